@@ -1,0 +1,75 @@
+# Every target needs only Python 3.11+, pip and make; all else goes into .venv.
+
+SHELL := /bin/bash -o pipefail
+VENV := .venv
+BIN := $(VENV)/bin
+LOCK := requirements.lock
+# The first interpreter that is new enough; choose another with `make PYTHON=python3.12 tune`.
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
+
+# Without cached bytecode every process compiles MLflow and pandas anew: 13 s, not 5, for the former.
+unexport PYTHONDONTWRITEBYTECODE
+
+.DEFAULT_GOAL := help
+.PHONY: help env env-dev tune test lint format lock clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+env: $(VENV)/.env  ## create .venv with frontrunner in it
+
+env-dev: $(VENV)/.env-dev  ## the same, with what tests and checks need
+
+tune: env  ## tune the example dispatch on this machine's CPU
+	$(BIN)/frontrunner tune examples/matmul_skinny.mlir --budget 24
+
+test: env-dev  ## run all tests
+	$(BIN)/python -m pytest $(ARGS)
+
+# mypy does not follow editable installs, so it is shown the package through a link; running it
+# beside the link makes it report paths as `frontrunner/...`.
+lint: env-dev  ## ruff check, ruff format --check, mypy --strict on the package
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	@mkdir -p $(VENV)/typed && ln -sfn ../.. $(VENV)/typed/frontrunner
+	cd $(VENV)/typed && ../bin/python -m mypy --config-file ../../pyproject.toml \
+		--cache-dir ../../.mypy_cache -p frontrunner
+
+format: env-dev  ## rewrite the sources in the house style
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+lock: env-dev  ## refresh requirements.lock from pyproject.toml (ARGS=--upgrade for newer versions)
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --all-extras \
+		--no-header --no-annotate --quiet --output-file $(LOCK) $(ARGS)
+
+clean:  ## remove .venv and caches, but no results
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# uv installs in seconds what takes pip a minute; where it cannot be had or cannot reach an index
+# (it does not read pip.conf), pip does the work.
+$(VENV)/.created:
+	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or newer is needed;" \
+		"name one with: make PYTHON=/path/to/python3.12 ..." >&2; exit 2; }
+	@$(PYTHON) -c '$(NEW_ENOUGH)' 2>/dev/null || { echo "error: $(PYTHON) is not Python 3.11 or newer;" \
+		"name one with: make PYTHON=/path/to/python3.12 ..." >&2; exit 2; }
+	$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(LOCK) uv \
+		|| echo "uv is not to be had here: pip installs instead, in about a minute" >&2
+	@touch $@
+
+INSTALL = { $(BIN)/uv pip install --quiet --python $(BIN)/python -c $(LOCK) -b $(LOCK) -e '$(1)' \
+		|| { echo "uv did not manage: pip installs instead, in about a minute" >&2; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile \
+			-c $(LOCK) -e '$(1)'; }; }
+
+$(VENV)/.env: $(VENV)/.created pyproject.toml $(LOCK)
+	@$(call INSTALL,.)
+	@touch $@
+
+$(VENV)/.env-dev: $(VENV)/.created pyproject.toml $(LOCK)
+	@$(call INSTALL,.[dev])
+	@touch $@ $(VENV)/.env

@@ -1,0 +1,1 @@
+"""Running candidates: compile, verify, measure."""

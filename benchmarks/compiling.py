@@ -1,0 +1,110 @@
+"""Compiles candidates side by side, in worker processes that may crash."""
+
+from __future__ import annotations
+
+import os
+import queue
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from joblib import Parallel, delayed
+
+from ..search import Dispatch
+from ..search.isolate import Child, ChildDied, ChildTimeout
+from .compile_worker import CompileReply, CompileRequest
+from .outcome import COMPILE_FAILED, CRASHED, NOT_APPLIED, OK, TIMEOUT
+
+COMPILE_TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """An executable, or why there is none.
+
+    Attributes:
+        kind: `ok`, `compile_failed`, `not_applied`, `crashed` or `timeout`.
+        log: everything that the compiler said.
+    """
+
+    kind: str
+    executable: Path
+    digest: str = ""
+    seconds: float = 0.0
+    reason: str = ""
+    log: str = ""
+
+
+class Compiler:
+    """A pool of compile workers for one dispatch.
+
+    joblib hands the work to threads, each of which drives one worker process of its own: a pool of
+    processes would be torn down as a whole by the first compiler crash.
+
+    Args:
+        folder: where executables and the specs they were compiled with go.
+        jobs: workers; as many as cores by default.
+    """
+
+    def __init__(
+        self,
+        dispatch: Dispatch,
+        folder: Path,
+        jobs: int | None = None,
+        timeout: float = COMPILE_TIMEOUT,
+    ) -> None:
+        self.dispatch = dispatch
+        self.folder = folder
+        self.jobs = jobs or os.cpu_count() or 1
+        self.timeout = timeout
+        self._children: queue.SimpleQueue[Child] = queue.SimpleQueue()
+        self._all = [Child("frontrunner.benchmarks.compile_worker:answer") for _ in range(self.jobs)]
+        for child in self._all:
+            self._children.put(child)
+
+    def baseline(self) -> Compiled:
+        """The compiler's own default."""
+        return self._compile("baseline", None)
+
+    def compile(self, specs: Sequence[tuple[str, str]]) -> Iterator[Compiled]:
+        """Compiles (name, spec text) pairs; yields in order, as they are done."""
+        run = Parallel(n_jobs=self.jobs, backend="threading", return_as="generator")
+        return iter(run(delayed(self._compile)(name, spec) for name, spec in specs))
+
+    def close(self) -> None:
+        for child in self._all:
+            child.close()
+
+    def __enter__(self) -> Compiler:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _compile(self, name: str, spec: str | None) -> Compiled:
+        executable = self.folder / f"{name}.vmfb"
+        path = None
+        if spec is not None:
+            path = self.folder / f"{name}.mlir"
+            path.write_text(spec)
+        request = CompileRequest(
+            self.dispatch.source, self.dispatch.target.flags, path, executable
+        )
+        child = self._children.get()
+        try:
+            reply: CompileReply = child.call(request, timeout=self.timeout)
+        except ChildDied as death:
+            first, _, log = str(death).partition("\n")
+            return Compiled(CRASHED, executable, reason=f"the compiler crashed: {first}", log=log)
+        except ChildTimeout:
+            return Compiled(TIMEOUT, executable, reason=f"compiling took over {self.timeout:g} s")
+        finally:
+            self._children.put(child)
+        if reply.error:
+            return Compiled(
+                COMPILE_FAILED, executable, "", reply.seconds, reply.error, reply.details
+            )
+        if spec is not None and not reply.applied:
+            reason = "the tuning spec matched no op"
+            return Compiled(NOT_APPLIED, executable, reply.digest, reply.seconds, reason)
+        return Compiled(OK, executable, reply.digest, reply.seconds)

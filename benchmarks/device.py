@@ -1,0 +1,136 @@
+"""A device as the tuner sees it: a process that measures, restarted when a kernel brings it down."""
+
+from __future__ import annotations
+
+import math
+import platform
+from pathlib import Path
+
+import numpy as np
+
+from ..search import Dispatch, InputError, WorkError
+from ..search.isolate import Child, ChildDied, ChildTimeout
+from .kernel import Measure, Setup, Timing
+
+SETUP_TIMEOUT = 120.0
+# Seconds beyond what the baseline needs: a candidate slower than 50 baselines has lost anyway.
+GRACE, SLOWEST = 5.0, 50.0
+# glibc returns large outputs to the system after each run by default, and the page faults of the
+# next one would be timed: 1 to 2 ms for a 16 MB result.
+_KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(2**33)}
+
+DRIVERS = ("local-task", "local-sync", "cuda", "hip", "vulkan")
+
+
+class KernelFailed(Exception):
+    """Running a candidate failed; `kind` is an outcome's."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+
+
+class Device:
+    """Measures executables of one dispatch on one device.
+
+    Args:
+        uri: an IREE device, such as `local-task` or `cuda://0`.
+
+    Raises:
+        InputError: there is no such driver.
+    """
+
+    def __init__(self, uri: str, dispatch: Dispatch, baseline: Path, seed: int) -> None:
+        check_uri(uri)
+        self.uri = uri
+        reduction = math.prod(d.size for d in dispatch.problem.by_role("k"))
+        self._setup = Setup(
+            device=uri,
+            function=dispatch.function,
+            baseline=baseline,
+            inputs=tuple((t.shape, t.dtype) for t in dispatch.inputs),
+            outputs=tuple((t.shape, t.dtype) for t in dispatch.outputs),
+            reduction=reduction,
+            seed=seed,
+        )
+        self._child = Child("frontrunner.benchmarks.kernel:answer", env=_KEEP_MEMORY)
+        self.baseline_us = 0.0
+
+    def start(self) -> None:
+        """Runs the baseline once; its outputs are the reference.
+
+        Raises:
+            WorkError: the device does not answer, or the baseline does not run.
+        """
+        try:
+            self._child.call(self._setup, timeout=SETUP_TIMEOUT)
+        except (ChildDied, ChildTimeout, RuntimeError) as error:
+            self._child.close()
+            first = str(error).splitlines()[0]
+            raise WorkError(
+                f"device {self.uri} cannot run the compiler's default: {first}",
+                "see `frontrunner doctor` for the devices that answer",
+            ) from error
+
+    def measure_baseline(self, seconds: float) -> float:
+        """Times the compiler's default now, in microseconds."""
+        self.baseline_us = self.measure(self._setup.baseline, seconds, verify=False)
+        return self.baseline_us
+
+    def measure(
+        self,
+        executable: Path,
+        seconds: float,
+        *,
+        verify: bool = True,
+        give_up_us: float = math.inf,
+    ) -> float:
+        """The median time of a run, in microseconds.
+
+        Args:
+            seconds: how long to time.
+            verify: whether to compare the outputs with the baseline's first.
+            give_up_us: a first few runs slower than this are enough.
+
+        Raises:
+            KernelFailed: the kernel crashed, hung or computed something else.
+        """
+        if not self._child.running:
+            self.start()
+        runs = seconds + 4 * SLOWEST * (self.baseline_us or 1e6) / 1e6
+        request = Measure(executable, seconds, give_up_us=give_up_us, verify=verify)
+        try:
+            timing: Timing = self._child.call(request, timeout=GRACE + runs)
+        except ChildDied as death:
+            first = str(death).splitlines()[0]
+            raise KernelFailed("crashed", f"the kernel crashed: {first}") from death
+        except ChildTimeout as late:
+            raise KernelFailed("timeout", f"the kernel gave {late}") from late
+        except RuntimeError as error:
+            raise KernelFailed("crashed", f"the runtime refused: {error}") from error
+        if timing.wrong is not None:
+            raise KernelFailed("wrong_result", timing.wrong)
+        return float(np.median(timing.samples_us))
+
+    def close(self) -> None:
+        self._child.close()
+
+
+def check_uri(uri: str) -> None:
+    """Refuses what is not the URI of an IREE driver."""
+    if uri.partition("://")[0] not in DRIVERS:
+        raise InputError(f"unknown device {uri!r}", f"use one of: {', '.join(DRIVERS)}")
+
+
+def fingerprint(uri: str) -> str:
+    """Names the physical chip behind a device, for provenance."""
+    if not uri.startswith("local-"):
+        return uri
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    return f"{uri} on {model}"

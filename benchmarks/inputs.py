@@ -1,0 +1,88 @@
+"""Seeded, non-zero inputs for a dispatch, and how far its outputs may differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.generic]
+
+_FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+_INTS = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+
+
+def make_input(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
+    """Values that exercise a kernel: normal floats, small integers; bf16 as its 16 bits.
+
+    Raises:
+        ValueError: the element type is not supported as an input.
+    """
+    rng = np.random.default_rng(seed)
+    if dtype in _FLOATS:
+        return rng.standard_normal(shape, dtype=np.float32).astype(_FLOATS[dtype])
+    if dtype == "bf16":
+        return to_bf16(rng.standard_normal(shape, dtype=np.float32))
+    if dtype in _INTS:
+        return rng.integers(-8, 8, shape).astype(_INTS[dtype])
+    if dtype == "i1":
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    raise ValueError(f"no inputs can be made for element type {dtype}")
+
+
+def to_bf16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
+    """Rounds to the nearest bf16 and returns its bits, since NumPy has no such type."""
+    bits = values.view(np.uint32)
+    rounded = bits + 0x7FFF + ((bits >> 16) & 1)
+    return (rounded >> 16).astype(np.uint16)
+
+
+def from_bf16(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+# Unit roundoff of the type that results are rounded to, or that products are formed in.
+_EPSILON = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Largest difference allowed, relative to the size of the outputs' values.
+
+    A reordered sum of n terms differs by about sqrt(n) roundings of its magnitude; the factor of 16
+    is the distance between that and the worst of a few million outputs. Integers are exact.
+    """
+
+    dtype: str
+    reduction: int
+
+    @property
+    def share(self) -> float:
+        return 16 * _EPSILON.get(self.dtype, 0.0) * max(1.0, float(np.sqrt(self.reduction)))
+
+    def worst(self, got: Array, expected: Array) -> str | None:
+        """None if the outputs agree, else where they differ most."""
+        if got.shape != expected.shape:
+            return f"shape {got.shape}, expected {expected.shape}"
+        if self.dtype not in _EPSILON:
+            wrong = got != expected
+            if not wrong.any():
+                return None
+            at = int(np.argmax(wrong))
+        else:
+            a, b = (_as_float(x, self.dtype) for x in (got, expected))
+            scale = float(np.sqrt(np.mean(np.square(b, dtype=np.float64)))) or 1.0
+            # Comparing this way round lets NaN, and infinities that differ, fail.
+            with np.errstate(invalid="ignore"):
+                error = np.where(a == b, 0.0, np.abs(a - b))
+            if bool(np.all(error <= self.share * np.maximum(scale, np.abs(b)))):
+                return None
+            at = int(np.argmax(np.nan_to_num(error, nan=np.inf)))
+        where = ", ".join(str(int(i)) for i in np.unravel_index(at, got.shape))
+        return f"element [{where}] is {got.flat[at]}, expected {expected.flat[at]}"
+
+
+def _as_float(values: Array, dtype: str) -> npt.NDArray[np.float64]:
+    plain = from_bf16(values) if dtype == "bf16" else values  # type: ignore[arg-type]
+    return plain.astype(np.float64)

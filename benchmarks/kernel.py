@@ -1,0 +1,166 @@
+"""The child's side of measuring: a runtime that stays up, loads executables, runs and times them.
+
+One such process serves one device. It holds the inputs and the baseline's outputs, so that a
+candidate costs a load, a verifying run and the timed runs, nothing more.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import iree.runtime as rt
+import numpy as np
+
+from .inputs import Array, Tolerance, make_input
+
+_ELEMENTS = {
+    "i1": rt.HalElementType.BOOL_8,
+    "i8": rt.HalElementType.SINT_8,
+    "i16": rt.HalElementType.SINT_16,
+    "i32": rt.HalElementType.SINT_32,
+    "i64": rt.HalElementType.SINT_64,
+    "f16": rt.HalElementType.FLOAT_16,
+    "bf16": rt.HalElementType.BFLOAT_16,
+    "f32": rt.HalElementType.FLOAT_32,
+    "f64": rt.HalElementType.FLOAT_64,
+}
+_HOST_TYPES = {"bf16": np.uint16}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a device process needs before it can measure candidates."""
+
+    device: str
+    function: str
+    baseline: Path
+    inputs: tuple[tuple[tuple[int, ...], str], ...]
+    outputs: tuple[tuple[tuple[int, ...], str], ...]
+    reduction: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Loads an executable, verifies its outputs against the baseline's, and times it.
+
+    Attributes:
+        seconds: how long to time; at least `least` runs are made.
+        give_up_us: the first `least` runs are enough when all are slower than this.
+        verify: False only where the same executable was verified before.
+    """
+
+    executable: Path
+    seconds: float
+    give_up_us: float = math.inf
+    least: int = 3
+    verify: bool = True
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Times of single runs, or why there are none."""
+
+    samples_us: tuple[float, ...] = ()
+    wrong: str | None = None
+
+
+class _Kernel:
+    """An executable that is loaded and bound to inputs."""
+
+    def __init__(self, device: _Device, path: Path) -> None:
+        module = rt.VmModule.copy_buffer(device.instance, path.read_bytes())
+        self._context = rt.VmContext(device.instance, [device.hal, module])
+        self._function = module.lookup_function(device.setup.function)
+        self._arguments = device.arguments
+        self._results = len(device.setup.outputs)
+        self._device = device
+
+    def run(self) -> rt.VmVariantList:
+        results = rt.VmVariantList(self._results)
+        self._context.invoke(self._function, self._arguments, results)
+        return results
+
+    def outputs(self) -> list[Array]:
+        results = self.run()
+        found: list[Array] = []
+        for i, (shape, dtype) in enumerate(self._device.setup.outputs):
+            view = results.get_as_object(i, rt.HalBufferView)
+            mapped = view.map().asarray(shape, np.dtype(_HOST_TYPES.get(dtype, _numpy(dtype))))
+            found.append(np.array(mapped))
+        return found
+
+
+class _Device:
+    """A device with the inputs of one dispatch and the outputs that its baseline computes."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.instance = rt.VmInstance()
+        driver = rt.get_driver(setup.device.partition("://")[0])
+        self.device = driver.create_device_by_uri(setup.device)
+        self.hal = rt.create_hal_module(self.instance, self.device)
+        self.arguments = rt.VmVariantList(len(setup.inputs))
+        for i, (shape, dtype) in enumerate(setup.inputs):
+            values = make_input(shape, dtype, setup.seed + i)
+            view = self.device.allocator.allocate_buffer_copy(
+                memory_type=rt.MemoryType.DEVICE_LOCAL,
+                allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
+                device=self.device,
+                buffer=np.ascontiguousarray(values),
+                element_type=_ELEMENTS[dtype],
+            )
+            self.arguments.push_ref(view)
+        self.baseline = _Kernel(self, setup.baseline)
+        self.expected = self.baseline.outputs()
+
+    def measure(self, request: Measure) -> Timing:
+        kernel = _Kernel(self, request.executable)
+        if request.verify:
+            wrong = self._compare(kernel.outputs())
+            if wrong is not None:
+                return Timing(wrong=wrong)
+        else:
+            kernel.run()
+        samples: list[float] = []
+        start = time.perf_counter()
+        now = start
+        while len(samples) < request.least or (
+            now - start < request.seconds and min(samples) <= request.give_up_us
+        ):
+            kernel.run()
+            then, now = now, time.perf_counter()
+            samples.append((now - then) * 1e6)
+        return Timing(tuple(samples))
+
+    def _compare(self, outputs: list[Array]) -> str | None:
+        for (_, dtype), got, expected in zip(
+            self.setup.outputs, outputs, self.expected, strict=True
+        ):
+            wrong = Tolerance(dtype, self.setup.reduction).worst(got, expected)
+            if wrong is not None:
+                return wrong
+        return None
+
+
+def _numpy(dtype: str) -> Any:
+    return {"i1": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64}.get(
+        dtype, f"int{dtype[1:]}" if dtype.startswith("i") else None
+    )
+
+
+_device: _Device | None = None
+
+
+def answer(request: Setup | Measure) -> Timing | str:
+    """Serves one request; a Setup comes first and returns the device's fingerprint."""
+    global _device
+    if isinstance(request, Setup):
+        _device = _Device(request)
+        return str(_device.device)
+    assert _device is not None, "set up first"
+    return _device.measure(request)

@@ -1,0 +1,114 @@
+"""The command group, and the one place where failures become exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import click
+
+from .. import __version__
+from .output import UsageError, write_failure
+
+# Name to summary. Modules are imported when their command is used, so that help stays fast.
+COMMANDS = {
+    "tune": "Find a faster configuration for one dispatch, within a budget.",
+    "space": "Count the candidates of each pipeline, or list them.",
+    "rankers": "List rankers, built in and plugged in.",
+    "link": "Merge tuning specs into one; the newest wins.",
+    "doctor": "Tell what is installed, which devices answer and what is missing.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only when that command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f".{cmd_name.replace('-', '_')}", __package__)
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = get_close_matches(name, COMMANDS, n=1)
+            hint = f"did you mean '{close[0]}'?" if close else f"commands: {', '.join(COMMANDS)}"
+            raise UsageError(f"no such command {name!r}", hint)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, message="frontrunner %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Find fast configurations for IREE dispatches in few measurements."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Args:
+        arguments: what follows the program's name; taken from `sys.argv` if None.
+
+    Returns:
+        The exit code: 0 for success, 1 for failed work, 2 for unusable input, 130 for Ctrl-C.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in words
+    try:
+        result = cli.main(words, prog_name="frontrunner", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except (click.Abort, KeyboardInterrupt):
+        return write_failure("interrupted", "", 130, as_json)
+    except BrokenPipeError:
+        # The reader has what it wanted. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if os.environ.get("FRONTRUNNER_DEBUG"):
+            traceback.print_exc()
+        return write_failure(*explain(error), as_json)
+
+
+def explain(error: Exception) -> tuple[str, str, int]:
+    """The message, the hint and the exit code for an exception."""
+    if isinstance(error, click.ClickException):
+        hint = getattr(error, "hint", "")
+        context = getattr(error, "ctx", None)
+        if not hint and context is not None:
+            hint = f"see `{context.command_path} --help`"
+        return error.format_message(), hint, error.exit_code
+    # Not imported here, for that costs a second: if nothing has imported it, nothing raised it.
+    errors = sys.modules.get("frontrunner.search.errors")
+    if errors is not None and isinstance(error, errors.FrontrunnerError):
+        return str(error), error.hint, error.exit_code
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {error.filename}" if error.filename is not None else ""
+        return f"{error.strerror}{where}", "", 1
+    return (
+        f"internal error: {type(error).__name__}: {error}",
+        "set FRONTRUNNER_DEBUG=1 to see where it happened, and report it",
+        1,
+    )

@@ -1,0 +1,58 @@
+"""`frontrunner link`: several tuning specs into one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .files import check_new_file, write_whole
+from .output import Output, shared_options
+
+
+@click.command("link")
+@click.argument(
+    "specs",
+    metavar="SPEC...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write here, not to stdout."
+)
+@shared_options(seed="Accepted as everywhere; nothing here is random.")
+def command(specs: tuple[Path, ...], out: Path | None, seed: int, as_json: bool) -> None:
+    """Merge tuning specs into one; the newest wins.
+
+    Name the newest last: where two specs match the same dispatch, the later one is kept.
+    """
+    if out is not None:
+        check_new_file(out, "--out")
+
+    from ..search import link_specs
+
+    output = Output(as_json)
+    linked = link_specs(specs)
+    for conflict in linked.conflicts:
+        output.note(f"conflict: {conflict}")
+    for dropped in linked.dropped:
+        output.note(f"dropped: {dropped}")
+    if out is not None:
+        write_whole(out, lambda part: _write(part, linked.text))
+        output.note(f"{linked.matchers} matchers from {len(specs)} specs written to {out}")
+    elif not as_json:
+        click.echo(linked.text, nl=not linked.text.endswith("\n"))
+    output.result(
+        {
+            "spec": out,
+            "text": linked.text,
+            "matchers": linked.matchers,
+            "dropped": linked.dropped,
+            "conflicts": linked.conflicts,
+        }
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text)

@@ -1,0 +1,157 @@
+"""`frontrunner space`: how many candidates there are, and which."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .files import check_new_file, write_whole
+from .output import Output, UsageError, shared_options
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..search import Count, Problem, Space
+
+# A table of this many candidates takes a few gigabytes of memory.
+MOST_ROWS = 20_000_000
+
+
+@click.command("space")
+@click.argument(
+    "file", metavar="IN.mlir", type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--target",
+    default="host",
+    show_default=True,
+    metavar="NAME",
+    help="Compile for this machine (host) or for a named CPU.",
+)
+@click.option("--pipeline", metavar="NAME", help="Only this codegen pipeline.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="List N candidates, sampled uniformly over all pipelines.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE.parquet",
+    help="Write the candidates to a table: all of them, or --limit of them.",
+)
+@shared_options(seed="Seeds the sample that --limit takes.")
+def command(
+    file: Path,
+    target: str,
+    pipeline: str | None,
+    limit: int | None,
+    out: Path | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Count the candidates of each pipeline, or list them."""
+    if out is not None:
+        check_new_file(out, "--out")
+
+    from ..search import build_spaces, count, read_dispatch
+
+    output = Output(as_json)
+    dispatch = read_dispatch(file, target)
+    spaces = build_spaces(dispatch.problem, dispatch.target, pipeline)
+    counts = [count(space) for space in spaces]
+    total = sum(c.value for c in counts)
+    data: dict[str, Any] = {
+        "problem": dispatch.problem.to_dict(),
+        "target": dispatch.target.to_dict(),
+        "pipelines": {s.pipeline: c.value for s, c in zip(spaces, counts, strict=True)},
+        "exact": {s.pipeline: c.exact for s, c in zip(spaces, counts, strict=True)},
+    }
+    _show(output, dispatch.problem, spaces, counts)
+
+    if limit is not None or out is not None:
+        rows = min(total, limit) if limit is not None else total
+        if rows > MOST_ROWS:
+            raise UsageError(
+                f"{rows:,} candidates are too many for one table",
+                f"take a sample: --limit N, at most {MOST_ROWS:,}",
+            )
+        frame = _sample(spaces, shares([c.value for c in counts], rows), seed)
+        if out is not None:
+            write_whole(out, lambda part: frame.to_parquet(part, index=False))
+            output.line(f"{len(frame):,} candidates written to {out}")
+            data["out"] = out
+        else:
+            output.line()
+            output.table([str(c) for c in frame.columns], _cells(frame))
+            data["candidates"] = _records(frame)
+    output.result(data)
+
+
+def shares(sizes: list[int], wanted: int) -> list[int]:
+    """Splits a sample over pipelines in proportion to their sizes.
+
+    Args:
+        sizes: candidates per pipeline.
+        wanted: size of the whole sample, at most the sum of `sizes`.
+
+    Returns:
+        Parts that add up to `wanted`, none larger than its pipeline.
+    """
+    total = sum(sizes)
+    parts = [wanted * size // total if total else 0 for size in sizes]
+    # What rounding down left over goes to those that lost most by it.
+    lost = sorted(range(len(sizes)), key=lambda i: -(wanted * sizes[i] % total if total else 0))
+    for i in lost[: wanted - sum(parts)]:
+        parts[i] += 1
+    return parts
+
+
+def _show(output: Output, problem: Problem, spaces: tuple[Space, ...], counts: list[Count]) -> None:
+    fused = f", fused with {', '.join(problem.fused)}" if problem.fused else ""
+    output.line(f"{problem.kind}: {problem.op}{fused}")
+    output.line(", ".join(f"{o.name} {o.dtype}" for o in problem.operands))
+    output.line()
+    output.table(
+        ["dim", "#size", "role", "loop"],
+        [(d.name, d.size, d.role, "parallel" if d.parallel else "reduction") for d in problem.dims],
+    )
+    output.line()
+    output.table(
+        ["pipeline", "#knobs", "#candidates"],
+        [
+            (s.pipeline, len(s.knobs), f"{'' if c.exact else 'about '}{c.value:,}")
+            for s, c in zip(spaces, counts, strict=True)
+        ],
+    )
+
+
+def _sample(spaces: tuple[Space, ...], sizes: list[int], seed: int) -> pd.DataFrame:
+    import pandas as pd
+
+    from ..search import sample
+
+    frames = []
+    for space, size in zip(spaces, sizes, strict=True):
+        frame = sample(space, size, seed)[[knob.name for knob in space.knobs]]
+        # Nullable, for a knob that only some pipelines have stays an integer in the others.
+        frame = frame.astype("Int64").reset_index(drop=True)
+        frame.insert(0, "pipeline", space.pipeline)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """One mapping per candidate, without the knobs that its pipeline does not have."""
+    import pandas as pd
+
+    return [
+        {str(k): v for k, v in row.items() if not pd.isna(v)} for row in frame.to_dict("records")
+    ]
+
+
+def _cells(frame: pd.DataFrame) -> list[list[str]]:
+    return [[str(row.get(str(column), "")) for column in frame.columns] for row in _records(frame)]

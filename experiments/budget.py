@@ -1,0 +1,42 @@
+"""When to stop a run: after so many candidates, so many seconds, or so many without progress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..search import InputError
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits of a run; the first that is reached ends it. None is no limit.
+
+    Attributes:
+        candidates: queue entries to take, failures counted.
+        seconds: of the whole run, earlier sessions not counted.
+        patience: candidates in a row that bring no improvement.
+    """
+
+    candidates: int | None = None
+    seconds: float | None = None
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("candidates", "seconds", "patience"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise InputError(f"the budget's {name} must be more than 0, got {value:g}")
+
+    def reached(self, candidates: int, seconds: float, since_best: int) -> str | None:
+        """Which limit is reached, in words; None to go on."""
+        if self.candidates is not None and candidates >= self.candidates:
+            return f"budget of {self.candidates} candidates"
+        if self.seconds is not None and seconds >= self.seconds:
+            return f"budget of {self.seconds:g} s"
+        if self.patience is not None and since_best >= self.patience:
+            return f"no improvement in {self.patience} candidates"
+        return None
+
+    def room(self, candidates: int, batch: int) -> int:
+        """How many candidates the next batch may hold."""
+        return batch if self.candidates is None else min(batch, self.candidates - candidates)

@@ -1,0 +1,246 @@
+"""What `frontrunner doctor` finds out. It works when half of what it looks for is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from .. import __version__
+from .tracking import find_store
+
+NOT_INSTALLED = "not installed"
+
+PACKAGES = (
+    "iree-base-compiler",
+    "iree-base-runtime",
+    "z3-solver",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "joblib",
+    "scikit-learn",
+    "lightgbm",
+    "skops",
+    "mlflow",
+    "click",
+    "rich",
+)
+
+# Device to what makes it answer; the drivers of the first two are in the runtime itself.
+DEVICES = {
+    "local-sync": "reinstall iree-base-runtime",
+    "local-task": "reinstall iree-base-runtime",
+    "cuda": "for NVIDIA GPUs, install the NVIDIA driver (libcuda.so)",
+    "hip": "for AMD GPUs, install ROCm (libamdhip64.so)",
+    "vulkan": "for other GPUs, install a Vulkan loader and driver (libvulkan.so.1)",
+}
+
+DEVICE_PROBE = """
+import json, sys
+import iree.runtime as runtime
+try:
+    devices = runtime.get_driver(sys.argv[1]).query_available_devices()
+    if devices:
+        runtime.get_device(sys.argv[1])
+    print(json.dumps({"names": [d["name"] or d["path"] for d in devices]}))
+except Exception as error:
+    print(json.dumps({"error": str(error)}))
+"""
+
+# Compiles a kernel for this CPU, runs it on random inputs and checks what comes out.
+SMOKE_PROBE = """
+import json, sys
+try:
+    import iree.compiler
+    import iree.runtime as runtime
+    import numpy as np
+    source = '''func.func @add(%a: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<64xf32> {
+      %c = arith.addf %a, %b : tensor<64xf32>
+      return %c : tensor<64xf32>
+    }'''
+    flags = ["--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
+             "--iree-llvmcpu-target-cpu=host"]
+    binary = iree.compiler.compile_str(source, extra_args=flags)
+    context = runtime.SystemContext(config=runtime.Config("local-task"))
+    context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, binary))
+    a, b = np.random.default_rng(int(sys.argv[1])).standard_normal((2, 64), dtype=np.float32)
+    right = bool(np.allclose(context.modules.module["add"](a, b).to_host(), a + b))
+    print(json.dumps({} if right else {"error": "the kernel computed something wrong"}))
+except Exception as error:
+    print(json.dumps({"error": f"{type(error).__name__}: {error}"}))
+"""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What came of trying one thing."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Something that is not there, and how to get it."""
+
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """This machine's processor; caches in bytes, empty where the system does not tell."""
+
+    model: str
+    cores: int
+    caches: tuple[int, ...]
+
+    def describe(self) -> str:
+        sizes = "/".join(f"{size / 1024:,.0f}" for size in self.caches)
+        caches = f", L1d/L2/L3 {sizes} KiB" if sizes else ""
+        return f"{self.model}, {self.cores} cores{caches}"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All that was found out.
+
+    Attributes:
+        versions: package to version, or `not installed`.
+        smoke: compiling and running one kernel on the CPU.
+        tracking: whether MLflow's store can be used.
+    """
+
+    versions: dict[str, str]
+    devices: tuple[Probe, ...]
+    cpu: Cpu
+    smoke: Probe
+    tracking: Probe
+    missing: tuple[Missing, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether this machine's CPU can be tuned for."""
+        return self.smoke.ok and all(p.ok for p in self.devices if p.name == "local-task")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"ok": self.ok} | asdict(self)
+
+
+def diagnose(seed: int = 0) -> Diagnosis:
+    """Looks at everything.
+
+    Args:
+        seed: for the inputs of the kernel that is tried.
+    """
+    versions = installed()
+    devices = tuple(probe_device(name) for name in DEVICES)
+    missing = [
+        Missing(name, f"pip install {name}")
+        for name, found in versions.items()
+        if found == NOT_INSTALLED
+    ]
+    missing += [
+        Missing(f"device {probe.name}", DEVICES[probe.name]) for probe in devices if not probe.ok
+    ]
+    return Diagnosis(
+        versions, devices, read_cpu(), probe_smoke(seed), probe_tracking(), tuple(missing)
+    )
+
+
+def installed() -> dict[str, str]:
+    """Versions of Python and of the packages that matter."""
+    found = {"python": platform.python_version(), "frontrunner": __version__}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = NOT_INSTALLED
+    return found
+
+
+def probe_device(name: str, timeout_s: float = 30.0) -> Probe:
+    """Asks one device whether it is there, where a driver that crashes or hangs does no harm."""
+    answer = _ask(DEVICE_PROBE, [name], timeout_s)
+    if "error" in answer:
+        return Probe(name, False, _first_words(answer["error"]))
+    names = answer["names"]
+    return Probe(name, bool(names), ", ".join(names) if names else "no device found")
+
+
+def probe_smoke(seed: int, timeout_s: float = 60.0) -> Probe:
+    """Compiles and runs a kernel on the CPU."""
+    answer = _ask(SMOKE_PROBE, [str(seed)], timeout_s)
+    detail = _first_words(answer["error"]) if "error" in answer else "a kernel computed right"
+    return Probe("compile and run on the CPU", "error" not in answer, detail)
+
+
+def probe_tracking() -> Probe:
+    """Whether MLflow's store can be written, as far as that shows without touching it."""
+    uri = find_store().uri
+    name = "MLflow store"
+    if not uri.startswith("sqlite:///"):
+        # A password may stand in the URI.
+        host = urlsplit(uri).hostname
+        return Probe(name, True, f"MLFLOW_TRACKING_URI is set ({host or uri}), not contacted")
+    path = Path(uri.removeprefix("sqlite:///"))
+    place = path if path.exists() else path.parent
+    ok = os.access(place, os.W_OK)
+    return Probe(name, ok, str(path) if ok else f"{place} cannot be written: runs go untracked")
+
+
+def read_cpu() -> Cpu:
+    """Facts about this machine's processor."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                model = value.strip()
+                break
+    try:
+        from ..search.target import host_caches
+    except ImportError:  # it stands beside code that needs the compiler and Z3
+        caches: tuple[int, ...] = ()
+    else:
+        caches = host_caches()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Cpu(model, cores or 1, caches)
+
+
+def _ask(code: str, arguments: Sequence[str], timeout_s: float) -> dict[str, Any]:
+    """Runs a probe in a process of its own; what goes wrong there is an `error` here."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", code, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": f"no answer within {timeout_s:g} s"}
+    if done.returncode < 0:
+        return {"error": f"crashed with signal {-done.returncode}"}
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        return {"error": (done.stderr.strip().splitlines() or ["no reason given"])[-1]}
+    answer: dict[str, Any] = json.loads(lines[-1])
+    return answer
+
+
+def _first_words(error: str) -> str:
+    """The telling part of a runtime's message: `<where>: <CODE>; <what>; <advice>`."""
+    line = (error.strip().splitlines() or ["no reason given"])[0]
+    parts = line.split("; ")
+    return (parts[1] if len(parts) > 1 else line).rstrip(" :")

@@ -1,0 +1,249 @@
+"""What a run shows while it works: a live display on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+Clock = Callable[[], float]
+
+# Kinds of outcomes that are not failures.
+FINE = ("ok", "duplicate")
+
+
+class Observer(Protocol):
+    """What a run tells about itself."""
+
+    def phase(self, text: str) -> None:
+        """A new stage of the run begins."""
+
+    def start(self, total: int | None, seconds: float | None) -> None:
+        """Candidates are run from now on: at most `total`, for at most `seconds`."""
+
+    def baseline(self, us: float) -> None:
+        """The compiler's default was measured."""
+
+    def outcome(self, kind: str, best_us: float | None) -> None:
+        """One candidate is done; `best_us` is the best time so far, if there is one."""
+
+    def note(self, text: str) -> None:
+        """Something that the user should read."""
+
+    def close(self) -> None:
+        """The run is over; closing twice is fine."""
+
+
+@dataclass
+class Standing:
+    """Where a run stands, in numbers and in words."""
+
+    clock: Clock
+    total: int | None = None
+    seconds: float | None = None
+    done: int = 0
+    baseline_us: float | None = None
+    best_us: float | None = None
+    failures: Counter[str] = field(default_factory=Counter)
+    started: float | None = None
+
+    def start(self, total: int | None, seconds: float | None) -> None:
+        self.total, self.seconds, self.started = total, seconds, self.clock()
+
+    def add(self, kind: str, best_us: float | None) -> bool:
+        """Counts an outcome; tells whether it brought an improvement."""
+        self.done += 1
+        if kind not in FINE:
+            self.failures[kind] += 1
+        better = best_us is not None and (self.best_us is None or best_us < self.best_us)
+        if better:
+            self.best_us = best_us
+        return better
+
+    def fraction(self) -> float | None:
+        """How much of the budget is used; None if there is no budget."""
+        used = []
+        if self.total:
+            used.append(self.done / self.total)
+        if self.seconds and self.started is not None:
+            used.append((self.clock() - self.started) / self.seconds)
+        return min(max(used), 1.0) if used else None
+
+    def left(self) -> float | None:
+        """Seconds until the budget is used up, as far as one can tell."""
+        if self.started is None:
+            return None
+        elapsed = self.clock() - self.started
+        limits = []
+        if self.seconds is not None:
+            limits.append(self.seconds - elapsed)
+        if self.total is not None and self.done:
+            limits.append(elapsed / self.done * (self.total - self.done))
+        return max(min(limits), 0.0) if limits else None
+
+    def describe_count(self) -> str:
+        of = f"/{self.total}" if self.total is not None else ""
+        return f"{self.done}{of} candidates"
+
+    def describe_best(self) -> str:
+        if self.best_us is None:
+            return "no candidate has run yet"
+        text = f"best {self.best_us:,.1f} µs"
+        if self.baseline_us:
+            text += f", {self.baseline_us / self.best_us:.2f}x the default's speed"
+        return text
+
+    def describe_failures(self) -> str:
+        """Failures by kind, most frequent first; empty if there are none."""
+        kinds = ", ".join(
+            f"{count} {kind.replace('_', ' ')}" for kind, count in self.failures.most_common()
+        )
+        return f"failed: {kinds}" if kinds else ""
+
+    def describe_left(self) -> str:
+        left = self.left()
+        if left is None:
+            return ""
+        minutes, seconds = divmod(round(left), 60)
+        return f"{minutes}:{seconds:02d} left"
+
+
+class NullProgress:
+    """Shows nothing."""
+
+    def phase(self, text: str) -> None: ...
+
+    def start(self, total: int | None, seconds: float | None) -> None: ...
+
+    def baseline(self, us: float) -> None: ...
+
+    def outcome(self, kind: str, best_us: float | None) -> None: ...
+
+    def note(self, text: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class PlainProgress:
+    """Writes a line per stage, per improvement and per `every` outcomes."""
+
+    def __init__(self, stream: TextIO, every: int = 16, clock: Clock = time.monotonic) -> None:
+        self.stream = stream
+        self.every = every
+        self.standing = Standing(clock)
+
+    def phase(self, text: str) -> None:
+        self._write(text)
+
+    def start(self, total: int | None, seconds: float | None) -> None:
+        self.standing.start(total, seconds)
+
+    def baseline(self, us: float) -> None:
+        self.standing.baseline_us = us
+        self._write(f"default {us:,.1f} µs")
+
+    def outcome(self, kind: str, best_us: float | None) -> None:
+        standing = self.standing
+        better = standing.add(kind, best_us)
+        if better or standing.done % self.every == 0 or standing.done == standing.total:
+            parts = (
+                standing.describe_best(),
+                standing.describe_failures(),
+                standing.describe_left(),
+            )
+            self._write(f"[{standing.describe_count()}] " + "; ".join(p for p in parts if p))
+
+    def note(self, text: str) -> None:
+        self._write(text)
+
+    def close(self) -> None: ...
+
+    def _write(self, text: str) -> None:
+        # Flushed, for a log is watched while it grows.
+        print(text, file=self.stream, flush=True)
+
+
+class RichProgress:
+    """A live display: candidates done and left, best against default, failures, time left."""
+
+    def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
+        self.console = console
+        self.standing = Standing(clock)
+        self._phase = ""
+        self._spinner = Spinner("dots")
+        # Twice a second: each refresh takes a core for a moment, and kernels are being timed.
+        self._live = Live(
+            get_renderable=self.render, console=console, refresh_per_second=2, transient=True
+        )
+
+    def phase(self, text: str) -> None:
+        self._phase = text
+        self._show()
+
+    def start(self, total: int | None, seconds: float | None) -> None:
+        self.standing.start(total, seconds)
+        self._show()
+
+    def baseline(self, us: float) -> None:
+        self.standing.baseline_us = us
+        self.note(f"default {us:,.1f} µs")
+
+    def outcome(self, kind: str, best_us: float | None) -> None:
+        self.standing.add(kind, best_us)
+
+    def note(self, text: str) -> None:
+        self.console.print(Text(text), soft_wrap=True)
+
+    def close(self) -> None:
+        """Takes the display away and leaves one line that sums up."""
+        if self._live.is_started:
+            self._live.stop()
+            if self.standing.done:
+                self.note("; ".join(part for part in self._words() if part))
+
+    def render(self) -> RenderableType:
+        """The display as it is now."""
+        self._spinner.update(text=Text(self._phase))
+        lines: list[RenderableType] = [self._spinner]
+        standing = self.standing
+        if standing.started is not None:
+            row = Table.grid(padding=(0, 1))
+            fraction = standing.fraction()
+            bar = ProgressBar(total=1.0, completed=fraction or 0.0, width=30)
+            count, best, failures = (Text(words) for words in self._words())
+            if fraction is None:
+                row.add_row(count)
+            else:
+                row.add_row(bar, count, Text(standing.describe_left()))
+            lines += [row, best, failures]
+        return Group(*lines)
+
+    def _words(self) -> tuple[str, str, str]:
+        standing = self.standing
+        return (
+            standing.describe_count(),
+            standing.describe_best(),
+            standing.describe_failures(),
+        )
+
+    def _show(self) -> None:
+        if not self._live.is_started:
+            self._live.start()
+
+
+def make_progress(stream: TextIO) -> Observer:
+    """The display that fits a stream: live on a terminal, plain lines elsewhere."""
+    console = Console(file=stream, highlight=False)
+    # `is_terminal` heeds FORCE_COLOR, so a dumb terminal or a pipe may claim to be one.
+    if console.is_terminal and not console.is_dumb_terminal and stream.isatty():
+        return RichProgress(console)
+    return PlainProgress(stream)

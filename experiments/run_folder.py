@@ -1,0 +1,141 @@
+"""What a tuning run keeps on disk, so that it can be resumed and read by people.
+
+| file | holds |
+| --- | --- |
+| `run.json` | options, the dispatch, versions, the device |
+| `source.mlir` | the dispatch at phase `executable-sources` |
+| `queue.parquet` | the candidates in the order in which they are taken |
+| `outcomes.jsonl` | what became of them, appended as it is known |
+| `failures/` | a reproducer for each that failed |
+| `spec.mlir` | the tuning spec, if one was found |
+| `result.json` | the figures |
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..search import Dispatch, InputError, Problem, Target, TensorType, WorkError
+
+FORMAT = 1
+
+
+def versions() -> dict[str, str]:
+    """What the outcomes of a run depend on."""
+    return {name: version(name) for name in ("iree-base-compiler", "iree-base-runtime")}
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Paths of a run, and reading and writing what is in them."""
+
+    path: Path
+
+    @property
+    def journal(self) -> Path:
+        return self.path / "outcomes.jsonl"
+
+    @property
+    def failures(self) -> Path:
+        return self.path / "failures"
+
+    @property
+    def spec(self) -> Path:
+        return self.path / "spec.mlir"
+
+    @property
+    def result(self) -> Path:
+        return self.path / "result.json"
+
+    @property
+    def work(self) -> Path:
+        """Executables of the session; removed when the run is complete."""
+        return self.path / "work"
+
+    def create(
+        self, manifest: Mapping[str, Any], dispatch: Dispatch, queue: pd.DataFrame
+    ) -> None:
+        """Lays the folder out; `run.json` comes last and makes it a run that can be resumed.
+
+        Raises:
+            InputError: the folder cannot be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            (self.path / "source.mlir").write_text(dispatch.source)
+            queue.to_parquet(self.path / "queue.parquet", index=False)
+            described = {k: v for k, v in asdict(dispatch).items() if k != "source"}
+            content = {"format": FORMAT, **manifest, "dispatch": described, "versions": versions()}
+            write_text(self.path / "run.json", json.dumps(content, indent=2, default=str))
+        except OSError as error:
+            raise InputError(
+                f"cannot write to {self.path}: {error.strerror}", "give another --out folder"
+            ) from error
+
+    def load(self) -> tuple[dict[str, Any], Dispatch, pd.DataFrame]:
+        """What `create` wrote.
+
+        Raises:
+            InputError: this is not a run's folder, or one of another version.
+        """
+        try:
+            manifest: dict[str, Any] = json.loads((self.path / "run.json").read_text())
+            source = (self.path / "source.mlir").read_text()
+            queue = pd.read_parquet(self.path / "queue.parquet")
+            dispatch = _dispatch(manifest["dispatch"], source)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{self.path} is not the folder of a tuning run ({type(error).__name__})",
+                "give the folder that `frontrunner tune --out` wrote",
+            ) from error
+        if manifest["format"] != FORMAT or manifest["versions"] != versions():
+            raise InputError(
+                f"{self.path} was made with {manifest['versions']}, this is {versions()}",
+                "start a new run: times and configurations do not carry over",
+            )
+        return manifest, dispatch, queue
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file so that it appears whole or not at all.
+
+    Raises:
+        WorkError: the disk is full or the like.
+    """
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with partial.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise WorkError(
+            f"cannot write {path}: {error.strerror}", f"make room, then --resume {path.parent}"
+        ) from error
+
+
+def _dispatch(fields: Mapping[str, Any], source: str) -> Dispatch:
+    def tensors(key: str) -> tuple[TensorType, ...]:
+        return tuple(TensorType(tuple(t["shape"]), t["dtype"]) for t in fields[key])
+
+    return Dispatch(
+        problem=Problem.from_dict(fields["problem"]),
+        target=Target.from_dict(fields["target"]),
+        source=source,
+        function=fields["function"],
+        inputs=tensors("inputs"),
+        outputs=tensors("outputs"),
+        default=fields["default"],
+        indexing_maps=tuple(fields["indexing_maps"]),
+        others=tuple(fields["others"]),
+    )

@@ -1,0 +1,182 @@
+"""MLflow tracking that a run can neither fail nor wait for.
+
+Everything is kept in memory and logged at the end, by a process of its own. Measured with MLflow
+3.17 on two cores: importing it takes 1.8 to 3.4 s, making a SQLite store 3.9 s (1.1 s when it
+exists), and logging 900 metrics in one batch 0.2 s. Nothing of that may fall between measurements,
+and a process can be given up when its server is dead.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+EXPERIMENT = "frontrunner"
+
+# Of the process that logs; what the user has set stays. MLflow would try a dead server for
+# minutes, and report usage to its makers.
+DEFAULTS = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+}
+
+
+@dataclass(frozen=True)
+class Store:
+    """Where runs are tracked.
+
+    Attributes:
+        uri: MLflow's tracking URI.
+        artifacts: where artifacts go, as a URI; None where MLflow or its server decides.
+    """
+
+    uri: str
+    artifacts: str | None = None
+
+
+def find_store(folder: Path | None = None) -> Store:
+    """The store that `MLFLOW_TRACKING_URI` names, or a SQLite file in a folder.
+
+    The file and the folder beside it are where MLflow itself looks, so that `mlflow ui` shows the
+    runs when it is started there.
+
+    Args:
+        folder: of the SQLite file; the current one if None.
+    """
+    uri = os.environ.get("MLFLOW_TRACKING_URI")
+    if uri:
+        return Store(uri)
+    place = (folder or Path()).absolute()
+    return Store(f"sqlite:///{place / 'mlflow.db'}", (place / "mlruns").as_uri())
+
+
+class Tracker:
+    """One run in MLflow. No method raises; what goes wrong is told once, through `warn`.
+
+    Use it as a context: a run left by an exception is tracked as failed, one left by Ctrl-C as
+    killed, with what was logged until then.
+
+    Args:
+        warn: is called with one line if the run could not be tracked.
+        store: where to; `find_store()` if None.
+        timeout_s: how long the logging at the end may take.
+    """
+
+    def __init__(
+        self, warn: Callable[[str], None], store: Store | None = None, timeout_s: float = 60.0
+    ) -> None:
+        self.warn = warn
+        self.store = store
+        self.timeout_s = timeout_s
+        self.run_id: str | None = None
+        self._run: dict[str, Any] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.finish()
+        else:
+            self.finish("KILLED" if issubclass(kind, KeyboardInterrupt) else "FAILED")
+
+    def start(
+        self,
+        run_name: str,
+        params: Mapping[str, object],
+        tags: Mapping[str, object] | None = None,
+    ) -> None:
+        """Begins a run.
+
+        Args:
+            run_name: its name in MLflow.
+            params: what was asked for.
+            tags: what else it is to be found by.
+        """
+        self._run = {
+            "name": run_name,
+            "start_ms": _now_ms(),
+            "params": {k: str(v) for k, v in params.items()},
+            "tags": {k: str(v) for k, v in (tags or {}).items()},
+            "metrics": [],
+            "artifacts": [],
+        }
+
+    def metric(self, name: str, value: float, step: int = 0) -> None:
+        """Notes a number; those that are not finite are left out, for stores refuse them."""
+        if self._run is not None and math.isfinite(value):
+            self._run["metrics"].append((name, float(value), _now_ms(), int(step)))
+
+    def artifact(self, path: Path) -> None:
+        """Notes a file, which is read at the end."""
+        if self._run is not None:
+            self._run["artifacts"].append(str(Path(path).absolute()))
+
+    def finish(self, status: str = "FINISHED", metrics: Mapping[str, float] | None = None) -> None:
+        """Logs everything. Only the first call does something.
+
+        Args:
+            status: `FINISHED`, `FAILED` or `KILLED`.
+            metrics: results of the whole run.
+        """
+        for name, value in (metrics or {}).items():
+            self.metric(name, value)
+        run, self._run = self._run, None
+        if run is None:
+            return
+        store = self.store or find_store()
+        run |= {
+            "status": status,
+            "end_ms": _now_ms(),
+            "experiment": EXPERIMENT,
+            "uri": store.uri,
+            "artifact_root": store.artifacts,
+        }
+        try:
+            answer = self._write(run)
+        except subprocess.TimeoutExpired:
+            answer = {"error": f"no answer within {self.timeout_s:g} s"}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        self.run_id = answer.get("run_id")
+        if "error" in answer:
+            self.warn(f"the run is not tracked in MLflow at {store.uri}: {answer['error']}")
+
+    def _write(self, run: dict[str, Any]) -> dict[str, str]:
+        writer = Path(__file__).with_name("mlflow_writer.py")
+        done = subprocess.run(
+            # -P: neither this folder nor the current one may shadow what MLflow imports.
+            [sys.executable, "-P", str(writer)],
+            input=json.dumps(run),
+            env=DEFAULTS | dict(os.environ),
+            capture_output=True,
+            text=True,
+            timeout=self.timeout_s,
+            # A second Ctrl-C ends frontrunner, not a half-written run.
+            start_new_session=True,
+        )
+        lines = done.stdout.splitlines()
+        if done.returncode or not lines:
+            complaint = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            return {"error": f"MLflow ended with exit code {done.returncode}: {complaint}"}
+        answer: dict[str, str] = json.loads(lines[-1])
+        return answer
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,105 @@
+"""How operands lie in memory under a tile: contiguous runs, cache lines, pages, cache sets."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+
+import numpy as np
+
+from ..search.problem import Operand
+from .registry import Theme
+from .view import SLOTS, Column, View
+
+# Lines are 64 bytes on x86 and most Arm cores, and pages 4 KiB. Rows whose distance is a power of
+# two of at least a page fall into the same few sets of an L1 cache.
+LINE = 64
+PAGE = 4096
+
+access = Theme("access")
+
+
+@access.each("run_vec_{}", SLOTS)
+def run_vec(view: View, slot: str) -> Column:
+    """log2 of the bytes that a vector tile reads of the {} in one run: long runs stream."""
+    return np.log2(_least(view, slot, "vec"))
+
+
+@access.each("run_cache_{}", SLOTS)
+def run_cache(view: View, slot: str) -> Column:
+    """log2 of the bytes that a cache tile reads of the {} in one run: prefetchers need length."""
+    return np.log2(_least(view, slot, "cache"))
+
+
+@access.each("run_dist_{}", SLOTS)
+def run_dist(view: View, slot: str) -> Column:
+    """log2 of the bytes that a workgroup reads of the {} in one run: short ones waste pages."""
+    return np.log2(_least(view, slot, "dist"))
+
+
+@access.each("line_use_{}", ("lhs", "rhs"))
+def line_use(view: View, slot: str) -> Column:
+    """The used share of the cache lines that a cache tile fetches of the {}: the rest is waste."""
+    run = _least(view, slot, "cache")
+    fetched: Column = np.ceil(run / LINE) * LINE
+    return run / fetched
+
+
+@access.each("pages_{}", ("lhs", "rhs"))
+def pages(view: View, slot: str) -> Column:
+    """log2 of the pages that a panel of the {} touches: many rows far apart exhaust the TLB."""
+    total = view.constant(0)
+    for operand in view.slots[slot]:
+        rows = _rows(view, operand, "panel")
+        reach = np.maximum(_run(view, operand, "panel"), min(_stride(view, operand), PAGE))
+        total = total + np.maximum(rows * reach / PAGE, 1)
+    return np.log2(np.maximum(total, 1))
+
+
+@access.each("conflicts_{}", SLOTS)
+def conflicts(view: View, slot: str) -> Column:
+    """log2 of the {} rows in a panel, where a large power of two apart: they evict each other."""
+    worst = view.constant(1)
+    for operand in view.slots[slot]:
+        stride = _stride(view, operand)
+        if stride >= PAGE and stride & (stride - 1) == 0:
+            worst = np.maximum(worst, _rows(view, operand, "panel"))
+    return np.log2(worst)
+
+
+@access.feature
+def rhs_row_share(view: View) -> Column:
+    """The share of each rhs row that a workgroup reads: low values jump through memory."""
+    share = view.constant(1)
+    for operand in view.slots["rhs"]:
+        row = view.shapes[operand][-1]
+        share = np.minimum(share, view.extents["dist", operand][-1] / row)
+    return share
+
+
+def _least(view: View, slot: str, level: str) -> Column:
+    """The shortest run among the slot's operands."""
+    runs = [_run(view, operand, level) for operand in view.slots[slot]]
+    return reduce(np.minimum, runs) if runs else view.constant(LINE)
+
+
+def _run(view: View, operand: Operand, level: str) -> Column:
+    """Bytes until the tile leaves a gap: rows that are read whole join with the next ones."""
+    run = view.constant(operand.bytes_per_element)
+    whole = np.full(len(run), True)
+    pairs = list(zip(view.extents[level, operand], view.shapes[operand], strict=True))
+    for extent, full in reversed(pairs):
+        run = np.where(whole, run * extent, run)
+        whole &= extent >= full
+    return run
+
+
+def _rows(view: View, operand: Operand, level: str) -> Column:
+    """How many separate runs the tile has."""
+    elements = math.prod(view.extents[level, operand], start=view.constant(1))
+    return elements * operand.bytes_per_element / _run(view, operand, level)
+
+
+def _stride(view: View, operand: Operand) -> int:
+    """Bytes between neighbouring rows."""
+    return view.shapes[operand][-1] * operand.bytes_per_element

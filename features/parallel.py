@@ -1,0 +1,97 @@
+"""How the work spreads over cores, and how much loop there is around it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .registry import Theme
+from .view import Column, View
+
+parallel = Theme("parallel")
+
+
+@parallel.feature
+def workgroups_log2(view: View) -> Column:
+    """log2 of the number of workgroups: many balance well, each costs a dispatch."""
+    return np.log2(view.workgroups)
+
+
+@parallel.feature
+def workgroups_per_core_log2(view: View) -> Column:
+    """log2 of workgroups per core: below 0 cores stay idle."""
+    return np.log2(view.workgroups / _cores(view))
+
+
+@parallel.feature
+def idle_cores(view: View) -> Column:
+    """The share of cores without any workgroup: lost for good."""
+    return np.maximum(1 - view.workgroups / _cores(view), 0)
+
+
+@parallel.feature
+def wave_waste(view: View) -> Column:
+    """Rounding of workgroups up to whole waves over the cores, relative: the last wave's idling."""
+    cores = _cores(view)
+    return np.ceil(view.workgroups / cores) * cores / view.workgroups - 1
+
+
+@parallel.feature
+def critical_path(view: View) -> Column:
+    """log2 of the busiest core's full workgroups over an even share: bounds the speed-up."""
+    busiest = np.ceil(view.workgroups / _cores(view)) * view.volume["dist"]
+    return np.log2(busiest * _cores(view) / view.problem.points)
+
+
+@parallel.feature
+def partial_workgroups(view: View) -> Column:
+    """The share of workgroups that are smaller than the others: they finish early."""
+    whole = view.constant(1)
+    for extent, tile, dim in zip(view.sizes, view.tiles["dist"], view.problem.dims, strict=True):
+        if dim.parallel:
+            whole = whole * np.floor(extent / tile)
+    return 1 - whole / view.workgroups
+
+
+@parallel.feature
+def workgroup_flops_log2(view: View) -> Column:
+    """log2 of operations per workgroup: too few do not pay for handing it out."""
+    return np.log2(view.flops["dist"])
+
+
+@parallel.feature
+def vec_tiles_log2(view: View) -> Column:
+    """log2 of vector tiles in the problem: how often loop branches and address arithmetic run."""
+    return np.log2(view.vec_tiles)
+
+
+@parallel.feature
+def vec_tiles_per_workgroup_log2(view: View) -> Column:
+    """log2 of vector tiles per workgroup: prologues weigh more where there are few."""
+    return np.log2(view.volume["dist"] / view.volume["vec"])
+
+
+@parallel.feature
+def k_steps_log2(view: View) -> Column:
+    """log2 of reduction steps per panel: few steps do not pay for loading the accumulators."""
+    return np.log2(view.by_role["cache", "k"] / view.by_role["vec", "k"])
+
+
+@parallel.feature
+def accumulator_visits_log2(view: View) -> Column:
+    """log2 of how often the output tile is loaded and stored: once per cache tile of k."""
+    return np.log2(view.by_role["dist", "k"] / view.by_role["cache", "k"])
+
+
+@parallel.feature
+def code_size_log2(view: View) -> Column:
+    """log2 of unrolled vector ops, doubled per peeled loop: too much code misses in the icache."""
+    peel = view.knob("peel")
+    variants = view.constant(0)
+    if peel is not None:
+        for (_, full), extent in zip(view.vec_counts, view.sizes, strict=True):
+            variants = variants + (full < extent) * (peel > 0)
+    return np.log2(view.vector_ops) + variants
+
+
+def _cores(view: View) -> int:
+    return max(view.target.cores, 1)

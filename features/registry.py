@@ -1,0 +1,91 @@
+"""How a feature is declared: a documented function in a theme, under a name used only once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from .view import Column, View
+
+# A feature that is the same for all candidates of a problem may return the one number.
+Function = Callable[[View], "Column | float"]
+F = TypeVar("F", bound=Function)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of the feature frame.
+
+    Attributes:
+        name: the column's name.
+        doc: one line: what it is, and why it matters.
+        group: the theme that it belongs to.
+        function: computes it for all candidates at once.
+    """
+
+    name: str
+    doc: str
+    group: str
+    function: Function
+
+
+class Theme:
+    """The features of one module, in the order of their declaration."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.features: list[Feature] = []
+
+    def feature(self, function: F) -> F:
+        """Declares a feature named after the function (a decorator)."""
+        self._add(function.__name__, function.__doc__, function)
+        return function
+
+    def each(
+        self, pattern: str, values: Iterable[str]
+    ) -> Callable[[Callable[[View, str], Column]], Callable[[View, str], Column]]:
+        """Declares one feature per value (a decorator).
+
+        Args:
+            pattern: the features' names, with `{}` for the value; so in the docstring.
+            values: the roles or operands that the function is called with.
+        """
+
+        def declare(function: Callable[[View, str], Column]) -> Callable[[View, str], Column]:
+            for value in values:
+                doc = (function.__doc__ or "").replace("{}", value)
+                self._add(pattern.format(value), doc, partial(_call, function, value))
+            return function
+
+        return declare
+
+    def _add(self, name: str, doc: str | None, function: Function) -> None:
+        if not doc or not doc.strip():
+            raise ValueError(
+                f"feature {name!r} has no docstring; say what it is and why it matters"
+            )
+        self.features.append(Feature(name, doc.strip(), self.name, function))
+
+
+def _call(function: Callable[[View, str], Column], value: str, view: View) -> Column:
+    return function(view, value)
+
+
+def collect(themes: Iterable[Theme]) -> tuple[Feature, ...]:
+    """All features of the themes, in order.
+
+    Raises:
+        ValueError: two features have the same name.
+    """
+    found: dict[str, Feature] = {}
+    for theme in themes:
+        for item in theme.features:
+            if item.name in found:
+                raise ValueError(
+                    f"feature {item.name!r} is declared twice: in {found[item.name].group!r} "
+                    f"and in {item.group!r}"
+                )
+            found[item.name] = item
+    return tuple(found.values())

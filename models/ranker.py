@@ -1,0 +1,123 @@
+"""The contract of a ranker: what orders candidates, so that the likely winners run first."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ..search.errors import InputError, WorkError
+
+Scores = NDArray[np.float64]
+
+
+class Ranker(ABC):
+    """Orders candidates by their features.
+
+    Like a scikit-learn estimator: the constructor stores its keyword parameters under their own
+    names and does nothing else, `fit` returns self, and what was learned ends in `_`.
+
+    Attributes:
+        name: what users call it; the registry and saved files know it by this.
+        needs_fit: whether `fit` must come before `score`.
+    """
+
+    name: ClassVar[str]
+    needs_fit: ClassVar[bool] = False
+
+    @classmethod
+    def param_names(cls) -> tuple[str, ...]:
+        """The names of the constructor's parameters."""
+        return tuple(p for p in inspect.signature(cls.__init__).parameters if p != "self")
+
+    def get_params(self) -> dict[str, Any]:
+        """The constructor's parameters with their values."""
+        return {name: getattr(self, name) for name in self.param_names()}
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether `score` can be called."""
+        return not self.needs_fit
+
+    def fit(self, frame: pd.DataFrame, groups: ArrayLike) -> Self:
+        """Learns from measured candidates; nothing to do for a ranker that does not learn.
+
+        Args:
+            frame: feature columns, and `time_us`, which is NaN where the candidate failed.
+            groups: for each row, which problem (on which device) it belongs to: only times of the
+                same group are compared.
+        """
+        return self
+
+    @abstractmethod
+    def score(self, frame: pd.DataFrame) -> Scores:
+        """One number per row; lower runs first.
+
+        Args:
+            frame: feature columns; others are ignored.
+
+        Raises:
+            InputError: a feature column that the ranker needs is missing.
+        """
+
+    def dump(self) -> dict[str, bytes]:
+        """What was learned, as named pieces of data; empty where there is nothing to keep."""
+        return {}
+
+    def restore(self, payload: Mapping[str, bytes]) -> Self:
+        """The inverse of `dump`, on a ranker with the same parameters.
+
+        The bytes may come from anywhere: reading them must not be able to execute anything.
+
+        Raises:
+            InputError: the payload cannot be used.
+        """
+        return self
+
+    def __repr__(self) -> str:
+        params = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items())
+        return f"{type(self).__name__}({params})"
+
+
+def order(ranker: Ranker, frame: pd.DataFrame) -> NDArray[np.intp]:
+    """The row positions of the frame, likely winners first.
+
+    Ties keep their order, and rows without a score (NaN) come last.
+    """
+    scores = np.asarray(ranker.score(frame), dtype=np.float64)
+    if scores.shape != (len(frame),):
+        raise WorkError(
+            f"ranker {ranker.name!r} returned scores of shape {scores.shape}, "
+            f"expected ({len(frame)},)"
+        )
+    return np.argsort(scores, kind="stable")
+
+
+def matrix(frame: pd.DataFrame, names: Sequence[str], user: str) -> NDArray[np.float32]:
+    """The named columns of a frame, in this order; infinite values become NaN.
+
+    Args:
+        user: who needs the columns, for the error.
+
+    Raises:
+        InputError: some of the columns are missing.
+    """
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise InputError(
+            f"ranker {user!r} needs features that the frame lacks: {listing(missing)}",
+            "compute the frame with frontrunner.features.extract",
+        )
+    values = frame.loc[:, list(names)].to_numpy(dtype=np.float32)
+    return np.where(np.isfinite(values), values, np.float32(np.nan))
+
+
+def listing(names: Sequence[str], limit: int = 8) -> str:
+    """Names in one line, cut off where there are many."""
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more

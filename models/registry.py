@@ -1,0 +1,178 @@
+"""Which rankers there are, by name: built in, and plugged in by other packages."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from ..search.errors import InputError
+from .ranker import Ranker
+
+ENTRY_POINTS = "frontrunner.rankers"
+
+BUILT_IN = "built in"
+
+
+@dataclass(frozen=True)
+class RankerInfo:
+    """What is known of a ranker.
+
+    Attributes:
+        summary: one line; for a plug-in that cannot be used, why.
+        needs_training: whether it must be trained before it can order anything; None where a
+            plug-in cannot be used.
+        source: `built in`, or the distribution that brings it.
+    """
+
+    name: str
+    summary: str
+    needs_training: bool | None
+    source: str
+
+
+@dataclass(frozen=True)
+class _BuiltIn:
+    module: str
+    class_name: str
+    summary: str
+    needs_training: bool = False
+
+
+# Stated here, so that listing them imports neither scikit-learn nor LightGBM.
+_BUILT_IN = {
+    "shuffle": _BuiltIn("shuffle", "ShuffleRanker", "random order, the yardstick"),
+    "heuristic": _BuiltIn("heuristic", "HeuristicRanker", "hand-written order for CPUs"),
+    "forest": _BuiltIn("forest", "ForestRanker", "random forest (scikit-learn)", True),
+    "lightgbm": _BuiltIn("boosting", "LightGBMRanker", "gradient-boosted trees (LightGBM)", True),
+}
+
+
+def known() -> tuple[RankerInfo, ...]:
+    """All rankers: the built-in ones, then plug-ins by name."""
+    found = [
+        RankerInfo(name, item.summary, item.needs_training, BUILT_IN)
+        for name, item in _BUILT_IN.items()
+    ]
+    for name, entry in sorted(_plug_ins().items()):
+        source = _source(entry)
+        try:
+            cls = _load(entry)
+        except InputError as error:
+            found.append(RankerInfo(name, str(error), None, source))
+        else:
+            summary = (cls.__doc__ or "").strip().split("\n")[0]
+            found.append(RankerInfo(name, summary, cls.needs_fit, source))
+    return tuple(found)
+
+
+def ranker_class(name: str) -> type[Ranker]:
+    """The class of a ranker.
+
+    Raises:
+        InputError: there is no such ranker, or the plug-in that has it cannot be used.
+    """
+    plug_ins = _plug_ins()
+    if name in _BUILT_IN:
+        item = _BUILT_IN[name]
+        cls: type[Ranker] = getattr(import_module(f".{item.module}", __package__), item.class_name)
+        return cls
+    if name in plug_ins:
+        return _load(plug_ins[name])
+    names = [*_BUILT_IN, *sorted(plug_ins)]
+    close = difflib.get_close_matches(name, names, n=1)
+    guess = f"; did you mean {close[0]!r}?" if close else ""
+    raise InputError(f"no ranker {name!r}{guess}", f"known rankers: {', '.join(names)}")
+
+
+def create(name: str, **params: Any) -> Ranker:
+    """A new ranker.
+
+    Args:
+        name: one of the names in `known`.
+        params: its constructor's parameters.
+
+    Raises:
+        InputError: there is no such ranker, or it has no such parameter.
+    """
+    cls = ranker_class(name)
+    valid = cls.param_names()
+    if unknown := sorted(set(params) - set(valid)):
+        raise InputError(
+            f"ranker {name!r} has no parameter {unknown[0]!r}",
+            f"its parameters: {', '.join(valid) or 'none'}",
+        )
+    return cls(**params)
+
+
+def resolve(name_or_path: str | Path, seed: int = 0) -> Ranker:
+    """A ranker that can order at once: by name, or from a file saved by `save`.
+
+    Args:
+        seed: for a ranker by name that takes one.
+
+    Raises:
+        InputError: it is neither, or the named ranker has to be trained first.
+    """
+    from .storage import load
+
+    text = str(name_or_path)
+    names = {*_BUILT_IN, *_plug_ins()}
+    if text not in names:
+        path = Path(name_or_path)
+        if path.exists() or path.suffix or len(path.parts) > 1:
+            return load(path)
+    cls = ranker_class(text)
+    ranker = create(text, **({"seed": seed} if "seed" in cls.param_names() else {}))
+    if not ranker.is_fitted:
+        raise InputError(
+            f"ranker {text!r} has to be trained first",
+            "pass the file that `frontrunner train` wrote in place of the name",
+        )
+    return ranker
+
+
+def _plug_ins() -> dict[str, EntryPoint]:
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=ENTRY_POINTS):
+        taken = BUILT_IN if entry.name in _BUILT_IN else None
+        if other := found.get(entry.name):
+            # One distribution can be found twice, such as in a checkout and installed.
+            if other.value == entry.value:
+                continue
+            taken = f"of {_source(other)}"
+        if taken:
+            raise InputError(
+                f"the ranker {entry.name!r} of {_source(entry)} has the name of one {taken}",
+                f"rename it, or uninstall {_source(entry)}",
+            )
+        found[entry.name] = entry
+    return found
+
+
+def _source(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist else entry.value
+
+
+def _load(entry: EntryPoint) -> type[Ranker]:
+    try:
+        cls = entry.load()
+    except Exception as error:  # a plug-in can fail in any way
+        raise InputError(
+            f"the ranker {entry.name!r} of {_source(entry)} cannot be imported "
+            f"({type(error).__name__}: {error})"
+        ) from error
+    if not (isinstance(cls, type) and issubclass(cls, Ranker)):
+        raise InputError(
+            f"the ranker {entry.name!r} of {_source(entry)} must be a subclass of "
+            f"frontrunner.models.Ranker, got {cls!r}"
+        )
+    if cls.name != entry.name:
+        raise InputError(
+            f"the ranker {entry.name!r} of {_source(entry)} calls itself {cls.name!r}; "
+            "both names must be the same"
+        )
+    return cls

@@ -1,0 +1,149 @@
+"""How a ranker is kept: one file of data, which cannot execute anything when it is read.
+
+The file is a zip archive: `manifest.json` says which ranker it is, with which parameters, and which
+features it was trained on; what it learned lies beside it, in formats that hold no code.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..features import NAMES, VERSION
+from ..search.errors import InputError
+from .ranker import Ranker, listing
+from .registry import create
+from .untrusted import read_zip
+
+FORMAT = 1
+
+_MANIFEST = "manifest.json"
+_LEARNED = "learned/"
+# A fixed time, so that the archive depends on nothing but its content.
+_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+def save(ranker: Ranker, path: str | Path, training: Mapping[str, Any] | None = None) -> None:
+    """Writes a ranker to a file, whole or not at all.
+
+    Args:
+        training: what to remember of its training (device, problems, counts, ...), as JSON values.
+
+    Raises:
+        InputError: the ranker is not trained, or the file cannot be written.
+    """
+    if not ranker.is_fitted:
+        raise InputError(f"ranker {ranker.name!r} is not trained, so there is nothing to save")
+    manifest = {
+        "format": FORMAT,
+        "ranker": ranker.name,
+        "params": ranker.get_params(),
+        "features": {"version": VERSION, "names": list(NAMES)},
+        "training": dict(training or {}),
+    }
+    pieces = {_MANIFEST: json.dumps(manifest, indent=1).encode()}
+    pieces |= {_LEARNED + name: data for name, data in ranker.dump().items()}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in pieces.items():
+            info = zipfile.ZipInfo(name, _TIME)
+            archive.writestr(info, data, zipfile.ZIP_DEFLATED, compresslevel=9)
+    _write(Path(path), buffer.getvalue())
+
+
+def load(path: str | Path) -> Ranker:
+    """Reads a ranker that `save` wrote.
+
+    Raises:
+        InputError: the file cannot be read, is damaged or of something else, or its ranker was
+            trained on other features.
+    """
+    pieces = _read(Path(path))
+    manifest = _manifest(pieces, path)
+    _check_features(manifest, path)
+    learned = {n.removeprefix(_LEARNED): d for n, d in pieces.items() if n.startswith(_LEARNED)}
+    try:
+        ranker = create(manifest["ranker"], **manifest["params"]).restore(learned)
+    except InputError as error:
+        raise InputError(f"cannot use {path}: {error}", error.hint) from error
+    if not ranker.is_fitted:
+        raise InputError(f"cannot use {path}: what the ranker learned is missing from it")
+    return ranker
+
+
+def read_manifest(path: str | Path) -> dict[str, Any]:
+    """What a saved ranker says of itself: `ranker`, `params`, `features`, `training`.
+
+    Raises:
+        InputError: the file cannot be read, or is not a saved ranker.
+    """
+    return _manifest(_read(Path(path)), path)
+
+
+def _read(path: Path) -> dict[str, bytes]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read the ranker {path}: {error.strerror}") from None
+    try:
+        return read_zip(data)
+    except InputError as error:
+        raise InputError(f"{path} is not a saved ranker, or is damaged: {error}") from None
+
+
+def _manifest(pieces: Mapping[str, bytes], path: str | Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads(pieces[_MANIFEST])
+        version = manifest["format"]
+        ok = isinstance(manifest["ranker"], str) and isinstance(manifest["params"], dict)
+        ok = ok and isinstance(manifest["features"]["version"], int)
+        ok = ok and all(isinstance(name, str) for name in manifest["features"]["names"])
+    except (KeyError, TypeError, ValueError):
+        ok, version = False, None
+    if version is not None and version != FORMAT:
+        raise InputError(
+            f"{path} has format {version!r}, but this frontrunner reads format {FORMAT}",
+            "train the ranker again",
+        )
+    if not ok:
+        raise InputError(f"{path} is not a saved ranker: its {_MANIFEST} is missing or damaged")
+    return dict(manifest)
+
+
+def _check_features(manifest: Mapping[str, Any], path: str | Path) -> None:
+    version, names = manifest["features"]["version"], manifest["features"]["names"]
+    if version == VERSION and names == list(NAMES):
+        return
+    problems = []
+    if version != VERSION:
+        problems.append(f"it was trained on version {version}, and this frontrunner has {VERSION}")
+    if missing := [n for n in NAMES if n not in names]:
+        problems.append(f"it lacks {listing(missing)}")
+    if extra := [n for n in names if n not in NAMES]:
+        problems.append(f"it has {listing(extra)} beyond them")
+    if len(problems) == (version != VERSION) and names != list(NAMES):
+        problems.append("they come in another order")
+    raise InputError(
+        f"the features of {path} are not those of this frontrunner: {'; '.join(problems)}",
+        "train the ranker again",
+    )
+
+
+def _write(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        try:
+            with temporary.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,112 @@
+"""The IREE compiler as a library: phases, flags and diagnostics.
+
+The compiler can crash its process, so nothing here is called in the tuner's own: the reader and
+the compile workers run it in child processes (see `isolate`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
+
+from .spec import APPLIED
+
+SOURCES = "executable-sources"
+CONFIGURATIONS = "executable-configurations"
+
+_ERROR = 2
+_DIAGNOSTIC = ctypes.CFUNCTYPE(
+    None, ctypes.c_int, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t, ctypes.c_void_p
+)
+
+
+class CompileFailed(Exception):
+    """The compiler refused; the message is its first error, `details` holds all of them."""
+
+    def __init__(self, errors: Sequence[str]) -> None:
+        super().__init__(shorten(errors[0]) if errors else "the compiler failed without a word")
+        self.details = "\n".join(errors)
+
+
+def shorten(diagnostic: str, limit: int = 300) -> str:
+    """The first line of a diagnostic, without the IR that the compiler appends."""
+    line = next((s for s in diagnostic.splitlines() if s.strip()), "").strip()
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+class Compilation:
+    """One module on its way through the compiler's phases."""
+
+    def __init__(self, invocation: Invocation, errors: list[str]) -> None:
+        self._invocation = invocation
+        self._errors = errors
+
+    def run(self, *, start: str = "start", stop: str = "end") -> None:
+        """Runs the phases after `start` up to `stop`; an invocation may do so several times."""
+        # The phase setters are in the C API, but the Python classes do not wrap them.
+        lib, handle = ctypes_dl._dylib, ctypes.c_void_p(self._invocation._inv_p)
+        lib.ireeCompilerInvocationSetCompileFromPhase(handle, start.encode())
+        lib.ireeCompilerInvocationSetCompileToPhase(handle, stop.encode())
+        if not self._invocation.execute():
+            raise CompileFailed(self._errors)
+
+    def text(self) -> str:
+        return self._output(self._invocation.output_ir).decode()
+
+    def vmfb(self) -> bytes:
+        return self._output(self._invocation.output_vm_bytecode)
+
+    @staticmethod
+    def _output(write: Any) -> bytes:
+        with Output.open_membuffer() as output:
+            write(output)
+            return bytes(output.map_memory())
+
+
+@contextmanager
+def compilation(source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
+    """Parses `source` (MLIR text or bytecode) for compiling with `flags`.
+
+    Raises:
+        CompileFailed: the source does not parse; a flag that does not is a ValueError.
+    """
+    errors: list[str] = []
+
+    def note(severity: int, message: Any, size: int, _user: Any) -> None:
+        if severity == _ERROR:
+            errors.append(ctypes.string_at(message, size).decode(errors="replace"))
+
+    with Session() as session:
+        session.set_flags(*flags)
+        with session.invocation() as invocation:
+            callback = _DIAGNOSTIC(note)
+            ctypes_dl._dylib.ireeCompilerInvocationEnableCallbackDiagnostics(
+                ctypes.c_void_p(invocation._inv_p), ctypes.c_int(0), callback, None
+            )
+            # A crash handler or a printed IR would go to stderr; buffers must end in NUL.
+            parsed = Source.wrap_buffer(session, source + b"\0")
+            if not invocation.parse_source(parsed):
+                raise CompileFailed(errors)
+            yield Compilation(invocation, errors)
+
+
+def compile_with_spec(source: str, flags: Sequence[str], spec: Path | None) -> tuple[bytes, bool]:
+    """Compiles a module at `executable-sources` under a tuning spec.
+
+    Returns:
+        The executable, and whether the spec's annotation was found on an op (always False without
+        a spec): a spec that matches nothing is silently ignored by the compiler.
+    """
+    given = [f"--iree-codegen-tuning-spec-path={spec}"] if spec else []
+    with compilation(source.encode(), [*flags, *given]) as unit:
+        unit.run(start=SOURCES, stop=CONFIGURATIONS)
+        # 2 ms against the 300 to 500 ms that the backend takes afterwards.
+        applied = spec is not None and APPLIED in unit.text()
+        unit.run(start=CONFIGURATIONS)
+        return unit.vmfb(), applied
+

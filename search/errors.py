@@ -1,0 +1,32 @@
+"""The errors that frontrunner raises on purpose: each says what was received and what to do."""
+
+from __future__ import annotations
+
+
+class FrontrunnerError(Exception):
+    """A failure that is explained to the user in one line.
+
+    Attributes:
+        hint: what the user can do about it, or an empty string.
+        exit_code: what the command line exits with.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class InputError(FrontrunnerError):
+    """The user's input or options cannot be used."""
+
+    exit_code = 2
+
+
+class NotTunableError(InputError):
+    """The dispatch was read, but holds nothing that can be tuned."""
+
+
+class WorkError(FrontrunnerError):
+    """Work that should have succeeded failed: compiling the baseline, measuring it, writing."""

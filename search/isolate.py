@@ -1,0 +1,156 @@
+"""Child processes for work that may crash or hang: the compiler, kernels, drivers.
+
+A `Child` runs one handler function in a fresh interpreter and answers requests one at a time. It
+is started on first use, and again after it died.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
+from typing import IO, Any
+
+from .errors import FrontrunnerError
+
+
+class ChildDied(Exception):
+    """The child process ended while it worked; the message says how."""
+
+
+class ChildTimeout(Exception):
+    """The child did not answer in time and was killed."""
+
+
+class Child:
+    """A child process that answers calls of one handler.
+
+    Args:
+        handler: `module:function`; the function maps a request to an answer. Exceptions that it
+            raises are raised again here.
+        env: environment variables to add.
+    """
+
+    def __init__(self, handler: str, env: Mapping[str, str] | None = None) -> None:
+        self.handler = handler
+        self.env = dict(env or {})
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self._stderr: IO[bytes] | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def call(self, request: Any, timeout: float | None = None) -> Any:
+        """Sends a request and waits for its answer.
+
+        Raises:
+            ChildDied: the process ended (crash, kill, exit).
+            ChildTimeout: no answer in `timeout` seconds; the process is gone.
+        """
+        if not self.running:
+            self._start()
+        assert self._connection is not None
+        try:
+            self._connection.send(request)
+            if not self._connection.poll(timeout):
+                self.close()
+                raise ChildTimeout(f"no answer within {timeout:g} s")
+            failed, answer = self._connection.recv()
+        except (EOFError, OSError) as error:
+            raise ChildDied(self._obituary()) from error
+        except BaseException:
+            # Ctrl-C between send and receive: a late answer must not meet the next request.
+            self.close()
+            raise
+        if failed:
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        """Ends the child; a later call starts a new one."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        for resource in (self._connection, self._stderr):
+            if resource is not None:
+                resource.close()
+        self._process = self._connection = self._stderr = None
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _start(self) -> None:
+        self.close()
+        ours, theirs = socket.socketpair()
+        self._stderr = tempfile.TemporaryFile()
+        code = f"import sys; from {__name__} import serve; serve(sys.argv[1], int(sys.argv[2]))"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code, self.handler, str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=self._stderr,
+            stderr=self._stderr,
+            # Ctrl-C goes to the tuner alone, which then saves and ends its children.
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **self.env},
+        )
+        theirs.close()
+        self._connection = Connection(ours.detach())
+
+    def _obituary(self) -> str:
+        assert self._process is not None and self._stderr is not None
+        code = self._process.wait()
+        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        self._stderr.seek(max(0, self._stderr.seek(0, os.SEEK_END) - 4000))
+        words = self._stderr.read().decode(errors="replace").strip()
+        self.close()
+        return f"{how}\n{words}" if words else how
+
+
+def serve(handler: str, fd: int) -> None:
+    """The child's side: answers requests until the parent is gone."""
+    _die_with_parent(fd)
+    connection = Connection(fd)
+    module, _, name = handler.partition(":")
+    function: Callable[[Any], Any] = getattr(importlib.import_module(module), name)
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            request = connection.recv()
+            try:
+                answer = (False, function(request))
+            except FrontrunnerError as error:
+                answer = (True, error)
+            except Exception as error:
+                answer = (True, RuntimeError(f"{type(error).__name__}: {error}"))
+            connection.send(answer)
+
+
+def _die_with_parent(fd: int) -> None:
+    """Ends this process when the parent's end of the socket closes, also in a hung kernel.
+
+    A tuner that was killed with -9 must not leave a spinning kernel behind. (The compiler and the
+    runtime release the GIL, so the thread runs. PR_SET_PDEATHSIG would follow the thread that
+    started the child, and those come and go.)
+    """
+
+    def watch() -> None:
+        hung_up = select.poll()
+        hung_up.register(fd, 0)  # errors and hang-ups are reported whatever the mask
+        hung_up.poll()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

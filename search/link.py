@@ -1,0 +1,47 @@
+"""Merges tuning specs into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import InputError
+from .isolate import Child, ChildDied
+
+
+@dataclass(frozen=True)
+class LinkedSpec:
+    """Several specs as one.
+
+    Attributes:
+        text: MLIR that `iree-compile` accepts.
+        matchers: how many dispatches it configures.
+        dropped: matchers that a newer spec covers.
+        conflicts: those among them that would have configured the dispatch otherwise.
+    """
+
+    text: str
+    matchers: int
+    dropped: tuple[str, ...]
+    conflicts: tuple[str, ...]
+
+
+def link_specs(paths: Sequence[Path]) -> LinkedSpec:
+    """Merges specs; where two match the same dispatch, the later one wins.
+
+    Raises:
+        InputError: a file is not a tuning spec, or does more than match and configure.
+    """
+    texts = []
+    for path in paths:
+        try:
+            texts.append((str(path), path.read_bytes()))
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror}", "give tuning specs") from error
+    with Child("frontrunner.search.merge:merge") as child:
+        try:
+            return LinkedSpec(**child.call(texts, timeout=120))
+        except ChildDied as death:
+            first = str(death).splitlines()[0]
+            raise InputError(f"the compiler crashed while parsing the specs ({first})") from death

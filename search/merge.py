@@ -1,0 +1,167 @@
+"""The child's side of linking: merges transform-dialect specs through the compiler's bindings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from iree.compiler import ir
+
+from .errors import InputError
+from .operations import symbol, walk
+
+_ENTRY = "iree_codegen.tuning_spec_entrypoint"
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A matcher and its action, with the sequences they need, as renamed text.
+
+    Attributes:
+        matches: the matcher without its name and configuration: equal for equal dispatches.
+        config: what it configures.
+    """
+
+    spec: str
+    name: str
+    matcher: str
+    action: str
+    matches: str
+    config: str
+
+
+def merge(request: list[tuple[str, bytes]]) -> dict[str, Any]:
+    """Merges (name, text) specs; the later ones win.
+
+    Returns:
+        `text`, `matchers` (count), `dropped` and `conflicts` (in words).
+    """
+    pairs: list[_Pair] = []
+    sequences: dict[str, str] = {}
+    preludes: dict[str, None] = {}
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        for number, (name, text) in enumerate(request):
+            module = _parse(name, text)
+            found, needed, passes = _read(module, name, f"s{number}_" if len(request) > 1 else "")
+            pairs = found + pairs  # the newest first: the first that matches is applied
+            sequences |= needed
+            preludes |= dict.fromkeys(passes)
+        kept, dropped, conflicts = _resolve(pairs)
+        used = {p.matcher for p in kept} | {p.action for p in kept}
+        text_out = _write([sequences[s] for s in sequences if s in used], kept, list(preludes))
+        ir.Module.parse(text_out)
+    return {
+        "text": text_out,
+        "matchers": len(kept),
+        "dropped": tuple(dropped),
+        "conflicts": tuple(conflicts),
+    }
+
+
+def _parse(name: str, text: bytes) -> ir.Module:
+    try:
+        return ir.Module.parse(text)
+    except (ir.MLIRError, UnicodeDecodeError) as error:
+        first = next((s for s in str(error).splitlines() if "error:" in s), "it does not parse")
+        raise InputError(
+            f"{name} is not a tuning spec: {first.partition('error:')[2].strip() or first}",
+            "give specs that iree-compile accepts",
+        ) from None
+
+
+def _read(
+    module: ir.Module, name: str, prefix: str
+) -> tuple[list[_Pair], dict[str, str], list[str]]:
+    sequences = {
+        symbol(op.operation): op.operation
+        for op in module.body.operations
+        if op.operation.name == "transform.named_sequence"
+    }
+    entries = [s for s, op in sequences.items() if _ENTRY in op.attributes]
+    if len(entries) != 1:
+        raise InputError(
+            f"{name} has {len(entries)} entry points ({_ENTRY}), expected 1",
+            "give specs that iree-compile accepts",
+        )
+    passes: list[str] = []
+    match: ir.Operation | None = None
+    for op in walk(sequences[entries[0]]):
+        if op.name == "transform.apply_registered_pass" and match is None:
+            passes.append(ir.StringAttr(op.attributes["pass_name"]).value)
+        elif op.name == "transform.foreach_match" and match is None:
+            match = op
+        elif op.name != "transform.yield":
+            raise InputError(
+                f"{name} cannot be linked: its entry point uses {op.name}",
+                "an entry point may run passes and one foreach_match",
+            )
+    if match is None:
+        raise InputError(f"{name} matches nothing", "give specs with a foreach_match")
+    renamed = {old: prefix + old for old in sequences}
+    texts = {
+        renamed[old]: _rename(str(op), renamed)
+        for old, op in sequences.items()
+        if old != entries[0]
+    }
+    pairs = []
+    for matcher, action in zip(
+        ir.ArrayAttr(match.attributes["matchers"]),
+        ir.ArrayAttr(match.attributes["actions"]),
+        strict=True,
+    ):
+        m, a = (ir.FlatSymbolRefAttr(x).value for x in (matcher, action))
+        configs = [
+            str(op.attributes["value"])
+            for op in walk(sequences[m])
+            if op.name == "transform.param.constant"
+        ]
+        body = str(sequences[m]).partition("{")[2]
+        for config in configs:
+            body = body.replace(config, "")
+        pairs.append(_Pair(name, m, renamed[m], renamed[a], body, " ".join(configs)))
+    return pairs, texts, passes
+
+
+def _rename(text: str, renamed: dict[str, str]) -> str:
+    return re.sub(r"@(\w+)", lambda m: "@" + renamed.get(m[1], m[1]), text)
+
+
+def _resolve(pairs: list[_Pair]) -> tuple[list[_Pair], list[str], list[str]]:
+    kept: dict[str, _Pair] = {}
+    dropped, conflicts = [], []
+    for pair in pairs:
+        winner = kept.setdefault(pair.matches, pair)
+        if winner is pair:
+            continue
+        dropped.append(f"{pair.name} of {pair.spec}")
+        if winner.config != pair.config:
+            conflicts.append(
+                f"{pair.name} of {pair.spec} is overridden by {winner.name} of {winner.spec}"
+            )
+    return list(kept.values()), dropped, conflicts
+
+
+def _write(sequences: list[str], pairs: list[_Pair], passes: list[str]) -> str:
+    lines = ["module @frontrunner_linked_spec attributes { transform.with_named_sequence } {"]
+    lines += sequences
+    lines += [
+        "transform.named_sequence @__kernel_config(",
+        "    %root0: !transform.any_op {transform.consumed}) -> !transform.any_op",
+        f"    attributes {{ {_ENTRY} }} {{",
+    ]
+    for number, name in enumerate(passes):
+        lines.append(
+            f'  %root{number + 1} = transform.apply_registered_pass "{name}" to %root{number} '
+            ": (!transform.any_op) -> !transform.any_op"
+        )
+    lines.append(f"  %res = transform.foreach_match in %root{len(passes)}")
+    lines.append(",\n".join(f"    @{p.matcher} -> @{p.action}" for p in pairs))
+    lines += [
+        "    : (!transform.any_op) -> !transform.any_op",
+        "  transform.yield %res : !transform.any_op",
+        "}",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"

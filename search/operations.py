@@ -1,0 +1,21 @@
+"""Walking MLIR through the compiler's bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iree.compiler import ir
+
+
+def walk(op: ir.Operation) -> Iterator[ir.Operation]:
+    """All operations nested in `op`, in order."""
+    for region in op.regions:
+        for block in region:
+            for child in block.operations:
+                yield child.operation
+                yield from walk(child.operation)
+
+
+def symbol(op: ir.Operation) -> str:
+    """The op's symbol name, without the @."""
+    return str(ir.StringAttr(op.attributes["sym_name"]).value)

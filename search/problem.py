@@ -1,0 +1,174 @@
+"""What a dispatch computes (Problem) and what it is compiled for (Target), as plain values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+KINDS = ("contraction", "convolution", "attention")
+
+BYTES = {
+    **dict.fromkeys(("i1", "i4", "i8", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ"), 1),
+    **dict.fromkeys(("i16", "f16", "bf16"), 2),
+    **dict.fromkeys(("i32", "f32"), 4),
+    **dict.fromkeys(("i64", "f64"), 8),
+}
+
+
+@dataclass(frozen=True)
+class Dim:
+    """One loop of the root op.
+
+    Attributes:
+        name: unique within the problem: `m`, `n`, `k`, `batch`, `oh`, `fw`, `k2`, ...; knobs are
+            named after it.
+        size: trip count.
+        role: what the loop does, in the words of a matrix product, whatever the kind: `batch`,
+            `m`, `n` (parallel), `k` (reduction). A convolution's image dims are `m`, its output
+            channels `n`, its filter and input channels `k`; a depthwise channel is `n`.
+            Attention's rows are `m`, its value columns `n`, and both reductions `k`.
+        parallel: False for reductions.
+    """
+
+    name: str
+    size: int
+    role: str
+    parallel: bool
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One tensor that the root op reads or writes.
+
+    Attributes:
+        name: `lhs`, `rhs`, `out`; `query`, `key`, `value`, `out` for attention.
+        dtype: MLIR element type, such as `f32`.
+        index: for each tensor dim, the loops that it is indexed by, as pairs (loop position,
+            stride): `((0, 1),)` is `d0`, `((1, 2), (4, 1))` is `d1 * 2 + d4`.
+        output: whether the op writes it.
+    """
+
+    name: str
+    dtype: str
+    index: tuple[tuple[tuple[int, int], ...], ...]
+    output: bool = False
+
+    @property
+    def bytes_per_element(self) -> int:
+        return BYTES[self.dtype]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What one dispatch computes.
+
+    Attributes:
+        kind: one of `KINDS`.
+        op: the root op's name, such as `linalg.matmul`.
+        dims: the root op's loops, in its own order.
+        operands: inputs first, then the output.
+        fused: names of the other compute ops in the dispatch, in order.
+        traits: details that features and matchers use and that dims do not tell, such as
+            `("depthwise", 1)`, `("stride", 2)`, `("dilation", 1)`, in name order.
+    """
+
+    kind: str
+    op: str
+    dims: tuple[Dim, ...]
+    operands: tuple[Operand, ...]
+    fused: tuple[str, ...] = ()
+    traits: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def inputs(self) -> tuple[Operand, ...]:
+        return tuple(o for o in self.operands if not o.output)
+
+    @property
+    def output(self) -> Operand:
+        return next(o for o in self.operands if o.output)
+
+    @property
+    def points(self) -> int:
+        """Size of the iteration space."""
+        return math.prod(d.size for d in self.dims)
+
+    @property
+    def flops(self) -> int:
+        """Floating (or integer) operations: two per multiply-add."""
+        if self.kind != "attention":
+            return 2 * self.points
+        size = {d.name: d.size for d in self.dims}
+        # Two products share batch, m and k2; each skips the other's own dim (n or k1).
+        shared = self.points // (size["n"] * size["k1"])
+        return 2 * shared * (size["n"] + size["k1"])
+
+    def dim(self, name: str) -> Dim:
+        return next(d for d in self.dims if d.name == name)
+
+    def by_role(self, *roles: str) -> tuple[Dim, ...]:
+        return tuple(d for d in self.dims if d.role in roles)
+
+    @property
+    def label(self) -> str:
+        """A short name for tables and files, such as `contraction_32x2048x2048_f32_f32_f32`."""
+        sizes = "x".join(str(d.size) for d in self.dims)
+        types = "_".join(o.dtype for o in self.operands)
+        return f"{self.kind}_{sizes}_{types}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Problem:
+        """The inverse of `to_dict`, also after a round trip through JSON (lists for tuples)."""
+        return cls(
+            kind=data["kind"],
+            op=data["op"],
+            dims=tuple(Dim(**d) for d in data["dims"]),
+            operands=tuple(
+                Operand(
+                    o["name"],
+                    o["dtype"],
+                    tuple(tuple((int(p), int(c)) for p, c in e) for e in o["index"]),
+                    o["output"],
+                )
+                for o in data["operands"]
+            ),
+            fused=tuple(data["fused"]),
+            traits=tuple((k, int(v)) for k, v in data["traits"]),
+        )
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is compiled for, with the facts that spaces and features need.
+
+    Attributes:
+        backend: IREE backend, such as `llvm-cpu`, `rocm`, `cuda`.
+        arch: the CPU or GPU name, such as `znver3` or `gfx942`.
+        flags: compile flags that select it.
+        cores: CPU cores, or compute units of a GPU.
+        vector_bytes: width of one vector register.
+        registers: vector registers per core.
+        cache_bytes: CPU caches L1d, L2, L3 (0 where there is none); on a GPU, shared memory first.
+    """
+
+    backend: str
+    arch: str
+    flags: tuple[str, ...]
+    cores: int
+    vector_bytes: int
+    registers: int
+    cache_bytes: tuple[int, int, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Target:
+        fields = dict(data)
+        fields["flags"] = tuple(data["flags"])
+        fields["cache_bytes"] = tuple(data["cache_bytes"])
+        return cls(**fields)

@@ -1,0 +1,168 @@
+"""Tuning specs: the one place that renders configurations for the compiler, and reads them back.
+
+A spec is a transform-dialect library. Each entry is a matcher (which dispatch) that yields a
+`compilation_info` (which configuration). `iree-compile --iree-codegen-tuning-spec-path=` takes the
+text as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .problem import Problem
+
+# An op that a spec was applied to carries this mark: a spec that matches nothing is silent.
+APPLIED = "__frontrunner_spec_applied__"
+
+_HEADER = """module @frontrunner_spec attributes {{ transform.with_named_sequence }} {{
+transform.named_sequence @apply_op_config(
+    %op: !transform.any_op {{transform.readonly}},
+    %config: !transform.any_param {{transform.readonly}}) {{
+  transform.annotate %op "compilation_info" = %config : !transform.any_op, !transform.any_param
+  transform.annotate %op "{applied}" : !transform.any_op
+  transform.yield
+}}
+"""
+_ENTRY_POINT = """transform.named_sequence @__kernel_config(
+    %variant_op: !transform.any_op {{transform.consumed}}) -> !transform.any_op
+    attributes {{ iree_codegen.tuning_spec_entrypoint }} {{
+{prelude}  %res = transform.foreach_match in %{root}
+{matches}
+    : (!transform.any_op) -> !transform.any_op
+  transform.yield %res : !transform.any_op
+}}
+}}
+"""
+# The compiler drops the unit batch dim of a convolution when it forms dispatches and inserts it
+# again after tuning specs were applied, losing what they said. So the spec inserts it first, with
+# the compiler's own pass.
+_INSERT_BATCH = """  %batched = transform.apply_registered_pass
+    "iree-codegen-insert-batch-dim-for-batchless-conv" to %variant_op
+    : (!transform.any_op) -> !transform.any_op
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One tuned dispatch of a spec.
+
+    Attributes:
+        indexing_maps: of the root op, as MLIR text.
+        config: the `compilation_info`, as MLIR text.
+        comment: what to expect of it, such as the measured speedup; one line.
+    """
+
+    problem: Problem
+    indexing_maps: tuple[str, ...]
+    config: str
+    comment: str = ""
+
+    @property
+    def name(self) -> str:
+        return "match_" + re.sub(r"\W", "_", self.problem.label)
+
+
+def render_spec(entries: Sequence[Entry]) -> str:
+    """The spec's text; entries are tried in order."""
+    parts = [_HEADER.format(applied=APPLIED)]
+    parts += [_matcher(e) for e in entries]
+    matches = []
+    for entry in entries:
+        if entry.comment:
+            matches.append(f"    // {entry.comment}")
+        comma = "," if entry is not entries[-1] else ""
+        matches.append(f"    @{entry.name} -> @apply_op_config{comma}")
+    batchless = any(_drops_batch(e.problem) for e in entries)
+    parts.append(
+        _ENTRY_POINT.format(
+            prelude=_INSERT_BATCH if batchless else "",
+            root="batched" if batchless else "variant_op",
+            matches="\n".join(matches),
+        )
+    )
+    return "\n".join(parts)
+
+
+def _drops_batch(problem: Problem) -> bool:
+    return problem.kind == "convolution" and problem.dim("batch").size == 1
+
+
+def _matcher(entry: Entry) -> str:
+    match = {
+        "contraction": _match_contraction,
+        "convolution": _match_convolution,
+        "attention": _match_attention,
+    }[entry.problem.kind]
+    body = "\n".join(f"  {line}" for line in match(entry))
+    return (
+        f"transform.named_sequence @{entry.name}(%op: !transform.any_op {{transform.readonly}})\n"
+        "    -> (!transform.any_op, !transform.any_param) {\n"
+        f"{body}\n"
+        f"  %config = transform.param.constant {entry.config}\n"
+        "    -> !transform.any_param\n"
+        "  transform.yield %op, %config : !transform.any_op, !transform.any_param\n"
+        "}\n"
+    )
+
+
+def _match_contraction(entry: Entry) -> list[str]:
+    groups = {r: [d.size for d in entry.problem.by_role(r)] for r in ("batch", "m", "n", "k")}
+    return _match_interface(entry, "contraction", groups)
+
+
+def _match_convolution(entry: Entry) -> list[str]:
+    problem = entry.problem
+
+    def sizes(*names: str) -> list[int]:
+        return [d.size for d in problem.dims if d.name.rstrip("0123456789") in names]
+
+    # An image dim is indexed by stride * output + dilation * filter.
+    strides, dilations = [], []
+    for terms in problem.operands[0].index:
+        if len(terms) == 2:
+            by_name = {problem.dims[d].name[0]: c for d, c in terms}
+            strides.append(by_name["o"])
+            dilations.append(by_name["f"])
+    groups = {
+        "batch": sizes("batch"),
+        "out_image": sizes("od", "oh", "ow"),
+        "out_channel": sizes("oc"),
+        "filter": sizes("fd", "fh", "fw"),
+        "in_channel": sizes("ic"),
+        "depth": sizes("c", "g"),
+        "strides": strides,
+        "dilations": dilations,
+    }
+    return _match_interface(entry, "convolution", groups)
+
+
+def _match_interface(entry: Entry, interface: str, groups: dict[str, list[int]]) -> list[str]:
+    lhs, rhs, out = (o.dtype for o in entry.problem.operands)
+    results = ", ".join(f"%{name}" for name in groups)
+    lines = [
+        f"{results} = transform.iree.match.{interface} %op,",
+        f"  lhs_type = {lhs}, rhs_type = {rhs}, output_type = {out},",
+        f"  indexing_maps = [{', '.join(entry.indexing_maps)}]",
+        "  : !transform.any_op -> !transform.param<i64>",
+    ]
+    lines += [
+        f"transform.iree.match.dims_equal %{name}, {sizes} : !transform.param<i64>"
+        for name, sizes in groups.items()
+    ]
+    return lines
+
+
+def _match_attention(entry: Entry) -> list[str]:
+    """By name and operand types: `transform.iree.match.attention` does not match on CPUs."""
+    problem = entry.problem
+    lines = [f'transform.match.operation_name %op ["{problem.op}"] : !transform.any_op']
+    for i, operand in enumerate(problem.inputs):
+        shape = "x".join(str(problem.dims[terms[0][0]].size) for terms in operand.index)
+        lines += [
+            f"%in{i} = transform.get_operand %op[{i}] : (!transform.any_op) -> !transform.any_value",
+            f"transform.iree.match.cast_compatible_type %in{i} = tensor<{shape}x{operand.dtype}>"
+            " : !transform.any_value",
+        ]
+    return lines

@@ -1,0 +1,73 @@
+"""Targets: compile flags by name, and the facts that spaces and features need."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from .errors import InputError
+from .problem import Target
+
+# L1d, L2, L3 where the machine does not tell (a target other than this host): a common server core.
+DEFAULT_CACHES = (32 * 1024, 1024 * 1024, 32 * 1024 * 1024)
+
+_KNOWN = "use 'host', or a CPU that LLVM knows, such as znver4 or skylake-avx512"
+_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
+
+
+def resolve_target(name: str) -> tuple[str, ...]:
+    """Compile flags for a target name: `host`, or a CPU that LLVM knows, such as `znver4`.
+
+    Raises:
+        InputError: the name is not one.
+    """
+    if not _NAME.fullmatch(name):
+        raise unknown_target(name)
+    if name.startswith(("gfx", "sm_", "mi3")):
+        raise InputError(f"target {name!r} is a GPU; only CPUs can be tuned yet", _KNOWN)
+    return (
+        "--iree-hal-target-device=local",
+        "--iree-hal-local-target-device-backends=llvm-cpu",
+        f"--iree-llvmcpu-target-cpu={name}",
+    )
+
+
+def unknown_target(name: str) -> InputError:
+    return InputError(f"unknown target {name!r}", _KNOWN)
+
+
+def describe_target(name: str, executable_target: Mapping[str, str]) -> Target:
+    """Facts from the compiler's own target attribute; caches and cores from the machine."""
+    features = set(executable_target["cpu_features"].split(","))
+    arch = executable_target["cpu"] or name
+    # 32 vector registers with AVX-512 and on AArch64, 16 on other x86.
+    many = "+avx512f" in features or "aarch64" in executable_target["triple"]
+    return Target(
+        backend="llvm-cpu",
+        arch=arch,
+        flags=resolve_target(name),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        vector_bytes=int(executable_target["native_vector_size"]),
+        registers=32 if many else 16,
+        cache_bytes=host_caches() if name == "host" else DEFAULT_CACHES,
+    )
+
+
+def host_caches(root: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> tuple[int, int, int]:
+    """Bytes of this machine's L1d, L2 and L3; `DEFAULT_CACHES` where the system does not say."""
+    sizes: dict[int, int] = {}
+    units = {"K": 1024, "M": 1024**2, "G": 1024**3}
+    for index in root.glob("index*"):
+        try:
+            kind, level, size = (
+                (index / leaf).read_text().strip() for leaf in ("type", "level", "size")
+            )
+            if kind != "Instruction":
+                sizes[int(level)] = int(size[:-1]) * units[size[-1]]
+        except (OSError, ValueError, KeyError):
+            continue
+    if 1 not in sizes:
+        return DEFAULT_CACHES
+    return sizes[1], sizes.get(2, 0), sizes.get(3, 0)

@@ -1,0 +1,168 @@
+"""The contract of every command: help, exit codes, one line per error, JSON."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from frontrunner.cli import app
+from frontrunner.cli.app import COMMANDS, cli, main
+from frontrunner.cli.output import Interrupted, UsageError, write_json
+from frontrunner.search.errors import InputError, NotTunableError, WorkError
+
+
+def command_of(name):
+    found = cli.get_command(click.Context(cli), name)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def fails(monkeypatch):
+    """Makes `frontrunner rankers` raise what a test wants."""
+
+    def install(error):
+        def known():
+            raise error
+
+        monkeypatch.setattr("frontrunner.models.known", known)
+
+    return install
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_the_shared_options(name, frontrunner):
+    ran = frontrunner(name, "--help")
+    assert ran.code == 0
+    assert {"--json", "--seed", "--help"} <= set(ran.out.replace(",", " ").split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_summaries_are_those_of_the_commands(name):
+    first = (command_of(name).help or "").partition("\n\n")[0]
+    assert " ".join(first.split()) == COMMANDS[name]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_explained(name):
+    options = [p for p in command_of(name).params if isinstance(p, click.Option)]
+    assert [o.name for o in options if not o.help] == []
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_lists_the_commands(arguments, frontrunner):
+    ran = frontrunner(*arguments)
+    assert ran.code == 0
+    assert all(f"  {name} " in ran.out for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["tun"], "no such command 'tun'", "did you mean 'tune'?"),
+        (["xyzzy"], "no such command 'xyzzy'", "commands: tune, space"),
+        (["tune", "--bugdet", "3"], "--bugdet", "frontrunner tune --help"),
+        (["rankers", "--seed", "-1"], "-1", "frontrunner rankers --help"),
+        (["rankers", "--seed", "x"], "'x'", "frontrunner rankers --help"),
+        (["rankers", "extra"], "extra", "frontrunner rankers --help"),
+        (["--nonsense"], "--nonsense", "frontrunner --help"),
+    ],
+)
+def test_wrong_usage(arguments, message, hint, frontrunner):
+    ran = frontrunner(*arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+    first, second = ran.err.splitlines()
+    assert first.startswith("error: ")
+    assert message in first
+    assert second.startswith("hint: ")
+    assert hint in second
+
+    ran = frontrunner(*arguments, "--json")
+    assert ran.code == 2
+    assert set(json.loads(ran.out)["error"]) == {"message", "hint"}
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "lines"),
+    [
+        (InputError("bad input", "do better"), 2, ["error: bad input", "hint: do better"]),
+        (NotTunableError("not tunable: linalg.fill"), 2, ["error: not tunable: linalg.fill"]),
+        (WorkError("failed:\n  twice"), 1, ["error: failed: twice"]),
+        (UsageError("cannot", "can"), 2, ["error: cannot", "hint: can"]),
+        (Interrupted("go on"), 130, ["error: interrupted", "hint: go on"]),
+        (KeyboardInterrupt(), 130, ["error: interrupted"]),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "log"),
+            1,
+            ["error: No space left on device: log"],
+        ),
+    ],
+)
+def test_failures(error, code, lines, fails, frontrunner):
+    fails(error)
+    ran = frontrunner("rankers")
+    assert ran.code == code
+    assert ran.out == ""
+    assert ran.err.strip().splitlines() == lines
+
+    ran = frontrunner("rankers", "--json")
+    assert ran.code == code
+    message = lines[0].removeprefix("error: ")
+    hint = lines[1].removeprefix("hint: ") if len(lines) > 1 else ""
+    assert json.loads(ran.out) == {"error": {"message": message, "hint": hint}}
+
+
+def test_what_nobody_expected(fails, frontrunner, monkeypatch):
+    fails(RuntimeError("oops"))
+    monkeypatch.delenv("FRONTRUNNER_DEBUG", raising=False)
+    ran = frontrunner("rankers")
+    assert ran.code == 1
+    assert ran.err.splitlines()[0] == "error: internal error: RuntimeError: oops"
+    assert "Traceback" not in ran.err
+
+    monkeypatch.setenv("FRONTRUNNER_DEBUG", "1")
+    assert "Traceback" in frontrunner("rankers").err
+
+
+def test_a_reader_that_leaves_early():
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "frontrunner", "rankers", "--json"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writing)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+def test_arguments_come_from_the_command_line(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["frontrunner", "--version"])
+    assert main() == 0
+    assert capsys.readouterr().out.startswith("frontrunner ")
+
+
+def test_json_is_strict(capsys):
+    class Scalar:
+        def item(self):
+            return 7
+
+    write_json({"a": float("nan"), "b": (float("-inf"), 1.5), 3: Scalar(), "p": Path("x/y")})
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"a": None, "b": [None, 1.5], "3": 7, "p": "x/y"}
+
+
+def test_commands_can_return_an_exit_code(monkeypatch):
+    monkeypatch.setattr(app.cli, "main", lambda *_, **__: 1)
+    assert main(["doctor"]) == 1

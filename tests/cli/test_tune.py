@@ -1,0 +1,198 @@
+"""`frontrunner tune`: what options come to. The tuning itself is tested in `tests/experiments`."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Budget:
+    candidates: int | None
+    seconds: float | None
+    patience: int | None
+
+
+@dataclass(frozen=True)
+class TuneOptions:
+    input: Path
+    out: Path
+    budget: Budget
+    ranker: str = "heuristic"
+    devices: tuple[str, ...] = ("local-task",)
+    target: str = "host"
+    seed: int = 0
+    jobs: int | None = None
+    pool: int = 10000
+    keep_failures: Path | None = None
+
+
+class Result:
+    def summary_lines(self):
+        return ["4.20x the default's speed", "noise floor 1.1 %", "spec: out/spec.mlir"]
+
+    def to_dict(self):
+        return {"speedup": 4.2, "noise_floor": 0.011, "spec": Path("out/spec.mlir")}
+
+
+class Loop:
+    """Stands in for the tune loop and keeps what it was asked for."""
+
+    def __init__(self):
+        self.tuned = []
+        self.resumed = []
+        self.observers = []
+        self.interrupt = False
+
+    def tune(self, options, observer):
+        self.observers.append(observer)
+        self.tuned.append(options)
+        if self.interrupt:
+            options.out.mkdir(parents=True)
+            raise KeyboardInterrupt
+        observer.note("on the way")
+        return Result()
+
+    def resume(self, run_dir, budget, observer, input=None):
+        self.observers.append(observer)
+        self.resumed.append((run_dir, budget, input))
+        return Result()
+
+
+@pytest.fixture
+def loop(monkeypatch, tmp_path):
+    loop = Loop()
+    module = ModuleType("frontrunner.experiments.tune")
+    module.TuneOptions, module.tune, module.resume = TuneOptions, loop.tune, loop.resume
+    budget = ModuleType("frontrunner.experiments.budget")
+    budget.Budget = Budget
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(sys.modules, budget.__name__, budget)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mm.mlir").write_text("module {}")
+    return loop
+
+
+def real(name):
+    """A module of the tune loop, and not what stands in for it."""
+    if importlib.util.find_spec(f"frontrunner.experiments.{name}") is None:
+        pytest.skip(f"there is no experiments/{name}.py")
+    return importlib.import_module(f"frontrunner.experiments.{name}")
+
+
+def test_what_stands_in_looks_like_what_it_stands_for():
+    for mine, theirs in [
+        (Budget, real("budget").Budget),
+        (TuneOptions, real("tune").TuneOptions),
+    ]:
+        assert [f.name for f in fields(theirs)] == [f.name for f in fields(mine)]
+    assert [f.default for f in fields(real("tune").TuneOptions)] == [
+        f.default for f in fields(TuneOptions)
+    ]
+
+
+def test_defaults(loop, frontrunner):
+    ran = frontrunner("tune", "mm.mlir")
+    assert ran.code == 0, ran.err
+    out = Path("runs/mm-1")
+    assert loop.tuned == [TuneOptions(Path("mm.mlir"), out, Budget(64, None, None))]
+    assert ran.out.splitlines() == Result().summary_lines()
+    assert ran.err.splitlines() == ["on the way"]
+
+
+def test_every_option_arrives(loop, frontrunner):
+    ran = frontrunner(
+        *"tune mm.mlir --budget 5 --minutes 1.5 --patience 3 --ranker shuffle".split(),
+        *"--device local-task --device local-sync --target znver4 --out o --jobs 2".split(),
+        *"--pool 77 --keep-failures k --seed 9 --json".split(),
+    )
+    assert ran.code == 0, ran.err
+    assert loop.tuned == [
+        TuneOptions(
+            input=Path("mm.mlir"),
+            out=Path("o"),
+            budget=Budget(5, 90.0, 3),
+            ranker="shuffle",
+            devices=("local-task", "local-sync"),
+            target="znver4",
+            seed=9,
+            jobs=2,
+            pool=77,
+            keep_failures=Path("k"),
+        )
+    ]
+    assert json.loads(ran.out) == {"speedup": 4.2, "noise_floor": 0.011, "spec": "out/spec.mlir"}
+    assert ran.err.splitlines() == ["on the way", *Result().summary_lines()]
+
+
+def test_minutes_alone_are_a_budget(loop, frontrunner):
+    frontrunner("tune", "mm.mlir", "--minutes", "2")
+    frontrunner("tune", "mm.mlir", "--patience", "7")
+    assert [o.budget for o in loop.tuned] == [Budget(None, 120.0, None), Budget(64, None, 7)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "IN.mlir is missing"),
+        ("gone.mlir", "'gone.mlir' does not exist"),
+        (".", "is a directory"),
+        ("mm.mlir --budget 0", "0 is not in the range"),
+        ("mm.mlir --budget -1", "-1 is not in the range"),
+        ("mm.mlir --budget 1.5", "'1.5' is not a valid integer"),
+        ("mm.mlir --minutes 0", "--minutes must be more than 0, got 0"),
+        ("mm.mlir --minutes -2", "--minutes must be more than 0, got -2"),
+        ("mm.mlir --minutes nan", "--minutes must be more than 0, got nan"),
+        ("mm.mlir --minutes inf", "--minutes must be more than 0, got inf"),
+        ("mm.mlir --patience 0", "0 is not in the range"),
+        ("mm.mlir --jobs 0", "0 is not in the range"),
+        ("mm.mlir --pool 0", "0 is not in the range"),
+        ("mm.mlir --out full", "--out: full is not empty"),
+        ("mm.mlir --out mm.mlir/x", "--out: cannot write"),
+        ("--resume gone", "--resume: there is no folder gone"),
+        ("--resume full --ranker heuristic", "--ranker cannot change"),
+        ("--resume full --seed 0 --device local-task", "--device, --seed cannot change"),
+        ("--resume full --out elsewhere", "--out cannot change"),
+    ],
+)
+def test_refused(loop, frontrunner, tmp_path, arguments, message):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "log").touch()
+    before = sorted(tmp_path.rglob("*"))
+    ran = frontrunner("tune", *arguments.split())
+    assert ran.code == 2
+    assert ran.out == ""
+    assert message in ran.err.splitlines()[0]
+    assert len(ran.err.splitlines()) == 2
+    assert loop.tuned == loop.resumed == []
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_resume(loop, frontrunner, tmp_path):
+    run = Path("run")
+    run.mkdir()
+    (run / "log").touch()
+    assert frontrunner("tune", "--resume", "run").code == 0
+    assert frontrunner("tune", "--resume", "run", "--budget", "9", "--minutes", "1").code == 0
+    assert frontrunner("tune", "mm.mlir", "--resume", "run", "--patience", "4", "--json").code == 0
+    assert loop.resumed == [
+        (run, None, None),
+        (run, Budget(9, 60.0, None), None),
+        (run, Budget(None, None, 4), Path("mm.mlir")),
+    ]
+
+
+def test_interrupted(loop, frontrunner):
+    loop.interrupt = True
+    ran = frontrunner("tune", "mm.mlir")
+    assert ran.code == 130
+    assert ran.err.splitlines() == [
+        "error: interrupted",
+        "hint: continue with: frontrunner tune --resume runs/mm-1",
+    ]

@@ -1,0 +1,232 @@
+"""Tracking in MLflow, with real stores, and with stores that fail."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import socket
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from frontrunner.experiments import mlflow_writer, tracking
+from frontrunner.experiments.tracking import Store, Tracker, find_store
+
+
+@pytest.fixture
+def warnings():
+    return []
+
+
+@pytest.fixture(autouse=True)
+def nowhere_else(tmp_path, monkeypatch):
+    """No test may write to the store of whoever runs it."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """An empty store; making one takes MLflow seconds."""
+    database = tmp_path_factory.mktemp("template") / "mlflow.db"
+    tracker = Tracker(print, Store(f"sqlite:///{database}"))
+    tracker.start("template", {})
+    tracker.finish()
+    with closing(sqlite3.connect(database)) as connection, connection:
+        for table in ("tags", "latest_metrics", "metrics", "params", "runs"):
+            connection.execute(f"delete from {table}")
+    return database
+
+
+@pytest.fixture
+def database(template, tmp_path):
+    """A store in the place where runs are tracked by default."""
+    return Path(shutil.copy(template, tmp_path))
+
+
+def rows(database: Path, query: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(database)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_a_run_in_the_default_store(tmp_path, warnings):
+    spec = tmp_path / "spec.mlir"
+    spec.write_text("module {}")
+    tracker = Tracker(warnings.append)
+    tracker.start("matmul", {"budget": 64, "ranker": "heuristic"}, {"device": "local-task"})
+    for step, best in enumerate([9.0, 7.0, 7.0]):
+        tracker.metric("best_us", best, step)
+    tracker.metric("ignored", math.nan)
+    tracker.metric("ignored", math.inf)
+    tracker.artifact(spec)
+    tracker.finish(metrics={"speedup": 2.5})
+
+    assert warnings == []
+    database = tmp_path / "mlflow.db"
+    runs = rows(database, "select run_uuid, name, status, end_time >= start_time from runs")
+    assert runs == [(tracker.run_id, "matmul", "FINISHED", 1)]
+    names = rows(database, "select e.name from experiments e join runs using (experiment_id)")
+    assert names == [("frontrunner",)]
+    assert set(rows(database, "select key, value from params")) == {
+        ("budget", "64"),
+        ("ranker", "heuristic"),
+    }
+    assert rows(database, "select key, step, value from metrics order by key, step") == [
+        ("best_us", 0, 9.0),
+        ("best_us", 1, 7.0),
+        ("best_us", 2, 7.0),
+        ("speedup", 0, 2.5),
+    ]
+    tags = rows(database, "select value from tags where key = 'device'")
+    assert tags == [("local-task",)]
+    (kept,) = (tmp_path / "mlruns").rglob("spec.mlir")
+    assert kept.read_text() == "module {}"
+
+
+def test_a_second_run_joins_the_first_wherever_that_is(tmp_path, warnings, monkeypatch, database):
+    database = database.rename(tmp_path / "elsewhere.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{database}")
+    for name in ("one", "two"):
+        with Tracker(warnings.append) as tracker:
+            tracker.start(name, {})
+    assert warnings == []
+    assert rows(database, "select count(distinct experiment_id), count(*) from runs") == [(1, 2)]
+    assert not (tmp_path / "mlflow.db").exists()
+
+
+def test_more_than_one_batch(warnings, database):
+    with Tracker(warnings.append) as tracker:
+        tracker.start("long", {f"p{i}": i for i in range(150)})
+        for step in range(1500):
+            tracker.metric("best_us", 1.0, step)
+    assert warnings == []
+    assert rows(database, "select count(*) from metrics") == [(1500,)]
+    assert rows(database, "select count(*) from params") == [(150,)]
+
+
+def test_what_cannot_be_logged_does_not_hide_the_rest(tmp_path, warnings, database):
+    tracker = Tracker(warnings.append)
+    tracker.start("part", {})
+    tracker.metric("best_us", 3.0)
+    tracker.artifact(tmp_path / "gone.mlir")
+    tracker.finish()
+    assert len(warnings) == 1
+    assert "only in part" in warnings[0]
+    assert rows(database, "select status from runs") == [("FINISHED",)]
+    assert rows(database, "select value from metrics") == [(3.0,)]
+
+
+def test_a_server_that_is_down(warnings):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    tracker = Tracker(warnings.append, Store(f"http://127.0.0.1:{port}"))
+    tracker.start("lost", {"a": 1})
+    tracker.finish()
+    assert len(warnings) == 1
+    assert f"not tracked in MLflow at http://127.0.0.1:{port}" in warnings[0]
+    assert "\n" not in warnings[0]
+    assert tracker.run_id is None
+
+
+def test_a_server_that_never_answers(warnings):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        tracker = Tracker(warnings.append, Store(f"http://127.0.0.1:{port}"), timeout_s=0.2)
+        tracker.start("lost", {})
+        tracker.finish()
+    assert len(warnings) == 1
+    assert "no answer within 0.2 s" in warnings[0]
+
+
+@pytest.mark.parametrize("obstacle", ["folder is a file", "not a database", "no such folder"])
+def test_a_place_that_cannot_be_written(tmp_path, warnings, obstacle):
+    place = tmp_path / "place"
+    database = place / "mlflow.db"
+    if obstacle == "folder is a file":
+        place.write_text("")
+    elif obstacle == "not a database":
+        place.mkdir()
+        database.write_text("something else altogether, long enough to be read as a header" * 20)
+    tracker = Tracker(warnings.append, Store(f"sqlite:///{database}"))
+    tracker.start("lost", {})
+    tracker.finish()
+    assert len(warnings) == 1
+    assert "\n" not in warnings[0]
+
+
+def test_a_python_that_does_not_start(warnings, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "no-python"))
+    tracker = Tracker(warnings.append)
+    tracker.start("lost", {})
+    tracker.finish()
+    assert len(warnings) == 1
+    assert "FileNotFoundError" in warnings[0]
+
+
+def test_an_mlflow_that_ends_badly(warnings, monkeypatch, tmp_path):
+    broken = tmp_path / "tracking.py"
+    (tmp_path / "mlflow_writer.py").write_text("raise SystemExit('no module named mlflow')")
+    monkeypatch.setattr(tracking, "__file__", str(broken))
+    tracker = Tracker(warnings.append)
+    tracker.start("lost", {})
+    tracker.finish()
+    assert len(warnings) == 1
+    assert warnings[0].endswith("MLflow ended with exit code 1: no module named mlflow")
+
+
+class Written:
+    """Stands in for the process that writes."""
+
+    def __init__(self, monkeypatch):
+        self.runs = []
+        monkeypatch.setattr(Tracker, "_write", lambda _, run: self.runs.append(run) or {})
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(ValueError, "FAILED"), (KeyboardInterrupt, "KILLED")]
+)
+def test_a_run_that_an_exception_ends(warnings, monkeypatch, error, status):
+    written = Written(monkeypatch)
+
+    def run():
+        with Tracker(warnings.append) as tracker:
+            tracker.start("cut", {})
+            tracker.metric("best_us", 1.0)
+            raise error
+
+    with pytest.raises(error):
+        run()
+    assert [(r["status"], len(r["metrics"])) for r in written.runs] == [(status, 1)]
+
+
+def test_only_the_first_finish_counts(warnings, monkeypatch):
+    written = Written(monkeypatch)
+    with Tracker(warnings.append) as tracker:
+        tracker.start("once", {})
+        tracker.finish("KILLED")
+        tracker.metric("late", 1.0)
+    assert [r["status"] for r in written.runs] == ["KILLED"]
+
+
+def test_nothing_is_written_before_a_start(warnings, monkeypatch):
+    written = Written(monkeypatch)
+    with Tracker(warnings.append) as tracker:
+        tracker.metric("best_us", 1.0)
+        tracker.artifact(Path("x"))
+    assert written.runs == []
+
+
+def test_the_store_that_is_found(tmp_path, monkeypatch):
+    assert find_store() == Store(f"sqlite:///{tmp_path}/mlflow.db", f"file://{tmp_path}/mlruns")
+    assert find_store(tmp_path / "a").uri == f"sqlite:///{tmp_path}/a/mlflow.db"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://example.invalid")
+    assert find_store() == Store("http://example.invalid")
+
+
+def test_errors_are_told_in_one_line():
+    assert mlflow_writer.describe(ValueError("first\nsecond")) == "first"
+    assert mlflow_writer.describe(ValueError()) == "ValueError"

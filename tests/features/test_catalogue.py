@@ -1,0 +1,162 @@
+"""What holds for every feature."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from frontrunner import features
+from frontrunner.features import Theme, collect, extract
+from frontrunner.search.problem import Target
+
+
+def test_names_are_unique_and_in_order():
+    names = [f.name for f in features.catalogue()]
+    assert tuple(names) == features.NAMES
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("feature", features.catalogue(), ids=lambda f: f.name)
+def test_is_documented_in_one_line_with_the_reason(feature):
+    what, _, why = feature.doc.partition(": ")
+    assert what
+    assert why
+    assert "\n" not in feature.doc
+    assert "{}" not in feature.doc
+
+
+def test_golden_list_is_pinned_to_the_version(golden):
+    """A change of names or meaning needs a new VERSION, and a new golden file for it."""
+    pinned = json.loads((Path(golden.__file__).parent / "golden.json").read_text())
+    now = golden.fingerprint()
+    if list(now) != list(pinned["means"]) or now != pytest.approx(pinned["means"], rel=1e-4):
+        assert pinned["version"] != features.VERSION, "features changed: raise VERSION"
+        pytest.fail("VERSION was raised: run tests/features/golden.py")
+    assert pinned["version"] == features.VERSION
+
+
+def test_every_feature_varies(samples):
+    """Over candidates of one problem, or over problems where it describes those."""
+    among, between = set(), pd.DataFrame()
+    for name, problem in samples.PROBLEMS.items():
+        frame = extract(problem, samples.TARGET, samples.candidates(problem, 500))
+        among |= set(frame.columns[frame.nunique() > 1])
+        between[name] = frame.iloc[0]
+    other = Target("llvm-cpu", "neoverse-v1", (), 64, 32, 16, (64 << 10, 2 << 20, 0))
+    between["other"] = extract(samples.SKINNY, other, samples.candidates(samples.SKINNY, 1)).iloc[0]
+    context = {f.name for f in features.catalogue() if f.group == "context"}
+    assert set(features.NAMES) - context - among == set()
+    assert context & among == set()
+    assert [n for n in context if between.loc[n].nunique() < 2] == []
+
+
+def tiles(problem):
+    """Any nested tiles of a problem, with some levels left out."""
+
+    @st.composite
+    def row(draw):
+        knobs = {}
+        for dim in problem.dims:
+            enclosing = dim.size
+            for level in ("dist", "cache", "vec") if dim.parallel else ("cache", "vec"):
+                enclosing = draw(st.integers(1, enclosing))
+                knobs[f"{level}_{dim.name}"] = enclosing
+        knobs["peel"] = draw(st.integers(0, 1))
+        knobs["wg_x"] = draw(st.integers(-5, 5))
+        return knobs
+
+    return row()
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(data=st.data())
+def test_finite_and_independent_of_other_rows(data):
+    samples = sys.modules["frontrunner_samples"]
+    problem = data.draw(st.sampled_from(list(samples.PROBLEMS.values())))
+    rows = data.draw(st.lists(tiles(problem), min_size=1, max_size=6))
+    frame = pd.DataFrame(rows, index=[f"c{i}" for i in range(len(rows))])
+    dropped = data.draw(st.sets(st.sampled_from(list(frame.columns)), max_size=3))
+    frame = frame.drop(columns=list(dropped))
+    found = extract(problem, samples.TARGET, frame)
+    assert np.isfinite(found.to_numpy()).all()
+    mixed = frame.sample(frac=1, random_state=data.draw(st.integers(0, 99)))
+    pd.testing.assert_frame_equal(
+        extract(problem, samples.TARGET, mixed).loc[frame.index], found, rtol=1e-6
+    )
+
+
+def test_columns_and_index_for_every_kind(samples):
+    for problem in samples.PROBLEMS.values():
+        frame = samples.candidates(problem, 7).set_axis(list("gfedcba"))
+        found = extract(problem, samples.TARGET, frame)
+        assert tuple(found.columns) == features.NAMES
+        assert list(found.index) == list("gfedcba")
+        assert set(found.dtypes) == {np.dtype("float32")}
+
+
+def test_no_candidates(samples):
+    found = extract(samples.SKINNY, samples.TARGET, samples.candidates(samples.SKINNY, 0))
+    assert found.shape == (0, len(features.NAMES))
+
+
+def test_a_missing_tile_is_as_large_as_the_enclosing_one(samples):
+    short = pd.DataFrame([{"dist_m": 16, "dist_n": 64, "vec_m": 4, "vec_n": 16, "vec_k": 8}])
+    full = short.assign(cache_m=16, cache_n=64, cache_k=2048)
+    pd.testing.assert_frame_equal(
+        extract(samples.SKINNY, samples.TARGET, short),
+        extract(samples.SKINNY, samples.TARGET, full),
+    )
+
+
+def test_foreign_knobs_are_ignored(samples):
+    frame = samples.candidates(samples.SKINNY, 20)
+    more = frame.assign(wg_m=128, sg_n=2, intrinsic_k=16, name="x")
+    pd.testing.assert_frame_equal(
+        extract(samples.SKINNY, samples.TARGET, more),
+        extract(samples.SKINNY, samples.TARGET, frame),
+    )
+    only = pd.DataFrame({"wg_m": [64, 128], "intrinsic_k": [16, 32]})
+    assert np.isfinite(extract(samples.SKINNY, samples.TARGET, only).to_numpy()).all()
+
+
+def test_targets_without_some_caches(samples):
+    bare = Target("llvm-cpu", "generic", (), 1, 16, 16, (32 << 10, 0, 0))
+    for problem in samples.PROBLEMS.values():
+        assert np.isfinite(extract(problem, bare, samples.candidates(problem, 50)).to_numpy()).all()
+
+
+def test_the_candidates_are_left_as_they_are(samples):
+    frame = samples.candidates(samples.SKINNY, 5)
+    before = frame.copy()
+    extract(samples.SKINNY, samples.TARGET, frame)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_a_name_used_twice_is_refused():
+    first, second = Theme("first"), Theme("second")
+
+    @first.feature
+    def width(view):
+        """The width: a reason."""
+
+    @second.each("{}", ["width"])
+    def other(view, name):
+        """The {}: a reason."""
+
+    with pytest.raises(ValueError, match="'width' is declared twice: in 'first' and in 'second'"):
+        collect((first, second))
+
+
+def test_a_feature_without_a_docstring_is_refused():
+    with pytest.raises(ValueError, match="'width' has no docstring"):
+
+        @Theme("first").feature
+        def width(view):
+            return 0.0

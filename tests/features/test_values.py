@@ -1,0 +1,178 @@
+"""Features against values computed by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from frontrunner.features import View, extract
+
+
+def one(samples, problem, **knobs):
+    return extract(problem, samples.TARGET, pd.DataFrame([knobs])).iloc[0]
+
+
+@pytest.fixture
+def skinny(samples):
+    """32x2048x2048 f32; workgroups 32x256, cache tiles 32x128x256, vectors 8x32x4; 8 cores."""
+    return one(
+        samples,
+        samples.SKINNY,
+        dist_m=32, dist_n=256, cache_m=32, cache_n=128, cache_k=256, vec_m=8, vec_n=32, vec_k=4,
+        peel=0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("dist_n_log2", 8),
+        ("vec_m_log2", 3),
+        ("vec_k_pow2", 1),
+        ("area_to_volume", 1 / 8 + 1 / 32 + 1 / 4),
+        ("vec_aspect_log2", 2),
+        ("cache_k_share", 1 / 8),
+        ("cache_splits_n", 1),
+        ("vec_waste", 0),
+        ("partial", 0),
+        # 8 rows of two 16-lane vectors; plus two rhs vectors and one broadcast; of 32 registers.
+        ("accumulator_pressure", 16 / 32),
+        ("register_pressure", 19 / 32),
+        ("spill", 0),
+        ("loads_per_fma", (2 + 8) / 16),
+        ("vector_ops_log2", 6),  # 8 rows x 2 vectors x 4 steps
+        ("register_intensity_log2", math.log2(2 * 8 * 32 * 4 / (4 * (8 * 4 + 4 * 32)))),
+        ("inner_vectors_out", 1),
+        ("lane_fill_lhs", 16 / 64),
+        ("native_rhs", 1),
+        # The panel: 8x256 of the lhs, 256x32 of the rhs, 8x32 of the output, in 32 KiB.
+        ("panel_rhs_l1", math.log2(256 * 32 * 4 / 32768)),
+        ("panel_l1", math.log2(4 * (8 * 256 + 256 * 32 + 8 * 32) / 32768)),
+        ("cache_rhs_l2", math.log2(256 * 128 * 4 / (1 << 20))),
+        ("dist_rhs_l2", 1),  # 2048 x 256 x 4 bytes: 2 MiB of 1 MiB
+        ("dist_l3", math.log2(8 * 4 * (32 * 2048 + 2048 * 256 + 32 * 256) / (32 << 20))),
+        ("refetch_dist_lhs", 3),  # each of 8 workgroups reads all of it
+        ("refetch_dist_rhs", 0),
+        ("refetch_cache_out", 3),  # 8 cache tiles of the reduction
+        ("run_vec_rhs", 7),  # 32 x 4 bytes
+        ("run_dist_rhs", 10),
+        ("run_dist_lhs", 18),  # whole rows join: 32 x 2048 x 4 bytes
+        ("rhs_row_share", 1 / 8),
+        ("conflicts_rhs", 8),  # 256 rows of a panel, 8 KiB apart
+        ("pages_rhs", 8),
+        ("line_use_rhs", 1),
+        ("workgroups_log2", 3),
+        ("wave_waste", 0),
+        ("critical_path", 0),
+        ("vec_tiles_log2", math.log2(4 * 64 * 512)),
+        ("k_steps_log2", 6),
+        ("accumulator_visits_log2", 3),
+        ("size_k_log2", 11),
+        ("kind_contraction", 1),
+        ("target_cores_log2", 3),
+    ],
+)
+def test_of_a_matmul(skinny, name, expected):
+    assert skinny[name] == pytest.approx(expected, rel=1e-6)
+
+
+def test_remainders_pass_through_every_level(samples):
+    # m = 197: three workgroups of 64 rows and one of 5; vectors of 6 rows leave 4 rows of a 64
+    # (60 in full ones), and all 5 of the last.
+    knobs = {
+        "dist_m": 64,
+        "cache_m": 64,
+        "vec_m": 6,
+        "dist_n": 768,
+        "vec_n": 16,
+        "cache_k": 100,
+        "vec_k": 8,
+    }
+    row = one(samples, samples.matmul(197, 768, 768), **knobs, peel=1)
+    in_full_k = (7 * 96 + 64) / 768  # 7 x 100, then 68, in steps of 8
+    assert row["partial_m"] == pytest.approx(17 / 197)
+    assert row["partial_n"] == 0
+    assert row["partial"] == pytest.approx(1 - 180 / 197 * in_full_k)
+    assert row["partial_peeled"] == row["partial"]
+    assert row["partial_unpeeled"] == 0
+    assert row["ragged_loops"] == 2
+    assert row["dist_waste_m"] == pytest.approx(256 / 197 - 1)
+    assert row["vec_waste_m"] == pytest.approx(66 / 64 - 1)
+    assert row["vec_waste_k"] == pytest.approx(104 / 100 - 1)
+    assert row["partial_workgroups"] == pytest.approx(1 / 4)
+    assert row["vec_tiles_log2"] == pytest.approx(math.log2((3 * 11 + 1) * 48 * (7 * 13 + 9)))
+    # Four workgroups on eight cores.
+    assert row["idle_cores"] == 0.5
+    assert row["wave_waste"] == 1
+    assert row["critical_path"] == pytest.approx(math.log2(64 * 8 / 197))
+    # 6 x 1 x 8 vector operations; two ragged loops are peeled.
+    assert row["code_size_log2"] == pytest.approx(math.log2(48) + 2)
+
+
+def test_spilled_registers(samples):
+    row = one(samples, samples.SKINNY, vec_m=16, vec_n=64, vec_k=1)
+    assert row["register_pressure"] == pytest.approx((64 + 4 + 1) / 32)
+    assert row["spill"] == pytest.approx((64 + 4 + 1) / 32 - 1)
+
+
+def test_lanes_left_empty(samples):
+    row = one(samples, samples.SKINNY, vec_n=20, vec_m=4, vec_k=1)
+    assert row["lane_fill_out"] == pytest.approx(80 / 128)
+    assert row["native_out"] == 0
+
+
+def test_a_strided_convolution_reads_halos(samples):
+    problem = samples.conv(28, 128, 128, stride=2)
+    tiles = {
+        "dist_oh": 4,
+        "dist_ow": 7,
+        "dist_oc": 128,
+        "vec_oh": 1,
+        "vec_ow": 4,
+        "vec_oc": 32,
+        "vec_fh": 1,
+    }
+    view = View(problem, samples.TARGET, pd.DataFrame([tiles | {"vec_fw": 1, "vec_ic": 8}]))
+    # 1 + 2 * (4 - 1) + (3 - 1) rows, 1 + 2 * (7 - 1) + 2 columns, 128 channels.
+    assert view.footprint["dist", "lhs"][0] == 9 * 15 * 128 * 4
+    assert view.footprint["vec", "lhs"][0] == 1 * 7 * 8 * 4
+    assert view.by_role["vec", "m"][0] == 4
+    assert view.workgroups[0] == 7 * 4
+    row = one(samples, problem, **tiles, vec_fw=1, vec_ic=8)
+    assert row["refetch_dist_lhs"] == pytest.approx(math.log2(28 * 9 * 15 / (57 * 57)))
+
+
+def test_a_depthwise_channel_is_loaded_as_vectors_on_both_sides(samples):
+    row = one(samples, samples.depthwise(56, 144), vec_oh=1, vec_ow=4, vec_c=16, vec_fh=1, vec_fw=1)
+    # Per step: 4 vectors of the image and 1 of the filter, for 4 multiply-adds.
+    assert row["loads_per_fma"] == pytest.approx(5 / 4)
+    assert row["depthwise"] == 1
+
+
+def test_attention_counts_both_products_and_the_scores(samples):
+    problem = samples.attention(20, 1024, 1024, 64)
+    tiles = {
+        "dist_batch": 1,
+        "dist_m": 64,
+        "dist_n": 64,
+        "vec_m": 8,
+        "vec_n": 32,
+        "vec_k1": 64,
+        "vec_k2": 16,
+    }
+    view = View(problem, samples.TARGET, pd.DataFrame([tiles]))
+    assert view.flops["vec"][0] == 2 * 8 * 16 * (32 + 64)
+    # 8 rows of two f32 vectors, and 8 x 16 scores.
+    assert view.accumulators[0] == 16 + 8
+    assert view.footprint["vec", "rhs"][0] == 2 * (16 * 64 + 16 * 32)
+
+
+def test_a_transposed_rhs_is_contiguous_along_the_reduction(samples):
+    problem = samples.matmul(128, 1024, 1024, "f16", transposed=True)
+    row = one(samples, problem, dist_n=32, cache_k=256, vec_n=16, vec_k=4, vec_m=4)
+    assert row["run_vec_rhs"] == 3  # four f16
+    assert row["run_cache_rhs"] == 9
+    assert row["rhs_inner_is_k"] == 1
+    assert row["lane_fill_rhs"] == pytest.approx(8 / 64)

@@ -1,0 +1,108 @@
+"""That the rankers that learn do learn, and what they refuse to learn from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from frontrunner.models import create, order
+from frontrunner.search.errors import InputError
+
+LEARNERS = [
+    ("forest", {"trees": 50}),
+    ("lightgbm", {"rounds": 60}),
+    ("lightgbm", {"rounds": 60, "objective": "lambdarank"}),
+]
+
+
+def first_near_optimal(ranker, frame) -> int:
+    times = frame["time_us"].to_numpy()[order(ranker, frame)]
+    return int(np.flatnonzero(times <= 1.05 * np.nanmin(times))[0]) + 1
+
+
+@pytest.mark.parametrize(("name", "params"), LEARNERS)
+def test_finds_a_near_optimal_candidate_of_a_new_problem_before_shuffle(
+    name, params, training, samples
+):
+    frame, groups = training
+    held_out = groups == "odd"
+    ranker = create(name, **params).fit(frame[~held_out], groups[~held_out])
+    new = frame[held_out]
+    shuffled = [first_near_optimal(create("shuffle", seed=s), new) for s in range(50)]
+    assert first_near_optimal(ranker, new) < np.median(shuffled) / 2
+
+
+@pytest.mark.parametrize(("name", "params"), LEARNERS)
+def test_failures_come_after_the_faster_half(name, params, training):
+    frame, groups = training
+    ranker = create(name, **params).fit(frame, groups)
+    failed = frame["time_us"].isna().to_numpy()
+    scores = ranker.score(frame)
+    fast = (frame["time_us"] <= frame["time_us"].groupby(groups).transform("median")).to_numpy()
+    assert 10 < failed.sum() < len(frame) / 2
+    assert np.median(scores[failed]) > np.median(scores[fast])
+
+
+@pytest.mark.parametrize(("name", "params"), LEARNERS)
+def test_the_seed_and_only_the_seed_is_random(name, params, training):
+    first, same, other = (create(name, **params, seed=s).fit(*training) for s in (1, 1, 2))
+    np.testing.assert_array_equal(first.score(training[0]), same.score(training[0]))
+    assert (first.score(training[0]) != other.score(training[0])).any()
+
+
+@pytest.mark.parametrize(("name", "params"), LEARNERS)
+def test_only_times_of_the_same_group_are_compared(name, params, training):
+    frame, groups = training
+    slower = frame.assign(time_us=frame["time_us"] * np.where(groups == "odd", 1024.0, 1.0))
+    one, two = (create(name, **params).fit(f, groups) for f in (frame, slower))
+    np.testing.assert_allclose(one.score(frame), two.score(frame), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f, g: (f.drop(columns="time_us"), g), "needs a column 'time_us'"),
+        (lambda f, g: (f, g[:-1]), "got 599 groups for 600 rows"),
+        (lambda f, g: (f.assign(time_us=np.nan), g), "none of 600 candidates has a time"),
+        (lambda f, g: (f.iloc[:0], g[:0]), "none of 0 candidates has a time"),
+        (lambda f, g: (f.assign(time_us=0.0), g), "must be positive.*got 0.0"),
+        (lambda f, g: (f.assign(time_us=np.inf), g), "must be positive.*got inf"),
+        (lambda f, g: (f.drop(columns="peel"), g), "frame lacks: peel"),
+        (lambda f, g: (f, np.where(g == "odd", None, g)), "must name a problem for every row"),
+    ],
+)
+@pytest.mark.parametrize("name", ["forest", "lightgbm"])
+def test_what_cannot_be_learned_from_is_refused(name, change, message, training):
+    with pytest.raises(InputError, match=message):
+        create(name).fit(*change(*training))
+
+
+@pytest.mark.parametrize("name", ["forest", "lightgbm"])
+def test_scoring_before_training_is_refused(name, training):
+    with pytest.raises(InputError, match="is not trained"):
+        create(name).score(training[0])
+
+
+def test_an_unknown_objective_is_refused(training):
+    with pytest.raises(InputError, match="must be one of lambdarank, regression, got 'best'"):
+        create("lightgbm", objective="best").fit(*training)
+
+
+def test_groups_above_the_limit_of_lightgbm(training, monkeypatch):
+    from frontrunner.models import training as module
+
+    monkeypatch.setattr(module, "MAX_GROUP", 40)
+    data = module.Training.of(*training, "test")
+    rows, sizes = data.ranked()
+    assert sorted(rows) == list(range(len(data.speed)))
+    assert sizes.max() <= 40
+    assert len(sizes) == 4 * 4
+    ends = np.cumsum(sizes)
+    for start, end in zip(ends - sizes, ends, strict=True):
+        assert len(set(data.groups[rows[start:end]])) == 1
+
+
+def test_relevance_puts_the_slowest_success_above_a_failure():
+    from frontrunner.models.boosting import _relevance
+
+    assert _relevance(np.array([0.0, 1e-6, 0.5, 1.0])).tolist() == [0, 1, 8, 15]
