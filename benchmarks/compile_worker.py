@@ -7,7 +7,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..search import WorkError
 from ..search.compiler import CompileFailed, compile_with_spec
+
+_ROOM = "make room, then continue with --resume"
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,10 @@ def answer(request: CompileRequest) -> CompileReply:
     except CompileFailed as error:
         seconds = time.perf_counter() - start
         return CompileReply(error=str(error), details=error.details, seconds=seconds)
-    request.executable.write_bytes(executable)
+    try:
+        request.executable.write_bytes(executable)
+    except OSError as error:
+        raise WorkError(f"cannot write {request.executable}: {error.strerror}", _ROOM) from error
     return CompileReply(
         applied=applied,
         digest=hashlib.sha256(executable).hexdigest()[:16],

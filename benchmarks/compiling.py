@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,8 +9,9 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
-from ..search import Dispatch
+from ..search import Dispatch, WorkError
 from ..search.isolate import Child, ChildDied, ChildTimeout
+from ..search.target import usable_cores
 from .compile_worker import CompileReply, CompileRequest
 from .outcome import COMPILE_FAILED, CRASHED, NOT_APPLIED, OK, TIMEOUT
 
@@ -55,10 +55,12 @@ class Compiler:
     ) -> None:
         self.dispatch = dispatch
         self.folder = folder
-        self.jobs = jobs or os.cpu_count() or 1
+        self.jobs = jobs or usable_cores()
         self.timeout = timeout
         self._children: queue.SimpleQueue[Child] = queue.SimpleQueue()
-        self._all = [Child("frontrunner.benchmarks.compile_worker:answer") for _ in range(self.jobs)]
+        self._all = [
+            Child("frontrunner.benchmarks.compile_worker:answer") for _ in range(self.jobs)
+        ]
         for child in self._all:
             self._children.put(child)
 
@@ -86,16 +88,19 @@ class Compiler:
         path = None
         if spec is not None:
             path = self.folder / f"{name}.mlir"
-            path.write_text(spec)
-        request = CompileRequest(
-            self.dispatch.source, self.dispatch.target.flags, path, executable
-        )
+            try:
+                path.write_text(spec)
+            except OSError as error:
+                raise WorkError(f"cannot write {path}: {error.strerror}") from error
+        request = CompileRequest(self.dispatch.source, self.dispatch.target.flags, path, executable)
         child = self._children.get()
         try:
             reply: CompileReply = child.call(request, timeout=self.timeout)
         except ChildDied as death:
             first, _, log = str(death).partition("\n")
             return Compiled(CRASHED, executable, reason=f"the compiler crashed: {first}", log=log)
+        except RuntimeError as error:
+            return Compiled(CRASHED, executable, reason=f"the compile worker failed: {error}")
         except ChildTimeout:
             return Compiled(TIMEOUT, executable, reason=f"compiling took over {self.timeout:g} s")
         finally:

@@ -1,4 +1,4 @@
-"""A device as the tuner sees it: a process that measures, restarted when a kernel brings it down."""
+"""A device as the tuner sees it: a process that measures, restarted when a kernel kills it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ class Device:
     def __init__(self, uri: str, dispatch: Dispatch, baseline: Path, seed: int) -> None:
         check_uri(uri)
         self.uri = uri
-        reduction = math.prod(d.size for d in dispatch.problem.by_role("k"))
+        sizes = [d.size for d in dispatch.problem.by_role("k")]
+        # Attention's two reductions follow each other; a convolution's loops are one.
+        reduction = sum(sizes) if dispatch.problem.kind == "attention" else math.prod(sizes)
         self._setup = Setup(
             device=uri,
             function=dispatch.function,
@@ -73,8 +75,21 @@ class Device:
             ) from error
 
     def measure_baseline(self, seconds: float) -> float:
-        """Times the compiler's default now, in microseconds."""
-        self.baseline_us = self.measure(self._setup.baseline, seconds, verify=False)
+        """Times the compiler's default now, in microseconds.
+
+        Raises:
+            WorkError: it does not run, not even the second time.
+        """
+        for last in (False, True):
+            try:
+                self.baseline_us = self.measure(self._setup.baseline, seconds, verify=False)
+                break
+            except KernelFailed as failure:
+                if last:
+                    raise WorkError(
+                        f"device {self.uri} cannot run the compiler's default: {failure}",
+                        "see `frontrunner doctor`; the run can be resumed",
+                    ) from failure
         return self.baseline_us
 
     def measure(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -63,15 +65,16 @@ class LocalRunner:
         self._compiler = compiler
         self._devices = devices
         self._failures = failures
-        self._seen: dict[str, tuple[int, Outcome]] = {
-            baseline.digest: (BASELINE, Outcome(OK, executable=baseline.digest))
+        default = Outcome(OK, time_us=1.0, baseline_us=1.0)
+        self._seen: dict[tuple[str, str], tuple[int, Outcome]] = {
+            (device.uri, baseline.digest): (BASELINE, default) for device in devices
         }
         self._best = float("inf")
         for index, outcome in known.items():
             self._note(index, outcome)
 
     def run(self, batch: Sequence[Candidate]) -> Iterator[tuple[Candidate, Outcome]]:
-        specs = [(executable_name(c.index), self.spec(c.config)) for c in batch]
+        specs = [(executable_name(c.index), self.spec_of(self._dispatch, c.config)) for c in batch]
         compiled = list(self._compiler.compile(specs))
         for device in self._devices:
             device.measure_baseline(BASELINE_SECONDS)
@@ -79,12 +82,14 @@ class LocalRunner:
             outcome = self._outcome(candidate, executable)
             self._note(candidate.index, outcome)
             if outcome.kind != OK:
-                self._keep(candidate, outcome, executable)
+                with suppress(OSError):  # a reproducer less must not cost an outcome
+                    self._keep(candidate, outcome, executable)
             yield candidate, outcome
 
-    def spec(self, config: str) -> str:
-        entry = Entry(self._dispatch.problem, self._dispatch.indexing_maps, config)
-        return render_spec([entry])
+    @staticmethod
+    def spec_of(dispatch: Dispatch, config: str) -> str:
+        """The tuning spec of one configuration of a dispatch."""
+        return render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)])
 
     def _outcome(self, candidate: Candidate, compiled: Compiled) -> Outcome:
         device = self._devices[candidate.index % len(self._devices)]
@@ -97,11 +102,10 @@ class LocalRunner:
         )
         if compiled.kind != OK:
             return replace(common, stage="compile", reason=compiled.reason, baseline_us=None)
-        if compiled.digest in self._seen:
-            index, twin = self._seen[compiled.digest]
+        if (device.uri, compiled.digest) in self._seen:
+            index, twin = self._seen[device.uri, compiled.digest]
             # In units of its own baseline: the machine may have drifted since.
-            relative = 1.0 if index == BASELINE else twin.relative
-            time_us = None if relative is None else relative * device.baseline_us
+            time_us = None if twin.relative is None else twin.relative * device.baseline_us
             return replace(
                 common, kind=twin.kind, stage=twin.stage, reason=twin.reason,
                 time_us=time_us, same_as=index,
@@ -118,7 +122,7 @@ class LocalRunner:
 
     def _note(self, index: int, outcome: Outcome) -> None:
         if outcome.executable and outcome.stage != "compile":
-            self._seen.setdefault(outcome.executable, (index, outcome))
+            self._seen.setdefault((outcome.device, outcome.executable), (index, outcome))
         if outcome.relative is not None:
             self._best = min(self._best, outcome.relative)
 
@@ -127,9 +131,8 @@ class LocalRunner:
         source = self._failures / "source.mlir"
         folder = self._failures / f"{candidate.index:05d}-{outcome.kind}"
         folder.mkdir(parents=True, exist_ok=True)
-        if not source.exists():
-            source.write_text(self._dispatch.source)
-        (folder / "spec.mlir").write_text(self.spec(candidate.config))
+        source.write_text(self._dispatch.source)
+        (folder / "spec.mlir").write_text(self.spec_of(self._dispatch, candidate.config))
         (folder / "reason.txt").write_text(f"{outcome.reason}\n\n{compiled.log}\n")
         flags = " ".join((*self._dispatch.target.flags, "--compile-from=executable-sources"))
         compile_line = (
@@ -146,6 +149,20 @@ class LocalRunner:
         (folder / "reproduce.sh").write_text(
             '#!/bin/sh\nset -e\ncd "$(dirname "$0")"\n' + compile_line + run_line
         )
+
+
+@contextmanager
+def local_runner(dispatch: Dispatch, seed: int = 0) -> Iterator[LocalRunner]:
+    """A runner on this machine's CPU that keeps nothing, for scripts."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        compiler = stack.enter_context(Compiler(dispatch, folder))
+        baseline = compiler.baseline()
+        device = Device("local-task", dispatch, baseline.executable, seed)
+        stack.callback(device.close)
+        device.start()
+        device.measure_baseline(4 * BASELINE_SECONDS)
+        yield LocalRunner(dispatch, compiler, [device], baseline, {}, folder / "failures")
 
 
 def executable_name(index: int) -> str:

@@ -41,7 +41,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option(
     "--ranker",
-    default="heuristic",
+    default="cpu",
     show_default=True,
     metavar="NAME|FILE",
     help="What orders the candidates: a name from `frontrunner rankers`, or a trained one's file.",
@@ -149,7 +149,7 @@ def command(
                 observer,
             )
     except KeyboardInterrupt:
-        saved = folder.is_dir()
+        saved = (folder / "run.json").exists()
         hint = f"continue with: frontrunner tune --resume {folder}" if saved else ""
         raise Interrupted(hint) from None
     finally:

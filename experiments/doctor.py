@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .. import __version__
+from ..search.target import usable_cores
 from .tracking import find_store
 
 NOT_INSTALLED = "not installed"
@@ -215,7 +216,7 @@ def read_cpu() -> Cpu:
         caches: tuple[int, ...] = ()
     else:
         caches = host_caches()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cores = usable_cores()
     return Cpu(model, cores or 1, caches)
 
 

@@ -100,9 +100,6 @@ def _interval(ratios: Ratios, rng: np.random.Generator, draws: int = 2000) -> tu
     return float(low), float(high)
 
 
-def accepted(standings: Sequence[Standing], noise_floor: float) -> Standing | None:
-    """The fastest finalist that beats the baseline by more than noise explains."""
-    for standing in standings:
-        if standing.interval[0] > 1.0 and standing.speedup > 1.0 + noise_floor:
-            return standing
-    return None
+def accepted(standings: Sequence[Standing], noise_floor: float) -> list[Standing]:
+    """The finalists that beat the baseline by more than noise explains, fastest first."""
+    return [s for s in standings if s.interval[0] > 1.0 and s.speedup > 1.0 + noise_floor]

@@ -32,7 +32,11 @@ class Journal:
             raise InputError(
                 f"another process is working in {path.parent}", "wait for it or end it"
             ) from None
-        self.outcomes = self._read()
+        try:
+            self.outcomes = self._read()
+        except InputError:
+            self.close()
+            raise
 
     def append(self, index: int, outcome: Outcome) -> None:
         """Writes one outcome through to the disk.

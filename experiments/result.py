@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -80,13 +81,25 @@ class TuneResult:
             seconds=round(seconds, 1),
         )
 
-    def curve(self, outcomes: Mapping[int, Outcome]) -> Iterator[tuple[float, float]]:
-        """After each candidate: the best time so far, as a share of the baseline and in us."""
-        best = 1.0
+    @classmethod
+    def read(cls, path: Path) -> Self | None:
+        """A result that `to_json` wrote; None if there is none."""
+        if not path.exists():
+            return None
+        fields = json.loads(path.read_text())
+        fields["speedup_ci"] = tuple(fields["speedup_ci"])
+        fields["run"] = Path(fields["run"])
+        fields["spec"] = fields["spec"] and Path(fields["spec"])
+        return cls(**fields)
+
+    @staticmethod
+    def since_best(outcomes: Mapping[int, Outcome]) -> int:
+        """How many candidates in a row, up to the last, brought no improvement."""
+        best, since = math.inf, 0
         for _, outcome in sorted(outcomes.items()):
-            if outcome.relative is not None:
-                best = min(best, outcome.relative)
-            yield best, best * self.baseline_us
+            better = outcome.relative is not None and outcome.relative < best
+            best, since = (outcome.relative, 0) if better else (best, since + 1)
+        return since
 
     def metrics(self) -> dict[str, float]:
         figures = {

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -60,22 +61,24 @@ class RunFolder:
         """Executables of the session; removed when the run is complete."""
         return self.path / "work"
 
-    def create(
-        self, manifest: Mapping[str, Any], dispatch: Dispatch, queue: pd.DataFrame
-    ) -> None:
-        """Lays the folder out; `run.json` comes last and makes it a run that can be resumed.
+    def create(self, manifest: Mapping[str, Any], dispatch: Dispatch, queue: pd.DataFrame) -> None:
+        """Lays the folder out, whole or not at all.
 
         Raises:
             InputError: the folder cannot be written.
         """
+        described = {k: v for k, v in asdict(dispatch).items() if k != "source"}
+        content = {"format": FORMAT, **manifest, "dispatch": described, "versions": versions()}
+        partial = self.path.with_name(f".{self.path.name}.partial")
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            (self.path / "source.mlir").write_text(dispatch.source)
-            queue.to_parquet(self.path / "queue.parquet", index=False)
-            described = {k: v for k, v in asdict(dispatch).items() if k != "source"}
-            content = {"format": FORMAT, **manifest, "dispatch": described, "versions": versions()}
-            write_text(self.path / "run.json", json.dumps(content, indent=2, default=str))
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            (partial / "source.mlir").write_text(dispatch.source)
+            (partial / "run.json").write_text(json.dumps(content, indent=2, default=str))
+            queue.to_parquet(partial / "queue.parquet", index=False)
+            partial.replace(self.path)  # also over an empty folder, but over no other
         except OSError as error:
+            shutil.rmtree(partial, ignore_errors=True)
             raise InputError(
                 f"cannot write to {self.path}: {error.strerror}", "give another --out folder"
             ) from error

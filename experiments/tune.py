@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import time
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +15,20 @@ import pandas as pd
 from ..benchmarks.compiling import Compiled, Compiler
 from ..benchmarks.device import Device, check_uri, fingerprint
 from ..benchmarks.outcome import OK, Outcome
-from ..benchmarks.runner import Candidate, LocalRunner, Runner, executable_name
+from ..benchmarks.runner import Candidate, LocalRunner, Runner
 from ..models import resolve
 from ..search import Dispatch, InputError, Space, WorkError, build_spaces, read_dispatch
-from ..search.spec import Entry, render_spec
 from .budget import Budget
 from .candidates import make_queue, render
-from .finals import Finals, Standing, accepted, run_finals
+from .finals import Finals, Standing
 from .journal import Journal
+from .jury import Jury
 from .progress import Observer
 from .result import TuneResult
 from .run_folder import RunFolder, write_text
 from .tracking import Tracker
 
-FINALISTS = 5
-FINAL_ROUNDS = 12
-FINAL_SECONDS = 0.06
+BASELINE_SECONDS = 0.25
 BATCH_PER_JOB = 4
 
 
@@ -50,7 +48,7 @@ class TuneOptions:
     input: Path
     out: Path
     budget: Budget
-    ranker: str = "heuristic"
+    ranker: str = "cpu"
     devices: tuple[str, ...] = ("local-task",)
     target: str = "host"
     seed: int = 0
@@ -71,6 +69,13 @@ def tune(options: TuneOptions, observer: Observer) -> TuneResult:
     ranker = resolve(options.ranker, seed=options.seed)
     observer.phase(f"reading {options.input}")
     dispatch = read_dispatch(options.input, options.target)
+    for uri in options.devices:
+        if not uri.startswith("local-"):
+            raise InputError(
+                f"device {uri!r} does not run CPU code", "use local-task or local-sync"
+            )
+    if dispatch.others:
+        observer.note(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
     observer.phase("ranking candidates")
     queue = make_queue(
         dispatch.problem, dispatch.target, ranker, pool=options.pool, seed=options.seed
@@ -93,7 +98,7 @@ def resume(
 
     Args:
         path: the run's folder.
-        budget: new limits; those of the run if None. Candidates count from the run's start.
+        budget: new limits; those that are None stay. Candidates count from the run's start.
         input: must be what the run was started with, where given.
     """
     folder = RunFolder(path)
@@ -104,12 +109,13 @@ def resume(
             "start a new run, or leave the input out",
         )
     saved = manifest["options"]
+    limits = {k: v for k, v in asdict(budget or Budget()).items() if v is not None}
     options = TuneOptions(
         **{
             **saved,
             "input": Path(saved["input"]),
             "out": path,
-            "budget": budget or Budget(**manifest["budget"]),
+            "budget": Budget(**{**manifest["budget"], **limits}),
             "devices": tuple(saved["devices"]),
             "keep_failures": saved["keep_failures"] and Path(saved["keep_failures"]),
         }
@@ -120,7 +126,8 @@ def resume(
             f"{path} was measured on {manifest['devices']}, this is {here}",
             "resume it there; times of different devices cannot be mixed",
         )
-    return _Session(folder, options, dispatch, queue, observer).run()
+    session = _Session(folder, options, dispatch, queue, observer)
+    return session.finished() or session.run()
 
 
 class _Session:
@@ -140,15 +147,27 @@ class _Session:
         self.queue = queue
         self.observer = observer
         self.started = time.monotonic()
+        self.step = 0
         self.spaces: dict[str, Space] = {
             s.pipeline: s for s in build_spaces(dispatch.problem, dispatch.target)
         }
 
+    def finished(self) -> TuneResult | None:
+        """The result of a run that was complete and has no budget left, as it was found."""
+        with Journal(self.folder.journal) as journal:
+            result = TuneResult.read(self.folder.result)
+            taken = len(journal.outcomes)
+            since_best = TuneResult.since_best(journal.outcomes)
+            if result is None or result.candidates != taken:
+                return None
+            all_taken = taken == len(self.queue)
+            return result if all_taken or self._reached(taken, since_best) else None
+
     def run(self) -> TuneResult:
         with ExitStack() as stack:
             journal = stack.enter_context(Journal(self.folder.journal))
-            tracker = stack.enter_context(Tracker(warn=self.observer.note))
-            tracker.start(self.folder.path.name, self._params(), self._tags())
+            self.tracker = stack.enter_context(Tracker(warn=self.observer.note))
+            self.tracker.start(self.folder.path.name, self._params(), self._tags())
             self.folder.work.mkdir(exist_ok=True)
             compiler = stack.enter_context(
                 Compiler(self.dispatch, self.folder.work, self.options.jobs)
@@ -161,7 +180,7 @@ class _Session:
                     "see that iree-compile accepts the input",
                 )
             devices = [self._device(uri, baseline, stack) for uri in self.options.devices]
-            self.observer.baseline(devices[0].measure_baseline(4 * FINAL_SECONDS))
+            self.observer.baseline(devices[0].measure_baseline(BASELINE_SECONDS))
             runner = LocalRunner(
                 self.dispatch,
                 compiler,
@@ -170,10 +189,13 @@ class _Session:
                 journal.outcomes,
                 self.options.keep_failures or self.folder.failures,
             )
-            stopped = self._take(runner, journal, devices[0].baseline_us)
-            finals, winner = self._decide(devices[0], compiler, baseline, journal)
-            result = self._finish(journal, finals, winner, stopped)
-            self._track(tracker, journal, result)
+            batch = BATCH_PER_JOB * compiler.jobs
+            stopped = self._take(runner, journal, devices[0].baseline_us, batch)
+            jury = Jury(self.folder, self.dispatch, self._config, compiler, baseline, self.observer)
+            finals, winner = jury.decide(devices[0], journal.outcomes, self.options.seed)
+            spec = None if winner is None else jury.spec(winner, finals, devices[0])
+            result = self._finish(journal, finals, winner, spec, stopped)
+            self._track(result)
         shutil.rmtree(self.folder.work, ignore_errors=True)
         return result
 
@@ -183,7 +205,11 @@ class _Session:
         device.start()
         return device
 
-    def _take(self, runner: Runner, journal: Journal, baseline_us: float) -> str:
+    def _reached(self, taken: int, since_best: int) -> str | None:
+        elapsed = time.monotonic() - self.started
+        return self.options.budget.reached(taken, elapsed, since_best)
+
+    def _take(self, runner: Runner, journal: Journal, baseline_us: float, most: int) -> str:
         """Takes candidates from the queue until the budget is used up; tells which limit it was."""
         budget = self.options.budget
         best, since_best = None, 0
@@ -194,17 +220,14 @@ class _Session:
             taken = len(journal.outcomes)
             if taken == len(self.queue):
                 return f"all {taken} candidates"
-            reached = budget.reached(taken, time.monotonic() - self.started, since_best)
-            if reached:
+            if reached := self._reached(taken, since_best):
                 return reached
-            size = budget.room(taken, BATCH_PER_JOB * (self.options.jobs or 2))
-            rows = self.queue.iloc[taken : taken + size]
-            batch = [Candidate(int(str(i)), render(self.spaces, row)) for i, row in rows.iterrows()]
+            last = min(len(self.queue), taken + budget.room(taken, most))
+            batch = [Candidate(i, self._config(i)) for i in range(taken, last)]
             for candidate, outcome in runner.run(batch):
                 journal.append(candidate.index, outcome)
                 best, since_best = self._show(outcome, best, since_best, baseline_us)
-                elapsed = time.monotonic() - self.started
-                if budget.reached(len(journal.outcomes), elapsed, since_best):
+                if self._reached(len(journal.outcomes), since_best):
                     break
 
     def _show(
@@ -215,86 +238,31 @@ class _Session:
             best, since_best = relative, 0
         else:
             since_best += 1
+        self.step += 1
+        reached = min(1.0, best or 1.0)
+        self.tracker.metric("best_so_far_relative", reached, self.step)
+        self.tracker.metric("best_so_far_us", reached * baseline_us, self.step)
         twin = outcome.kind == OK and outcome.same_as is not None
         self.observer.outcome(
             "duplicate" if twin else outcome.kind, None if best is None else best * baseline_us
         )
         return best, since_best
 
-    def _decide(
-        self, device: Device, compiler: Compiler, baseline: Compiled, journal: Journal
-    ) -> tuple[Finals, Standing | None]:
-        """Measures the finalists again and verifies the winner on other inputs, too."""
-        ranked = sorted(
-            (o.relative, i)
-            for i, o in journal.outcomes.items()
-            if o.kind == OK and o.same_as is None and o.relative is not None
-        )
-        finalists = self._executables([i for _, i in ranked[:FINALISTS]], compiler, journal)
-        self.observer.phase(f"measuring {len(finalists)} finalists against the default")
-        finals = run_finals(
-            device,
-            baseline.executable,
-            finalists,
-            rounds=FINAL_ROUNDS,
-            seconds=FINAL_SECONDS,
-            seed=self.options.seed,
-        )
-        winner = accepted(finals.standings, finals.noise_floor)
-        if winner is not None:
-            self.observer.phase("verifying the winner")
-            self._verify(winner.index, finals, compiler, baseline)
-        return finals, winner
-
-    def _executables(
-        self, indices: list[int], compiler: Compiler, journal: Journal
-    ) -> dict[int, Path]:
-        """Executables of candidates; those of an earlier session may have to be compiled again."""
-        paths = {i: self.folder.work / f"{executable_name(i)}.vmfb" for i in indices}
-        missing = [i for i, path in paths.items() if not path.exists()]
-        specs = [(executable_name(i), self._spec(i)) for i in missing]
-        for index, compiled in zip(missing, compiler.compile(specs), strict=True):
-            if compiled.digest != journal.outcomes[index].executable:
-                self.observer.note(f"candidate {index} does not compile as it did; left out")
-                del paths[index]
-        return paths
-
-    def _verify(self, index: int, finals: Finals, compiler: Compiler, baseline: Compiled) -> None:
-        """Compiles the spec as it will be written and compares its outputs on other inputs."""
-        (compiled,) = compiler.compile([("winner", self._spec(index, finals))])
-        if compiled.kind != OK:
-            raise WorkError(f"the winner's spec failed: {compiled.reason}", "report this")
-        fresh = replace(self.options, seed=self.options.seed + 1_000_003)
-        device = Device(
-            self.options.devices[0], self.dispatch, baseline.executable, fresh.seed
-        )
-        try:
-            device.start()
-            device.measure(compiled.executable, 0.0)
-        finally:
-            device.close()
-
-    def _spec(self, index: int, finals: Finals | None = None) -> str:
-        comment = ""
-        if finals is not None:
-            standing = next(s for s in finals.standings if s.index == index)
-            comment = (
-                f"Expected speedup: {standing.speedup:.2f}x on "
-                f"{fingerprint(self.options.devices[0])} (noise floor "
-                f"{finals.noise_floor:.1%}, default {finals.baseline_us:.0f} us)."
-            )
-        config = render(self.spaces, self.queue.iloc[index])
-        return render_spec(
-            [Entry(self.dispatch.problem, self.dispatch.indexing_maps, config, comment)]
-        )
+    def _config(self, index: int) -> str:
+        return render(self.spaces, self.queue.iloc[index])
 
     def _finish(
-        self, journal: Journal, finals: Finals, winner: Standing | None, stopped: str
+        self,
+        journal: Journal,
+        finals: Finals,
+        winner: Standing | None,
+        spec: str | None,
+        stopped: str,
     ) -> TuneResult:
-        if winner is None:
+        if spec is None:
             self.folder.spec.unlink(missing_ok=True)
         else:
-            write_text(self.folder.spec, self._spec(winner.index, finals))
+            write_text(self.folder.spec, spec)
         result = TuneResult.build(
             journal.outcomes,
             finals,
@@ -317,14 +285,11 @@ class _Session:
         problem, target = self.dispatch.problem, self.dispatch.target
         return {"problem": problem.label, "kind": problem.kind, "arch": target.arch}
 
-    def _track(self, tracker: Tracker, journal: Journal, result: TuneResult) -> None:
-        for step, (relative, time_us) in enumerate(result.curve(journal.outcomes), 1):
-            tracker.metric("best_so_far_relative", relative, step)
-            tracker.metric("best_so_far_us", time_us, step)
+    def _track(self, result: TuneResult) -> None:
         for path in (self.folder.spec, self.folder.journal, self.folder.result):
             if path.exists():
-                tracker.artifact(path)
-        tracker.finish(metrics=result.metrics())
+                self.tracker.artifact(path)
+        self.tracker.finish(metrics=result.metrics())
 
 
 def _digest(path: Path) -> str:

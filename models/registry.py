@@ -45,6 +45,7 @@ class _BuiltIn:
 # Stated here, so that listing them imports neither scikit-learn nor LightGBM.
 _BUILT_IN = {
     "shuffle": _BuiltIn("shuffle", "ShuffleRanker", "random order, the yardstick"),
+    "cpu": _BuiltIn("shipped", "CpuRanker", "trained on CPU dispatches, ready to use"),
     "heuristic": _BuiltIn("heuristic", "HeuristicRanker", "hand-written order for CPUs"),
     "forest": _BuiltIn("forest", "ForestRanker", "random forest (scikit-learn)", True),
     "lightgbm": _BuiltIn("boosting", "LightGBMRanker", "gradient-boosted trees (LightGBM)", True),

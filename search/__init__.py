@@ -1,11 +1,8 @@
-"""What could run: Problem, Target, Space, enumeration, tuning specs.
+"""What could run: Problem, Target, Space, enumeration, tuning specs."""
 
-Names are imported when they are first used: every compile worker and device process imports this
-package, and Z3 and pandas would cost each of them half a second.
-"""
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from .lazy import exports
 
 if TYPE_CHECKING:
     from .builders import build_spaces
@@ -17,16 +14,19 @@ if TYPE_CHECKING:
     from .space import Constraint, Knob, Space
     from .spec import Entry, render_spec
 
-_MODULES = {
-    "builders": ("build_spaces",),
-    "enumeration": ("Count", "count", "enumerate_space", "sample", "satisfies"),
-    "errors": ("FrontrunnerError", "InputError", "NotTunableError", "WorkError"),
-    "link": ("LinkedSpec", "link_specs"),
-    "problem": ("Dim", "Operand", "Problem", "Target"),
-    "reader": ("Dispatch", "TensorType", "read_dispatch"),
-    "space": ("Constraint", "Knob", "Space"),
-    "spec": ("Entry", "render_spec"),
-}
+__getattr__ = exports(
+    __name__,
+    {
+        "builders": ("build_spaces",),
+        "enumeration": ("Count", "count", "enumerate_space", "sample", "satisfies"),
+        "errors": ("FrontrunnerError", "InputError", "NotTunableError", "WorkError"),
+        "link": ("LinkedSpec", "link_specs"),
+        "problem": ("Dim", "Operand", "Problem", "Target"),
+        "reader": ("Dispatch", "TensorType", "read_dispatch"),
+        "space": ("Constraint", "Knob", "Space"),
+        "spec": ("Entry", "render_spec"),
+    },
+)
 
 __all__ = [
     "Constraint",
@@ -54,10 +54,3 @@ __all__ = [
     "sample",
     "satisfies",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f".{module}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,6 +18,7 @@ from .operations import symbol, walk
 from .problem import BYTES
 
 _CONFIG_ATTRIBUTES = ("lowering_config", "translation_info", "compilation_info", "root_op")
+_LOADS = {"iree_codegen.load_from_buffer", "iree_tensor_ext.dispatch.tensor.load"}
 _READ_ONLY = 1  # of hal.interface.binding.subspan's descriptor flags
 _TENSOR = re.compile(r"(?:tensor|memref)<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)")
 
@@ -48,7 +49,9 @@ def rebuild(module: ir.Module) -> str:
         )
     bindings = _bindings(kernel)
     _strip(executables[0])
-    device = "\n".join(str(g) for g in _named(module.body.operations, "util.global") if _is_device(g))
+    device = "\n".join(
+        str(g) for g in _named(module.body.operations, "util.global") if _is_device(g)
+    )
     variant = _all(executables[0], "hal.executable.variant")[0]
     path = "::".join(f"@{symbol(o)}" for o in (executables[0], variant, exports[0]))
     host = _host(symbol(kernel), path, bindings)
@@ -71,10 +74,25 @@ def _bindings(kernel: ir.Operation) -> list[tuple[str, bool]]:
                 f"the benchmark file's binding {binding} ({text}) is not one whole tensor",
                 "tune the dispatch as a linalg function",
             )
-        flags = span.attributes["descriptor_flags"] if "descriptor_flags" in span.attributes else None
+        flags = span.attributes.get("descriptor_flags", None)
         read_only = flags is not None and ir.IntegerAttr(flags).value & _READ_ONLY
+        users = {use.owner.operation.name for use in span.results[0].uses}
+        if (not read_only and users & _LOADS) or not _starts_at_zero(span):
+            raise InputError(
+                f"the benchmark file's binding {binding} is read and written, or a part of one",
+                "tune the dispatch as a linalg function",
+            )
         found[binding] = (f"tensor<{match[1]}{match[2]}>", not read_only)
     return [found[i] for i in sorted(found)]
+
+
+def _starts_at_zero(span: ir.Operation) -> bool:
+    if not len(span.operands):
+        return True
+    offset = span.operands[0].owner
+    if offset.name != "arith.constant":
+        return False
+    return bool(ir.IntegerAttr(offset.attributes["value"]).value == 0)
 
 
 def _host(name: str, path: str, bindings: list[tuple[str, bool]]) -> str:

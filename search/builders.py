@@ -8,7 +8,9 @@ from .problem import Problem, Target
 from .space import Space
 
 
-def build_spaces(problem: Problem, target: Target, pipeline: str | None = None) -> tuple[Space, ...]:
+def build_spaces(
+    problem: Problem, target: Target, pipeline: str | None = None
+) -> tuple[Space, ...]:
     """The spaces of a problem, or the one of the given pipeline.
 
     Raises:

@@ -109,4 +109,3 @@ def compile_with_spec(source: str, flags: Sequence[str], spec: Path | None) -> t
         applied = spec is not None and APPLIED in unit.text()
         unit.run(start=CONFIGURATIONS)
         return unit.vmfb(), applied
-

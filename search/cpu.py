@@ -1,14 +1,13 @@
 """CPU spaces: tile sizes for each codegen pipeline, stated as Z3 constraints.
 
 The compiler emits no constraints for CPUs, so these are ours. They keep what compiles and what can
-win: bounds that only performance suggests are wide, and `docs/spaces.md` says how they were
-checked against unconstrained samples.
+win: bounds that only performance suggests are wide, and `SPACES.md` says how they were checked.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 import z3
@@ -24,17 +23,17 @@ MAX_ACCUMULATOR_FILES = 4
 # Vector operations that one tile unrolls to, each time it is written out: more take seconds to
 # compile (16 s for a 48x64 matrix-vector tile on AVX2).
 MAX_UNROLLED = 256
+# Handing out a workgroup takes about a microsecond, in which a core does this many operations.
+MIN_WORKGROUP_FLOPS = 1 << 16
 MAX_VECTOR_TILE = 128
 MAX_VECTOR_REDUCTION = 64
 
 
 def build(problem: Problem, target: Target, pipeline: str) -> Space:
-    """The space of a pipeline for a problem; see `PIPELINES` for the ones a kind can use."""
+    """The space of a pipeline for a problem; see `pipelines` for those that can lower it."""
     builder = _BUILDERS[pipeline]
     knobs, constraints = builder(problem, target)
-    return Space(
-        problem, target, pipeline, knobs, constraints, partial(render, problem, pipeline)
-    )
+    return Space(problem, target, pipeline, knobs, constraints, partial(render, problem, pipeline))
 
 
 def render(problem: Problem, pipeline: str, candidate: Mapping[str, int]) -> str:
@@ -55,12 +54,15 @@ def render(problem: Problem, pipeline: str, candidate: Mapping[str, int]) -> str
         "cache_parallel": level("cache", lambda d: d.parallel, whole=True),
         "cache_reduction": level("cache", lambda d: not d.parallel, whole=True),
         "vector_common_parallel": level("vec", lambda d: d.parallel),
-        "vector_reduction": level("vec", lambda d: not d.parallel),
+        # Attention's head dim is left out, as the compiler's default does: it is never tiled.
+        "vector_reduction": level("vec", lambda d: not d.parallel and d.name != "k1"),
     }
     if levels["cache_parallel"] == levels["distribution"]:
         del levels["cache_parallel"]
     config = ", ".join(
-        f"{name} = {tiles}" for name, tiles in levels.items() if name == "distribution" or any(tiles)
+        f"{name} = {tiles}"
+        for name, tiles in levels.items()
+        if name == "distribution" or any(tiles)
     )
     options = ", {enable_loop_peeling}" if candidate.get("peel") else ""
     return (
@@ -70,7 +72,9 @@ def render(problem: Problem, pipeline: str, candidate: Mapping[str, int]) -> str
     )
 
 
-def _double_tiling(problem: Problem, target: Target) -> tuple[tuple[Knob, ...], tuple[Constraint, ...]]:
+def _double_tiling(
+    problem: Problem, target: Target
+) -> tuple[tuple[Knob, ...], tuple[Constraint, ...]]:
     """Workgroup, cache and vector tiles for every loop; loops that do not divide are peeled."""
     knobs: list[Knob] = []
     rules: list[Constraint] = []
@@ -88,7 +92,8 @@ def _double_tiling(problem: Problem, target: Target) -> tuple[tuple[Knob, ...], 
         rules.append(_nested(cache, vec, d))
     ragged = z3.Or([z3.Int(f"cache_{d.name}") % z3.Int(f"vec_{d.name}") != 0 for d in problem.dims])
     knobs.append(Knob("peel", (0, 1)))
-    rules.append(Constraint("peeling does nothing where all tiles divide", z3.Or(z3.Int("peel") == 1, ragged)))
+    useful = z3.Or(z3.Int("peel") == 1, ragged)
+    rules.append(Constraint("peeling does nothing where all tiles divide", useful, prunes=True))
     whole = z3.And([z3.Int(f"cache_{d.name}") == d.size for d in problem.dims if not d.parallel])
     tile = _product(z3.Int(f"cache_{d.name}") for d in problem.dims if d.parallel)
     limit = target.vector_bytes * MAX_NATIVE_VECTORS // _accumulator_bytes(problem)
@@ -98,11 +103,16 @@ def _double_tiling(problem: Problem, target: Target) -> tuple[tuple[Knob, ...], 
             z3.Or(whole, tile < limit),
         )
     )
+    in_l2 = _footprint(problem, "cache", reused=True) <= max(target.cache_bytes[:2])
+    reason = "what a cached reduction reuses fits L2"
+    rules.append(Constraint(reason, z3.Or(whole, in_l2), prunes=True))
     rules += _common(problem, target)
     return tuple(knobs), tuple(rules)
 
 
-def _conv_decompose(problem: Problem, target: Target) -> tuple[tuple[Knob, ...], tuple[Constraint, ...]]:
+def _conv_decompose(
+    problem: Problem, target: Target
+) -> tuple[tuple[Knob, ...], tuple[Constraint, ...]]:
     """Workgroup and vector tiles; a 2-d convolution must come down to a 1-d one."""
     knobs, rules = _one_level(problem)
     rows = z3.And(z3.Int("vec_oh") == 1, z3.Int("vec_fh") == 1)
@@ -113,7 +123,11 @@ def _conv_decompose(problem: Problem, target: Target) -> tuple[tuple[Knob, ...],
 
 
 def _attention(problem: Problem, target: Target) -> tuple[tuple[Knob, ...], tuple[Constraint, ...]]:
-    """Workgroup and vector tiles; head dim and keys are reduction tiles."""
+    """Workgroup and vector tiles.
+
+    The head dim stays whole: the compiler tiles it without adding up the scores first, and the
+    results are wrong (95 of 95 candidates, IREE 3.13).
+    """
     knobs, rules = _one_level(problem)
     rules += _common(problem, target)
     return tuple(knobs), tuple(rules)
@@ -140,30 +154,70 @@ def _nested(outer: z3.ArithRef, inner: z3.ArithRef, dim: Dim) -> Constraint:
 
 
 def _common(problem: Problem, target: Target) -> list[Constraint]:
-    volume = _product(_vec(d) for d in problem.dims)
+    """What holds in every pipeline."""
     accumulator = _accumulator_bytes(problem)
-    rules = [
-        Constraint(
-            "the compiler refuses large vectors",
-            volume * accumulator < target.vector_bytes * MAX_NATIVE_VECTORS,
-        ),
-        Constraint(
-            "unrolled code stays small",
-            volume * accumulator <= target.vector_bytes * MAX_UNROLLED,
-        ),
-        Constraint(
-            "accumulators fit the registers",
-            _product(_vec(d) for d in problem.dims if d.parallel) * accumulator
-            <= MAX_ACCUMULATOR_FILES * target.registers * target.vector_bytes,
-        ),
-    ]
+    rules = []
+    for skipped in _skipped_dims(problem):
+        volume = accumulator * _product(_vec(d) for d in problem.dims if d.name != skipped)
+        refused = volume < target.vector_bytes * MAX_NATIVE_VECTORS
+        rules.append(Constraint("the compiler refuses large vectors", refused))
+        unrolled = volume <= target.vector_bytes * MAX_UNROLLED
+        rules.append(Constraint("unrolled code stays small", unrolled, prunes=True))
+    in_l1 = _footprint(problem, "vec") <= target.cache_bytes[0]
+    rules.append(Constraint("the data of a vector tile fits L1", in_l1, prunes=True))
+    accumulators = accumulator * _product(_vec(d) for d in problem.dims if d.parallel)
+    fits = accumulators <= MAX_ACCUMULATOR_FILES * target.registers * target.vector_bytes
+    rules.append(Constraint("accumulators fit the registers", fits, prunes=True))
+    lanes = target.vector_bytes // accumulator
+    full = [_vec(d) % min(lanes, d.size) == 0 for d in _contiguous(problem)]
+    if full:
+        reason = "a contiguous loop fills native vectors"
+        rules.append(Constraint(reason, z3.Or(full), prunes=True))
+    return rules + _workgroups(problem, target)
+
+
+def _workgroups(problem: Problem, target: Target) -> list[Constraint]:
+    """There is one for each core at least, and none is too small to be worth it."""
     parallel = [d for d in problem.dims if d.parallel]
-    most = math.prod(d.size for d in parallel)
-    workgroups = _product(
-        (d.size + z3.Int(f"dist_{d.name}") - 1) / z3.Int(f"dist_{d.name}") for d in parallel
-    )
-    rules.append(Constraint("every core has work", workgroups >= min(target.cores, most)))
-    return rules
+    tiles = {d.name: z3.Int(f"dist_{d.name}") for d in parallel}
+    workgroups = _product((d.size + tiles[d.name] - 1) / tiles[d.name] for d in parallel)
+    cores = min(target.cores, math.prod(d.size for d in parallel))
+    reduction = math.prod(d.size for d in problem.dims if not d.parallel)
+    flops = 2 * reduction * _product(tiles.values())
+    least = min(MIN_WORKGROUP_FLOPS, problem.flops // (4 * target.cores))
+    return [
+        Constraint("every core has work", workgroups >= cores, prunes=True),
+        Constraint("a workgroup is worth handing out", flops >= least, prunes=True),
+    ]
+
+
+def _footprint(problem: Problem, level: str, *, reused: bool = False) -> z3.ArithRef:
+    """Bytes of the operands that one tile of a level touches.
+
+    Args:
+        reused: leaves out operands of which every element is used once, such as the matrix of a
+            matrix-vector product: they stream through any cache.
+    """
+    tiles = [z3.Int(f"{level}_{d.name}") for d in problem.dims]
+    loops = {i for i, d in enumerate(problem.dims) if d.size > 1}
+    parts = [z3.IntVal(0)]
+    for operand in problem.operands:
+        if reused and loops <= {d for terms in operand.index for d, _ in terms}:
+            continue
+        extents = [1 + sum(c * (tiles[d] - 1) for d, c in terms) for terms in operand.index]
+        parts.append(_product(extents) * operand.bytes_per_element)
+    return sum(parts[1:], start=parts[0])
+
+
+def _skipped_dims(problem: Problem) -> tuple[str, ...]:
+    """For each product that the op computes, the loop that is not part of it."""
+    return ("n", "k1") if problem.kind == "attention" else ("",)
+
+
+def _contiguous(problem: Problem) -> list[Dim]:
+    """The loops along which some operand's elements follow each other in memory."""
+    last = {o.index[-1][0][0] for o in problem.operands if o.index}
+    return [d for i, d in enumerate(problem.dims) if i in last and d.size > 1]
 
 
 def _accumulator_bytes(problem: Problem) -> int:
@@ -175,7 +229,7 @@ def _vec(dim: Dim) -> z3.ArithRef:
     return z3.Int(f"vec_{dim.name}")
 
 
-def _product(factors: Sequence[z3.ArithRef]) -> z3.ArithRef:
+def _product(factors: Iterable[z3.ArithRef]) -> z3.ArithRef:
     return math.prod(list(factors), start=z3.IntVal(1))
 
 
@@ -190,6 +244,8 @@ def _tiles(size: int) -> tuple[int, ...]:
 def _vector_tiles(dim: Dim) -> tuple[int, ...]:
     if dim.role == "batch":
         return (1,)
+    if dim.name == "k1":
+        return (dim.size,)
     limit = MAX_VECTOR_TILE if dim.parallel else MAX_VECTOR_REDUCTION
     return tuple(t for t in range(1, min(dim.size, limit) + 1) if _vectorisable(t, dim.size))
 

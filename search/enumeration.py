@@ -22,7 +22,7 @@ import z3
 from .errors import InputError
 from .space import Constraint, Space
 
-MAX_ROWS = 2_000_000  # of one joined table: 16 to 32 MB per knob column pair at int64
+MAX_ROWS = 2_000_000  # of one joined table: 16 MB a knob
 _CHUNK = 1_000_000  # combinations evaluated at once
 
 Column = npt.NDArray[np.int64]
@@ -58,7 +58,7 @@ def count(space: Space, seed: int = 0) -> Count:
     """Counts the candidates: exactly if the joined table can be held, else from a sample."""
     joined = _join(space)
     product = math.prod(t.rows for t in joined.tables)
-    if not joined.open:
+    if not joined.open or not product:
         return Count(product, exact=True)
     rng = np.random.default_rng(seed)
     draws = 200_000
@@ -67,7 +67,7 @@ def count(space: Space, seed: int = 0) -> Count:
 
 
 def sample(space: Space, n: int, seed: int) -> pd.DataFrame:
-    """`n` different candidates, uniformly drawn and in random order; all of them if there are fewer.
+    """`n` different candidates, uniformly drawn, in random order; all if there are fewer.
 
     The same seed gives the same candidates on any machine.
     """
@@ -78,10 +78,12 @@ def sample(space: Space, n: int, seed: int) -> pd.DataFrame:
     if not joined.open and product <= MAX_ROWS:
         chosen = rng.permutation(product)[:n]
         return pd.DataFrame(_rows(joined, chosen))[names]
+    if not product:
+        return pd.DataFrame({name: np.empty(0, np.int64) for name in names})
     parts: list[pd.DataFrame] = []
     found = tried = 0
     while found < n:
-        columns = _draw(joined, max(4 * n, 10_000), rng)
+        columns = _draw(joined, min(max(4 * n, 10_000), _CHUNK), rng)
         tried += len(next(iter(columns.values())))
         keep = _accepted(joined, columns)
         parts.append(pd.DataFrame({k: v[keep] for k, v in columns.items()}))
@@ -110,7 +112,9 @@ def enumerate_space(space: Space) -> pd.DataFrame:
     return frame.sort_values(names, ignore_index=True)
 
 
-def satisfies(constraints: Sequence[Constraint], columns: Mapping[str, Column]) -> npt.NDArray[np.bool_]:
+def satisfies(
+    constraints: Sequence[Constraint], columns: Mapping[str, Column]
+) -> npt.NDArray[np.bool_]:
     """For each row, whether all constraints hold."""
     rows = len(next(iter(columns.values())))
     keep = np.ones(rows, dtype=bool)

@@ -234,9 +234,7 @@ def _assemble(
         operands.append(Operand(word, dtype, index, output=word == "out"))
     if set(sizes) != set(names) or len(names) != maps[0].n_dims:
         return None
-    dims = tuple(
-        Dim(names[d], sizes[d], roles[d], parallel=roles[d] != "k") for d in sorted(names)
-    )
+    dims = tuple(Dim(names[d], sizes[d], roles[d], parallel=roles[d] != "k") for d in sorted(names))
     return Problem(kind, root.name, dims, tuple(operands), _fused(root), traits)
 
 
@@ -286,6 +284,9 @@ def _sizes(problem: Problem) -> str:
 def _executable_target(executable: ir.Operation) -> dict[str, str]:
     variant = next(o for o in walk(executable) if o.name == "hal.executable.variant")
     text = str(variant.attributes["target"])
+    if '"llvm-cpu"' not in text:
+        backend = _between(text, '"', '"')
+        raise InputError(f"the benchmark file is for {backend}", "only CPUs can be tuned yet")
     return {
         "cpu": _between(text, 'cpu = "', '"'),
         "cpu_features": _between(text, 'cpu_features = "', '"'),

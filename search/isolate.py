@@ -60,15 +60,17 @@ class Child:
         """
         if not self.running:
             self._start()
-        assert self._connection is not None
+        process, connection, stderr = self._process, self._connection, self._stderr
+        assert process is not None and connection is not None and stderr is not None
         try:
-            self._connection.send(request)
-            if not self._connection.poll(timeout):
+            connection.send(request)
+            if not connection.poll(timeout):
                 self.close()
                 raise ChildTimeout(f"no answer within {timeout:g} s")
-            failed, answer = self._connection.recv()
-        except (EOFError, OSError) as error:
-            raise ChildDied(self._obituary()) from error
+            failed, answer = connection.recv()
+        except (EOFError, OSError, ValueError) as error:
+            # ValueError: another thread closed this child, and with it the files.
+            raise ChildDied(_obituary(process, stderr)) from error
         except BaseException:
             # Ctrl-C between send and receive: a late answer must not meet the next request.
             self.close()
@@ -96,7 +98,7 @@ class Child:
     def _start(self) -> None:
         self.close()
         ours, theirs = socket.socketpair()
-        self._stderr = tempfile.TemporaryFile()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close())
         code = f"import sys; from {__name__} import serve; serve(sys.argv[1], int(sys.argv[2]))"
         self._process = subprocess.Popen(
             [sys.executable, "-c", code, self.handler, str(theirs.fileno())],
@@ -111,14 +113,16 @@ class Child:
         theirs.close()
         self._connection = Connection(ours.detach())
 
-    def _obituary(self) -> str:
-        assert self._process is not None and self._stderr is not None
-        code = self._process.wait()
-        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        self._stderr.seek(max(0, self._stderr.seek(0, os.SEEK_END) - 4000))
-        words = self._stderr.read().decode(errors="replace").strip()
-        self.close()
-        return f"{how}\n{words}" if words else how
+
+def _obituary(process: subprocess.Popen[bytes], stderr: IO[bytes]) -> str:
+    """How a process ended, and its last words."""
+    code = process.wait()
+    how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    if stderr.closed:
+        return how
+    stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - 4000))
+    words = stderr.read().decode(errors="replace").strip()
+    return f"{how}\n{words}" if words else how
 
 
 def serve(handler: str, fd: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import InputError
-from .isolate import Child, ChildDied
+from .isolate import Child, ChildDied, ChildTimeout
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,15 @@ def link_specs(paths: Sequence[Path]) -> LinkedSpec:
         try:
             texts.append((str(path), path.read_bytes()))
         except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror}", "give tuning specs") from error
+            raise InputError(
+                f"cannot read {path}: {error.strerror}", "give tuning specs"
+            ) from error
     with Child("frontrunner.search.merge:merge") as child:
         try:
             return LinkedSpec(**child.call(texts, timeout=120))
-        except ChildDied as death:
-            first = str(death).splitlines()[0]
-            raise InputError(f"the compiler crashed while parsing the specs ({first})") from death
+        except (ChildDied, ChildTimeout, RuntimeError) as failure:
+            first = str(failure).splitlines()[0]
+            raise InputError(
+                f"the specs cannot be linked ({first})",
+                "see that iree-compile accepts each of them",
+            ) from failure

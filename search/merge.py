@@ -49,7 +49,7 @@ def merge(request: list[tuple[str, bytes]]) -> dict[str, Any]:
             sequences |= needed
             preludes |= dict.fromkeys(passes)
         kept, dropped, conflicts = _resolve(pairs)
-        used = {p.matcher for p in kept} | {p.action for p in kept}
+        used = _reached([p.matcher for p in kept] + [p.action for p in kept], sequences)
         text_out = _write([sequences[s] for s in sequences if s in used], kept, list(preludes))
         ir.Module.parse(text_out)
     return {
@@ -117,11 +117,28 @@ def _read(
             for op in walk(sequences[m])
             if op.name == "transform.param.constant"
         ]
-        body = str(sequences[m]).partition("{")[2]
+        # What the matcher includes is a part of what it matches.
+        originals = {old: str(op) for old, op in sequences.items()}
+        body = "".join(
+            originals[old].partition("{")[2] for old in sorted(_reached([m], originals) - {m})
+        )
+        body = originals[m].partition("{")[2] + body
         for config in configs:
             body = body.replace(config, "")
         pairs.append(_Pair(name, m, renamed[m], renamed[a], body, " ".join(configs)))
     return pairs, texts, passes
+
+
+def _reached(start: list[str], texts: dict[str, str]) -> set[str]:
+    """The sequences that these ones include, directly or not, and they themselves."""
+    found: set[str] = set()
+    waiting = list(start)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += [s for s in re.findall(r"@(\w+)", texts[name]) if s in texts]
+    return found
 
 
 def _rename(text: str, renamed: dict[str, str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 KINDS = ("contraction", "convolution", "attention")
 
 BYTES = {
-    **dict.fromkeys(("i1", "i4", "i8", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ"), 1),
+    **dict.fromkeys(("i1", "i8"), 1),
     **dict.fromkeys(("i16", "f16", "bf16"), 2),
     **dict.fromkeys(("i32", "f32"), 4),
     **dict.fromkeys(("i64", "f64"), 8),

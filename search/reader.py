@@ -80,6 +80,8 @@ def read_dispatch(path: Path, target: str = "host") -> Dispatch:
                 f"the compiler crashed while reading {path} ({first})",
                 "reduce the input and report it to IREE",
             ) from death
+        except RuntimeError as error:
+            raise InputError(f"cannot make out {path}: {error}", "please report it") from error
         except ChildTimeout as late:
             raise InputError(f"the compiler took over {READ_TIMEOUT:.0f} s on {path}") from late
     return Dispatch(

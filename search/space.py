@@ -36,10 +36,15 @@ class Knob:
 
 @dataclass(frozen=True)
 class Constraint:
-    """A Z3 formula over knobs, with the reason for it."""
+    """A Z3 formula over knobs, with the reason for it.
+
+    Attributes:
+        prunes: whether it keeps out what would be slow, rather than what would fail.
+    """
 
     reason: str
     formula: z3.BoolRef
+    prunes: bool = False
 
 
 @dataclass(frozen=True)

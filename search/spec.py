@@ -161,7 +161,8 @@ def _match_attention(entry: Entry) -> list[str]:
     for i, operand in enumerate(problem.inputs):
         shape = "x".join(str(problem.dims[terms[0][0]].size) for terms in operand.index)
         lines += [
-            f"%in{i} = transform.get_operand %op[{i}] : (!transform.any_op) -> !transform.any_value",
+            f"%in{i} = transform.get_operand %op[{i}]"
+            " : (!transform.any_op) -> !transform.any_value",
             f"transform.iree.match.cast_compatible_type %in{i} = tensor<{shape}x{operand.dtype}>"
             " : !transform.any_value",
         ]

@@ -48,11 +48,16 @@ def describe_target(name: str, executable_target: Mapping[str, str]) -> Target:
         backend="llvm-cpu",
         arch=arch,
         flags=resolve_target(name),
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        cores=usable_cores(),
         vector_bytes=int(executable_target["native_vector_size"]),
         registers=32 if many else 16,
         cache_bytes=host_caches() if name == "host" else DEFAULT_CACHES,
     )
+
+
+def usable_cores() -> int:
+    """CPUs that this process may run on."""
+    return len(os.sched_getaffinity(0))
 
 
 def host_caches(root: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> tuple[int, int, int]:

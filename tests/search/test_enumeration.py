@@ -78,7 +78,9 @@ def formulas(draw: st.DrawFn) -> z3.BoolRef:
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(st.lists(st.integers(1, 12), min_size=1, max_size=4, unique=True), min_size=4, max_size=4),
+    st.lists(
+        st.lists(st.integers(1, 12), min_size=1, max_size=4, unique=True), min_size=4, max_size=4
+    ),
     st.lists(formulas(), max_size=4),
 )
 def test_whole_spaces_equal_z3s(domains: list[list[int]], rules: list[z3.BoolRef]) -> None:
@@ -130,7 +132,7 @@ def test_large_spaces_are_estimated_and_refused_whole() -> None:
 
 @pytest.mark.usefixtures("coarse")
 def test_asking_for_more_than_there_are_gives_all() -> None:
-    s = space({n: (1, 2, 3) for n in "xyzw"}, X + Y + Z + W <= 6)
+    s = space(dict.fromkeys("xyzw", (1, 2, 3)), X + Y + Z + W <= 6)
     assert set(sample(s, 500, 3).itertuples(index=False, name=None)) == solutions(s)
 
 

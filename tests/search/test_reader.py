@@ -155,9 +155,7 @@ def test_reads_benchmark_files_that_the_compiler_dumped(
     flags = dispatch(name).target.flags
     dump = f"--iree-hal-dump-executable-benchmarks-to={tmp_path}"
     source = DATA / f"{name}.mlir"
-    subprocess.run(
-        [COMPILER, str(source), *flags, dump, "-o", str(tmp_path / "x")], check=True
-    )
+    subprocess.run([COMPILER, str(source), *flags, dump, "-o", str(tmp_path / "x")], check=True)
     (file,) = tmp_path.glob("*_benchmark.mlir")
     dumped = read_dispatch(file)
     plain = dispatch(name)
@@ -190,7 +188,10 @@ def test_what_cannot_be_tuned_is_named(name: str, error: type[InputError], says:
         (b"hello, world", "is not MLIR"),
         (b"\x00\xff\x80ELF", "is not MLIR"),
         (b"module {}", "0 public functions"),
-        (b"func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }", "not tunable"),
+        (
+            b"func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }",
+            "not tunable",
+        ),
     ],
 )
 def test_what_is_not_a_dispatch_is_refused(tmp_path: Path, content: bytes, says: str) -> None:

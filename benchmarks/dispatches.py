@@ -1,0 +1,108 @@
+"""Writes dispatches: plain linalg functions of given sizes and types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Shape = Sequence[int]
+
+_MAPS = {
+    "lhs": "affine_map<(m, n, k) -> (k, m)>",
+    "rhs": "affine_map<(m, n, k) -> (n, k)>",
+}
+
+
+def matmul(
+    m: int, n: int, k: int, types: str = "f32,f32,f32", *, transposed: str = ""
+) -> tuple[str, str]:
+    """A matrix product; `transposed` names the operand (`lhs` or `rhs`) that is.
+
+    Returns:
+        A name that explains itself, and the MLIR.
+    """
+    lhs, rhs, out = types.split(",")
+    a = [k, m] if transposed == "lhs" else [m, k]
+    b = [n, k] if transposed == "rhs" else [k, n]
+    maps = [
+        _MAPS["lhs"] if transposed == "lhs" else "affine_map<(m, n, k) -> (m, k)>",
+        _MAPS["rhs"] if transposed == "rhs" else "affine_map<(m, n, k) -> (k, n)>",
+        "affine_map<(m, n, k) -> (m, n)>",
+    ]
+    attributes = f"indexing_maps = [{', '.join(maps)}]" if transposed else ""
+    suffix = f"_transposed_{transposed}" if transposed else ""
+    name = f"matmul_{m}x{n}x{k}_{types.replace(',', '_')}{suffix}"
+    return name, _product(name, f"linalg.matmul {attributes}", a, b, [m, n], (lhs, rhs, out))
+
+
+def batch_matmul(batch: int, m: int, n: int, k: int) -> tuple[str, str]:
+    """Matrix products side by side, in f32."""
+    name = f"batch_matmul_{batch}x{m}x{n}x{k}_f32"
+    shapes = ([batch, m, k], [batch, k, n], [batch, m, n])
+    return name, _product(name, "linalg.batch_matmul", *shapes)
+
+
+def matvec(m: int, k: int) -> tuple[str, str]:
+    """A matrix times a vector, in f32."""
+    name = f"matvec_{m}x{k}_f32"
+    return name, _product(name, "linalg.matvec", [m, k], [k], [m])
+
+
+def conv(
+    size: int, channels: int, filters: int, window: int, *, stride: int = 1, layout: str = "nhwc"
+) -> tuple[str, str]:
+    """A square 2-d convolution in f32, with `size` outputs a side; depthwise if `filters` is 0."""
+    image = (size - 1) * stride + window
+    options = f"{{strides = dense<{stride}> : tensor<2xi64>, dilations = dense<1> : tensor<2xi64>}}"
+    if not filters:
+        name = f"depthwise_{layout}_{size}x{size}x{channels}_{window}x{window}_s{stride}_f32"
+        op = f"linalg.depthwise_conv_2d_nhwc_hwc {options}"
+        shapes = ([1, image, image, channels], [window, window, channels])
+        return name, _product(name, op, *shapes, [1, size, size, channels])
+    name = f"conv_{layout}_{size}x{size}x{channels}x{filters}_{window}x{window}_s{stride}_f32"
+    if layout == "nhwc":
+        op = f"linalg.conv_2d_nhwc_hwcf {options}"
+        shapes = ([1, image, image, channels], [window, window, channels, filters])
+        return name, _product(name, op, *shapes, [1, size, size, filters])
+    op = f"linalg.conv_2d_nchw_fchw {options}"
+    shapes = ([1, channels, image, image], [filters, channels, window, window])
+    return name, _product(name, op, *shapes, [1, filters, size, size])
+
+
+def attention(heads: int, queries: int, keys: int, width: int) -> tuple[str, str]:
+    """Scaled dot-product attention in f32."""
+    name = f"attention_{heads}x{queries}x{keys}x{width}_f32"
+    q, kv = (f"tensor<{heads}x{n}x{width}xf32>" for n in (queries, keys))
+    loops = "affine_map<(b, m, n, k1, k2) -> "
+    maps = ", ".join(f"{loops}({d})>" for d in ("b, m, k1", "b, k2, k1", "b, k2, n", "", "b, m, n"))
+    return name, (
+        f"func.func @{name}(%q: {q}, %k: {kv}, %v: {kv}) -> {q} {{\n"
+        f"  %scale = arith.constant {width**-0.5:.8f} : f32\n"
+        f"  %empty = tensor.empty() : {q}\n"
+        f"  %result = iree_linalg_ext.attention <{{indexing_maps = [{maps}]}}>\n"
+        f"    ins(%q, %k, %v, %scale : {q}, {kv}, {kv}, f32) outs(%empty : {q}) {{\n"
+        "  ^bb0(%score: f32):\n    iree_linalg_ext.yield %score : f32\n"
+        f"  }} -> {q}\n  return %result : {q}\n}}\n"
+    )
+
+
+def _product(
+    name: str,
+    op: str,
+    lhs: Shape,
+    rhs: Shape,
+    out: Shape,
+    types: tuple[str, str, str] = ("f32", "f32", "f32"),
+) -> str:
+    a, b, c = (
+        f"tensor<{'x'.join(map(str, shape))}x{dtype}>"
+        for shape, dtype in zip((lhs, rhs, out), types, strict=True)
+    )
+    zero = "0" if types[2].startswith("i") else "0.0"
+    return (
+        f"func.func @{name}(%lhs: {a}, %rhs: {b}) -> {c} {{\n"
+        f"  %zero = arith.constant {zero} : {types[2]}\n"
+        f"  %empty = tensor.empty() : {c}\n"
+        f"  %init = linalg.fill ins(%zero : {types[2]}) outs(%empty : {c}) -> {c}\n"
+        f"  %result = {op} ins(%lhs, %rhs : {a}, {b}) outs(%init : {c}) -> {c}\n"
+        f"  return %result : {c}\n}}\n"
+    )

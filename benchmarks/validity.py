@@ -1,0 +1,68 @@
+"""How much of a space compiles: a random sample per kind, through the real compiler.
+
+    python -m frontrunner.benchmarks.validity [SAMPLE] [IN.mlir ...]
+
+Prints the share that compiles and the share that also computes what the default computes.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..search import build_spaces, count, read_dispatch, sample
+from .dispatches import attention, batch_matmul, conv, matmul, matvec
+from .outcome import OK
+from .runner import Candidate, local_runner
+
+DISPATCHES = (
+    matmul(197, 768, 768),
+    matmul(256, 512, 256, "i8,i8,i32"),
+    matmul(256, 512, 256, "bf16,bf16,f32", transposed="rhs"),
+    matvec(4096, 4096),
+    batch_matmul(12, 128, 128, 64),
+    conv(56, 64, 128, 3),
+    conv(28, 64, 128, 3, stride=2, layout="nchw"),
+    conv(56, 128, 0, 3),
+    attention(12, 128, 128, 64),
+)
+
+
+def check(path: Path, size: int) -> str:
+    """Compiles and runs `size` candidates of each space of a dispatch; returns a table row each."""
+    dispatch = read_dispatch(path)
+    lines = []
+    for space in build_spaces(dispatch.problem, dispatch.target):
+        rows = sample(space, size, seed=0).to_dict("records")
+        batch = [Candidate(i, space.render(row)) for i, row in enumerate(rows)]
+        with local_runner(dispatch) as runner:
+            outcomes = [outcome for _, outcome in runner.run(batch)]
+        compiled = sum(o.stage != "compile" for o in outcomes) / len(outcomes)
+        right = sum(o.kind == OK for o in outcomes) / len(outcomes)
+        others = Counter(f"{o.kind}: {o.reason}"[:90] for o in outcomes if o.kind != OK)
+        total = count(space)
+        about = "" if total.exact else "about "
+        lines.append(
+            f"{path.stem:48} {space.pipeline:26} {about}{total.value:>12} "
+            f"{compiled:7.0%} {right:7.0%}  {dict(others) or ''}"
+        )
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str]) -> None:
+    size = int(arguments[0]) if arguments else 100
+    print("dispatch, pipeline, candidates, share that compiles, share that is right, failures")
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(a) for a in arguments[1:]]
+        for name, text in () if paths else DISPATCHES:
+            paths.append(Path(folder) / f"{name}.mlir")
+            paths[-1].write_text(text)
+        for path in paths:
+            print(check(path, size), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

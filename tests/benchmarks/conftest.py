@@ -1,0 +1,29 @@
+"""A small dispatch that tests of this folder compile and run for real."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.compiling import Compiled, Compiler
+from frontrunner.search import Dispatch, read_dispatch
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture(scope="session")
+def matmul() -> Dispatch:
+    return read_dispatch(DATA / "matmul.mlir")
+
+
+@pytest.fixture
+def compiler(matmul: Dispatch, tmp_path: Path) -> Iterator[Compiler]:
+    with Compiler(matmul, tmp_path) as pool:
+        yield pool
+
+
+@pytest.fixture
+def baseline(compiler: Compiler) -> Compiled:
+    return compiler.baseline()

@@ -1,0 +1,138 @@
+"""Measuring on the real runtime, with kernels that are wrong, crash or hang."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.compiling import Compiled
+from frontrunner.benchmarks.device import Device, KernelFailed, fingerprint
+from frontrunner.search import Dispatch, InputError, WorkError
+from frontrunner.search.compiler import compilation
+
+SIGNATURE = "@matmul(%a: tensor<64x96xf32>, %b: tensor<96x128xf32>) -> tensor<64x128xf32>"
+
+WRONG = f"""
+func.func {SIGNATURE} {{
+  %z = arith.constant 0.001 : f32
+  %e = tensor.empty() : tensor<64x128xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<64x128xf32>) -> tensor<64x128xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<64x96xf32>, tensor<96x128xf32>)
+    outs(%f : tensor<64x128xf32>) -> tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}}"""
+
+# Reads terabytes beyond its input, at a place that the compiler cannot know.
+CRASH = f"""
+func.func {SIGNATURE} {{
+  %e = tensor.empty() : tensor<64x128xf32>
+  %far = arith.constant 4000000000000 : i64
+  %r = linalg.generic {{
+      indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}}
+      outs(%e : tensor<64x128xf32>) {{
+    ^bb0(%out: f32):
+      %i = linalg.index 0 : index
+      %x = tensor.extract %a[%i, %i] : tensor<64x96xf32>
+      %bits = arith.bitcast %x : f32 to i32
+      %odd = arith.ori %bits, %bits : i32
+      %wide = arith.extui %odd : i32 to i64
+      %there = arith.addi %wide, %far : i64
+      %at = arith.index_cast %there : i64 to index
+      %y = tensor.extract %a[%at, %i] : tensor<64x96xf32>
+      linalg.yield %y : f32
+  }} -> tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}}"""
+
+HANG = f"""
+func.func {SIGNATURE} {{
+  %e = tensor.empty() : tensor<64x128xf32>
+  %lo = arith.constant 0 : index
+  %hi = arith.constant 1000000000000 : index
+  %one = arith.constant 1 : index
+  %r = scf.for %i = %lo to %hi step %one iter_args(%acc = %e) -> (tensor<64x128xf32>) {{
+    %n = linalg.matmul ins(%a, %b : tensor<64x96xf32>, tensor<96x128xf32>)
+      outs(%acc : tensor<64x128xf32>) -> tensor<64x128xf32>
+    scf.yield %n : tensor<64x128xf32>
+  }}
+  return %r : tensor<64x128xf32>
+}}"""
+
+
+def build(dispatch: Dispatch, text: str, path: Path) -> Path:
+    with compilation(text.encode(), dispatch.target.flags) as unit:
+        unit.run()
+        path.write_bytes(unit.vmfb())
+    return path
+
+
+@pytest.fixture
+def device(matmul: Dispatch, baseline: Compiled) -> Iterator[Device]:
+    started = Device("local-task", matmul, baseline.executable, seed=0)
+    started.start()
+    yield started
+    started.close()
+
+
+@pytest.mark.parametrize("uri", ["local-task", "local-sync"])
+def test_measures_on_cpu_devices(uri: str, matmul: Dispatch, baseline: Compiled) -> None:
+    device = Device(uri, matmul, baseline.executable, seed=0)
+    try:
+        device.start()
+        assert device.measure_baseline(0.02) > 0
+        assert device.measure(baseline.executable, 0.02) > 0
+    finally:
+        device.close()
+
+
+def test_a_wrong_result_is_found(device: Device, matmul: Dispatch, tmp_path: Path) -> None:
+    with pytest.raises(KernelFailed, match="expected") as caught:
+        device.measure(build(matmul, WRONG, tmp_path / "wrong.vmfb"), 0.02)
+    assert caught.value.kind == "wrong_result"
+
+
+def test_a_crash_costs_one_candidate(
+    device: Device, matmul: Dispatch, baseline: Compiled, tmp_path: Path
+) -> None:
+    device.measure_baseline(0.02)
+    with pytest.raises(KernelFailed, match=r"SIGSEGV|SIGBUS") as caught:
+        device.measure(build(matmul, CRASH, tmp_path / "crash.vmfb"), 0.02)
+    assert caught.value.kind == "crashed"
+    assert device.measure(baseline.executable, 0.02) > 0
+
+
+def test_a_hang_costs_one_candidate(
+    device: Device,
+    matmul: Dispatch,
+    baseline: Compiled,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("frontrunner.benchmarks.device.GRACE", 0.5)
+    device.measure_baseline(0.02)
+    with pytest.raises(KernelFailed, match="no answer within") as caught:
+        device.measure(build(matmul, HANG, tmp_path / "hang.vmfb"), 0.02)
+    assert caught.value.kind == "timeout"
+    monkeypatch.undo()
+    assert device.measure(baseline.executable, 0.02) > 0
+
+
+def test_a_file_that_is_no_executable_is_refused(device: Device, tmp_path: Path) -> None:
+    (tmp_path / "junk.vmfb").write_bytes(b"junk" * 100)
+    with pytest.raises(KernelFailed, match="the runtime refused"):
+        device.measure(tmp_path / "junk.vmfb", 0.02)
+
+
+def test_unknown_and_absent_devices(matmul: Dispatch, baseline: Compiled) -> None:
+    with pytest.raises(InputError, match="unknown device 'gpu'"):
+        Device("gpu", matmul, baseline.executable, seed=0)
+    absent = Device("local-task://nonsense/path", matmul, baseline.executable, seed=0)
+    with pytest.raises(WorkError, match="local-task://nonsense/path"):
+        absent.start()
+
+
+def test_fingerprints_name_the_chip() -> None:
+    assert fingerprint("local-task").startswith("local-task on ")
+    assert len(fingerprint("local-task")) > len("local-task on ")

@@ -1,0 +1,104 @@
+"""Child processes: answers, crashes, hangs, and dying with the parent."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from frontrunner.search import InputError
+from frontrunner.search.isolate import Child, ChildDied, ChildTimeout
+
+HANDLERS = """
+import os, sys, time
+from frontrunner.search import InputError
+
+def handle(request):
+    if request == "crash":
+        print("last words", file=sys.stderr, flush=True)
+        os.abort()
+    if request == "exit":
+        os._exit(3)
+    if request == "hang":
+        while True:
+            pass
+    if request == "refuse":
+        raise InputError("no good", "do better")
+    if request == "fail":
+        raise KeyError("missing")
+    if request == "noise":
+        print("on stdout")
+        os.write(1, b"on fd 1")
+    return request, os.getpid()
+"""
+
+
+@pytest.fixture
+def handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "handlers_for_tests.py").write_text(HANDLERS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return "handlers_for_tests:handle"
+
+
+def test_one_process_answers_all(handler: str) -> None:
+    with Child(handler) as child:
+        first, second = child.call(1), child.call("noise")
+    assert first[0] == 1
+    assert second == ("noise", first[1])
+    assert first[1] != os.getpid()
+
+
+def test_it_is_started_again_after_a_crash(handler: str) -> None:
+    with Child(handler) as child:
+        _, pid = child.call("before")
+        with pytest.raises(ChildDied, match=r"killed by SIGABRT\n.*last words"):
+            child.call("crash")
+        with pytest.raises(ChildDied, match="exit code 3"):
+            child.call("exit")
+        assert child.call("after")[1] != pid
+
+
+def test_a_hang_ends_at_the_timeout(handler: str) -> None:
+    with Child(handler) as child:
+        child.call("warm")
+        with pytest.raises(ChildTimeout, match=r"no answer within 0\.2 s"):
+            child.call("hang", timeout=0.2)
+        assert child.call("after", timeout=30)[0] == "after"
+
+
+def test_errors_come_back(handler: str) -> None:
+    with Child(handler) as child:
+        with pytest.raises(InputError, match="no good") as caught:
+            child.call("refuse")
+        assert caught.value.hint == "do better"
+        with pytest.raises(RuntimeError, match="KeyError: 'missing'"):
+            child.call("fail")
+        assert child.call("fine")[0] == "fine"
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for a stranger's death: Linux")
+def test_a_hanging_child_dies_with_its_parent(handler: str) -> None:
+    parent = textwrap.dedent(f"""
+        from frontrunner.search.isolate import Child
+        child = Child({handler!r})
+        print(child.call("warm")[1], flush=True)
+        child.call("hang")
+    """)
+    path = os.pathsep.join(filter(None, sys.path))
+    with subprocess.Popen(
+        [sys.executable, "-c", parent],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as process:
+        assert process.stdout is not None
+        orphan = os.pidfd_open(int(process.stdout.readline()))
+        process.send_signal(signal.SIGKILL)
+    gone, _, _ = select.select([orphan], [], [], 30)
+    os.close(orphan)
+    assert gone
