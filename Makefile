@@ -26,7 +26,7 @@ tune: env  ## tune the example dispatch on this machine's CPU
 	$(BIN)/frontrunner tune examples/matmul_skinny.mlir --budget 24
 
 test: env-dev  ## run all tests
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n 2 $(ARGS)
 
 # mypy does not follow editable installs, so it is shown the package through a link; running it
 # beside the link makes it report paths as `frontrunner/...`.

@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..search import Dispatch, build_spaces, read_dispatch, sample
+from ..search import Dispatch, build_spaces, read_dispatch, records, sample
 from .runner import Candidate, LocalRunner, local_runner
 
 BATCH = 8
@@ -29,10 +29,10 @@ def by_tools(dispatch: Dispatch, source: Path, batch: Sequence[Candidate], folde
     for candidate in batch:
         spec, executable = folder / "tool.mlir", folder / "tool.vmfb"
         spec.write_text(LocalRunner.spec_of(dispatch, candidate.config))
-        compile_line = [tools / "iree-compile", source, *dispatch.target.flags]
-        compile_line += [f"--iree-codegen-tuning-spec-path={spec}", "-o", executable]
+        compile_line = [str(tools / "iree-compile"), str(source), *dispatch.target.flags]
+        compile_line += [f"--iree-codegen-tuning-spec-path={spec}", "-o", str(executable)]
         if subprocess.run(compile_line, capture_output=True).returncode == 0:
-            run_line = [tools / "iree-benchmark-module", "--device=local-task", *inputs]
+            run_line = [str(tools / "iree-benchmark-module"), "--device=local-task", *inputs]
             run_line += [f"--module={executable}", f"--function={dispatch.function}"]
             subprocess.run(run_line, capture_output=True, check=True)
     return time.perf_counter() - started
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> None:
     total = int(arguments[1]) if len(arguments) > 1 else 32
     dispatch = read_dispatch(source)
     space = build_spaces(dispatch.problem, dispatch.target)[0]
-    rows = sample(space, total, seed=0).to_dict("records")
+    rows = records(sample(space, total, seed=0))
     candidates = [Candidate(i, space.render(row)) for i, row in enumerate(rows)]
     ours = theirs = 0.0
     started = time.perf_counter()

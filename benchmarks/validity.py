@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..search import build_spaces, count, read_dispatch, sample
+from ..search import build_spaces, count, read_dispatch, records, sample
 from .dispatches import attention, batch_matmul, conv, matmul, matvec
 from .outcome import OK
 from .runner import Candidate, local_runner
@@ -36,7 +36,7 @@ def check(path: Path, size: int) -> str:
     dispatch = read_dispatch(path)
     lines = []
     for space in build_spaces(dispatch.problem, dispatch.target):
-        rows = sample(space, size, seed=0).to_dict("records")
+        rows = records(sample(space, size, seed=0))
         batch = [Candidate(i, space.render(row)) for i, row in enumerate(rows)]
         with local_runner(dispatch) as runner:
             outcomes = [outcome for _, outcome in runner.run(batch)]

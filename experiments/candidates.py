@@ -36,5 +36,5 @@ def make_queue(
 
 def render(spaces: dict[str, Space], row: pd.Series) -> str:
     """The `compilation_info` of one queue entry."""
-    knobs = row.drop(PIPELINE).dropna().astype(int).to_dict()
-    return spaces[row[PIPELINE]].render(knobs)
+    knobs = row.drop(PIPELINE).dropna()
+    return spaces[row[PIPELINE]].render({str(k): int(v) for k, v in knobs.items()})

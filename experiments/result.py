@@ -97,8 +97,9 @@ class TuneResult:
         """How many candidates in a row, up to the last, brought no improvement."""
         best, since = math.inf, 0
         for _, outcome in sorted(outcomes.items()):
-            better = outcome.relative is not None and outcome.relative < best
-            best, since = (outcome.relative, 0) if better else (best, since + 1)
+            relative = math.inf if outcome.relative is None else outcome.relative
+            since = 0 if relative < best else since + 1
+            best = min(best, relative)
         return since
 
     def metrics(self) -> dict[str, float]:

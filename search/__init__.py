@@ -6,7 +6,7 @@ from .lazy import exports
 
 if TYPE_CHECKING:
     from .builders import build_spaces
-    from .enumeration import Count, count, enumerate_space, sample, satisfies
+    from .enumeration import Count, count, enumerate_space, records, sample, satisfies
     from .errors import FrontrunnerError, InputError, NotTunableError, WorkError
     from .link import LinkedSpec, link_specs
     from .problem import Dim, Operand, Problem, Target
@@ -18,7 +18,7 @@ __getattr__ = exports(
     __name__,
     {
         "builders": ("build_spaces",),
-        "enumeration": ("Count", "count", "enumerate_space", "sample", "satisfies"),
+        "enumeration": ("Count", "count", "enumerate_space", "records", "sample", "satisfies"),
         "errors": ("FrontrunnerError", "InputError", "NotTunableError", "WorkError"),
         "link": ("LinkedSpec", "link_specs"),
         "problem": ("Dim", "Operand", "Problem", "Target"),
@@ -50,6 +50,7 @@ __all__ = [
     "enumerate_space",
     "link_specs",
     "read_dispatch",
+    "records",
     "render_spec",
     "sample",
     "satisfies",

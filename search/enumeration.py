@@ -11,8 +11,9 @@ uniform over the candidates by construction.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -123,6 +124,12 @@ def satisfies(
     return keep
 
 
+def records(candidates: pd.DataFrame) -> list[dict[str, int]]:
+    """The candidates, each as a mapping from knob to value."""
+    names = [str(c) for c in candidates.columns]
+    return [dict(zip(names, row, strict=True)) for row in candidates.to_numpy().tolist()]
+
+
 def _join(space: Space) -> _Joined:
     """Joins knob tables, cheapest first, until one is left or the next would be too large."""
     tables = [_Table({k.name: np.array(k.values, dtype=np.int64)}) for k in space.knobs]
@@ -221,7 +228,7 @@ def _subterms(expr: z3.ExprRef) -> Iterator[z3.ExprRef]:
 
 # Z3's div and mod round towards a positive remainder; so do numpy's for positive divisors, and
 # knob spaces have no others.
-_OPERATIONS = {
+_OPERATIONS: dict[int, Callable[..., Any]] = {
     z3.Z3_OP_ADD: lambda *a: sum(a[1:], start=a[0]),
     z3.Z3_OP_SUB: lambda a, b: a - b,
     z3.Z3_OP_UMINUS: lambda a: -a,
@@ -244,7 +251,7 @@ _OPERATIONS = {
 }
 
 
-def _evaluate(expr: z3.ExprRef, columns: Mapping[str, Column], done: dict[int, object]) -> Column:
+def _evaluate(expr: z3.ExprRef, columns: Mapping[str, Column], done: dict[int, Any]) -> Any:
     """The value of a Z3 expression in every row; shared subterms are computed once."""
     key = expr.get_id()
     if key not in done:
@@ -258,4 +265,4 @@ def _evaluate(expr: z3.ExprRef, columns: Mapping[str, Column], done: dict[int, o
                 raise NotImplementedError(f"no columnar evaluation for Z3's {expr.decl().name()}")
             operands = [_evaluate(child, columns, done) for child in expr.children()]
             done[key] = _OPERATIONS[kind](*operands)
-    return done[key]  # type: ignore[return-value]
+    return done[key]

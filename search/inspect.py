@@ -272,7 +272,7 @@ def _is_compute(op: ir.Operation) -> bool:
 def _words(root: ir.Operation) -> str:
     """The op's name; a generic op is told by its loops."""
     if root.name != "linalg.generic":
-        return root.name
+        return str(root.name)
     reduces = "reduction" in str(root.attributes["iterator_types"])
     return f"linalg.generic ({'reduction' if reduces else 'elementwise'})"
 

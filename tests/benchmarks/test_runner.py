@@ -69,7 +69,13 @@ def test_what_an_earlier_session_measured_is_not_measured_again(
     tmp_path: Path,
 ) -> None:
     (compiled,) = compiler.compile([("x", LocalRunner.spec_of(matmul, configs[0]))])
-    known = Outcome("ok", time_us=50.0, baseline_us=100.0, executable=compiled.digest)
+    known = Outcome(
+        "ok",
+        time_us=50.0,
+        baseline_us=100.0,
+        executable=compiled.digest,
+        device="local-task",
+    )
     runner = LocalRunner(matmul, compiler, [device], baseline, {7: known}, tmp_path)
     ((_, outcome),) = runner.run([Candidate(8, configs[0])])
     assert outcome.same_as == 7

@@ -56,6 +56,7 @@ class Loop:
         self.tuned.append(options)
         if self.interrupt:
             options.out.mkdir(parents=True)
+            (options.out / "run.json").touch()
             raise KeyboardInterrupt
         observer.note("on the way")
         return Result()

@@ -23,6 +23,7 @@ CASES = [
     for name, params in [
         ("shuffle", {"seed": 3}),
         ("heuristic", {}),
+        ("cpu", {"trust": 0.5}),
         ("forest", SMALL["forest"]),
         ("lightgbm", SMALL["lightgbm"]),
         ("lightgbm", SMALL["lightgbm"] | {"objective": "lambdarank"}),

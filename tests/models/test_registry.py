@@ -8,14 +8,14 @@ import pytest
 from frontrunner.models import create, known, ranker_class, resolve, save
 from frontrunner.search.errors import InputError
 
-BUILT_IN = ["shuffle", "heuristic", "forest", "lightgbm"]
+BUILT_IN = ["shuffle", "cpu", "heuristic", "forest", "lightgbm"]
 
 
 def test_lists_the_built_in_rankers_first(install):
     install()
     found = known()
     assert [i.name for i in found] == [*BUILT_IN, "widest"]
-    assert [i.source for i in found] == ["built in"] * 4 + ["widest-ranker"]
+    assert [i.source for i in found] == ["built in"] * 5 + ["widest-ranker"]
     assert found[-1].summary == "Wide vector tiles first, with a learned offset."
     for info in found:
         assert info.summary
@@ -41,7 +41,7 @@ def test_an_unknown_name_lists_the_known_ones(install):
     install()
     with pytest.raises(InputError, match="no ranker 'forst'; did you mean 'forest'") as caught:
         create("forst")
-    assert caught.value.hint == "known rankers: shuffle, heuristic, forest, lightgbm, widest"
+    assert caught.value.hint == "known rankers: shuffle, cpu, heuristic, forest, lightgbm, widest"
 
 
 def test_an_unknown_parameter_lists_the_valid_ones():
