@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..benchmarks.compile_worker import digest
 from ..benchmarks.compiling import Compiled, Compiler
 from ..benchmarks.device import Device, KernelFailed, fingerprint
 from ..benchmarks.outcome import OK, Outcome
@@ -88,7 +89,12 @@ class Jury:
     ) -> dict[int, Path]:
         """Executables of candidates; those of an earlier session may have to be compiled again."""
         paths = {i: self.folder.work / f"{executable_name(i)}.vmfb" for i in indices}
-        missing = [i for i, path in paths.items() if not path.exists()]
+        missing = [
+            i
+            for i, path in paths.items()
+            # A session that was killed may have left half a file.
+            if not path.exists() or digest(path.read_bytes()) != outcomes[i].executable
+        ]
         specs = [(executable_name(i), self._render(i)) for i in missing]
         for index, compiled in zip(missing, self.compiler.compile(specs), strict=True):
             if compiled.digest != outcomes[index].executable:

@@ -67,7 +67,6 @@ def tune(options: TuneOptions, observer: Observer) -> TuneResult:
     for uri in options.devices:
         check_uri(uri)
     ranker = resolve(options.ranker, seed=options.seed)
-    observer.phase(f"reading {options.input}")
     dispatch = read_dispatch(options.input, options.target)
     for uri in options.devices:
         if not uri.startswith("local-"):

@@ -255,3 +255,28 @@ def test_bad_input_is_one_line_and_writes_nothing(
     assert "Traceback" not in ran.err
     assert ran.out == ""
     assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+@pytest.mark.usefixtures("no_tracking")
+def test_finalists_of_a_killed_session_are_compiled_again(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    tune(options(run, budget=Budget(candidates=3)), NullProgress())
+    (run / "result.json").unlink()
+    (run / "work").mkdir()
+    for index in range(3):
+        (run / "work" / f"{index:05d}.vmfb").write_bytes(b"half a file")
+    observer = NullProgress()
+    result = resume(run, None, observer)
+    assert result.candidates == 3
+    assert result.best_measured is not None
+
+
+@pytest.mark.usefixtures("no_tracking")
+def test_a_complete_run_is_not_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    result = tune(options(run, budget=Budget(candidates=2)), NullProgress())
+    monkeypatch.setattr(tuning, "Compiler", None)  # nothing may be compiled
+    assert resume(run, None, NullProgress()) == result
+    assert resume(run, Budget(candidates=1), NullProgress()) == result
