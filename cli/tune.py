@@ -70,7 +70,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--pool",
     type=click.IntRange(min=1),
-    default=10_000,
+    default=100_000,
     show_default=True,
     metavar="N",
     help="Rank at most N candidates, sampled from spaces that are larger.",

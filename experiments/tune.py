@@ -53,7 +53,7 @@ class TuneOptions:
     target: str = "host"
     seed: int = 0
     jobs: int | None = None
-    pool: int = 10_000
+    pool: int = 100_000
     keep_failures: Path | None = None
 
 

@@ -30,7 +30,7 @@ class TuneOptions:
     target: str = "host"
     seed: int = 0
     jobs: int | None = None
-    pool: int = 10000
+    pool: int = 100_000
     keep_failures: Path | None = None
 
 
