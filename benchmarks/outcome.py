@@ -11,7 +11,6 @@ NOT_APPLIED = "not_applied"
 CRASHED = "crashed"
 TIMEOUT = "timeout"
 WRONG_RESULT = "wrong_result"
-KINDS = (OK, COMPILE_FAILED, NOT_APPLIED, CRASHED, TIMEOUT, WRONG_RESULT)
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,7 @@ class Outcome:
     """The result of taking one candidate from the queue.
 
     Attributes:
-        kind: one of `KINDS`.
+        kind: one of the constants of this module, such as `OK`.
         time_us: of one run, where `ok`.
         baseline_us: of the compiler's default, measured next to it; times are compared by their
             ratio to it, since machines drift.

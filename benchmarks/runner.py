@@ -87,9 +87,9 @@ class LocalRunner:
             yield candidate, outcome
 
     @staticmethod
-    def spec_of(dispatch: Dispatch, config: str) -> str:
+    def spec_of(dispatch: Dispatch, config: str, comment: str = "") -> str:
         """The tuning spec of one configuration of a dispatch."""
-        return render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)])
+        return render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config, comment)])
 
     def _outcome(self, candidate: Candidate, compiled: Compiled) -> Outcome:
         device = self._devices[candidate.index % len(self._devices)]

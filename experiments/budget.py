@@ -4,7 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..benchmarks.outcome import Outcome
 from ..search import InputError
+
+
+@dataclass
+class Course:
+    """How far a run has come.
+
+    Attributes:
+        taken: candidates so far.
+        best: the lowest time so far, as a share of the baseline's.
+        since_best: candidates in a row, up to the last, that brought no improvement.
+    """
+
+    taken: int = 0
+    best: float | None = None
+    since_best: int = 0
+
+    def add(self, outcome: Outcome) -> None:
+        relative = outcome.relative
+        better = relative is not None and (self.best is None or relative < self.best)
+        self.taken += 1
+        self.since_best = 0 if better else self.since_best + 1
+        self.best = relative if better else self.best
 
 
 @dataclass(frozen=True)

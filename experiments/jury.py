@@ -10,8 +10,8 @@ from ..benchmarks.compile_worker import digest
 from ..benchmarks.compiling import Compiled, Compiler
 from ..benchmarks.device import Device, KernelFailed, fingerprint
 from ..benchmarks.outcome import OK, Outcome
-from ..benchmarks.runner import executable_name
-from ..search import Dispatch, Entry, render_spec
+from ..benchmarks.runner import LocalRunner, executable_name
+from ..search import Dispatch
 from .finals import Finals, Standing, accepted, run_finals
 from .progress import Observer
 from .run_folder import RunFolder
@@ -80,9 +80,7 @@ class Jury:
         return self._render(standing.index, comment)
 
     def _render(self, index: int, comment: str = "") -> str:
-        dispatch = self.dispatch
-        config = self.config(index)
-        return render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config, comment)])
+        return LocalRunner.spec_of(self.dispatch, self.config(index), comment)
 
     def _executables(
         self, indices: Sequence[int], outcomes: Mapping[int, Outcome]

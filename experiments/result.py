@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -91,16 +90,6 @@ class TuneResult:
         fields["run"] = Path(fields["run"])
         fields["spec"] = fields["spec"] and Path(fields["spec"])
         return cls(**fields)
-
-    @staticmethod
-    def since_best(outcomes: Mapping[int, Outcome]) -> int:
-        """How many candidates in a row, up to the last, brought no improvement."""
-        best, since = math.inf, 0
-        for _, outcome in sorted(outcomes.items()):
-            relative = math.inf if outcome.relative is None else outcome.relative
-            since = 0 if relative < best else since + 1
-            best = min(best, relative)
-        return since
 
     def metrics(self) -> dict[str, float]:
         figures = {

@@ -18,7 +18,7 @@ from ..benchmarks.outcome import OK, Outcome
 from ..benchmarks.runner import Candidate, LocalRunner, Runner
 from ..models import resolve
 from ..search import Dispatch, InputError, Space, WorkError, build_spaces, read_dispatch
-from .budget import Budget
+from .budget import Budget, Course
 from .candidates import make_queue, render
 from .finals import Finals, Standing
 from .journal import Journal
@@ -146,7 +146,7 @@ class _Session:
         self.queue = queue
         self.observer = observer
         self.started = time.monotonic()
-        self.step = 0
+        self.course = Course()
         self.spaces: dict[str, Space] = {
             s.pipeline: s for s in build_spaces(dispatch.problem, dispatch.target)
         }
@@ -155,12 +155,12 @@ class _Session:
         """The result of a run that was complete and has no budget left, as it was found."""
         with Journal(self.folder.journal) as journal:
             result = TuneResult.read(self.folder.result)
-            taken = len(journal.outcomes)
-            since_best = TuneResult.since_best(journal.outcomes)
-            if result is None or result.candidates != taken:
-                return None
-            all_taken = taken == len(self.queue)
-            return result if all_taken or self._reached(taken, since_best) else None
+            for outcome in journal.outcomes.values():
+                self.course.add(outcome)
+            if result is not None and result.candidates == self.course.taken and self._stop():
+                return result
+            self.course = Course()
+            return None
 
     def run(self) -> TuneResult:
         with ExitStack() as stack:
@@ -204,48 +204,41 @@ class _Session:
         device.start()
         return device
 
-    def _reached(self, taken: int, since_best: int) -> str | None:
+    def _stop(self) -> str | None:
+        """Why no more candidates are taken, in words; None to go on."""
+        course = self.course
+        if course.taken == len(self.queue):
+            return f"all {course.taken} candidates"
         elapsed = time.monotonic() - self.started
-        return self.options.budget.reached(taken, elapsed, since_best)
+        return self.options.budget.reached(course.taken, elapsed, course.since_best)
 
     def _take(self, runner: Runner, journal: Journal, baseline_us: float, most: int) -> str:
         """Takes candidates from the queue until the budget is used up; tells which limit it was."""
         budget = self.options.budget
-        best, since_best = None, 0
         self.observer.start(budget.candidates or len(self.queue), budget.seconds)
         for outcome in journal.outcomes.values():
-            best, since_best = self._show(outcome, best, since_best, baseline_us)
-        while True:
-            taken = len(journal.outcomes)
-            if taken == len(self.queue):
-                return f"all {taken} candidates"
-            if reached := self._reached(taken, since_best):
-                return reached
+            self._show(outcome, baseline_us)
+        while not (stopped := self._stop()):
+            taken = self.course.taken
             last = min(len(self.queue), taken + budget.room(taken, most))
             batch = [Candidate(i, self._config(i)) for i in range(taken, last)]
             for candidate, outcome in runner.run(batch):
                 journal.append(candidate.index, outcome)
-                best, since_best = self._show(outcome, best, since_best, baseline_us)
-                if self._reached(len(journal.outcomes), since_best):
+                self._show(outcome, baseline_us)
+                if self._stop():
                     break
+        return stopped
 
-    def _show(
-        self, outcome: Outcome, best: float | None, since_best: int, baseline_us: float
-    ) -> tuple[float | None, int]:
-        relative = outcome.relative
-        if relative is not None and (best is None or relative < best):
-            best, since_best = relative, 0
-        else:
-            since_best += 1
-        self.step += 1
-        reached = min(1.0, best or 1.0)
-        self.tracker.metric("best_so_far_relative", reached, self.step)
-        self.tracker.metric("best_so_far_us", reached * baseline_us, self.step)
+    def _show(self, outcome: Outcome, baseline_us: float) -> None:
+        """Counts an outcome, and tells the user and MLflow."""
+        course = self.course
+        course.add(outcome)
+        reached = min(1.0, course.best or 1.0)
+        self.tracker.metric("best_so_far_relative", reached, course.taken)
+        self.tracker.metric("best_so_far_us", reached * baseline_us, course.taken)
         twin = outcome.kind == OK and outcome.same_as is not None
-        self.observer.outcome(
-            "duplicate" if twin else outcome.kind, None if best is None else best * baseline_us
-        )
-        return best, since_best
+        best_us = None if course.best is None else course.best * baseline_us
+        self.observer.outcome("duplicate" if twin else outcome.kind, best_us)
 
     def _config(self, index: int) -> str:
         return render(self.spaces, self.queue.iloc[index])

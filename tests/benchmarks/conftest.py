@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.compiling import Compiled, Compiler
+from frontrunner.benchmarks.device import Device
 from frontrunner.search import Dispatch, read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
@@ -27,3 +28,11 @@ def compiler(matmul: Dispatch, tmp_path: Path) -> Iterator[Compiler]:
 @pytest.fixture
 def baseline(compiler: Compiler) -> Compiled:
     return compiler.baseline()
+
+
+@pytest.fixture
+def device(matmul: Dispatch, baseline: Compiled) -> Iterator[Device]:
+    started = Device("local-task", matmul, baseline.executable, seed=0)
+    started.start()
+    yield started
+    started.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,14 +65,6 @@ def build(dispatch: Dispatch, text: str, path: Path) -> Path:
         unit.run()
         path.write_bytes(unit.vmfb())
     return path
-
-
-@pytest.fixture
-def device(matmul: Dispatch, baseline: Compiled) -> Iterator[Device]:
-    started = Device("local-task", matmul, baseline.executable, seed=0)
-    started.start()
-    yield started
-    started.close()
 
 
 @pytest.mark.parametrize("uri", ["local-task", "local-sync"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,14 +22,6 @@ HUGE = (
     "vector_reduction = [0, 0, 32]>, translation_info = #iree_codegen.translation_info<"
     "pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>"
 )
-
-
-@pytest.fixture
-def device(matmul: Dispatch, baseline: Compiled) -> Iterator[Device]:
-    started = Device("local-task", matmul, baseline.executable, seed=0)
-    started.start()
-    yield started
-    started.close()
 
 
 @pytest.fixture

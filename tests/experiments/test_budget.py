@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from frontrunner.experiments.budget import Budget
+from frontrunner.benchmarks.outcome import Outcome
+from frontrunner.experiments.budget import Budget, Course
 from frontrunner.search import InputError
 
 
@@ -28,3 +29,14 @@ def test_the_last_batch_is_cut_to_the_budget() -> None:
 def test_nothing_and_less_are_refused(name: str, value: int) -> None:
     with pytest.raises(InputError, match=f"{name} must be more than 0, got {value}"):
         Budget(**{name: value})
+
+
+def test_the_course_counts_what_brought_nothing() -> None:
+    course = Course()
+    seen = []
+    for time_us in (None, 80.0, 90.0, None, 80.0, 40.0, 50.0):
+        kind = "crashed" if time_us is None else "ok"
+        course.add(Outcome(kind, time_us=time_us, baseline_us=100.0))
+        seen.append((course.best, course.since_best))
+    assert course.taken == 7
+    assert seen == [(None, 1), (0.8, 0), (0.8, 1), (0.8, 2), (0.8, 3), (0.4, 0), (0.4, 1)]
