@@ -5,22 +5,25 @@ from typing import TYPE_CHECKING
 from ..search.lazy import exports
 
 if TYPE_CHECKING:
-    from .compiling import Compiled, Compiler
+    from .budget import Budget
+    from .compiling import Compiler
     from .device import Device, KernelFailed, fingerprint
-    from .outcome import Outcome
+    from .outcome import Compiled, Outcome
     from .runner import Candidate, LocalRunner, Runner, local_runner
 
 __getattr__ = exports(
     __name__,
     {
-        "compiling": ("Compiled", "Compiler"),
+        "budget": ("Budget",),
+        "compiling": ("Compiler",),
         "device": ("Device", "KernelFailed", "fingerprint"),
-        "outcome": ("Outcome",),
+        "outcome": ("Compiled", "Outcome"),
         "runner": ("Candidate", "LocalRunner", "Runner", "local_runner"),
     },
 )
 
 __all__ = [
+    "Budget",
     "Candidate",
     "Compiled",
     "Compiler",

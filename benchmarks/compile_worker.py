@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..search import WorkError
 from ..search.compiler import CompileFailed, compile_with_spec
+from .outcome import digest
 
 _ROOM = "make room, then continue with --resume"
 
@@ -42,11 +42,6 @@ class CompileReply:
     applied: bool = False
     digest: str = ""
     seconds: float = 0.0
-
-
-def digest(executable: bytes) -> str:
-    """What tells executables apart; the compiler's output is the same for the same input."""
-    return hashlib.sha256(executable).hexdigest()[:16]
 
 
 def answer(request: CompileRequest) -> CompileReply:

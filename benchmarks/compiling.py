@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import queue
+import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from joblib import Parallel, delayed
@@ -13,26 +13,9 @@ from ..search import Dispatch, WorkError
 from ..search.isolate import Child, ChildDied, ChildTimeout
 from ..search.target import usable_cores
 from .compile_worker import CompileReply, CompileRequest
-from .outcome import COMPILE_FAILED, CRASHED, NOT_APPLIED, OK, TIMEOUT
+from .outcome import COMPILE_FAILED, CRASHED, NOT_APPLIED, OK, TIMEOUT, Compiled
 
 COMPILE_TIMEOUT = 60.0
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """An executable, or why there is none.
-
-    Attributes:
-        kind: `ok`, `compile_failed`, `not_applied`, `crashed` or `timeout`.
-        log: everything that the compiler said.
-    """
-
-    kind: str
-    executable: Path
-    digest: str = ""
-    seconds: float = 0.0
-    reason: str = ""
-    log: str = ""
 
 
 class Compiler:
@@ -69,9 +52,19 @@ class Compiler:
         return self._compile("baseline", None)
 
     def compile(self, specs: Sequence[tuple[str, str]]) -> Iterator[Compiled]:
-        """Compiles (name, spec text) pairs; yields in order, as they are done."""
+        """Compiles (name, spec text) pairs; yields in order, as they are done.
+
+        Who stops before the end cancels the rest.
+        """
         run = Parallel(n_jobs=self.jobs, backend="threading", return_as="generator")
-        return iter(run(delayed(self._compile)(name, spec) for name, spec in specs))
+        done = run(delayed(self._compile)(name, spec) for name, spec in specs)
+        try:
+            for compiled in done:  # noqa: UP028 (`yield from` would close it out of reach)
+                yield compiled
+        finally:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # joblib tells what it cancels
+                done.close()
 
     def close(self) -> None:
         for child in self._all:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from ..search import Dispatch, InputError, WorkError
+from ..search import InputError, WorkError
 from ..search.isolate import Child, ChildDied, ChildTimeout
+from .call import Call
 from .kernel import Measure, Setup, Timing
 
 SETUP_TIMEOUT = 120.0
+IDENTIFY_TIMEOUT = 60.0
 # Seconds beyond what the baseline needs: a candidate slower than 50 baselines has lost anyway.
 GRACE, SLOWEST = 5.0, 50.0
 # Other tenants of a machine only ever slow a run down. Over 30 repeats of 60 ms on a shared one,
@@ -22,7 +25,16 @@ TIMING_QUANTILE = 0.1
 # next one would be timed: 1 to 2 ms for a 16 MB result.
 _KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(2**33)}
 
-DRIVERS = ("local-task", "local-sync", "cuda", "hip", "vulkan")
+_DOCTOR = "see `frontrunner doctor` for the devices that answer"
+
+# Driver to the backend whose code it runs.
+DRIVERS = {
+    "local-task": "llvm-cpu",
+    "local-sync": "llvm-cpu",
+    "cuda": "cuda",
+    "hip": "rocm",
+    "vulkan": "vulkan-spirv",
+}
 
 
 class KernelFailed(Exception):
@@ -43,21 +55,10 @@ class Device:
         InputError: there is no such driver.
     """
 
-    def __init__(self, uri: str, dispatch: Dispatch, baseline: Path, seed: int) -> None:
-        check_uri(uri)
+    def __init__(self, uri: str, call: Call, baseline: Path, seed: int) -> None:
+        check_uris([uri])
         self.uri = uri
-        sizes = [d.size for d in dispatch.problem.by_role("k")]
-        # Attention's two reductions follow each other; a convolution's loops are one.
-        reduction = sum(sizes) if dispatch.problem.kind == "attention" else math.prod(sizes)
-        self._setup = Setup(
-            device=uri,
-            function=dispatch.function,
-            baseline=baseline,
-            inputs=tuple((t.shape, t.dtype) for t in dispatch.inputs),
-            outputs=tuple((t.shape, t.dtype) for t in dispatch.outputs),
-            reduction=reduction,
-            seed=seed,
-        )
+        self._setup = Setup(uri, call, baseline, seed)
         self._child = Child("frontrunner.benchmarks.kernel:answer", env=_KEEP_MEMORY)
         self.baseline_us = 0.0
 
@@ -74,7 +75,7 @@ class Device:
             first = str(error).splitlines()[0]
             raise WorkError(
                 f"device {self.uri} cannot run the compiler's default: {first}",
-                "see `frontrunner doctor` for the devices that answer",
+                _DOCTOR,
             ) from error
 
     def measure_baseline(self, seconds: float) -> float:
@@ -125,6 +126,9 @@ class Device:
         except ChildTimeout as late:
             raise KernelFailed("timeout", f"the kernel gave {late}") from late
         except RuntimeError as error:
+            if not shares_cores(self.uri):
+                # After a fault in a kernel, a GPU's context refuses whatever comes next.
+                self._child.close()
             raise KernelFailed("crashed", f"the runtime refused: {error}") from error
         if timing.wrong is not None:
             raise KernelFailed("wrong_result", timing.wrong)
@@ -134,21 +138,63 @@ class Device:
         self._child.close()
 
 
-def check_uri(uri: str) -> None:
-    """Refuses what is not the URI of an IREE driver."""
-    if uri.partition("://")[0] not in DRIVERS:
-        raise InputError(f"unknown device {uri!r}", f"use one of: {', '.join(DRIVERS)}")
+def check_uris(uris: Sequence[str]) -> None:
+    """Refuses what is not the URI of an IREE driver, and a device that is named twice."""
+    for uri in uris:
+        if _driver(uri) not in DRIVERS:
+            raise InputError(f"unknown device {uri!r}", f"use one of: {', '.join(DRIVERS)}")
+        if uris.count(uri) > 1:
+            raise InputError(f"device {uri!r} is named twice", "name each device once")
+
+
+def check_backend(uris: Sequence[str], backend: str, arch: str, instead: str = "") -> None:
+    """Refuses devices that do not run what a backend makes.
+
+    Args:
+        instead: what else the user can do.
+    """
+    able = drivers_of(backend)
+    for uri in uris:
+        if _driver(uri) not in able:
+            raise InputError(
+                f"device {uri!r} does not run code for {arch}", f"use {' or '.join(able)}{instead}"
+            )
+
+
+def drivers_of(backend: str) -> list[str]:
+    """Drivers that run what a backend makes, the usual one first."""
+    return [driver for driver, runs in DRIVERS.items() if runs == backend]
+
+
+def shares_cores(uri: str) -> bool:
+    """Whether a device is this machine's CPU, which all such devices and the tuner share."""
+    return _driver(uri).startswith("local-")
 
 
 def fingerprint(uri: str) -> str:
-    """Names the physical chip behind a device, for provenance."""
-    if not uri.startswith("local-"):
-        return uri
-    model = platform.processor() or platform.machine()
+    """Names the physical chip behind a device, for provenance.
+
+    Raises:
+        WorkError: a GPU or its driver does not answer.
+    """
+    if shares_cores(uri):
+        return f"{uri} on {_processor()}"
+    try:
+        with Child("frontrunner.benchmarks.kernel:identify") as child:
+            return f"{uri} on {child.call(uri, timeout=IDENTIFY_TIMEOUT)}"
+    except (ChildDied, ChildTimeout, RuntimeError) as error:
+        first = str(error).splitlines()[0]
+        raise WorkError(f"device {uri} does not answer: {first}", _DOCTOR) from error
+
+
+def _driver(uri: str) -> str:
+    return uri.partition("://")[0]
+
+
+def _processor() -> str:
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text().splitlines():
             if line.startswith("model name"):
-                model = line.partition(":")[2].strip()
-                break
-    return f"{uri} on {model}"
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

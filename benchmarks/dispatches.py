@@ -48,24 +48,33 @@ def matvec(m: int, k: int) -> tuple[str, str]:
 
 
 def conv(
-    size: int, channels: int, filters: int, window: int, *, stride: int = 1, layout: str = "nhwc"
+    size: int,
+    channels: int,
+    filters: int,
+    window: int,
+    *,
+    stride: int = 1,
+    layout: str = "nhwc",
+    types: str = "f32,f32,f32",
 ) -> tuple[str, str]:
-    """A square 2-d convolution in f32, with `size` outputs a side; depthwise if `filters` is 0."""
+    """A square 2-d convolution, with `size` outputs a side; depthwise if `filters` is 0."""
     image = (size - 1) * stride + window
     options = f"{{strides = dense<{stride}> : tensor<2xi64>, dilations = dense<1> : tensor<2xi64>}}"
+    lhs, rhs, out = types.split(",")
+    suffix = types.replace(",", "_") if len({lhs, rhs, out}) > 1 else out
     if not filters:
-        name = f"depthwise_{layout}_{size}x{size}x{channels}_{window}x{window}_s{stride}_f32"
+        name = f"depthwise_{layout}_{size}x{size}x{channels}_{window}x{window}_s{stride}_{suffix}"
         op = f"linalg.depthwise_conv_2d_nhwc_hwc {options}"
         shapes = ([1, image, image, channels], [window, window, channels])
-        return name, _product(name, op, *shapes, [1, size, size, channels])
-    name = f"conv_{layout}_{size}x{size}x{channels}x{filters}_{window}x{window}_s{stride}_f32"
+        return name, _product(name, op, *shapes, [1, size, size, channels], (lhs, rhs, out))
+    name = f"conv_{layout}_{size}x{size}x{channels}x{filters}_{window}x{window}_s{stride}_{suffix}"
     if layout == "nhwc":
         op = f"linalg.conv_2d_nhwc_hwcf {options}"
         shapes = ([1, image, image, channels], [window, window, channels, filters])
-        return name, _product(name, op, *shapes, [1, size, size, filters])
+        return name, _product(name, op, *shapes, [1, size, size, filters], (lhs, rhs, out))
     op = f"linalg.conv_2d_nchw_fchw {options}"
     shapes = ([1, channels, image, image], [filters, channels, window, window])
-    return name, _product(name, op, *shapes, [1, filters, size, size])
+    return name, _product(name, op, *shapes, [1, filters, size, size], (lhs, rhs, out))
 
 
 def attention(heads: int, queries: int, keys: int, width: int) -> tuple[str, str]:

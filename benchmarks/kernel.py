@@ -15,6 +15,7 @@ from typing import Any
 import iree.runtime as rt
 import numpy as np
 
+from .call import Call
 from .inputs import Array, Tolerance, make_input
 
 _ELEMENTS = {
@@ -39,11 +40,8 @@ class Setup:
     """What a device process needs before it can measure candidates."""
 
     device: str
-    function: str
+    call: Call
     baseline: Path
-    inputs: tuple[tuple[tuple[int, ...], str], ...]
-    outputs: tuple[tuple[tuple[int, ...], str], ...]
-    reduction: int
     seed: int
 
 
@@ -77,9 +75,9 @@ class _Kernel:
     def __init__(self, device: _Device, path: Path) -> None:
         module = rt.VmModule.copy_buffer(device.instance, path.read_bytes())
         self._context = rt.VmContext(device.instance, [device.hal, module])
-        self._function = module.lookup_function(device.setup.function)
+        self._function = module.lookup_function(device.setup.call.function)
         self._arguments = device.arguments
-        self._results = len(device.setup.outputs)
+        self._results = len(device.setup.call.outputs)
         self._device = device
 
     def run(self) -> rt.VmVariantList:
@@ -90,7 +88,7 @@ class _Kernel:
     def outputs(self) -> list[Array]:
         results = self.run()
         found: list[Array] = []
-        for i, (shape, dtype) in enumerate(self._device.setup.outputs):
+        for i, (shape, dtype) in enumerate(self._device.setup.call.outputs):
             view = results.get_as_object(i, rt.HalBufferView)
             mapped = view.map().asarray(shape, np.dtype(_HOST_TYPES.get(dtype, _numpy(dtype))))
             found.append(np.array(mapped))
@@ -106,8 +104,8 @@ class _Device:
         driver = rt.get_driver(setup.device.partition("://")[0])
         self.device = driver.create_device_by_uri(setup.device)
         self.hal = rt.create_hal_module(self.instance, self.device)
-        self.arguments = rt.VmVariantList(len(setup.inputs))
-        for i, (shape, dtype) in enumerate(setup.inputs):
+        self.arguments = rt.VmVariantList(len(setup.call.inputs))
+        for i, (shape, dtype) in enumerate(setup.call.inputs):
             values = make_input(shape, dtype, setup.seed + i)
             view = self.device.allocator.allocate_buffer_copy(
                 memory_type=rt.MemoryType.DEVICE_LOCAL,
@@ -145,9 +143,9 @@ class _Device:
 
     def _compare(self, outputs: list[Array]) -> str | None:
         for (_, dtype), got, expected in zip(
-            self.setup.outputs, outputs, self.expected, strict=True
+            self.setup.call.outputs, outputs, self.expected, strict=True
         ):
-            wrong = Tolerance(dtype, self.setup.reduction).worst(got, expected)
+            wrong = Tolerance(dtype, self.setup.call.reduction).worst(got, expected)
             if wrong is not None:
                 return wrong
         return None
@@ -159,14 +157,30 @@ def _numpy(dtype: str) -> Any:
     )
 
 
+def identify(uri: str) -> str:
+    """Names the chip behind the URI of a GPU, as its driver does.
+
+    Raises:
+        ValueError: there is no such device.
+    """
+    driver, _, path = uri.partition("://")
+    found = rt.get_driver(driver).query_available_devices()
+    # The runtime takes a position, a path (a UUID for most drivers) or nothing for the first.
+    at = int(path or 0) if path.isdecimal() or not path else None
+    for position, chip in enumerate(found):
+        if at == position or path == chip["path"]:
+            return f"{chip['name']} ({chip['path']})"
+    raise ValueError(f"there is no {uri} among the {len(found)} devices of {driver}")
+
+
 _device: _Device | None = None
 
 
-def answer(request: Setup | Measure) -> Timing | str:
-    """Serves one request; a Setup comes first and returns the device's fingerprint."""
+def answer(request: Setup | Measure) -> Timing | None:
+    """Serves one request; a Setup comes first."""
     global _device
     if isinstance(request, Setup):
         _device = _Device(request)
-        return str(_device.device)
+        return None
     assert _device is not None, "set up first"
     return _device.measure(request)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 OK = "ok"
@@ -11,6 +14,33 @@ NOT_APPLIED = "not_applied"
 CRASHED = "crashed"
 TIMEOUT = "timeout"
 WRONG_RESULT = "wrong_result"
+
+KINDS = (OK, COMPILE_FAILED, NOT_APPLIED, CRASHED, TIMEOUT, WRONG_RESULT)
+
+# The place of the compiler's default, where a candidate is told which one it is the same as.
+BASELINE = -1
+
+
+def digest(executable: bytes) -> str:
+    """What tells executables apart; the compiler's output is the same for the same input."""
+    return hashlib.sha256(executable).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """An executable, or why there is none.
+
+    Attributes:
+        kind: `ok`, `compile_failed`, `not_applied`, `crashed` or `timeout`.
+        log: everything that the compiler said.
+    """
+
+    kind: str
+    executable: Path
+    digest: str = ""
+    seconds: float = 0.0
+    reason: str = ""
+    log: str = ""
 
 
 @dataclass(frozen=True)
@@ -25,7 +55,8 @@ class Outcome:
         reason: why it is not `ok`, in one line.
         stage: `compile` or `run`: where it failed.
         executable: digest of the compiled executable.
-        same_as: index of the earlier candidate with the identical executable, which was measured.
+        same_as: index of the earlier candidate with the identical executable, which was measured;
+            `BASELINE` for the default's.
         compile_s: seconds that compiling took.
         device: where it was measured.
     """
@@ -47,5 +78,19 @@ class Outcome:
             return None
         return self.time_us / self.baseline_us
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_record(self, index: int) -> dict[str, Any]:
+        """A line of a log, for a queue position."""
+        return {"index": index, **asdict(self)}
+
+
+def read_record(record: Mapping[str, Any]) -> tuple[int, Outcome]:
+    """The inverse of `Outcome.to_record`.
+
+    Raises:
+        ValueError, TypeError, KeyError: it is something else.
+    """
+    fields = dict(record)
+    index, outcome = int(fields.pop("index")), Outcome(**fields)
+    if index < 0 or outcome.kind not in KINDS:
+        raise ValueError(f"no candidate {index} with outcome {outcome.kind!r}")
+    return index, outcome

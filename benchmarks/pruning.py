@@ -33,7 +33,7 @@ def outside(space: Space, n: int, seed: int) -> pd.DataFrame:
 
 def check(path: Path, size: int) -> str:
     dispatch = read_dispatch(path)
-    space = build_spaces(dispatch.problem, dispatch.target)[0]
+    space = build_spaces(dispatch)[0]
     inside = sample(space, size // 2, seed=0)
     mixed = pd.concat([inside, outside(space, size // 2, seed=0)], ignore_index=True)
     order = np.random.default_rng(0).permutation(len(mixed))

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> None:
     path = Path(arguments[0]) if arguments else Path("examples/matmul_vit.mlir")
     dispatch = read_dispatch(path)
     problem, target = dispatch.problem, dispatch.target
-    space = build_spaces(problem, target)[0]
+    space = build_spaces(dispatch)[0]
     many = sample(space, 100_000, seed=1)
     answer = [sys.executable, "-m", "frontrunner", "--help"]
     figures = {

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> None:
     source = Path(arguments[0]) if arguments else Path("examples/matmul_skinny.mlir")
     total = int(arguments[1]) if len(arguments) > 1 else 32
     dispatch = read_dispatch(source)
-    space = build_spaces(dispatch.problem, dispatch.target)[0]
+    space = build_spaces(dispatch)[0]
     rows = records(sample(space, total, seed=0))
     candidates = [Candidate(i, space.render(row)) for i, row in enumerate(rows)]
     ours = theirs = 0.0

@@ -35,7 +35,7 @@ def check(path: Path, size: int) -> str:
     """Compiles and runs `size` candidates of each space of a dispatch; returns a table row each."""
     dispatch = read_dispatch(path)
     lines = []
-    for space in build_spaces(dispatch.problem, dispatch.target):
+    for space in build_spaces(dispatch):
         rows = records(sample(space, size, seed=0))
         batch = [Candidate(i, space.render(row)) for i, row in enumerate(rows)]
         with local_runner(dispatch) as runner:

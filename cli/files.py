@@ -19,8 +19,11 @@ def next_run_folder(stem: str, parent: Path = Path("runs")) -> Path:
     return parent / f"{stem}-{max(taken, default=0) + 1}"
 
 
-def check_new_folder(path: Path, option: str) -> None:
+def check_new_folder(path: Path, option: str, hint: str = "") -> None:
     """Refuses a folder that holds something or cannot be made, without making it.
+
+    Args:
+        hint: what to do if it holds something; by default, to resume the run in it.
 
     Raises:
         UsageError: naming the option.
@@ -30,7 +33,7 @@ def check_new_folder(path: Path, option: str) -> None:
     if path.is_dir() and any(path.iterdir()):
         raise UsageError(
             f"{option}: {path} is not empty",
-            f"continue it with --resume {path}, or name a new folder",
+            hint or f"continue it with `tune --resume {path}`, or name a new folder",
         )
     _check_writable(path, option)
 

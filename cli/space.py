@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .choices import extra_option, parse_extras, pipeline_option, target_option
 from .files import check_new_file, write_whole
 from .output import Output, UsageError, shared_options
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..search import Count, Problem, Space
+    from ..search import Count, Dispatch, Space
 
 # A table of this many candidates takes a few gigabytes of memory.
 MOST_ROWS = 20_000_000
@@ -23,14 +24,9 @@ MOST_ROWS = 20_000_000
 @click.argument(
     "file", metavar="IN.mlir", type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
-@click.option(
-    "--target",
-    default="host",
-    show_default=True,
-    metavar="NAME",
-    help="Compile for this machine (host) or for a named CPU.",
-)
-@click.option("--pipeline", metavar="NAME", help="Only this codegen pipeline.")
+@target_option
+@pipeline_option
+@extra_option
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
@@ -48,6 +44,7 @@ def command(
     file: Path,
     target: str,
     pipeline: str | None,
+    extras: tuple[str, ...],
     limit: int | None,
     out: Path | None,
     seed: int,
@@ -57,11 +54,13 @@ def command(
     if out is not None:
         check_new_file(out, "--out")
 
+    freed = parse_extras(extras)
+
     from ..search import build_spaces, count, read_dispatch
 
     output = Output(as_json)
     dispatch = read_dispatch(file, target)
-    spaces = build_spaces(dispatch.problem, dispatch.target, pipeline)
+    spaces = build_spaces(dispatch, pipeline, freed)
     counts = [count(space) for space in spaces]
     total = sum(c.value for c in counts)
     data: dict[str, Any] = {
@@ -70,7 +69,7 @@ def command(
         "pipelines": {s.pipeline: c.value for s, c in zip(spaces, counts, strict=True)},
         "exact": {s.pipeline: c.exact for s, c in zip(spaces, counts, strict=True)},
     }
-    _show(output, dispatch.problem, spaces, counts)
+    _show(output, dispatch, spaces, counts)
 
     if limit is not None or out is not None:
         rows = min(total, limit) if limit is not None else total
@@ -110,7 +109,10 @@ def shares(sizes: list[int], wanted: int) -> list[int]:
     return parts
 
 
-def _show(output: Output, problem: Problem, spaces: tuple[Space, ...], counts: list[Count]) -> None:
+def _show(
+    output: Output, dispatch: Dispatch, spaces: tuple[Space, ...], counts: list[Count]
+) -> None:
+    problem = dispatch.problem
     fused = f", fused with {', '.join(problem.fused)}" if problem.fused else ""
     output.line(f"{problem.kind}: {problem.op}{fused}")
     output.line(", ".join(f"{o.name} {o.dtype}" for o in problem.operands))
@@ -127,6 +129,8 @@ def _show(output: Output, problem: Problem, spaces: tuple[Space, ...], counts: l
             for s, c in zip(spaces, counts, strict=True)
         ],
     )
+    if dispatch.silence:
+        output.note(f"these spaces are frontrunner's own: {dispatch.silence}")
 
 
 def _sample(spaces: tuple[Space, ...], sizes: list[int], seed: int) -> pd.DataFrame:

@@ -9,12 +9,23 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from .choices import (
+    extra_option,
+    jobs_option,
+    parse_extras,
+    pipeline_option,
+    pool_option,
+    ranker_option,
+    target_option,
+)
 from .files import check_new_folder, next_run_folder
 from .output import Interrupted, Output, UsageError, shared_options
 
 DEFAULT_CANDIDATES = 64
 # What a resumed run may be given anew; all else is read from its folder.
 RESUMABLE = {"file", "resume", "budget", "minutes", "patience", "as_json"}
+# What has no meaning where nothing is measured.
+MEASURING = {"--device": "devices", "--patience": "patience"}
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -39,47 +50,31 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     metavar="N",
     help="Stop when N candidates in a row have brought no improvement.",
 )
-@click.option(
-    "--ranker",
-    default="cpu",
-    show_default=True,
-    metavar="NAME|FILE",
-    help="What orders the candidates: a name from `frontrunner rankers`, or a trained one's file.",
-)
+@ranker_option
 @click.option(
     "--device",
     "devices",
     multiple=True,
-    default=("local-task",),
-    show_default=True,
     metavar="URI",
-    help="Measure on this device; may be repeated.",
+    help="Measure on this device; may be repeated [local-task for CPUs, cuda or hip for GPUs].",
 )
-@click.option(
-    "--target",
-    default="host",
-    show_default=True,
-    metavar="NAME",
-    help="Compile for this machine (host) or for a named CPU.",
-)
+@target_option
 @click.option("--out", type=FOLDER, metavar="DIR", help="Where to write [runs/<name>-<n>].")
 @click.option("--resume", type=FOLDER, metavar="DIR", help="Continue the run in this folder.")
+@jobs_option
+@pool_option
+@pipeline_option
+@extra_option
 @click.option(
-    "--jobs", type=click.IntRange(min=1), metavar="N", help="Compile N candidates at a time."
-)
-@click.option(
-    "--pool",
-    type=click.IntRange(min=1),
-    default=100_000,
-    show_default=True,
-    metavar="N",
-    help="Rank at most N candidates, sampled from spaces that are larger.",
+    "--compile-only",
+    is_flag=True,
+    help="Compile candidates and count what comes of it; needs no device, measures nothing.",
 )
 @click.option(
     "--keep-failures",
     type=FOLDER,
     metavar="DIR",
-    help="Keep what is needed to reproduce each failed candidate.",
+    help="Where to write a report with a reproducer for each way to fail [failures in the run].",
 )
 @shared_options(seed="Seeds sampling, ties in the order, and the inputs of the kernels.")
 @click.pass_context
@@ -89,13 +84,16 @@ def command(
     budget: int | None,
     minutes: float | None,
     patience: int | None,
-    ranker: str,
+    ranker: str | None,
     devices: tuple[str, ...],
     target: str,
     out: Path | None,
     resume: Path | None,
     jobs: int | None,
     pool: int,
+    pipeline: str | None,
+    extras: tuple[str, ...],
+    compile_only: bool,
     keep_failures: Path | None,
     seed: int,
     as_json: bool,
@@ -103,8 +101,11 @@ def command(
     """Find a faster configuration for one dispatch, within a budget.
 
     IN.mlir holds one dispatch: a linalg function, or a benchmark file that the compiler dumped.
-    The result is a tuning spec for `iree-compile --iree-codegen-tuning-spec-path=`.
+    The result is a tuning spec for `iree-compile --iree-codegen-tuning-spec-path=` (on CUDA:
+    `--iree-codegen-transform-dialect-library=`). With --compile-only, it is a table of what the
+    compiler makes of each pipeline's candidates.
     """
+    freed = parse_extras(extras)
     if minutes is not None and not (minutes > 0 and math.isfinite(minutes)):
         raise UsageError(f"--minutes must be more than 0, got {minutes:g}", "such as --minutes 5")
     seconds = None if minutes is None else minutes * 60
@@ -116,11 +117,16 @@ def command(
     else:
         folder = out or next_run_folder(file.stem)
         check_new_folder(folder, "--out")
+        if keep_failures is not None:
+            check_new_folder(keep_failures, "--keep-failures", "name a new folder")
+        if compile_only:
+            _check_compile_only(ctx)
 
-    from ..experiments.budget import Budget
+    from ..benchmarks.budget import Budget
+    from ..experiments.options import TuneOptions
     from ..experiments.progress import make_progress
-    from ..experiments.tune import TuneOptions, tune
     from ..experiments.tune import resume as resume_run
+    from ..experiments.tune import tune
 
     output = Output(as_json)
     observer = make_progress(sys.stderr)
@@ -139,11 +145,14 @@ def command(
                     out=folder,
                     budget=Budget(budget, seconds, patience),
                     ranker=ranker,
-                    devices=devices,
+                    devices=() if compile_only else devices or None,
                     target=target,
                     seed=seed,
                     jobs=jobs,
                     pool=pool,
+                    pipeline=pipeline,
+                    extras=freed,
+                    compile_only=compile_only,
                     keep_failures=keep_failures,
                 ),
                 observer,
@@ -159,17 +168,29 @@ def command(
     output.result(result.to_dict())
 
 
+def _check_compile_only(ctx: click.Context) -> None:
+    given = [option for option, name in MEASURING.items() if _given(ctx, name)]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)} cannot be given with --compile-only, which measures nothing",
+            "leave one of them out",
+        )
+
+
 def _check_resume(ctx: click.Context, folder: Path) -> None:
     if not folder.is_dir():
         raise UsageError(f"--resume: there is no folder {folder}", "name the folder of a run")
     fixed = [
         parameter.opts[0]
         for parameter in ctx.command.params
-        if parameter.name not in RESUMABLE
-        and ctx.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        if parameter.name not in RESUMABLE and _given(ctx, str(parameter.name))
     ]
     if fixed:
         raise UsageError(
             f"{', '.join(fixed)} cannot change when a run is resumed",
             "only --budget, --minutes and --patience may be given anew",
         )
+
+
+def _given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE

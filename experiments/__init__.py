@@ -5,23 +5,23 @@ from typing import TYPE_CHECKING
 from ..search.lazy import exports
 
 if TYPE_CHECKING:
-    from .budget import Budget
+    from .compile_result import CompileResult
+    from .options import TuneOptions
     from .progress import NullProgress, Observer, make_progress
     from .result import TuneResult
-    from .tune import TuneOptions
 
 __getattr__ = exports(
     __name__,
     {
-        "budget": ("Budget",),
+        "compile_result": ("CompileResult",),
+        "options": ("TuneOptions",),
         "progress": ("NullProgress", "Observer", "make_progress"),
         "result": ("TuneResult",),
-        "tune": ("TuneOptions",),
     },
 )
 
 __all__ = [
-    "Budget",
+    "CompileResult",
     "NullProgress",
     "Observer",
     "TuneOptions",

@@ -6,23 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..benchmarks.compile_worker import digest
-from ..benchmarks.compiling import Compiled, Compiler
+from ..benchmarks.call import call_of
+from ..benchmarks.compiling import Compiler
 from ..benchmarks.device import Device, KernelFailed, fingerprint
-from ..benchmarks.outcome import OK, Outcome
+from ..benchmarks.finals import Finals, Standing, choose_finalists, decide, verify_on_other_inputs
+from ..benchmarks.outcome import OK, Compiled, Outcome, digest
 from ..benchmarks.runner import LocalRunner, executable_name
 from ..search import Dispatch
-from .finals import Finals, Standing, accepted, run_finals
 from .progress import Observer
 from .run_folder import RunFolder
-
-FINALISTS = 5
-ROUNDS = 12
-SECONDS = 0.06
-# Slow kernels are less noisy, and twelve rounds of a second each would take minutes.
-SLOW_US = 50_000.0
-# Seeds of the winner's inputs and of the search's never meet.
-OTHER_INPUTS = 1_000_003
 
 
 @dataclass(frozen=True)
@@ -41,43 +33,22 @@ class Jury:
     observer: Observer
 
     def decide(
-        self, device: Device, outcomes: Mapping[int, Outcome], seed: int
+        self, devices: Sequence[Device], outcomes: Mapping[int, Outcome], seed: int
     ) -> tuple[Finals, Standing | None]:
         """Measures the best candidates again; the fastest that is also right wins, if any."""
-        ranked = sorted(
-            (outcome.relative, index)
-            for index, outcome in outcomes.items()
-            if outcome.kind == OK and outcome.same_as is None and outcome.relative is not None
-        )
-        finalists = self._executables([index for _, index in ranked[:FINALISTS]], outcomes)
+        finalists = self._executables(choose_finalists(outcomes), outcomes)
         self.observer.phase(f"measuring {len(finalists)} finalists against the default")
-        finals = run_finals(
-            device,
-            self.baseline.executable,
-            finalists,
-            rounds=ROUNDS if device.baseline_us < SLOW_US else ROUNDS // 2,
-            seconds=SECONDS,
-            seed=seed,
-        )
-        for index, reason in finals.failed:
-            self.observer.note(f"finalist {index + 1} failed: {reason}")
-        for standing in accepted(finals.standings, finals.noise_floor):
-            self.observer.phase("verifying the winner")
-            try:
-                self._verify(self.spec(standing, finals, device), device.uri, seed + OTHER_INPUTS)
-            except KernelFailed as failure:
-                self.observer.note(f"finalist {standing.index + 1} failed: {failure}")
-            else:
-                return finals, standing
-        return finals, None
 
-    def spec(self, standing: Standing, finals: Finals, device: Device) -> str:
+        def verify(standing: Standing, finals: Finals) -> None:
+            self.observer.phase("verifying the winner")
+            self._verify(self.spec(standing, finals, devices), devices, seed)
+
+        return decide(devices, finalists, seed, verify, self.observer.note)
+
+    def spec(self, standing: Standing, finals: Finals, devices: Sequence[Device]) -> str:
         """The tuning spec of a finalist, with what to expect of it."""
-        comment = (
-            f"Expected speedup: {standing.speedup:.2f}x on {fingerprint(device.uri)} "
-            f"(noise floor {finals.noise_floor:.1%}, default {finals.baseline_us:.0f} us)."
-        )
-        return self._render(standing.index, comment)
+        chips = [fingerprint(device.uri) for device in devices]
+        return self._render(standing.index, expectation(standing, finals, chips))
 
     def _render(self, index: int, comment: str = "") -> str:
         return LocalRunner.spec_of(self.dispatch, self.config(index), comment)
@@ -100,14 +71,23 @@ class Jury:
                 del paths[index]
         return paths
 
-    def _verify(self, spec: str, uri: str, seed: int) -> None:
-        """Compiles a spec as it will be written and compares its outputs on inputs of a seed."""
+    def _verify(self, spec: str, devices: Sequence[Device], seed: int) -> None:
+        """Compiles a spec as it will be written and compares its outputs on other inputs."""
         (compiled,) = self.compiler.compile([("winner", spec)])
         if compiled.kind != OK:
             raise KernelFailed(compiled.kind, compiled.reason)
-        device = Device(uri, self.dispatch, self.baseline.executable, seed)
-        try:
-            device.start()
-            device.measure(compiled.executable, 0.0)
-        finally:
-            device.close()
+        verify_on_other_inputs(
+            [device.uri for device in devices],
+            call_of(self.dispatch),
+            self.baseline.executable,
+            compiled.executable,
+            seed,
+        )
+
+
+def expectation(standing: Standing, finals: Finals, chips: Sequence[str]) -> str:
+    """What a spec promises, for its first lines."""
+    return (
+        f"Expected speedup: {standing.speedup:.2f}x on {', '.join(chips)} "
+        f"(noise floor {finals.noise_floor:.1%}, default {finals.baseline_us:.0f} us)."
+    )

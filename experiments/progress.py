@@ -96,7 +96,8 @@ class Standing:
 
     def describe_best(self) -> str:
         if self.best_us is None:
-            return "no candidate has run yet"
+            # Without a default to compare with, nothing is measured at all.
+            return "no candidate has run yet" if self.baseline_us else ""
         text = f"best {self.best_us:,.1f} µs"
         if self.baseline_us:
             text += f", {self.baseline_us / self.best_us:.2f}x the default's speed"

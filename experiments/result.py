@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from ..benchmarks.finals import Finals, Standing
 from ..benchmarks.outcome import Outcome
-from .finals import Finals, Standing
 
 NEAR = 1.05
 

@@ -6,17 +6,19 @@
 | `source.mlir` | the dispatch at phase `executable-sources` |
 | `queue.parquet` | the candidates in the order in which they are taken |
 | `outcomes.jsonl` | what became of them, appended as it is known |
-| `failures/` | a reproducer for each that failed |
+| `logs/` | what the compiler or the runtime said of those that failed |
+| `failures/` | a reproducer for each way to fail, with an index |
 | `spec.mlir` | the tuning spec, if one was found |
 | `result.json` | the figures |
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +27,7 @@ from typing import Any
 import pandas as pd
 
 from ..search import Dispatch, InputError, Problem, Target, TensorType, WorkError
+from ..search.emitted import Emitted
 
 FORMAT = 1
 
@@ -49,6 +52,10 @@ class RunFolder:
         return self.path / "failures"
 
     @property
+    def logs(self) -> Path:
+        return self.path / "logs"
+
+    @property
     def spec(self) -> Path:
         return self.path / "spec.mlir"
 
@@ -67,15 +74,12 @@ class RunFolder:
         Raises:
             InputError: the folder cannot be written.
         """
-        described = {k: v for k, v in asdict(dispatch).items() if k != "source"}
-        content = {"format": FORMAT, **manifest, "dispatch": described, "versions": versions()}
         partial = self.path.with_name(f".{self.path.name}.partial")
         try:
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir(parents=True)
-            (partial / "source.mlir").write_text(dispatch.source)
-            (partial / "run.json").write_text(json.dumps(content, indent=2, default=str))
-            queue.to_parquet(partial / "queue.parquet", index=False)
+            for name, data in run_files(manifest, dispatch, queue).items():
+                (partial / name).write_bytes(data)
             partial.replace(self.path)  # also over an empty folder, but over no other
         except OSError as error:
             shutil.rmtree(partial, ignore_errors=True)
@@ -90,24 +94,61 @@ class RunFolder:
             InputError: this is not a run's folder, or one of another version.
         """
         try:
-            manifest: dict[str, Any] = json.loads((self.path / "run.json").read_text())
-            source = (self.path / "source.mlir").read_text()
-            queue = pd.read_parquet(self.path / "queue.parquet")
-            dispatch = _dispatch(manifest["dispatch"], source)
+            return read_run_files(lambda name: (self.path / name).read_bytes(), self.path)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"{self.path} is not the folder of a tuning run ({type(error).__name__})",
                 "give the folder that `frontrunner tune --out` wrote",
             ) from error
-        if manifest["format"] != FORMAT or manifest["versions"] != versions():
-            raise InputError(
-                f"{self.path} was made with {manifest['versions']}, this is {versions()}",
-                "start a new run: times and configurations do not carry over",
-            )
-        return manifest, dispatch, queue
+
+
+def run_files(
+    manifest: Mapping[str, Any], dispatch: Dispatch, queue: pd.DataFrame
+) -> dict[str, bytes]:
+    """The files that a run starts with, by name."""
+    described = {k: v for k, v in asdict(dispatch).items() if k != "source"}
+    content = {"format": FORMAT, **manifest, "dispatch": described, "versions": versions()}
+    return {
+        "source.mlir": dispatch.source.encode(),
+        "run.json": json.dumps(content, indent=2, default=str).encode(),
+        "queue.parquet": queue.to_parquet(index=False),
+    }
+
+
+def read_run_files(
+    read: Callable[[str], bytes], origin: Path
+) -> tuple[dict[str, Any], Dispatch, pd.DataFrame]:
+    """The inverse of `run_files`.
+
+    Args:
+        read: gives a file's contents.
+        origin: where they are from.
+
+    Raises:
+        OSError, ValueError, KeyError, TypeError: they are something else.
+        InputError: they are of another version.
+    """
+    manifest: dict[str, Any] = json.loads(read("run.json"))
+    dispatch = _dispatch(manifest["dispatch"], read("source.mlir").decode())
+    queue = pd.read_parquet(io.BytesIO(read("queue.parquet")))
+    if manifest["format"] != FORMAT or manifest["versions"] != versions():
+        raise InputError(
+            f"{origin} was made with {manifest['versions']}, this is {versions()}",
+            "start a new run: times and configurations do not carry over",
+        )
+    return manifest, dispatch, queue
 
 
 def write_text(path: Path, text: str) -> None:
+    """Writes a file of a run's folder so that it appears whole or not at all.
+
+    Raises:
+        WorkError: the disk is full or the like.
+    """
+    write_whole(path, text.encode(), f"make room, then --resume {path.parent}")
+
+
+def write_whole(path: Path, data: bytes, remedy: str = "make room, or name another place") -> None:
     """Writes a file so that it appears whole or not at all.
 
     Raises:
@@ -115,16 +156,14 @@ def write_text(path: Path, text: str) -> None:
     """
     partial = path.with_name(path.name + ".partial")
     try:
-        with partial.open("w") as file:
-            file.write(text)
+        with partial.open("wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise WorkError(
-            f"cannot write {path}: {error.strerror}", f"make room, then --resume {path.parent}"
-        ) from error
+        raise WorkError(f"cannot write {path}: {error.strerror}", remedy) from error
 
 
 def _dispatch(fields: Mapping[str, Any], source: str) -> Dispatch:
@@ -141,4 +180,6 @@ def _dispatch(fields: Mapping[str, Any], source: str) -> Dispatch:
         default=fields["default"],
         indexing_maps=tuple(fields["indexing_maps"]),
         others=tuple(fields["others"]),
+        emitted=tuple(Emitted.from_dict(e) for e in fields["emitted"]),
+        silence=fields["silence"],
     )

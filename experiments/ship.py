@@ -23,8 +23,8 @@ from ..benchmarks.runner import Candidate, local_runner
 from ..features import extract
 from ..models import Ranker, create, resolve, save
 from ..models.shipped import PREDICTOR
-from ..search import Dispatch, build_spaces, read_dispatch
-from .candidates import PIPELINE, make_queue, render
+from ..search import Dispatch, read_dispatch
+from .candidates import PIPELINE, make_queue, renderer
 
 PROBLEMS = (
     matmul(512, 1024, 768),
@@ -54,12 +54,12 @@ POOL = 5000
 def record(dispatch: Dispatch, ranker: Ranker, seed: int) -> pd.DataFrame:
     """Features and times of candidates: half of them a ranker's favourites, half uniform."""
     problem, target = dispatch.problem, dispatch.target
-    spaces = {s.pipeline: s for s in build_spaces(problem, target)}
-    queue = make_queue(problem, target, ranker, pool=POOL, seed=seed)
+    queue = make_queue(dispatch, ranker, pool=POOL, seed=seed)
     rest = queue.iloc[PER_PROBLEM // 2 :].sample(PER_PROBLEM // 2, random_state=seed)
     chosen = pd.concat([queue.iloc[: PER_PROBLEM // 2], rest]).sample(frac=1, random_state=seed)
     chosen = chosen.reset_index(drop=True)
-    batch = [Candidate(i, render(spaces, chosen.iloc[i])) for i in range(len(chosen))]
+    config = renderer(dispatch, chosen)
+    batch = [Candidate(i, config(i)) for i in range(len(chosen))]
     with local_runner(dispatch, seed) as runner:
         relative = [
             outcome.relative

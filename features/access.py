@@ -8,8 +8,9 @@ from functools import reduce
 import numpy as np
 
 from ..search.problem import Operand
+from .cpu_view import CpuView
 from .registry import Theme
-from .view import SLOTS, Column, View
+from .view import SLOTS, Column
 
 # Lines are 64 bytes on x86 and most Arm cores, and pages 4 KiB. Rows whose distance is a power of
 # two of at least a page fall into the same few sets of an L1 cache.
@@ -20,25 +21,25 @@ access = Theme("access")
 
 
 @access.each("run_vec_{}", SLOTS)
-def run_vec(view: View, slot: str) -> Column:
+def run_vec(view: CpuView, slot: str) -> Column:
     """log2 of the bytes that a vector tile reads of the {} in one run: long runs stream."""
     return np.log2(_least(view, slot, "vec"))
 
 
 @access.each("run_cache_{}", SLOTS)
-def run_cache(view: View, slot: str) -> Column:
+def run_cache(view: CpuView, slot: str) -> Column:
     """log2 of the bytes that a cache tile reads of the {} in one run: prefetchers need length."""
     return np.log2(_least(view, slot, "cache"))
 
 
 @access.each("run_dist_{}", SLOTS)
-def run_dist(view: View, slot: str) -> Column:
+def run_dist(view: CpuView, slot: str) -> Column:
     """log2 of the bytes that a workgroup reads of the {} in one run: short ones waste pages."""
     return np.log2(_least(view, slot, "dist"))
 
 
 @access.each("line_use_{}", ("lhs", "rhs"))
-def line_use(view: View, slot: str) -> Column:
+def line_use(view: CpuView, slot: str) -> Column:
     """The used share of the cache lines that a cache tile fetches of the {}: the rest is waste."""
     run = _least(view, slot, "cache")
     fetched: Column = np.ceil(run / LINE) * LINE
@@ -46,7 +47,7 @@ def line_use(view: View, slot: str) -> Column:
 
 
 @access.each("pages_{}", ("lhs", "rhs"))
-def pages(view: View, slot: str) -> Column:
+def pages(view: CpuView, slot: str) -> Column:
     """log2 of the pages that a panel of the {} touches: many rows far apart exhaust the TLB."""
     total = view.constant(0)
     for operand in view.slots[slot]:
@@ -57,7 +58,7 @@ def pages(view: View, slot: str) -> Column:
 
 
 @access.each("conflicts_{}", SLOTS)
-def conflicts(view: View, slot: str) -> Column:
+def conflicts(view: CpuView, slot: str) -> Column:
     """log2 of the {} rows in a panel, where a large power of two apart: they evict each other."""
     worst = view.constant(1)
     for operand in view.slots[slot]:
@@ -68,7 +69,7 @@ def conflicts(view: View, slot: str) -> Column:
 
 
 @access.feature
-def rhs_row_share(view: View) -> Column:
+def rhs_row_share(view: CpuView) -> Column:
     """The share of each rhs row that a workgroup reads: low values jump through memory."""
     share = view.constant(1)
     for operand in view.slots["rhs"]:
@@ -77,13 +78,13 @@ def rhs_row_share(view: View) -> Column:
     return share
 
 
-def _least(view: View, slot: str, level: str) -> Column:
+def _least(view: CpuView, slot: str, level: str) -> Column:
     """The shortest run among the slot's operands."""
     runs = [_run(view, operand, level) for operand in view.slots[slot]]
     return reduce(np.minimum, runs) if runs else view.constant(LINE)
 
 
-def _run(view: View, operand: Operand, level: str) -> Column:
+def _run(view: CpuView, operand: Operand, level: str) -> Column:
     """Bytes until the tile leaves a gap: rows that are read whole join with the next ones."""
     run = view.constant(operand.bytes_per_element)
     whole = np.full(len(run), True)
@@ -94,12 +95,12 @@ def _run(view: View, operand: Operand, level: str) -> Column:
     return run
 
 
-def _rows(view: View, operand: Operand, level: str) -> Column:
+def _rows(view: CpuView, operand: Operand, level: str) -> Column:
     """How many separate runs the tile has."""
     elements = math.prod(view.extents[level, operand], start=view.constant(1))
     return elements * operand.bytes_per_element / _run(view, operand, level)
 
 
-def _stride(view: View, operand: Operand) -> int:
+def _stride(view: CpuView, operand: Operand) -> int:
     """Bytes between neighbouring rows."""
     return view.shapes[operand][-1] * operand.bytes_per_element

@@ -7,10 +7,13 @@ import math
 import numpy as np
 
 from ..search.problem import KINDS
+from .cpu_view import CpuView
 from .registry import Theme
 from .view import ROLES, Column, View
 
 context = Theme("context")
+# What describes CPUs only; it ends their list of features.
+cpu_context = Theme("context")
 
 
 @context.each("size_{}_log2", ROLES)
@@ -86,20 +89,20 @@ def target_cores_log2(view: View) -> float:
     return float(np.log2(max(view.target.cores, 1)))
 
 
-@context.feature
-def target_vector_log2(view: View) -> float:
+@cpu_context.feature
+def target_vector_log2(view: CpuView) -> float:
     """log2 of the target's vector bytes: the width that vector tiles should fill."""
     return float(np.log2(view.vector_bytes))
 
 
-@context.feature
-def target_registers_log2(view: View) -> float:
+@cpu_context.feature
+def target_registers_log2(view: CpuView) -> float:
     """log2 of the target's vector registers: how large a register tile may be."""
     return float(np.log2(max(view.target.registers, 1)))
 
 
-@context.feature
-def target_l2_log2(view: View) -> float:
+@cpu_context.feature
+def target_l2_log2(view: CpuView) -> float:
     """log2 of the target's L2 bytes: how large a working set stays near."""
     return float(np.log2(view.cache_bytes[1]))
 

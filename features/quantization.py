@@ -4,62 +4,63 @@ from __future__ import annotations
 
 import numpy as np
 
+from .cpu_view import CpuView
 from .registry import Theme
-from .view import Column, View
+from .view import Column
 
 quantization = Theme("quantization")
 
 
 @quantization.each("dist_waste_{}", ("batch", "m", "n"))
-def dist_waste_role(view: View, role: str) -> Column:
+def dist_waste_role(view: CpuView, role: str) -> Column:
     """Padding of {} to whole workgroup tiles, relative: the last workgroup has less to do."""
     return _waste(view, "dist", role)
 
 
 @quantization.feature
-def dist_waste(view: View) -> Column:
+def dist_waste(view: CpuView) -> Column:
     """Padding of all dims to whole workgroup tiles, relative: uneven workgroups."""
     return _waste(view, "dist")
 
 
 @quantization.each("cache_waste_{}", ("m", "n", "k"))
-def cache_waste_role(view: View, role: str) -> Column:
+def cache_waste_role(view: CpuView, role: str) -> Column:
     """Padding of the enclosing {} to whole cache tiles, relative: a ragged last cache tile."""
     return _waste(view, "cache", role)
 
 
 @quantization.feature
-def cache_waste(view: View) -> Column:
+def cache_waste(view: CpuView) -> Column:
     """Padding to whole cache tiles over all dims, relative: ragged cache tiles."""
     return _waste(view, "cache")
 
 
 @quantization.each("vec_waste_{}", ("m", "n", "k"))
-def vec_waste_role(view: View, role: str) -> Column:
+def vec_waste_role(view: CpuView, role: str) -> Column:
     """Padding of the enclosing {} to whole vector tiles, relative: masked or scalar remainders."""
     return _waste(view, "vec", role)
 
 
 @quantization.feature
-def vec_waste(view: View) -> Column:
+def vec_waste(view: CpuView) -> Column:
     """Padding to whole vector tiles over all dims, relative: ragged vector loops."""
     return _waste(view, "vec")
 
 
 @quantization.each("partial_{}", ("m", "n", "k"))
-def partial_role(view: View, role: str) -> Column:
+def partial_role(view: CpuView, role: str) -> Column:
     """The share of {} outside full vector tiles, through all levels: it runs on slow code."""
     return _partial(view, role)
 
 
 @quantization.feature
-def partial(view: View) -> Column:
+def partial(view: CpuView) -> Column:
     """The share of all work outside full vector tiles, through all levels: it runs on slow code."""
     return _partial(view)
 
 
 @quantization.feature
-def partial_inner(view: View) -> Column:
+def partial_inner(view: CpuView) -> Column:
     """The share of the output's contiguous dim outside full vector tiles: whole vectors lost."""
     loop = view.inner_loop(view.problem.output)
     if loop is None:
@@ -68,26 +69,26 @@ def partial_inner(view: View) -> Column:
 
 
 @quantization.feature
-def peel(view: View) -> Column:
+def peel(view: CpuView) -> Column:
     """1 where remainders are peeled into loops of their own: the main loop stays clean."""
     value = view.knob("peel")
     return view.constant(0) if value is None else (value > 0).astype(np.float64)
 
 
 @quantization.feature
-def partial_peeled(view: View) -> Column:
+def partial_peeled(view: CpuView) -> Column:
     """The share of the work in peeled remainders: they run apart, often as scalar code."""
     return partial(view) * peel(view)
 
 
 @quantization.feature
-def partial_unpeeled(view: View) -> Column:
+def partial_unpeeled(view: CpuView) -> Column:
     """The share of the work in remainders that are not peeled: masks or dynamic shapes."""
     return partial(view) * (1 - peel(view))
 
 
 @quantization.feature
-def ragged_loops(view: View) -> Column:
+def ragged_loops(view: CpuView) -> Column:
     """How many loops leave a remainder of the vector tile: code variants multiply with each."""
     total = view.constant(0)
     for (_, full), extent in zip(view.vec_counts, view.sizes, strict=True):
@@ -95,7 +96,7 @@ def ragged_loops(view: View) -> Column:
     return total
 
 
-def _waste(view: View, level: str, role: str | None = None) -> Column:
+def _waste(view: CpuView, level: str, role: str | None = None) -> Column:
     ratio = view.constant(1)
     for value, dim in zip(view.padding[level], view.problem.dims, strict=True):
         if role is None or dim.role == role:
@@ -103,7 +104,7 @@ def _waste(view: View, level: str, role: str | None = None) -> Column:
     return ratio - 1
 
 
-def _partial(view: View, role: str | None = None) -> Column:
+def _partial(view: CpuView, role: str | None = None) -> Column:
     share = view.constant(1)
     for (_, full), dim in zip(view.vec_counts, view.problem.dims, strict=True):
         if role is None or dim.role == role:

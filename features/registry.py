@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from .view import Column, View
+from .view import Column
 
-# A feature that is the same for all candidates of a problem may return the one number.
-Function = Callable[[View], "Column | float"]
+# From the view of its catalogue. A feature that is the same for all candidates of a problem may
+# return the one number.
+Function = Callable[[Any], "Column | float"]
 F = TypeVar("F", bound=Function)
 
 
@@ -45,7 +46,7 @@ class Theme:
 
     def each(
         self, pattern: str, values: Iterable[str]
-    ) -> Callable[[Callable[[View, str], Column]], Callable[[View, str], Column]]:
+    ) -> Callable[[Callable[[Any, str], Column]], Callable[[Any, str], Column]]:
         """Declares one feature per value (a decorator).
 
         Args:
@@ -53,7 +54,7 @@ class Theme:
             values: the roles or operands that the function is called with.
         """
 
-        def declare(function: Callable[[View, str], Column]) -> Callable[[View, str], Column]:
+        def declare(function: Callable[[Any, str], Column]) -> Callable[[Any, str], Column]:
             for value in values:
                 doc = (function.__doc__ or "").replace("{}", value)
                 self._add(pattern.format(value), doc, partial(_call, function, value))
@@ -69,7 +70,7 @@ class Theme:
         self.features.append(Feature(name, doc.strip(), self.name, function))
 
 
-def _call(function: Callable[[View, str], Column], value: str, view: View) -> Column:
+def _call(function: Callable[[Any, str], Column], value: str, view: Any) -> Column:
     return function(view, value)
 
 

@@ -1,18 +1,21 @@
 """Rankers, which order candidates, and how a trained one is kept."""
 
+from .gpu_terms import GPU_TERMS
 from .ranker import Ranker, Scores, order
-from .registry import ENTRY_POINTS, RankerInfo, create, known, ranker_class, resolve
+from .registry import ENTRY_POINTS, RankerInfo, create, default_ranker, known, ranker_class, resolve
 from .storage import load, read_manifest, save
 from .terms import TERMS, Term
 
 __all__ = [
     "ENTRY_POINTS",
+    "GPU_TERMS",
     "TERMS",
     "Ranker",
     "RankerInfo",
     "Scores",
     "Term",
     "create",
+    "default_ranker",
     "known",
     "load",
     "order",

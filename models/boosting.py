@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ..features import NAMES
 from ..search.errors import InputError
 from . import untrusted
-from .ranker import Ranker, Scores, matrix
+from .ranker import Ranker, Scores, features
 from .training import Training
 
 _PIECE = "lightgbm.txt"
@@ -85,9 +84,10 @@ class LightGBMRanker(Ranker):
             data.features[rows],
             label=_relevance(speed) if ranking else speed,
             group=sizes if ranking else None,
-            feature_name=list(NAMES),
+            feature_name=list(data.catalogue.names),
             params={"feature_pre_filter": False, "verbose": -1},
         )
+        self.catalogue_ = data.catalogue
         booster = lightgbm.train(self._settings(), dataset, num_boost_round=self.rounds)
         # Trees read back from their text differ in no prediction, but everything else is gone:
         # what is saved is what is used.
@@ -96,7 +96,7 @@ class LightGBMRanker(Ranker):
     def score(self, frame: pd.DataFrame) -> Scores:
         if not self.is_fitted:
             raise InputError(f"ranker {self.name!r} is not trained", "train it, or pass its file")
-        values = matrix(frame, NAMES, self.name)
+        values = features(frame, self.catalogue_, self.name)
         if not len(values):
             return np.empty(0)
         return -np.asarray(self.booster_.predict(values, num_threads=self.threads))
@@ -105,7 +105,7 @@ class LightGBMRanker(Ranker):
         return {_PIECE: untrusted.strip_lightgbm(self.booster_.model_to_string())}
 
     def restore(self, payload: Mapping[str, bytes]) -> Self:
-        self.booster_ = untrusted.load_lightgbm(payload.get(_PIECE, b""), NAMES)
+        self.booster_ = untrusted.load_lightgbm(payload.get(_PIECE, b""), self.catalogue_.names)
         return self
 
     def _settings(self) -> dict[str, Any]:

@@ -10,10 +10,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.ensemble import RandomForestRegressor
 
-from ..features import NAMES
 from ..search.errors import InputError
 from . import untrusted
-from .ranker import Ranker, Scores, matrix
+from .ranker import Ranker, Scores, features
 from .training import Training
 
 _PIECE = "forest.skops"
@@ -57,13 +56,14 @@ class ForestRanker(Ranker):
             n_jobs=-1,
         )
         forest.fit(data.features, data.speed)
+        self.catalogue_ = data.catalogue
         self.forest_ = self._ready(forest)
         return self
 
     def score(self, frame: pd.DataFrame) -> Scores:
         if not self.is_fitted:
             raise InputError(f"ranker {self.name!r} is not trained", "train it, or pass its file")
-        values = matrix(frame, NAMES, self.name)
+        values = features(frame, self.catalogue_, self.name)
         if not len(values):
             return np.empty(0)
         return -np.asarray(self.forest_.predict(values), dtype=np.float64)
@@ -74,7 +74,8 @@ class ForestRanker(Ranker):
         return {_PIECE: skops.io.dumps(self.forest_)}
 
     def restore(self, payload: Mapping[str, bytes]) -> Self:
-        forest = untrusted.load_forest(payload.get(_PIECE, b""), RandomForestRegressor, len(NAMES))
+        count = len(self.catalogue_.features)
+        forest = untrusted.load_forest(payload.get(_PIECE, b""), RandomForestRegressor, count)
         self.forest_ = self._ready(forest)
         return self
 

@@ -1,19 +1,27 @@
-"""A hand-written order for CPUs, for when nothing was learned yet."""
+"""A hand-written order, for when nothing was learned yet."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
+from ..features import CPU, GPU, catalogue_of
 from ..search.errors import InputError
+from .gpu_terms import GPU_TERMS
 from .ranker import Ranker, Scores, listing, matrix
-from .terms import TERMS
+from .terms import TERMS, Term
+
+_TERMS = {CPU.name: TERMS, GPU.name: GPU_TERMS}
 
 
 class HeuristicRanker(Ranker):
-    """Orders by a weighted sum of penalties, each with a reason: see `models/terms.py`."""
+    """Orders by a weighted sum of penalties, each with a reason.
+
+    The terms for CPUs are in `models/terms.py`, those for GPUs in `models/gpu_terms.py`; which ones
+    apply is seen from the features.
+    """
 
     name = "heuristic"
 
@@ -30,20 +38,21 @@ class HeuristicRanker(Ranker):
 
     def explain(self, frame: pd.DataFrame) -> pd.DataFrame:
         """What each term adds to the score, one column per term, one row per candidate."""
-        weights = self._weights()
-        names = list(dict.fromkeys(name for term in TERMS for name in term.features))
+        terms = _TERMS[(catalogue_of(frame.columns) or CPU).name]
+        weights = self._weights(terms)
+        names = list(dict.fromkeys(name for term in terms for name in term.features))
         values = matrix(frame, names, self.name).astype(np.float64)
         columns = {name: values[:, i] for i, name in enumerate(names)}
         return pd.DataFrame(
             {
                 term.name: weights[term.name] * term.penalty(*(columns[f] for f in term.features))
-                for term in TERMS
+                for term in terms
             },
             index=frame.index,
         )
 
-    def _weights(self) -> dict[str, float]:
-        known = {term.name: term.weight for term in TERMS}
+    def _weights(self, terms: Sequence[Term]) -> dict[str, float]:
+        known = {term.name: term.weight for term in terms}
         given = dict(self.weights or {})
         if unknown := sorted(set(given) - set(known)):
             raise InputError(

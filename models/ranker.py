@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from ..features import CPU, Catalogue, catalogue_of
 from ..search.errors import InputError, WorkError
 
 Scores = NDArray[np.float64]
@@ -25,10 +26,12 @@ class Ranker(ABC):
     Attributes:
         name: what users call it; the registry and saved files know it by this.
         needs_fit: whether `fit` must come before `score`.
+        catalogue_: the features that it learned from.
     """
 
     name: ClassVar[str]
     needs_fit: ClassVar[bool] = False
+    catalogue_: Catalogue = CPU
 
     @classmethod
     def param_names(cls) -> tuple[str, ...]:
@@ -70,7 +73,7 @@ class Ranker(ABC):
         return {}
 
     def restore(self, payload: Mapping[str, bytes]) -> Self:
-        """The inverse of `dump`, on a ranker with the same parameters.
+        """The inverse of `dump`, on a ranker with the same parameters and `catalogue_`.
 
         The bytes may come from anywhere: reading them must not be able to execute anything.
 
@@ -115,6 +118,22 @@ def matrix(frame: pd.DataFrame, names: Sequence[str], user: str) -> NDArray[np.f
         )
     values = frame.loc[:, list(names)].to_numpy(dtype=np.float32)
     return np.where(np.isfinite(values), values, np.float32(np.nan))
+
+
+def features(frame: pd.DataFrame, catalogue: Catalogue, user: str) -> NDArray[np.float32]:
+    """All features of a catalogue, as `matrix` gives them.
+
+    Raises:
+        InputError: the frame is of another kind of target, or lacks some features.
+    """
+    found = catalogue_of(frame.columns)
+    if found and found is not catalogue:
+        raise InputError(
+            f"ranker {user!r} orders candidates for {catalogue.name.upper()}s, "
+            f"and these are for {found.name.upper()}s",
+            "use the ranker 'heuristic', or train one on such candidates",
+        )
+    return matrix(frame, catalogue.names, user)
 
 
 def listing(names: Sequence[str], limit: int = 8) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..search.errors import InputError
+from ..search.problem import Target
 from .ranker import Ranker
 
 ENTRY_POINTS = "frontrunner.rankers"
@@ -46,7 +47,7 @@ class _BuiltIn:
 _BUILT_IN = {
     "shuffle": _BuiltIn("shuffle", "ShuffleRanker", "random order, the yardstick"),
     "cpu": _BuiltIn("shipped", "CpuRanker", "trained on CPU dispatches, ready to use"),
-    "heuristic": _BuiltIn("heuristic", "HeuristicRanker", "hand-written order for CPUs"),
+    "heuristic": _BuiltIn("heuristic", "HeuristicRanker", "hand-written order, for CPUs and GPUs"),
     "forest": _BuiltIn("forest", "ForestRanker", "random forest (scikit-learn)", True),
     "lightgbm": _BuiltIn("boosting", "LightGBMRanker", "gradient-boosted trees (LightGBM)", True),
 }
@@ -134,6 +135,11 @@ def resolve(name_or_path: str | Path, seed: int = 0) -> Ranker:
             "pass the file that `frontrunner train` wrote in place of the name",
         )
     return ranker
+
+
+def default_ranker(target: Target) -> str:
+    """The name of the ranker to use where none is asked for."""
+    return "heuristic" if target.gpu else "cpu"
 
 
 def _plug_ins() -> dict[str, EntryPoint]:

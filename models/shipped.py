@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..features import NAMES
+from ..features import CPU
 from .heuristic import HeuristicRanker
-from .ranker import Ranker, Scores, matrix
+from .ranker import Ranker, Scores, features
 from .storage import load
 
 # Made by `python -m frontrunner.experiments.ship`.
@@ -33,7 +33,7 @@ class CpuRanker(Ranker):
         self.trust = trust
 
     def score(self, frame: pd.DataFrame) -> Scores:
-        matrix(frame, NAMES, self.name)  # names missing features for this ranker
+        features(frame, CPU, self.name)  # names missing features for this ranker
         learned = _ranks(load(PREDICTOR).score(frame))
         written = _ranks(HeuristicRanker().score(frame))
         mixed: Scores = self.trust * learned + (1 - self.trust) * written

@@ -7,6 +7,8 @@ import pandas as pd
 
 from .ranker import Ranker, Scores
 
+_STREAM = 1
+
 
 class ShuffleRanker(Ranker):
     """A uniformly random order, whatever the features say."""
@@ -17,5 +19,6 @@ class ShuffleRanker(Ranker):
         self.seed = seed
 
     def score(self, frame: pd.DataFrame) -> Scores:
-        permutation = np.random.default_rng(self.seed).permutation(len(frame))
-        return permutation.astype(np.float64)
+        # Not the seed alone: samples are permuted by the same one, and this would undo that.
+        rng = np.random.default_rng([self.seed, _STREAM])
+        return rng.permutation(len(frame)).astype(np.float64)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..features import NAMES, VERSION
+from ..features import CATALOGUES, CPU, Catalogue
 from ..search.errors import InputError
 from .ranker import Ranker, listing
 from .registry import create
@@ -43,7 +43,11 @@ def save(ranker: Ranker, path: str | Path, training: Mapping[str, Any] | None = 
         "format": FORMAT,
         "ranker": ranker.name,
         "params": ranker.get_params(),
-        "features": {"version": VERSION, "names": list(NAMES)},
+        "features": {
+            "catalogue": ranker.catalogue_.name,
+            "version": ranker.catalogue_.version,
+            "names": list(ranker.catalogue_.names),
+        },
         "training": dict(training or {}),
     }
     pieces = {_MANIFEST: json.dumps(manifest, indent=1).encode()}
@@ -65,10 +69,12 @@ def load(path: str | Path) -> Ranker:
     """
     pieces = _read(Path(path))
     manifest = _manifest(pieces, path)
-    _check_features(manifest, path)
+    catalogue = _catalogue(manifest, path)
     learned = {n.removeprefix(_LEARNED): d for n, d in pieces.items() if n.startswith(_LEARNED)}
     try:
-        ranker = create(manifest["ranker"], **manifest["params"]).restore(learned)
+        ranker = create(manifest["ranker"], **manifest["params"])
+        ranker.catalogue_ = catalogue
+        ranker.restore(learned)
     except InputError as error:
         raise InputError(f"cannot use {path}: {error}", error.hint) from error
     if not ranker.is_fitted:
@@ -102,6 +108,7 @@ def _manifest(pieces: Mapping[str, bytes], path: str | Path) -> dict[str, Any]:
         version = manifest["format"]
         ok = isinstance(manifest["ranker"], str) and isinstance(manifest["params"], dict)
         ok = ok and isinstance(manifest["features"]["version"], int)
+        ok = ok and isinstance(manifest["features"].get("catalogue", CPU.name), str)
         ok = ok and all(isinstance(name, str) for name in manifest["features"]["names"])
     except (KeyError, TypeError, ValueError):
         ok, version = False, None
@@ -115,18 +122,29 @@ def _manifest(pieces: Mapping[str, bytes], path: str | Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def _check_features(manifest: Mapping[str, Any], path: str | Path) -> None:
-    version, names = manifest["features"]["version"], manifest["features"]["names"]
-    if version == VERSION and names == list(NAMES):
-        return
+def _catalogue(manifest: Mapping[str, Any], path: str | Path) -> Catalogue:
+    """The catalogue that the ranker was trained on, which must be as it was then."""
+    said = manifest["features"]
+    # The first files said nothing, as there were only CPUs.
+    kind, version, names = said.get("catalogue", CPU.name), said["version"], said["names"]
+    known = {c.name: c for c in CATALOGUES}
+    if kind not in known:
+        raise InputError(
+            f"the features of {path} are for {kind!r}, but this frontrunner has {', '.join(known)}"
+        )
+    now = known[kind]
+    if version == now.version and names == list(now.names):
+        return now
     problems = []
-    if version != VERSION:
-        problems.append(f"it was trained on version {version}, and this frontrunner has {VERSION}")
-    if missing := [n for n in NAMES if n not in names]:
+    if version != now.version:
+        problems.append(
+            f"it was trained on version {version}, and this frontrunner has {now.version}"
+        )
+    if missing := [n for n in now.names if n not in names]:
         problems.append(f"it lacks {listing(missing)}")
-    if extra := [n for n in names if n not in NAMES]:
+    if extra := [n for n in names if n not in now.names]:
         problems.append(f"it has {listing(extra)} beyond them")
-    if len(problems) == (version != VERSION) and names != list(NAMES):
+    if len(problems) == (version != now.version) and names != list(now.names):
         problems.append("they come in another order")
     raise InputError(
         f"the features of {path} are not those of this frontrunner: {'; '.join(problems)}",

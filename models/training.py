@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ..features import NAMES
+from ..features import CATALOGUES, CPU, Catalogue, catalogue_of
 from ..search.errors import InputError
 from .ranker import matrix
 
@@ -24,6 +24,7 @@ class Training:
 
     Attributes:
         features: one row per candidate, one column per feature of the catalogue.
+        catalogue: the one that the frame was computed with.
         groups: the number of each row's group, from 0.
         speed: the group's best time over the row's: 1 for the best, 0 for a failed candidate. It
             is the same scale for every problem, tells near-winners apart, and has failures worse
@@ -31,6 +32,7 @@ class Training:
     """
 
     features: NDArray[np.float32]
+    catalogue: Catalogue
     groups: NDArray[np.intp]
     speed: NDArray[np.float64]
 
@@ -62,8 +64,14 @@ class Training:
                 f"there is nothing to learn: none of {len(frame)} candidates has a time",
                 "record more candidates, or other problems",
             )
-        features = matrix(frame, NAMES, user)
-        return cls(features, codes.astype(np.intp), _speed(times, codes))
+        if all(set(c.names) <= set(frame.columns) for c in CATALOGUES):
+            raise InputError(
+                f"ranker {user!r} got candidates of different kinds of targets",
+                "train one ranker for CPUs and one for GPUs",
+            )
+        catalogue = catalogue_of(frame.columns) or CPU
+        features = matrix(frame, catalogue.names, user)
+        return cls(features, catalogue, codes.astype(np.intp), _speed(times, codes))
 
     def ranked(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows sorted by group, and the groups' sizes, none above `MAX_GROUP`.

@@ -6,8 +6,17 @@ from .lazy import exports
 
 if TYPE_CHECKING:
     from .builders import build_spaces
-    from .enumeration import Count, count, enumerate_space, records, sample, satisfies
+    from .enumeration import (
+        Count,
+        count,
+        derive,
+        enumerate_space,
+        records,
+        sample,
+        satisfies,
+    )
     from .errors import FrontrunnerError, InputError, NotTunableError, WorkError
+    from .gpu_columns import EXTRAS
     from .link import LinkedSpec, link_specs
     from .problem import Dim, Operand, Problem, Target
     from .reader import Dispatch, TensorType, read_dispatch
@@ -18,7 +27,16 @@ __getattr__ = exports(
     __name__,
     {
         "builders": ("build_spaces",),
-        "enumeration": ("Count", "count", "enumerate_space", "records", "sample", "satisfies"),
+        "enumeration": (
+            "Count",
+            "count",
+            "derive",
+            "enumerate_space",
+            "records",
+            "sample",
+            "satisfies",
+        ),
+        "gpu_columns": ("EXTRAS",),
         "errors": ("FrontrunnerError", "InputError", "NotTunableError", "WorkError"),
         "link": ("LinkedSpec", "link_specs"),
         "problem": ("Dim", "Operand", "Problem", "Target"),
@@ -29,6 +47,7 @@ __getattr__ = exports(
 )
 
 __all__ = [
+    "EXTRAS",
     "Constraint",
     "Count",
     "Dim",
@@ -47,6 +66,7 @@ __all__ = [
     "WorkError",
     "build_spaces",
     "count",
+    "derive",
     "enumerate_space",
     "link_specs",
     "read_dispatch",

@@ -1,25 +1,70 @@
-"""Which spaces a problem has: one per codegen pipeline that can lower it."""
+"""Which spaces a dispatch has: one per codegen pipeline that can lower it."""
 
 from __future__ import annotations
 
-from . import cpu
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from . import cpu, gpu, gpu_own
 from .errors import InputError
-from .problem import Problem, Target
+from .gpu_columns import EXTRAS, ONLY_ROCM
+from .problem import Target
 from .space import Space
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .reader import Dispatch
+
+Extras = Mapping[str, tuple[int, ...]]
 
 
 def build_spaces(
-    problem: Problem, target: Target, pipeline: str | None = None
+    dispatch: Dispatch, pipeline: str | None = None, extras: Extras | None = None
 ) -> tuple[Space, ...]:
-    """The spaces of a problem, or the one of the given pipeline.
+    """The spaces of a dispatch, or the one of the given pipeline.
+
+    Args:
+        extras: knobs to set free that the compiler pins on GPUs, with their values; see
+            `gpu_columns.EXTRAS`.
 
     Raises:
-        InputError: the pipeline cannot lower the problem.
+        InputError: the pipeline cannot lower the problem, or an extra knob does nothing.
     """
-    known = cpu.pipelines(problem)
-    if pipeline is not None and pipeline not in known:
+    check_extras(dispatch.target, extras or {})
+    builders = _builders(dispatch, extras or {})
+    if pipeline is not None and pipeline not in builders:
         raise InputError(
-            f"pipeline {pipeline!r} cannot lower a {problem.kind}",
-            f"use one of: {', '.join(known)}",
+            f"pipeline {pipeline!r} cannot lower this {dispatch.problem.kind}",
+            f"use one of: {', '.join(builders)}" if builders else "nothing can lower it",
         )
-    return tuple(cpu.build(problem, target, p) for p in known if pipeline in (None, p))
+    return tuple(build() for name, build in builders.items() if pipeline in (None, name))
+
+
+def check_extras(target: Target, extras: Extras) -> None:
+    """Refuses knobs that do not exist or that do nothing on the target."""
+    for name, values in extras.items():
+        if name not in EXTRAS:
+            raise InputError(f"no extra knob {name!r}", f"there are: {', '.join(EXTRAS)}")
+        if target.gpu is None:
+            raise InputError(f"extra knob {name!r} is one of GPUs, the target is {target.arch}")
+        if name in ONLY_ROCM and target.backend != "rocm":
+            raise InputError(f"extra knob {name!r} does nothing on {target.backend}")
+        if unknown := set(values) - set(EXTRAS[name]):
+            raise InputError(
+                f"extra knob {name!r} cannot be {min(unknown)}",
+                f"it takes: {', '.join(map(str, EXTRAS[name]))}",
+            )
+
+
+def _builders(dispatch: Dispatch, extras: Extras) -> dict[str, Callable[[], Space]]:
+    """By pipeline: what makes its space."""
+    problem, target = dispatch.problem, dispatch.target
+    if target.gpu is None:
+        return {p: partial(cpu.build, problem, target, p) for p in cpu.pipelines(problem)}
+    if dispatch.emitted:
+        found = gpu.pipelines(dispatch.emitted)
+        return {p: partial(gpu.build, problem, target, p, e, extras) for p, e in found.items()}
+    own = gpu_own.pipelines(problem, target)
+    return {p: partial(gpu_own.build, problem, target, p, extras) for p in own}

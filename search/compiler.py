@@ -7,18 +7,23 @@ the compile workers run it in child processes (see `isolate`).
 from __future__ import annotations
 
 import ctypes
+import io
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from iree.compiler import ir
 from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
 
-from .spec import APPLIED
+from .spec import APPLIED, SPEC_OPTION, spec_option
 
 SOURCES = "executable-sources"
 CONFIGURATIONS = "executable-configurations"
 
+_SERIALIZED_SPEC = "iree_codegen.tuning_spec_mlirbc"
+_BYTECODE = b"ML\xefR"
 _ERROR = 2
 _DIAGNOSTIC = ctypes.CFUNCTYPE(
     None, ctypes.c_int, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t, ctypes.c_void_p
@@ -79,7 +84,9 @@ def compilation(source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
 
     def note(severity: int, message: Any, size: int, _user: Any) -> None:
         if severity == _ERROR:
-            errors.append(ctypes.string_at(message, size).decode(errors="replace"))
+            words = ctypes.string_at(message, size)
+            errors.append(words.decode(errors="replace"))
+            os.write(2, words.partition(b"\n")[0] + b"\n")  # for the case that it crashes next
 
     with Session() as session:
         session.set_flags(*flags)
@@ -88,11 +95,34 @@ def compilation(source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
             ctypes_dl._dylib.ireeCompilerInvocationEnableCallbackDiagnostics(
                 ctypes.c_void_p(invocation._inv_p), ctypes.c_int(0), callback, None
             )
-            # A crash handler or a printed IR would go to stderr; buffers must end in NUL.
-            parsed = Source.wrap_buffer(session, source + b"\0")
+            # A crash handler or a printed IR would go to stderr; text must end in NUL.
+            ended = source if source.startswith(_BYTECODE) else source + b"\0"
+            parsed = Source.wrap_buffer(session, ended)
             if not invocation.parse_source(parsed):
                 raise CompileFailed(errors)
             yield Compilation(invocation, errors)
+
+
+def _embed(source: str, spec: Path) -> str:
+    """The module with the spec inside its executables.
+
+    For targets whose option for a spec is one of the whole process (see `spec_option`): this is
+    where the compiler itself keeps a spec between reading it and applying it. Line numbers end up
+    in executables, so everything else stays where it is.
+    """
+    with ir.Context() as context, ir.Location.unknown():
+        context.allow_unregistered_dialects = True
+        try:
+            library = ir.Module.parse(spec.read_text())
+        except ir.MLIRError as error:
+            raise CompileFailed([str(error)]) from None
+        code = io.BytesIO()
+        library.operation.write_bytecode(code)
+    size = len(code.getvalue())
+    value = f'dense<"0x{code.getvalue().hex()}"> : vector<{size}xi8>'
+    return source.replace(
+        "builtin.module {", f"builtin.module attributes {{{_SERIALIZED_SPEC} = {value}}} {{"
+    )
 
 
 def compile_with_spec(source: str, flags: Sequence[str], spec: Path | None) -> tuple[bytes, bool]:
@@ -102,8 +132,12 @@ def compile_with_spec(source: str, flags: Sequence[str], spec: Path | None) -> t
         The executable, and whether the spec's annotation was found on an op (always False without
         a spec): a spec that matches nothing is silently ignored by the compiler.
     """
-    given = [f"--iree-codegen-tuning-spec-path={spec}"] if spec else []
-    with compilation(source.encode(), [*flags, *given]) as unit:
+    given = list(flags)
+    if spec and spec_option(flags) == SPEC_OPTION:
+        given.append(f"{SPEC_OPTION}={spec}")
+    elif spec:
+        source = _embed(source, spec)
+    with compilation(source.encode(), given) as unit:
         unit.run(start=SOURCES, stop=CONFIGURATIONS)
         # 2 ms against the 300 to 500 ms that the backend takes afterwards.
         applied = spec is not None and APPLIED in unit.text()

@@ -11,6 +11,7 @@ from iree.compiler.dialects import iree_codegen, linalg
 from .benchmark_file import is_benchmark_file, rebuild
 from .compiler import CONFIGURATIONS, SOURCES, CompileFailed, compilation
 from .errors import InputError, NotTunableError
+from .gpu_target import describe_gpu
 from .operations import symbol, walk
 from .problem import BYTES, Dim, Operand, Problem
 
@@ -82,7 +83,7 @@ def _describe(
 ) -> dict[str, Any]:
     found: list[tuple[Problem, ir.Operation, str]] = []
     others: list[str] = []
-    target: dict[str, str] = {}
+    target: dict[str, Any] = {}
     function = declaration = ""
     for op in module.body.operations:
         if op.operation.name == "hal.executable":
@@ -281,12 +282,16 @@ def _sizes(problem: Problem) -> str:
     return "x".join(str(d.size) for d in problem.dims)
 
 
-def _executable_target(executable: ir.Operation) -> dict[str, str]:
+def _executable_target(executable: ir.Operation) -> dict[str, Any]:
     variant = next(o for o in walk(executable) if o.name == "hal.executable.variant")
     text = str(variant.attributes["target"])
-    if '"llvm-cpu"' not in text:
+    if '<"rocm"' in text or '<"cuda"' in text:
+        return describe_gpu(variant.attributes["target"])
+    if '<"llvm-cpu"' not in text:
         backend = _between(text, '"', '"')
-        raise InputError(f"the benchmark file is for {backend}", "only CPUs can be tuned yet")
+        raise InputError(
+            f"the benchmark file is for {backend}", "frontrunner tunes llvm-cpu, rocm and cuda"
+        )
     return {
         "cpu": _between(text, 'cpu = "', '"'),
         "cpu_features": _between(text, 'cpu_features = "', '"'),
@@ -301,16 +306,20 @@ def _between(text: str, before: str, after: str) -> str:
 
 
 def _default(root: ir.Operation) -> str:
-    """The `compilation_info` that the compiler chose by itself, as text."""
+    """The configuration that the compiler chose by itself, as `Entry.config` has it."""
     parent = root
     while parent.name != "func.func":
         parent = parent.parent
     lowering = root.attributes["lowering_config"]
     translation = parent.attributes["translation_info"]
-    return (
+    text = (
         f"#iree_codegen.compilation_info<lowering_config = {lowering}, "
         f"translation_info = {translation}>"
     )
+    # CPUs keep one too, which their pipeline does not read.
+    if "decomposition_config" in root.attributes and "#iree_gpu" in text:
+        text += f"\n{root.attributes['decomposition_config']}"
+    return text
 
 
 def _first(error: Exception) -> str:

@@ -22,6 +22,9 @@ from typing import IO, Any
 
 from .errors import FrontrunnerError
 
+# A crashed compiler says what was wrong first, and then some 10 kB of stack.
+LAST_WORDS = 32_000
+
 
 class ChildDied(Exception):
     """The child process ended while it worked; the message says how."""
@@ -99,16 +102,20 @@ class Child:
         self.close()
         ours, theirs = socket.socketpair()
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close())
-        code = f"import sys; from {__name__} import serve; serve(sys.argv[1], int(sys.argv[2]))"
+        # With `-c` the working folder would come first, and could hold a folder of our name.
+        code = (
+            "import sys; handler, fd, *sys.path = sys.argv[1:];"
+            f"from {__name__} import serve; serve(handler, int(fd))"
+        )
         self._process = subprocess.Popen(
-            [sys.executable, "-c", code, self.handler, str(theirs.fileno())],
+            [sys.executable, "-c", code, self.handler, str(theirs.fileno()), *sys.path],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=self._stderr,
             stderr=self._stderr,
             # Ctrl-C goes to the tuner alone, which then saves and ends its children.
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **self.env},
+            env={**os.environ, **self.env},
         )
         theirs.close()
         self._connection = Connection(ours.detach())
@@ -120,7 +127,7 @@ def _obituary(process: subprocess.Popen[bytes], stderr: IO[bytes]) -> str:
     how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     if stderr.closed:
         return how
-    stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - 4000))
+    stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - LAST_WORDS))
     words = stderr.read().decode(errors="replace").strip()
     return f"{how}\n{words}" if words else how
 

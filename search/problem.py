@@ -142,6 +142,50 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Intrinsic:
+    """A matrix multiply-accumulate instruction of a GPU.
+
+    Attributes:
+        name: the compiler's, such as `MFMA_F32_16x16x16_F16`.
+        types: element types of lhs, rhs and accumulator.
+    """
+
+    name: str
+    m: int
+    n: int
+    k: int
+    types: tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """Facts about a GPU that CPUs have no words for.
+
+    Attributes:
+        subgroup_sizes: threads that run in step (warp, wavefront); the preferred size first.
+        max_threads: per workgroup.
+        shared_bytes: shared memory that one workgroup may use.
+        simds: per compute unit.
+        register_bits: of the vector register file that one thread can address.
+        load_bits: widest load of one thread.
+        banks: of shared memory.
+    """
+
+    subgroup_sizes: tuple[int, ...]
+    max_threads: int
+    shared_bytes: int
+    simds: int
+    register_bits: int
+    load_bits: int
+    banks: int
+    intrinsics: tuple[Intrinsic, ...]
+
+    @property
+    def subgroup_size(self) -> int:
+        return self.subgroup_sizes[0]
+
+
+@dataclass(frozen=True)
 class Target:
     """What is compiled for, with the facts that spaces and features need.
 
@@ -153,6 +197,7 @@ class Target:
         vector_bytes: width of one vector register.
         registers: vector registers per core.
         cache_bytes: CPU caches L1d, L2, L3 (0 where there is none); on a GPU, shared memory first.
+        gpu: None for CPUs.
     """
 
     backend: str
@@ -162,6 +207,7 @@ class Target:
     vector_bytes: int
     registers: int
     cache_bytes: tuple[int, int, int]
+    gpu: Gpu | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -171,4 +217,13 @@ class Target:
         fields = dict(data)
         fields["flags"] = tuple(data["flags"])
         fields["cache_bytes"] = tuple(data["cache_bytes"])
+        if (gpu := data.get("gpu")) is not None:
+            intrinsics = [{**i, "types": tuple(i["types"])} for i in gpu["intrinsics"]]
+            fields["gpu"] = Gpu(
+                **{
+                    **gpu,
+                    "subgroup_sizes": tuple(gpu["subgroup_sizes"]),
+                    "intrinsics": tuple(Intrinsic(**i) for i in intrinsics),
+                }
+            )
         return cls(**fields)

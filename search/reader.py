@@ -11,12 +11,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .emitted import Emitted
 from .errors import InputError
+from .gpu_target import gpu_flags
 from .isolate import Child, ChildDied, ChildTimeout
 from .problem import Problem, Target
 from .target import describe_target, resolve_target, unknown_target
 
 READ_TIMEOUT = 300.0
+_CRASHED = "the compiler crashed while emitting constraints"
+# What the compiler says of names that it does not know; most of it while it crashes.
+_UNKNOWN_TARGET = (
+    "is not a recognized processor",
+    "Unknown CUDA target",
+    "Unknown ROCM target",
+    "missing GPU target",
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,8 @@ class Dispatch:
         default: the lowering config and pipeline that the compiler chooses by itself.
         indexing_maps: of the root op, as the spec's matcher needs them.
         others: root ops of further dispatches in the module that are not tunable.
+        emitted: what the compiler says about the configurations of its GPU pipelines.
+        silence: why it says nothing about them, where it might have.
     """
 
     problem: Problem
@@ -48,6 +60,12 @@ class Dispatch:
     default: str
     indexing_maps: tuple[str, ...]
     others: tuple[str, ...] = ()
+    emitted: tuple[Emitted, ...] = ()
+    silence: str = ""
+
+    @property
+    def emission_crashed(self) -> bool:
+        return self.silence.startswith(_CRASHED)
 
 
 def read_dispatch(path: Path, target: str = "host") -> Dispatch:
@@ -56,7 +74,7 @@ def read_dispatch(path: Path, target: str = "host") -> Dispatch:
     Args:
         path: a plain linalg function, or a benchmark file that the compiler dumped with
             `--iree-hal-dump-executable-benchmarks-to=`.
-        target: `host` or the name of a CPU that the compiler knows.
+        target: `host`, or the name of a CPU or GPU that the compiler knows.
 
     Raises:
         InputError: the file cannot be read, or does not hold exactly one dispatch of static shape.
@@ -68,25 +86,18 @@ def read_dispatch(path: Path, target: str = "host") -> Dispatch:
         raise InputError(f"cannot read {path}: {error.strerror}", "give an MLIR file") from error
     if not text.strip():
         raise InputError(f"{path} is empty", "give an MLIR file with one dispatch")
-    request = {"name": str(path), "text": text, "target": resolve_target(target)}
-    with Child("frontrunner.search.inspect:read") as child:
-        try:
-            answer: dict[str, Any] = child.call(request, timeout=READ_TIMEOUT)
-        except ChildDied as death:
-            if "is not a recognized processor" in str(death):
-                raise unknown_target(target) from death
-            first = str(death).splitlines()[0]
-            raise InputError(
-                f"the compiler crashed while reading {path} ({first})",
-                "reduce the input and report it to IREE",
-            ) from death
-        except RuntimeError as error:
-            raise InputError(f"cannot make out {path}: {error}", "please report it") from error
-        except ChildTimeout as late:
-            raise InputError(f"the compiler took over {READ_TIMEOUT:.0f} s on {path}") from late
+    answer = _ask(path, text, target)
+    facts = answer["executable_target"]
+    if ("gpu" in facts) != (gpu_flags(target) is not None):
+        arch = facts["arch"] if "gpu" in facts else "host"
+        raise InputError(
+            f"{path} was dumped for another target than {target}", f"give --target {arch}"
+        )
+    found = describe_target(target, facts)
+    emitted, silence = _emitted(answer["source"], found)
     return Dispatch(
         problem=answer["problem"],
-        target=describe_target(target, answer["executable_target"]),
+        target=found,
         source=answer["source"],
         function=answer["function"],
         inputs=parse_signature(answer["declaration"])[0],
@@ -94,7 +105,45 @@ def read_dispatch(path: Path, target: str = "host") -> Dispatch:
         default=answer["default"],
         indexing_maps=answer["indexing_maps"],
         others=answer["others"],
+        emitted=emitted,
+        silence=silence,
     )
+
+
+def _ask(path: Path, text: bytes, target: str) -> dict[str, Any]:
+    """What the child reads, or why it does not."""
+    request = {"name": str(path), "text": text, "target": resolve_target(target)}
+    with Child("frontrunner.search.inspect:read") as child:
+        try:
+            answer: dict[str, Any] = child.call(request, timeout=READ_TIMEOUT)
+        except (ChildDied, InputError) as failure:
+            if any(words in str(failure) for words in _UNKNOWN_TARGET):
+                raise unknown_target(target) from failure
+            if isinstance(failure, InputError):
+                raise
+            first = str(failure).splitlines()[0]
+            raise InputError(
+                f"the compiler crashed while reading {path} ({first})",
+                "reduce the input and report it to IREE",
+            ) from failure
+        except RuntimeError as error:
+            raise InputError(f"cannot make out {path}: {error}", "please report it") from error
+        except ChildTimeout as late:
+            raise InputError(f"the compiler took over {READ_TIMEOUT:.0f} s on {path}") from late
+    return answer
+
+
+def _emitted(source: str, target: Target) -> tuple[tuple[Emitted, ...], str]:
+    """The constraints that the compiler emits for GPU pipelines, or why there are none."""
+    if target.gpu is None:
+        return (), ""
+    with Child("frontrunner.search.emission:emit") as child:
+        try:
+            found: tuple[Emitted, ...] = child.call((source, target.flags), timeout=READ_TIMEOUT)
+        except (ChildDied, ChildTimeout, RuntimeError) as failure:
+            first = str(failure).splitlines()[0]
+            return (), f"{_CRASHED} ({first})"
+    return found, "" if found else "the compiler emits no constraints for it"
 
 
 _TENSOR = re.compile(r"tensor<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)[^>]*>")

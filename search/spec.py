@@ -1,8 +1,7 @@
 """Tuning specs: the one place that renders configurations for the compiler, and reads them back.
 
 A spec is a transform-dialect library. Each entry is a matcher (which dispatch) that yields a
-`compilation_info` (which configuration). `iree-compile --iree-codegen-tuning-spec-path=` takes the
-text as it is.
+`compilation_info` (which configuration). `iree-compile` takes the text as it is: see `spec_option`.
 """
 
 from __future__ import annotations
@@ -16,11 +15,27 @@ from .problem import Problem
 # An op that a spec was applied to carries this mark: a spec that matches nothing is silent.
 APPLIED = "__frontrunner_spec_applied__"
 
+SPEC_OPTION = "--iree-codegen-tuning-spec-path"
+_LIBRARY_OPTION = "--iree-codegen-transform-dialect-library"
+
 _HEADER = """module @frontrunner_spec attributes {{ transform.with_named_sequence }} {{
 transform.named_sequence @apply_op_config(
     %op: !transform.any_op {{transform.readonly}},
     %config: !transform.any_param {{transform.readonly}}) {{
   transform.annotate %op "compilation_info" = %config : !transform.any_op, !transform.any_param
+  transform.annotate %op "{applied}" : !transform.any_op
+  transform.yield
+}}
+"""
+# Attention is made of two products, which its `decomposition_config` configures.
+_ATTENTION_ACTION = """
+transform.named_sequence @apply_attention_config(
+    %op: !transform.any_op {{transform.readonly}},
+    %config: !transform.any_param {{transform.readonly}},
+    %products: !transform.any_param {{transform.readonly}}) {{
+  transform.annotate %op "compilation_info" = %config : !transform.any_op, !transform.any_param
+  transform.annotate %op "decomposition_config" = %products
+      : !transform.any_op, !transform.any_param
   transform.annotate %op "{applied}" : !transform.any_op
   transform.yield
 }}
@@ -44,13 +59,23 @@ _INSERT_BATCH = """  %batched = transform.apply_registered_pass
 """
 
 
+def spec_option(flags: Sequence[str]) -> str:
+    """The option of `iree-compile` that takes a spec, for a target's flags.
+
+    IREE 3.13 hands the path of a tuning spec to its CPU and ROCm backends, but not to CUDA's; there
+    a spec is taken as a transform library.
+    """
+    return _LIBRARY_OPTION if "--iree-hal-target-device=cuda" in flags else SPEC_OPTION
+
+
 @dataclass(frozen=True)
 class Entry:
     """One tuned dispatch of a spec.
 
     Attributes:
         indexing_maps: of the root op, as MLIR text.
-        config: the `compilation_info`, as MLIR text.
+        config: the `compilation_info`, as MLIR text; on a second line, for attention on GPUs, the
+            `decomposition_config`.
         comment: what to expect of it, such as the measured speedup; one line.
     """
 
@@ -63,17 +88,28 @@ class Entry:
     def name(self) -> str:
         return "match_" + re.sub(r"\W", "_", self.problem.label)
 
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The configuration's attributes, by the name that they have in the matcher."""
+        return dict(zip(("config", "products"), self.config.split("\n"), strict=False))
+
+    @property
+    def action(self) -> str:
+        return "apply_op_config" if len(self.parameters) == 1 else "apply_attention_config"
+
 
 def render_spec(entries: Sequence[Entry]) -> str:
     """The spec's text; entries are tried in order."""
     parts = [_HEADER.format(applied=APPLIED)]
+    if any(len(e.parameters) > 1 for e in entries):
+        parts.append(_ATTENTION_ACTION.format(applied=APPLIED))
     parts += [_matcher(e) for e in entries]
     matches = []
     for entry in entries:
         if entry.comment:
             matches.append(f"    // {entry.comment}")
         comma = "," if entry is not entries[-1] else ""
-        matches.append(f"    @{entry.name} -> @apply_op_config{comma}")
+        matches.append(f"    @{entry.name} -> @{entry.action}{comma}")
     batchless = any(_drops_batch(e.problem) for e in entries)
     parts.append(
         _ENTRY_POINT.format(
@@ -95,14 +131,17 @@ def _matcher(entry: Entry) -> str:
         "convolution": _match_convolution,
         "attention": _match_attention,
     }[entry.problem.kind]
-    body = "\n".join(f"  {line}" for line in match(entry))
+    lines = [f"  {line}" for line in match(entry)]
+    for name, attribute in entry.parameters.items():
+        lines.append(f"  %{name} = transform.param.constant {attribute} -> !transform.any_param")
+    values = ", ".join(f"%{name}" for name in ("op", *entry.parameters))
+    types = "!transform.any_op" + ", !transform.any_param" * len(entry.parameters)
+    body = "\n".join(lines)
     return (
         f"transform.named_sequence @{entry.name}(%op: !transform.any_op {{transform.readonly}})\n"
-        "    -> (!transform.any_op, !transform.any_param) {\n"
+        f"    -> ({types}) {{\n"
         f"{body}\n"
-        f"  %config = transform.param.constant {entry.config}\n"
-        "    -> !transform.any_param\n"
-        "  transform.yield %op, %config : !transform.any_op, !transform.any_param\n"
+        f"  transform.yield {values} : {types}\n"
         "}\n"
     )
 

@@ -6,28 +6,31 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from .errors import InputError
+from .gpu_target import gpu_flags, gpu_target
 from .problem import Target
 
 # L1d, L2, L3 where the machine does not tell (a target other than this host): a common server core.
 DEFAULT_CACHES = (32 * 1024, 1024 * 1024, 32 * 1024 * 1024)
 
-_KNOWN = "use 'host', or a CPU that LLVM knows, such as znver4 or skylake-avx512"
+_KNOWN = (
+    "use 'host', a CPU that LLVM knows, such as znver4, or a GPU that IREE knows, "
+    "such as gfx942, mi300x, gfx1100, sm_80 or sm_89"
+)
 _NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
 def resolve_target(name: str) -> tuple[str, ...]:
-    """Compile flags for a target name: `host`, or a CPU that LLVM knows, such as `znver4`.
+    """Compile flags for a target: `host`, a CPU that LLVM knows, or a GPU that IREE knows.
 
     Raises:
         InputError: the name is not one.
     """
     if not _NAME.fullmatch(name):
         raise unknown_target(name)
-    if name.startswith(("gfx", "sm_", "mi3")):
-        raise InputError(f"target {name!r} is a GPU; only CPUs can be tuned yet", _KNOWN)
-    return (
+    return gpu_flags(name) or (
         "--iree-hal-target-device=local",
         "--iree-hal-local-target-device-backends=llvm-cpu",
         f"--iree-llvmcpu-target-cpu={name}",
@@ -38,8 +41,10 @@ def unknown_target(name: str) -> InputError:
     return InputError(f"unknown target {name!r}", _KNOWN)
 
 
-def describe_target(name: str, executable_target: Mapping[str, str]) -> Target:
-    """Facts from the compiler's own target attribute; caches and cores from the machine."""
+def describe_target(name: str, executable_target: Mapping[str, Any]) -> Target:
+    """Facts from the compiler's own target attribute; a CPU's caches and cores from the machine."""
+    if "gpu" in executable_target:
+        return gpu_target(dict(executable_target), resolve_target(name))
     features = set(executable_target["cpu_features"].split(","))
     arch = executable_target["cpu"] or name
     # 32 vector registers with AVX-512 and on AArch64, 16 on other x86.

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.compiling import Compiled, Compiler
+from frontrunner.benchmarks.call import call_of
+from frontrunner.benchmarks.compiling import Compiler
 from frontrunner.benchmarks.device import Device
+from frontrunner.benchmarks.outcome import Compiled
 from frontrunner.search import Dispatch, read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
@@ -32,7 +34,7 @@ def baseline(compiler: Compiler) -> Compiled:
 
 @pytest.fixture
 def device(matmul: Dispatch, baseline: Compiled) -> Iterator[Device]:
-    started = Device("local-task", matmul, baseline.executable, seed=0)
+    started = Device("local-task", call_of(matmul), baseline.executable, seed=0)
     started.start()
     yield started
     started.close()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from frontrunner.benchmarks.compiling import Compiled, Compiler
+from frontrunner.benchmarks.compiling import Compiler
+from frontrunner.benchmarks.outcome import Compiled
 from frontrunner.search import Dispatch, Entry, build_spaces, render_spec, sample
 
 HUGE = (
@@ -23,7 +24,7 @@ def spec(dispatch: Dispatch, config: str) -> str:
 def test_candidates_compile_and_differ_from_the_default(
     matmul: Dispatch, compiler: Compiler, baseline: Compiled
 ) -> None:
-    (space,) = build_spaces(matmul.problem, matmul.target)
+    (space,) = build_spaces(matmul)
     rows = sample(space, 4, 0).to_dict("records")
     named = [(f"c{i}", spec(matmul, space.render(row))) for i, row in enumerate(rows)]
     compiled = list(compiler.compile(named))

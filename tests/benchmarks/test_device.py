@@ -6,8 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.compiling import Compiled
-from frontrunner.benchmarks.device import Device, KernelFailed, fingerprint
+from frontrunner.benchmarks import kernel
+from frontrunner.benchmarks.call import call_of
+from frontrunner.benchmarks.device import (
+    Device,
+    KernelFailed,
+    check_backend,
+    check_uris,
+    fingerprint,
+)
+from frontrunner.benchmarks.outcome import Compiled
 from frontrunner.search import Dispatch, InputError, WorkError
 from frontrunner.search.compiler import compilation
 
@@ -69,7 +77,7 @@ def build(dispatch: Dispatch, text: str, path: Path) -> Path:
 
 @pytest.mark.parametrize("uri", ["local-task", "local-sync"])
 def test_measures_on_cpu_devices(uri: str, matmul: Dispatch, baseline: Compiled) -> None:
-    device = Device(uri, matmul, baseline.executable, seed=0)
+    device = Device(uri, call_of(matmul), baseline.executable, seed=0)
     try:
         device.start()
         assert device.measure_baseline(0.02) > 0
@@ -118,8 +126,8 @@ def test_a_file_that_is_no_executable_is_refused(device: Device, tmp_path: Path)
 
 def test_unknown_and_absent_devices(matmul: Dispatch, baseline: Compiled) -> None:
     with pytest.raises(InputError, match="unknown device 'gpu'"):
-        Device("gpu", matmul, baseline.executable, seed=0)
-    absent = Device("local-task://nonsense/path", matmul, baseline.executable, seed=0)
+        Device("gpu", call_of(matmul), baseline.executable, seed=0)
+    absent = Device("local-task://nonsense/path", call_of(matmul), baseline.executable, seed=0)
     with pytest.raises(WorkError, match="local-task://nonsense/path"):
         absent.start()
 
@@ -127,3 +135,53 @@ def test_unknown_and_absent_devices(matmul: Dispatch, baseline: Compiled) -> Non
 def test_fingerprints_name_the_chip() -> None:
     assert fingerprint("local-task").startswith("local-task on ")
     assert len(fingerprint("local-task")) > len("local-task on ")
+
+
+def test_a_device_must_run_what_the_backend_makes() -> None:
+    check_backend(["local-task", "local-sync"], "llvm-cpu", "znver4")
+    check_backend(["cuda://0", "cuda://1"], "cuda", "sm_90")
+    check_backend(["hip://GPU-12"], "rocm", "gfx942")
+    check_backend(["vulkan"], "vulkan-spirv", "rdna3")
+    with pytest.raises(InputError, match="'local-task' does not run code for sm_90") as caught:
+        check_backend(["local-task"], "cuda", "sm_90")
+    assert caught.value.hint == "use cuda"
+    with pytest.raises(InputError, match="'cuda://0' does not run code for znver4") as caught:
+        check_backend(["cuda://0"], "llvm-cpu", "znver4", ", or think again")
+    assert caught.value.hint == "use local-task or local-sync, or think again"
+
+
+def test_a_device_is_named_once() -> None:
+    with pytest.raises(InputError, match="'cuda://0' is named twice"):
+        check_uris(["cuda://0", "cuda://1", "cuda://0"])
+
+
+@pytest.mark.parametrize("driver", ["cuda", "hip", "vulkan"])
+def test_a_gpu_that_is_not_there_is_one_clear_line(driver: str) -> None:
+    # No machine has a thousand.
+    with pytest.raises(WorkError, match=f"device {driver}://999 does not answer: ") as caught:
+        fingerprint(f"{driver}://999")
+    assert "\n" not in str(caught.value)
+
+
+class Driver:
+    def query_available_devices(self) -> list[dict[str, object]]:
+        return [
+            {"device_id": 1, "path": "GPU-a1", "name": "NVIDIA H100"},
+            {"device_id": 2, "path": "GPU-b2", "name": "NVIDIA H100"},
+        ]
+
+
+@pytest.mark.parametrize(
+    ("uri", "chip"),
+    [
+        ("cuda", "NVIDIA H100 (GPU-a1)"),
+        ("cuda://0", "NVIDIA H100 (GPU-a1)"),
+        ("cuda://1", "NVIDIA H100 (GPU-b2)"),
+        ("cuda://GPU-b2", "NVIDIA H100 (GPU-b2)"),
+    ],
+)
+def test_gpus_are_told_apart(uri: str, chip: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel.rt, "get_driver", lambda name: Driver())
+    assert kernel.identify(uri) == chip
+    with pytest.raises(ValueError, match="there is no cuda://2 among the 2 devices"):
+        kernel.identify("cuda://2")

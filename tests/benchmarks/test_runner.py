@@ -1,19 +1,17 @@
-"""The runner: outcomes in order, identical executables once, reproducers that reproduce."""
+"""The runner: outcomes in order, identical executables once."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.compiling import Compiled, Compiler
+from frontrunner.benchmarks.call import call_of
+from frontrunner.benchmarks.compiling import Compiler
 from frontrunner.benchmarks.device import Device
-from frontrunner.benchmarks.outcome import Outcome
-from frontrunner.benchmarks.runner import BASELINE, Candidate, LocalRunner
+from frontrunner.benchmarks.outcome import BASELINE, Compiled, Outcome
+from frontrunner.benchmarks.runner import Candidate, LocalRunner
 from frontrunner.search import Dispatch, build_spaces, sample
 
 HUGE = (
@@ -26,7 +24,7 @@ HUGE = (
 
 @pytest.fixture
 def configs(matmul: Dispatch) -> list[str]:
-    (space,) = build_spaces(matmul.problem, matmul.target)
+    (space,) = build_spaces(matmul)
     return [space.render(row) for row in sample(space, 3, 0).to_dict("records")]
 
 
@@ -38,7 +36,7 @@ def test_outcomes_come_in_order_and_twins_are_measured_once(
     configs: list[str],
     tmp_path: Path,
 ) -> None:
-    runner = LocalRunner(matmul, compiler, [device], baseline, {}, tmp_path / "failures")
+    runner = LocalRunner(matmul, compiler, [device], baseline, {}, tmp_path / "logs")
     texts = [configs[0], HUGE, configs[1], configs[0], matmul.default]
     ran = list(runner.run([Candidate(i, text) for i, text in enumerate(texts)]))
     assert [c.index for c, _ in ran] == [0, 1, 2, 3, 4]
@@ -49,6 +47,7 @@ def test_outcomes_come_in_order_and_twins_are_measured_once(
     assert outcomes[4].relative == pytest.approx(1.0)
     assert outcomes[0].time_us
     assert outcomes[0].time_us > 0
+    assert "large vector sizes" in (tmp_path / "logs" / "00001.txt").read_text()
 
 
 def test_what_an_earlier_session_measured_is_not_measured_again(
@@ -73,33 +72,12 @@ def test_what_an_earlier_session_measured_is_not_measured_again(
     assert outcome.relative == pytest.approx(0.5)
 
 
-def test_a_reproducer_reproduces(
-    matmul: Dispatch, compiler: Compiler, baseline: Compiled, device: Device, tmp_path: Path
-) -> None:
-    failures = tmp_path / "failures"
-    runner = LocalRunner(matmul, compiler, [device], baseline, {}, failures)
-    list(runner.run([Candidate(12, HUGE)]))
-    folder = failures / "00012-compile_failed"
-    assert "large vector sizes" in (folder / "reason.txt").read_text()
-    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    script = ["sh", str(folder / "reproduce.sh")]
-    again = subprocess.run(
-        script, env={**os.environ, "PATH": tools}, capture_output=True, text=True
-    )
-    assert again.returncode != 0
-    assert "large vector sizes" in again.stderr
-    # With a spec that compiles, the same commands run the kernel.
-    good = LocalRunner.spec_of(matmul, matmul.default)
-    (folder / "spec.mlir").write_text(good)
-    ran = subprocess.run(script, env={**os.environ, "PATH": tools}, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
-    assert "64x128xf32" in ran.stdout
-
-
 def test_devices_take_turns(
     matmul: Dispatch, compiler: Compiler, baseline: Compiled, configs: list[str], tmp_path: Path
 ) -> None:
-    devices = [Device(u, matmul, baseline.executable, 0) for u in ("local-task", "local-sync")]
+    devices = [
+        Device(u, call_of(matmul), baseline.executable, 0) for u in ("local-task", "local-sync")
+    ]
     for device in devices:
         device.start()
     try:
@@ -112,11 +90,11 @@ def test_devices_take_turns(
     assert all(o.relative for _, o in ran)
 
 
-def test_a_wrong_kernel_is_an_outcome_with_its_reproducer(
+def test_a_wrong_kernel_is_an_outcome(
     matmul: Dispatch, compiler: Compiler, baseline: Compiled, configs: list[str], tmp_path: Path
 ) -> None:
     # The reference of another seed: every candidate then computes something else.
-    device = Device("local-task", matmul, baseline.executable, 0)
+    device = Device("local-task", call_of(matmul), baseline.executable, 0)
     other = Dispatch(
         **{**vars(matmul), "source": matmul.source.replace("0.000000e+00", "5.000000e-01")}
     )
@@ -130,4 +108,3 @@ def test_a_wrong_kernel_is_an_outcome_with_its_reproducer(
     assert outcome.stage == "run"
     assert "expected" in outcome.reason
     assert outcome.time_us is None
-    assert (tmp_path / "f" / "00003-wrong_result" / "reproduce.sh").exists()

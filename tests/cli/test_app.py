@@ -24,6 +24,21 @@ def command_of(name):
     return found
 
 
+def inner(name):
+    """The commands of a group; none of a command that does something itself."""
+    command = command_of(name)
+    return list(command.commands) if isinstance(command, click.Group) else []
+
+
+# The words of each command that does something.
+LEAVES = [[name, *sub] for name in COMMANDS for sub in ([[s] for s in inner(name)] or [[]])]
+
+
+def leaf_of(words):
+    found = command_of(words[0])
+    return found.commands[words[1]] if words[1:] else found
+
+
 @pytest.fixture
 def fails(monkeypatch):
     """Makes `frontrunner rankers` raise what a test wants."""
@@ -37,9 +52,9 @@ def fails(monkeypatch):
     return install
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_the_shared_options(name, frontrunner):
-    ran = frontrunner(name, "--help")
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_every_command_has_the_shared_options(words, frontrunner):
+    ran = frontrunner(*words, "--help")
     assert ran.code == 0
     assert {"--json", "--seed", "--help"} <= set(ran.out.replace(",", " ").split())
 
@@ -50,9 +65,9 @@ def test_summaries_are_those_of_the_commands(name):
     assert " ".join(first.split()) == COMMANDS[name]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_is_explained(name):
-    options = [p for p in command_of(name).params if isinstance(p, click.Option)]
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_every_option_is_explained(words):
+    options = [p for p in leaf_of(words).params if isinstance(p, click.Option)]
     assert [o.name for o in options if not o.help] == []
 
 

@@ -5,33 +5,14 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from dataclasses import dataclass, fields
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-
-@dataclass(frozen=True)
-class Budget:
-    candidates: int | None
-    seconds: float | None
-    patience: int | None
-
-
-@dataclass(frozen=True)
-class TuneOptions:
-    input: Path
-    out: Path
-    budget: Budget
-    ranker: str = "cpu"
-    devices: tuple[str, ...] = ("local-task",)
-    target: str = "host"
-    seed: int = 0
-    jobs: int | None = None
-    pool: int = 100_000
-    keep_failures: Path | None = None
+from frontrunner.benchmarks.budget import Budget
+from frontrunner.experiments.options import TuneOptions
 
 
 class Result:
@@ -71,22 +52,15 @@ class Loop:
 def loop(monkeypatch, tmp_path):
     loop = Loop()
     module = ModuleType("frontrunner.experiments.tune")
-    module.TuneOptions, module.tune, module.resume = TuneOptions, loop.tune, loop.resume
-    budget = ModuleType("frontrunner.experiments.budget")
-    budget.Budget = Budget
+    module.tune, module.resume = loop.tune, loop.resume
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(sys.modules, budget.__name__, budget)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mm.mlir").write_text("module {}")
     return loop
 
 
 def test_what_stands_in_looks_like_what_it_stands_for():
-    budget = importlib.import_module("frontrunner.experiments.budget")
     module = importlib.import_module("frontrunner.experiments.tune")
-    assert [f.name for f in fields(budget.Budget)] == [f.name for f in fields(Budget)]
-    for of in (lambda f: f.name, lambda f: f.default):
-        assert [of(f) for f in fields(module.TuneOptions)] == [of(f) for f in fields(TuneOptions)]
     for mine, theirs in [(Loop.tune, module.tune), (Loop.resume, module.resume)]:
         _, *names = signature(mine).parameters
         assert len(names) == len(signature(theirs).parameters)
@@ -106,7 +80,8 @@ def test_every_option_arrives(loop, frontrunner):
     ran = frontrunner(
         *"tune mm.mlir --budget 5 --minutes 1.5 --patience 3 --ranker shuffle".split(),
         *"--device local-task --device local-sync --target znver4 --out o --jobs 2".split(),
-        *"--pool 77 --keep-failures k --seed 9 --json".split(),
+        *"--pool 77 --pipeline P --extra stages=0,2 --extra bank_padding".split(),
+        *"--keep-failures k --seed 9 --json".split(),
     )
     assert ran.code == 0, ran.err
     assert loop.tuned == [
@@ -120,11 +95,22 @@ def test_every_option_arrives(loop, frontrunner):
             seed=9,
             jobs=2,
             pool=77,
+            pipeline="P",
+            extras={"stages": (0, 2), "bank_padding": (0, 1)},
             keep_failures=Path("k"),
         )
     ]
     assert json.loads(ran.out) == {"speedup": 4.2, "noise_floor": 0.011, "spec": "out/spec.mlir"}
     assert ran.err.splitlines() == ["on the way", *Result().summary_lines()]
+
+
+def test_compiling_only_takes_no_device(loop, frontrunner):
+    frontrunner("tune", "mm.mlir", "--compile-only", "--minutes", "2", "--pipeline", "P")
+    (options,) = loop.tuned
+    assert options.compile_only
+    assert options.devices == ()
+    assert options.budget == Budget(None, 120.0, None)
+    assert options.pipeline == "P"
 
 
 def test_minutes_alone_are_a_budget(loop, frontrunner):
@@ -149,8 +135,15 @@ def test_minutes_alone_are_a_budget(loop, frontrunner):
         ("mm.mlir --patience 0", "0 is not in the range"),
         ("mm.mlir --jobs 0", "0 is not in the range"),
         ("mm.mlir --pool 0", "0 is not in the range"),
+        ("mm.mlir --extra bogus", "--extra: no knob 'bogus'"),
+        ("mm.mlir --extra stages=x", "--extra: 'x' are not values of stages"),
+        ("mm.mlir --extra stages --extra stages=2", "--extra: stages is given twice"),
         ("mm.mlir --out full", "--out: full is not empty"),
         ("mm.mlir --out mm.mlir/x", "--out: cannot write"),
+        ("mm.mlir --keep-failures full", "--keep-failures: full is not empty"),
+        ("mm.mlir --compile-only --patience 3", "--patience cannot be given with --compile-only"),
+        ("mm.mlir --compile-only --device local-task", "--device cannot be given with --compile"),
+        ("--resume full --compile-only --pipeline P", "--pipeline, --compile-only cannot change"),
         ("--resume gone", "--resume: there is no folder gone"),
         ("--resume full --ranker shuffle", "--ranker cannot change"),
         ("--resume full --seed 0 --device local-task", "--device, --seed cannot change"),

@@ -130,12 +130,22 @@ def test_plain_lines(clock):
 def test_plain_lines_come_at_intervals_and_at_the_end(clock):
     stream = io.StringIO()
     progress = PlainProgress(stream, every=3, clock=clock)
+    progress.baseline(400.0)
     progress.start(7, None)
     for _ in range(7):
         progress.outcome("crashed", None)
-    counts = [line.split()[0] for line in stream.getvalue().splitlines()]
-    assert counts == ["[3/7", "[6/7", "[7/7"]
-    assert "no candidate has run yet; failed: 7 crashed" in stream.getvalue()
+    _, *lines = stream.getvalue().splitlines()
+    assert [line.split()[0] for line in lines] == ["[3/7", "[6/7", "[7/7"]
+    assert "no candidate has run yet; failed: 7 crashed" in lines[-1]
+
+
+def test_where_nothing_is_measured_nothing_is_said_of_times(clock):
+    stream = io.StringIO()
+    progress = PlainProgress(stream, clock=clock)
+    progress.start(2, None)
+    progress.outcome("ok", None)
+    progress.outcome("timeout", None)
+    assert stream.getvalue().splitlines() == ["[2/2 candidates] failed: 1 timeout; 0:00 left"]
 
 
 def test_plain_lines_hold_no_control_characters(clock):

@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from frontrunner.experiments import jury
-from frontrunner.experiments import tune as tuning
-from frontrunner.experiments.budget import Budget
+from frontrunner.benchmarks import finals
+from frontrunner.benchmarks.budget import Budget
+from frontrunner.experiments import session
 from frontrunner.experiments.journal import Journal
+from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.progress import NullProgress
-from frontrunner.experiments.tune import TuneOptions, resume, tune
+from frontrunner.experiments.tune import resume, tune
 from frontrunner.search import InputError, WorkError, read_dispatch
 from frontrunner.search.compiler import compile_with_spec
 
@@ -29,14 +30,14 @@ MATMUL = DATA / "matmul.mlir"
 
 @pytest.fixture(autouse=True)
 def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jury, "ROUNDS", 4)
-    monkeypatch.setattr(jury, "SECONDS", 0.01)
+    monkeypatch.setattr(finals, "ROUNDS", 4)
+    monkeypatch.setattr(finals, "SECONDS", 0.01)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
 
 
 @pytest.fixture
 def no_tracking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning.Tracker, "_write", lambda self, run: {"run_id": "none"})
+    monkeypatch.setattr(session.Tracker, "_write", lambda self, run: {"run_id": "none"})
 
 
 def options(out: Path, **changes: Any) -> TuneOptions:
@@ -208,7 +209,7 @@ def test_tracking_that_fails_does_not_fail_the_run(
     def broken(self: object, run: object) -> dict[str, str]:
         raise ConnectionError("no server")
 
-    monkeypatch.setattr(tuning.Tracker, "_write", broken)
+    monkeypatch.setattr(session.Tracker, "_write", broken)
     notes: list[str] = []
     observer = NullProgress()
     monkeypatch.setattr(observer, "note", notes.append)
@@ -277,6 +278,6 @@ def test_a_complete_run_is_not_measured_again(
 ) -> None:
     run = tmp_path / "run"
     result = tune(options(run, budget=Budget(candidates=2)), NullProgress())
-    monkeypatch.setattr(tuning, "Compiler", None)  # nothing may be compiled
+    monkeypatch.setattr(session, "Compiler", None)  # nothing may be compiled
     assert resume(run, None, NullProgress()) == result
     assert resume(run, Budget(candidates=1), NullProgress()) == result

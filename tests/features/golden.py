@@ -1,4 +1,4 @@
-"""Writes `golden.json`: run it after a change of features, with `VERSION` raised."""
+"""Writes the golden files: run it after a change of features, with the version raised."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from types import ModuleType
 from frontrunner import features
 
 HERE = Path(__file__).parent
+FILES = {"cpu": HERE / "golden.json", "gpu": HERE / "golden_gpu.json"}
 
 
 def samples() -> ModuleType:
@@ -22,22 +23,23 @@ def samples() -> ModuleType:
     return module
 
 
-def fingerprint() -> dict[str, float]:
+def fingerprint(catalogue: features.Catalogue) -> dict[str, float]:
     """Each feature's mean over candidates of all sample problems."""
-    bag = samples()
-    totals = dict.fromkeys(features.NAMES, 0.0)
-    for problem in bag.PROBLEMS.values():
-        frame = features.extract(problem, bag.TARGET, bag.candidates(problem, 50))
+    totals = dict.fromkeys(catalogue.names, 0.0)
+    for problem, target, candidates in samples().cases(catalogue.name, 50):
+        frame = features.extract(problem, target, candidates)
         for name, mean in frame.astype("float64").mean().items():
             totals[str(name)] += float(mean)
     return totals
 
 
 if __name__ == "__main__":
-    file = HERE / "golden.json"
-    content = {"version": features.VERSION, "means": fingerprint()}
-    if file.exists():
-        pinned = json.loads(file.read_text())
-        if pinned["version"] == features.VERSION and pinned != content:
-            sys.exit(f"features changed: raise VERSION (it is {features.VERSION}) first")
-    file.write_text(json.dumps(content, indent=1) + "\n")
+    for catalogue in features.CATALOGUES:
+        file = FILES[catalogue.name]
+        content = {"version": catalogue.version, "means": fingerprint(catalogue)}
+        if file.exists():
+            pinned = json.loads(file.read_text())
+            if pinned["version"] == catalogue.version and pinned != content:
+                version = f"{catalogue.name}'s version (it is {catalogue.version})"
+                sys.exit(f"features changed: raise {version} first")
+        file.write_text(json.dumps(content, indent=1) + "\n")

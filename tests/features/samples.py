@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TypeAlias
+
 import numpy as np
 import pandas as pd
 
-from frontrunner.search.problem import Dim, Operand, Problem, Target
+from frontrunner.search.problem import Dim, Gpu, Intrinsic, Operand, Problem, Target
 
 TARGET = Target("llvm-cpu", "znver4", (), 8, 64, 32, (32 << 10, 1 << 20, 32 << 20))
 
@@ -142,3 +145,92 @@ def candidates(problem: Problem, count: int, seed: int = 0) -> pd.DataFrame:
     if problem.kind == "contraction":
         columns["peel"] = rng.integers(0, 2, count)
     return pd.DataFrame(columns)
+
+
+# GPUs -------------------------------------------------------------------------------------------
+
+_F16, _I8 = ("f16", "f16", "f32"), ("i8", "i8", "i32")
+GFX942 = Target(
+    "rocm", "gfx942", (), 304, 16, 512, (64 << 10, 32 << 20, 0),
+    Gpu((64,), 1024, 64 << 10, 4, 16384, 128, 32, (
+        Intrinsic("MFMA_F32_16x16x16_F16", 16, 16, 16, _F16),
+        Intrinsic("MFMA_F32_32x32x8_F16", 32, 32, 8, _F16),
+        Intrinsic("MFMA_I32_16x16x32_I8", 16, 16, 32, _I8),
+        Intrinsic("MFMA_I32_32x32x16_I8", 32, 32, 16, _I8),
+    )),
+)  # fmt: skip
+SM_80 = Target(
+    "cuda", "sm_80", (), 108, 16, 255, (163 << 10, 40 << 20, 0),
+    Gpu((32,), 1024, 163 << 10, 4, 255 * 32, 128, 32, (
+        Intrinsic("NV_MMA_SYNC_F32_16x8x16_F16", 16, 8, 16, _F16),
+    )),
+)  # fmt: skip
+RDNA3 = Target(
+    "rocm", "gfx1100", (), 48, 16, 256, (64 << 10, 6 << 20, 0),
+    Gpu((32, 64), 1024, 64 << 10, 4, 8192, 128, 32, (
+        Intrinsic("WMMAR3_F32_16x16x16_F16", 16, 16, 16, _F16),
+    )),
+)  # fmt: skip
+
+GPU_PROBLEMS = {
+    "large": (matmul(2048, 1280, 5120, "f16", transposed=True), GFX942),
+    "odd": (matmul(1000, 1280, 5000, "f16"), GFX942),
+    "bytes": (matmul(2048, 1280, 5120, "i8"), GFX942),
+    "conv": (conv(64, 640, 640), GFX942),
+    "depthwise": (depthwise(56, 144), SM_80),
+    "strided": (conv(28, 128, 128, stride=2), SM_80),
+    "batch": (batch_matmul(12, 128, 128, 64), RDNA3),
+    "attention": (attention(20, 4096, 1024, 64), GFX942),
+}
+
+
+def gpu_candidates(problem: Problem, target: Target, count: int, seed: int = 0) -> pd.DataFrame:
+    """Random derived columns, as far as the compiler's constraints would let them pass."""
+    rng = np.random.default_rng(seed)
+    rows = 60 * count + 100
+    inputs = problem.inputs[0]
+    known = [i for i in target.gpu.intrinsics if i.types[0] == inputs.dtype]
+    known = np.array([(i.m, i.n, i.k) for i in known or target.gpu.intrinsics])
+    mma, qk = (known[rng.integers(0, len(known), rows)].T for _ in range(2))
+    subgroups, fragments = rng.integers(1, 5, (2, rows)), rng.integers(1, 9, (3, rows))
+    subgroups_k = rng.integers(1, 3, rows)
+    tile_k = fragments[2] * mma[2] * subgroups_k
+    tiles = subgroups * fragments[:2] * mma[:2]
+    size = {r: np.prod([d.size for d in problem.by_role(r)], dtype=int) for r in ("m", "n", "k")}
+    subgroup_size = rng.choice(target.gpu.subgroup_sizes, rows)
+    threads = subgroups.prod(axis=0) * subgroups_k * subgroup_size
+    batches = np.prod([d.size for d in problem.by_role("batch")], dtype=int)
+    shared = tile_k * tiles.sum(axis=0) * inputs.bytes_per_element
+    frame = pd.DataFrame(
+        {
+            "tile_batch": 1, "tile_m": tiles[0], "tile_n": tiles[1], "tile_k": tile_k,
+            "subgroups_m": subgroups[0], "subgroups_n": subgroups[1], "subgroups_k": subgroups_k,
+            "mma_m": mma[0], "mma_n": mma[1], "mma_k": mma[2],
+            "qk_m": qk[0], "qk_n": qk[1], "qk_k": qk[2],
+            "subgroup_size": subgroup_size, "threads": threads,
+            "workgroups": batches * -(-size["m"] // tiles[0]) * -(-size["n"] // tiles[1]),
+            "shared_bytes": shared,
+            "vector_distribute": rng.integers(0, 2, rows),
+            "igemm": rng.integers(0, 2, rows) * (problem.kind == "convolution"),
+            "stages": rng.integers(1, 4, rows), "bank_padding": rng.integers(0, 2, rows),
+            "waves_per_eu": rng.integers(0, 3, rows), "flush_denormals": rng.integers(0, 2, rows),
+        }
+    )  # fmt: skip
+    if problem.kind != "attention":
+        frame[["qk_m", "qk_n", "qk_k"]] = frame[["mma_m", "mma_n", "mma_k"]]
+    fits = (shared <= target.gpu.shared_bytes) & (threads <= target.gpu.max_threads)
+    fits &= (tiles <= 512).all(axis=0) & (tile_k <= 512) & (subgroups.prod(axis=0) <= 10)
+    return frame[fits].head(count).reset_index(drop=True)
+
+
+Case: TypeAlias = tuple[Problem, Target, pd.DataFrame]
+
+
+def cases(kind: str, count: int) -> Iterator[Case]:
+    """Candidates of every sample problem for a kind of target, `cpu` or `gpu`."""
+    if kind == "cpu":
+        for problem in PROBLEMS.values():
+            yield problem, TARGET, candidates(problem, count)
+    else:
+        for problem, target in GPU_PROBLEMS.values():
+            yield problem, target, gpu_candidates(problem, target, count)

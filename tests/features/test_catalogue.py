@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,14 +15,17 @@ from frontrunner import features
 from frontrunner.features import Theme, collect, extract
 from frontrunner.search.problem import Target
 
-
-def test_names_are_unique_and_in_order():
-    names = [f.name for f in features.catalogue()]
-    assert tuple(names) == features.NAMES
-    assert len(set(names)) == len(names)
+CATALOGUES = pytest.mark.parametrize("catalogue", features.CATALOGUES, ids=lambda c: c.name)
 
 
-@pytest.mark.parametrize("feature", features.catalogue(), ids=lambda f: f.name)
+@CATALOGUES
+def test_names_are_unique(catalogue):
+    assert len(set(catalogue.names)) == len(catalogue.features)
+
+
+@pytest.mark.parametrize(
+    "feature", [f for c in features.CATALOGUES for f in c.features], ids=lambda f: f.name
+)
 def test_is_documented_in_one_line_with_the_reason(feature):
     what, _, why = feature.doc.partition(": ")
     assert what
@@ -32,27 +34,31 @@ def test_is_documented_in_one_line_with_the_reason(feature):
     assert "{}" not in feature.doc
 
 
-def test_golden_list_is_pinned_to_the_version(golden):
-    """A change of names or meaning needs a new VERSION, and a new golden file for it."""
-    pinned = json.loads((Path(golden.__file__).parent / "golden.json").read_text())
-    now = golden.fingerprint()
+@CATALOGUES
+def test_golden_list_is_pinned_to_the_version(catalogue, golden):
+    """A change of names or meaning needs a new version, and a new golden file for it."""
+    pinned = json.loads(golden.FILES[catalogue.name].read_text())
+    now = golden.fingerprint(catalogue)
     if list(now) != list(pinned["means"]) or now != pytest.approx(pinned["means"], rel=1e-4):
-        assert pinned["version"] != features.VERSION, "features changed: raise VERSION"
-        pytest.fail("VERSION was raised: run tests/features/golden.py")
-    assert pinned["version"] == features.VERSION
+        assert pinned["version"] != catalogue.version, "features changed: raise the version"
+        pytest.fail("the version was raised: run tests/features/golden.py")
+    assert pinned["version"] == catalogue.version
 
 
-def test_every_feature_varies(samples):
+@CATALOGUES
+def test_every_feature_varies(catalogue, samples):
     """Over candidates of one problem, or over problems where it describes those."""
     among, between = set(), pd.DataFrame()
-    for name, problem in samples.PROBLEMS.items():
-        frame = extract(problem, samples.TARGET, samples.candidates(problem, 500))
+    for i, (problem, target, candidates) in enumerate(samples.cases(catalogue.name, 500)):
+        frame = extract(problem, target, candidates)
         among |= set(frame.columns[frame.nunique() > 1])
-        between[name] = frame.iloc[0]
-    other = Target("llvm-cpu", "neoverse-v1", (), 64, 32, 16, (64 << 10, 2 << 20, 0))
-    between["other"] = extract(samples.SKINNY, other, samples.candidates(samples.SKINNY, 1)).iloc[0]
-    context = {f.name for f in features.catalogue() if f.group == "context"}
-    assert set(features.NAMES) - context - among == set()
+        between[i] = frame.iloc[0]
+    if catalogue is features.CPU:
+        other = Target("llvm-cpu", "neoverse-v1", (), 64, 32, 16, (64 << 10, 2 << 20, 0))
+        candidates = samples.candidates(samples.SKINNY, 1)
+        between["other"] = extract(samples.SKINNY, other, candidates).iloc[0]
+    context = {f.name for f in catalogue.features if f.group == "context"}
+    assert set(catalogue.names) - context - among == set()
     assert context & among == set()
     assert [n for n in context if between.loc[n].nunique() < 2] == []
 
@@ -92,18 +98,24 @@ def test_finite_and_independent_of_other_rows(data):
     )
 
 
-def test_columns_and_index_for_every_kind(samples):
-    for problem in samples.PROBLEMS.values():
-        frame = samples.candidates(problem, 7).set_axis(list("gfedcba"))
-        found = extract(problem, samples.TARGET, frame)
-        assert tuple(found.columns) == features.NAMES
+@CATALOGUES
+def test_columns_and_index_for_every_kind(catalogue, samples):
+    for problem, target, candidates in samples.cases(catalogue.name, 7):
+        found = extract(problem, target, candidates.set_axis(list("gfedcba")))
+        assert tuple(found.columns) == catalogue.names
+        assert features.catalogue_of(found.columns) is catalogue
         assert list(found.index) == list("gfedcba")
         assert set(found.dtypes) == {np.dtype("float32")}
 
 
-def test_no_candidates(samples):
-    found = extract(samples.SKINNY, samples.TARGET, samples.candidates(samples.SKINNY, 0))
-    assert found.shape == (0, len(features.NAMES))
+def test_the_catalogue_of_other_columns_is_not_known():
+    assert features.catalogue_of(["time_us", "dist_m", "tile_m"]) is None
+
+
+@CATALOGUES
+def test_no_candidates(catalogue, samples):
+    for problem, target, candidates in samples.cases(catalogue.name, 0):
+        assert extract(problem, target, candidates).shape == (0, len(catalogue.names))
 
 
 def test_a_missing_tile_is_as_large_as_the_enclosing_one(samples):
@@ -132,11 +144,12 @@ def test_targets_without_some_caches(samples):
         assert np.isfinite(extract(problem, bare, samples.candidates(problem, 50)).to_numpy()).all()
 
 
-def test_the_candidates_are_left_as_they_are(samples):
-    frame = samples.candidates(samples.SKINNY, 5)
-    before = frame.copy()
-    extract(samples.SKINNY, samples.TARGET, frame)
-    pd.testing.assert_frame_equal(frame, before)
+@CATALOGUES
+def test_the_candidates_are_left_as_they_are(catalogue, samples):
+    for problem, target, candidates in samples.cases(catalogue.name, 5):
+        before = candidates.copy()
+        extract(problem, target, candidates)
+        pd.testing.assert_frame_equal(candidates, before)
 
 
 def test_a_name_used_twice_is_refused():

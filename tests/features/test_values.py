@@ -1,4 +1,4 @@
-"""Features against values computed by hand."""
+"""CPU features against values computed by hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from frontrunner.features import View, extract
+from frontrunner.features import CpuView, extract
 
 
 def one(samples, problem, **knobs):
@@ -134,7 +134,7 @@ def test_a_strided_convolution_reads_halos(samples):
         "vec_oc": 32,
         "vec_fh": 1,
     }
-    view = View(problem, samples.TARGET, pd.DataFrame([tiles | {"vec_fw": 1, "vec_ic": 8}]))
+    view = CpuView(problem, samples.TARGET, pd.DataFrame([tiles | {"vec_fw": 1, "vec_ic": 8}]))
     # 1 + 2 * (4 - 1) + (3 - 1) rows, 1 + 2 * (7 - 1) + 2 columns, 128 channels.
     assert view.footprint["dist", "lhs"][0] == 9 * 15 * 128 * 4
     assert view.footprint["vec", "lhs"][0] == 1 * 7 * 8 * 4
@@ -162,7 +162,7 @@ def test_attention_counts_both_products_and_the_scores(samples):
         "vec_k1": 64,
         "vec_k2": 16,
     }
-    view = View(problem, samples.TARGET, pd.DataFrame([tiles]))
+    view = CpuView(problem, samples.TARGET, pd.DataFrame([tiles]))
     assert view.flops["vec"][0] == 2 * 8 * 16 * (32 + 64)
     # 8 rows of two f32 vectors, and 8 x 16 scores.
     assert view.accumulators[0] == 16 + 8

@@ -61,7 +61,7 @@ class WidestRanker(Ranker):
 '''
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def samples():
     return _samples
 

@@ -150,7 +150,7 @@ class TestRanker:
 
     def test_all_features_constant(self, name, params, training):
         frame = training[0].copy()
-        frame.loc[:, list(features.NAMES)] = 1.0
+        frame.loc[:, list(features.CPU.names)] = 1.0
         ranker = create(name, **params).fit(frame, training[1])
         expected = np.arange(len(frame))
         if name == "shuffle":

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from frontrunner.features import NAMES, extract
-from frontrunner.models import TERMS, create
+from frontrunner.features import CPU, GPU, extract
+from frontrunner.models import GPU_TERMS, TERMS, create
 from frontrunner.search.errors import InputError
 
 
@@ -20,13 +20,18 @@ def first_is_better(heuristic, samples, problem, good, bad):
     return scores[0] < scores[1]
 
 
-@pytest.mark.parametrize("term", TERMS, ids=lambda t: t.name)
-def test_every_term_has_a_reason_and_varies_over_real_spaces(term, heuristic, samples):
+@pytest.mark.parametrize(
+    ("catalogue", "term"),
+    [
+        *(pytest.param(CPU, t, id=t.name) for t in TERMS),
+        *(pytest.param(GPU, t, id=f"gpu-{t.name}") for t in GPU_TERMS),
+    ],
+)
+def test_every_term_has_a_reason_and_varies(catalogue, term, heuristic, samples):
     assert term.reason
-    assert set(term.features) <= set(NAMES)
+    assert set(term.features) <= set(catalogue.names)
     values = [
-        heuristic.explain(extract(p, samples.TARGET, samples.candidates(p, 500)))[term.name]
-        for p in samples.PROBLEMS.values()
+        heuristic.explain(extract(*case))[term.name] for case in samples.cases(catalogue.name, 500)
     ]
     assert max(v.nunique() for v in values) > 1
     assert min(v.min() for v in values) >= -1e-5
@@ -47,6 +52,25 @@ def test_weights_can_be_replaced(training):
     weight = next(t.weight for t in TERMS if t.name == "traffic")
     np.testing.assert_allclose(others["traffic"], terms["traffic"] * 9 / weight)
     pd.testing.assert_series_equal(others["imbalance"], terms["imbalance"])
+
+
+def test_gpu_terms_add_up_to_the_score_and_have_weights(samples):
+    problem, target = samples.GPU_PROBLEMS["large"]
+    frame = extract(problem, target, samples.gpu_candidates(problem, target, 50))
+    base, changed = create("heuristic"), create("heuristic", weights={"traffic": 0})
+    terms = base.explain(frame)
+    assert list(terms.columns) == [t.name for t in GPU_TERMS]
+    np.testing.assert_allclose(terms.sum(axis=1), base.score(frame))
+    np.testing.assert_allclose(terms.drop(columns="traffic").sum(axis=1), changed.score(frame))
+    with pytest.raises(
+        InputError, match="heuristic has no term 'peeled_remainders'; it has uneven_"
+    ):
+        create("heuristic", weights={"peeled_remainders": 1}).score(frame)
+
+
+def test_a_frame_without_features_is_refused(heuristic):
+    with pytest.raises(InputError, match="'heuristic' needs features that the frame lacks"):
+        heuristic.score(pd.DataFrame({"tile_m": [16, 32]}))
 
 
 def test_an_unknown_term_is_refused(training):
@@ -91,3 +115,36 @@ def test_good_tiles_beat_random_ones(heuristic, samples):
     rows = pd.concat([pd.DataFrame([GOOD]), frame], ignore_index=True)
     scores = heuristic.score(extract(samples.SKINNY, samples.TARGET, rows))
     assert (scores < scores[0]).sum() <= 5
+
+
+GOOD_TILE = {
+    "tile_batch": 1, "tile_m": 128, "tile_n": 128, "tile_k": 64,
+    "subgroups_m": 2, "subgroups_n": 2, "subgroups_k": 1,
+    "mma_m": 16, "mma_n": 16, "mma_k": 16, "qk_m": 16, "qk_n": 16, "qk_k": 16,
+    "subgroup_size": 64, "threads": 256, "workgroups": 1216, "shared_bytes": 32 << 10,
+    "vector_distribute": 1, "igemm": 0, "stages": 2, "bank_padding": 1,
+    "waves_per_eu": 0, "flush_denormals": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"tile_k": 80, "vector_distribute": 0}, id="an odd K tile"),
+        pytest.param({"tile_m": 80}, id="a copy that VectorDistribute cannot lay out"),
+        pytest.param({"workgroups": 1217}, id="a nearly empty last wave"),
+        pytest.param({"workgroups": 152}, id="half of the units idle"),
+        pytest.param({"mma_k": 4}, id="an instruction that touches more than it computes"),
+        pytest.param({"threads": 64 * 5, "subgroups_m": 5, "subgroups_n": 1}, id="five subgroups"),
+        pytest.param({"tile_m": 32, "tile_n": 32, "tile_k": 256}, id="little reuse"),
+        pytest.param({"tile_m": 16, "tile_n": 1024, "subgroups_m": 1, "subgroups_n": 4}, id="flat"),
+        pytest.param({"tile_m": 512, "tile_n": 512}, id="spills"),
+        pytest.param({"tile_k": 16}, id="a K tile of a quarter of a cache line"),
+    ],
+)
+def test_a_worse_gpu_candidate_comes_later(samples, change):
+    problem, target = samples.GPU_PROBLEMS["large"]
+    frame = extract(problem, target, pd.DataFrame([GOOD_TILE, GOOD_TILE | change]))
+    # One thing is changed at a time, so the workgroups are not those that cover the problem.
+    good, bad = create("heuristic", weights={"padding": 0}).score(frame)
+    assert good < bad

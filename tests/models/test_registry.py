@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from frontrunner.models import create, known, ranker_class, resolve, save
+from frontrunner.models import create, default_ranker, known, ranker_class, resolve, save
 from frontrunner.search.errors import InputError
 
 BUILT_IN = ["shuffle", "cpu", "heuristic", "forest", "lightgbm"]
@@ -111,3 +111,8 @@ def test_resolve_reads_a_file_by_any_name(tmp_path, monkeypatch):
 def test_resolve_of_a_missing_file_says_so(tmp_path):
     with pytest.raises(InputError, match=r"cannot read the ranker .*none.zip: No such file"):
         resolve(tmp_path / "none.zip")
+
+
+def test_the_default_needs_no_training_and_suits_the_target(samples):
+    assert default_ranker(samples.TARGET) == "cpu"
+    assert default_ranker(samples.SM_80) == "heuristic"

@@ -57,7 +57,11 @@ def test_the_manifest_says_what_it_is(file, trained):
     manifest = read_manifest(file)
     assert manifest["ranker"] == trained.name
     assert manifest["params"] == trained.get_params()
-    assert manifest["features"] == {"version": features.VERSION, "names": list(features.NAMES)}
+    assert manifest["features"] == {
+        "catalogue": "cpu",
+        "version": features.CPU.version,
+        "names": list(features.CPU.names),
+    }
     assert manifest["training"] == {"device": "local-task", "rows": 600}
 
 
@@ -94,10 +98,20 @@ def test_an_untrained_ranker_is_not_saved(tmp_path):
 
 
 def test_another_feature_version_is_refused(file):
-    edit_manifest(file, lambda m: m["features"].update(version=features.VERSION + 1))
+    edit_manifest(file, lambda m: m["features"].update(version=features.CPU.version + 1))
     text = refusal(file)
-    assert f"version {features.VERSION + 1}" in text
-    assert f"this frontrunner has {features.VERSION}" in text
+    assert f"version {features.CPU.version + 1}" in text
+    assert f"this frontrunner has {features.CPU.version}" in text
+
+
+def test_features_of_an_unknown_kind_of_target_are_refused(file):
+    edit_manifest(file, lambda m: m["features"].update(catalogue="tpu"))
+    assert "are for 'tpu', but this frontrunner has cpu, gpu" in refusal(file)
+
+
+def test_a_file_from_before_there_were_gpus_is_read(file, trained, training):
+    edit_manifest(file, lambda m: m["features"].pop("catalogue"))
+    np.testing.assert_array_equal(load(file).score(training[0]), trained.score(training[0]))
 
 
 def test_other_features_are_refused_by_name(file):
@@ -166,7 +180,13 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     assert "Is a directory" in refusal(tmp_path)
 
 
-@pytest.mark.parametrize("manifest", [b"{", b"[]", b"{}", b'{"format": 1, "ranker": 3}', b"null"])
+NO_KIND = b"""{"format": 1, "ranker": "shuffle", "params": {},
+               "features": {"catalogue": [], "version": 1, "names": []}}"""
+
+
+@pytest.mark.parametrize(
+    "manifest", [b"{", b"[]", b"{}", b'{"format": 1, "ranker": 3}', b"null", NO_KIND]
+)
 def test_a_damaged_manifest_is_refused(file, manifest):
     rewrite(file, lambda pieces: pieces.update({"manifest.json": manifest}))
     assert "manifest.json is missing or damaged" in refusal(file)

@@ -23,6 +23,7 @@ from frontrunner.search import (
     satisfies,
 )
 from frontrunner.search.compiler import CompileFailed, compile_with_spec
+from frontrunner.search.cpu import build
 
 Read = Callable[[str], Dispatch]
 
@@ -46,7 +47,7 @@ KINDS = [
 
 
 def the_space(dispatch: Dispatch) -> Space:
-    (space,) = build_spaces(dispatch.problem, dispatch.target)
+    (space,) = build_spaces(dispatch)
     return space
 
 
@@ -142,7 +143,7 @@ def test_known_winners_are_candidates(
 ) -> None:
     problem = dispatch("matmul").problem
     dims = tuple(replace(d, size=s) for d, s in zip(problem.dims, sizes, strict=True))
-    (space,) = build_spaces(replace(problem, dims=dims), AVX2)
+    space = build(replace(problem, dims=dims), AVX2, "DoubleTilingExpert")
     row = {**winner, "peel": 1}
     for knob in space.knobs:
         assert row[knob.name] in knob.values
@@ -154,7 +155,7 @@ def test_known_winners_are_candidates(
 def test_the_compilers_default_is_a_candidate(dispatch: Read) -> None:
     problem = dispatch("matmul").problem
     dims = tuple(replace(d, size=256) for d in problem.dims)
-    (space,) = build_spaces(replace(problem, dims=dims), AVX2)
+    space = build(replace(problem, dims=dims), AVX2, "DoubleTilingExpert")
     default = {
         "dist_m": 64,
         "cache_m": 64,
@@ -185,7 +186,7 @@ def test_every_knob_varies_and_every_constraint_excludes(dispatch: Read) -> None
     """On a problem of real size; a constraint that excludes nothing would be dead weight."""
     problem = dispatch("matmul").problem
     dims = tuple(replace(d, size=s) for d, s in zip(problem.dims, (512, 1024, 768), strict=True))
-    (space,) = build_spaces(replace(problem, dims=dims), AVX2)
+    space = build(replace(problem, dims=dims), AVX2, "DoubleTilingExpert")
     drawn = sample(space, 2000, 0)
     assert all(drawn[k.name].nunique() > 1 for k in space.knobs)
     rng = np.random.default_rng(0)
@@ -202,5 +203,5 @@ def test_pruning_shrinks_the_space(dispatch: Read) -> None:
 
 def test_a_pipeline_that_does_not_fit_is_refused(dispatch: Read) -> None:
     given = dispatch("matmul")
-    with pytest.raises(InputError, match="cannot lower a contraction"):
-        build_spaces(given.problem, given.target, "ConvTileAndDecomposeExpert")
+    with pytest.raises(InputError, match="cannot lower this contraction"):
+        build_spaces(given, "ConvTileAndDecomposeExpert")

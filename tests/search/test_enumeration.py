@@ -17,7 +17,7 @@ from frontrunner.search import (
     Target,
     count,
     enumerate_space,
-    enumeration,
+    join,
     sample,
     satisfies,
 )
@@ -72,6 +72,10 @@ def formulas(draw: st.DrawFn) -> z3.BoolRef:
         z3.If(a > n, b, c) <= n,
         -a + b < n,
         z3.Distinct(a, b) == z3.BoolVal(True),
+        a * b == c * n,
+        a * 2 == b * z3.If(c > n, 1, 2),
+        a * b == W,
+        (a / b) * b == a,
     ]
     return draw(st.sampled_from(atoms))
 
@@ -82,8 +86,18 @@ def formulas(draw: st.DrawFn) -> z3.BoolRef:
         st.lists(st.integers(1, 12), min_size=1, max_size=4, unique=True), min_size=4, max_size=4
     ),
     st.lists(formulas(), max_size=4),
+    st.sampled_from([1, 200_000]),
 )
-def test_whole_spaces_equal_z3s(domains: list[list[int]], rules: list[z3.BoolRef]) -> None:
+def test_whole_spaces_equal_z3s(
+    domains: list[list[int]], rules: list[z3.BoolRef], at_once: int
+) -> None:
+    """However many combinations are tried at once: from one on, tables are merged by key."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(join, "_CHUNK", at_once)
+        check_against_z3(domains, rules)
+
+
+def check_against_z3(domains: list[list[int]], rules: list[z3.BoolRef]) -> None:
     knobs = {n: tuple(sorted(v)) for n, v in zip("xyzw", domains, strict=True)}
     s = space(knobs, *rules)
     expected = solutions(s)
@@ -98,7 +112,7 @@ def test_whole_spaces_equal_z3s(domains: list[list[int]], rules: list[z3.BoolRef
 @pytest.fixture
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables so small that a constraint stays open and samples come from rejection."""
-    monkeypatch.setattr(enumeration, "MAX_ROWS", 30)
+    monkeypatch.setattr(join, "MAX_ROWS", 30)
 
 
 KNOBS = {n: tuple(range(1, 9)) for n in "xyzw"}

@@ -102,3 +102,15 @@ def test_a_hanging_child_dies_with_its_parent(handler: str) -> None:
     gone, _, _ = select.select([orphan], [], [], 30)
     os.close(orphan)
     assert gone
+
+
+def test_the_working_folder_does_not_shadow_modules(
+    handler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "working"
+    folder.mkdir()
+    for name in ("frontrunner.py", "handlers_for_tests.py"):
+        (folder / name).write_text("raise SystemExit('the wrong one')")
+    monkeypatch.chdir(folder)
+    with Child(handler) as child:
+        assert child.call("here")[0] == "here"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from frontrunner.benchmarks.budget import Budget, Course
 from frontrunner.benchmarks.outcome import Outcome
-from frontrunner.experiments.budget import Budget, Course
 from frontrunner.search import InputError
 
 

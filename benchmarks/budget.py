@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..benchmarks.outcome import Outcome
 from ..search import InputError
+from .outcome import Outcome
 
 
 @dataclass
@@ -59,6 +59,12 @@ class Budget:
         if self.patience is not None and since_best >= self.patience:
             return f"no improvement in {self.patience} candidates"
         return None
+
+    def stops(self, course: Course, total: int, seconds: float) -> str | None:
+        """Why a run through a queue of `total` ends here, in words; None to go on."""
+        if course.taken == total:
+            return f"all {total} candidates"
+        return self.reached(course.taken, seconds, course.since_best)
 
     def room(self, candidates: int, batch: int) -> int:
         """How many candidates the next batch may hold."""

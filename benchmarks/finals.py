@@ -1,0 +1,199 @@
+"""The last word on finalists: measured again, interleaved with the baseline, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .call import Call
+from .device import Device, KernelFailed
+from .outcome import OK, Outcome
+
+FINALISTS = 5
+ROUNDS = 12
+SECONDS = 0.06
+# Slow kernels are less noisy, and twelve rounds of a second each would take minutes.
+SLOW_US = 50_000.0
+# Seeds of the winner's inputs and of the search's never meet.
+OTHER_INPUTS = 1_000_003
+
+Ratios = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A finalist against the baseline.
+
+    Attributes:
+        speedup: median over the rounds of baseline time over own time, on the same device.
+        interval: of the speedup, 95 %, by bootstrap over the rounds.
+        time_us: median over the rounds.
+    """
+
+    index: int
+    speedup: float
+    interval: tuple[float, float]
+    time_us: float
+
+
+@dataclass(frozen=True)
+class Finals:
+    """Finalists, fastest first.
+
+    Attributes:
+        noise_floor: how far the median ratio of the baseline against itself, measured in the same
+            rounds, strays from 1 (95 %): no smaller difference means anything.
+        failed: finalists that did not run this time, with the reason.
+    """
+
+    standings: tuple[Standing, ...]
+    baseline_us: float
+    noise_floor: float
+    failed: tuple[tuple[int, str], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Finals:
+        """The inverse of `to_dict`, also after a round trip through JSON (lists for tuples)."""
+        standings = (
+            Standing(int(s["index"]), s["speedup"], (low, high), s["time_us"])
+            for s in data["standings"]
+            for low, high in [s["interval"]]
+        )
+        failed = tuple((int(index), str(reason)) for index, reason in data["failed"])
+        return cls(tuple(standings), data["baseline_us"], data["noise_floor"], failed)
+
+
+def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:
+    """The best candidates of all devices, by queue position; of identical ones the best."""
+    ranked = sorted(
+        (outcome.relative, index)
+        for index, outcome in outcomes.items()
+        if outcome.kind == OK and outcome.same_as is None and outcome.relative is not None
+    )
+    distinct: dict[str, int] = {}
+    for _, index in ranked:
+        distinct.setdefault(outcomes[index].executable, index)
+    return list(distinct.values())[:FINALISTS]
+
+
+def decide(
+    devices: Sequence[Device],
+    finalists: Mapping[int, Path],
+    seed: int,
+    verify: Callable[[Standing, Finals], None],
+    note: Callable[[str], None],
+) -> tuple[Finals, Standing | None]:
+    """Measures finalists again; the fastest that beats the baseline and is also right wins, if any.
+
+    Args:
+        finalists: executables by queue position.
+        verify: raises KernelFailed if a finalist is wrong after all.
+    """
+    slow = max(device.baseline_us for device in devices) >= SLOW_US
+    finals = run_finals(
+        devices,
+        finalists,
+        rounds=ROUNDS // 2 if slow else ROUNDS,
+        seconds=SECONDS,
+        seed=seed,
+    )
+    for index, reason in finals.failed:
+        note(f"finalist {index + 1} failed: {reason}")
+    for standing in accepted(finals.standings, finals.noise_floor):
+        try:
+            verify(standing, finals)
+        except KernelFailed as failure:
+            note(f"finalist {standing.index + 1} failed: {failure}")
+        else:
+            return finals, standing
+    return finals, None
+
+
+def run_finals(
+    devices: Sequence[Device],
+    finalists: Mapping[int, Path],
+    *,
+    rounds: int,
+    seconds: float,
+    seed: int,
+) -> Finals:
+    """Measures every finalist once per round, in an order that changes, between two baselines.
+
+    Every device makes all rounds. Ratios are to the baseline of the same device and round, and are
+    pooled: a winner is one on the devices together.
+
+    Args:
+        finalists: executables by queue position.
+        seconds: per measurement.
+    """
+    rng = np.random.default_rng(seed)
+    before: list[float] = []
+    after: list[float] = []
+    times: dict[int, list[float]] = {index: [] for index in finalists}
+    failed: list[tuple[int, str]] = []
+    for _ in range(rounds):
+        for device in devices:
+            before.append(device.measure_baseline(seconds))
+            for index in rng.permutation(sorted(times)):
+                try:
+                    time_us = device.measure(finalists[int(index)], seconds)
+                    times[int(index)].append(time_us)
+                except KernelFailed as failure:
+                    failed.append((int(index), str(failure)))
+                    del times[int(index)]
+            after.append(device.measure_baseline(seconds))
+    first, last = np.array(before), np.array(after)
+    middle = (first + last) / 2
+    standings = []
+    for index, samples in times.items():
+        ratios = middle / np.array(samples)
+        low, high = _interval(ratios, rng)
+        speedup = float(np.median(ratios))
+        standings.append(Standing(index, speedup, (low, high), float(np.median(samples))))
+    low, high = _interval(last / first, rng)
+    return Finals(
+        standings=tuple(sorted(standings, key=lambda s: -s.speedup)),
+        baseline_us=float(np.median(middle)),
+        noise_floor=max(1 - low, high - 1, 0.0),
+        failed=tuple(failed),
+    )
+
+
+def accepted(standings: Sequence[Standing], noise_floor: float) -> list[Standing]:
+    """The finalists that beat the baseline by more than noise explains, fastest first."""
+    return [s for s in standings if s.interval[0] > 1.0 and s.speedup > 1.0 + noise_floor]
+
+
+def verify_on_other_inputs(
+    uris: Sequence[str], call: Call, baseline: Path, executable: Path, seed: int
+) -> None:
+    """Compares outputs with the baseline's, on inputs that the search has not seen.
+
+    Args:
+        seed: of the search.
+
+    Raises:
+        KernelFailed: they differ, or the executable does not run.
+    """
+    for uri in uris:
+        device = Device(uri, call, baseline, seed + OTHER_INPUTS)
+        try:
+            device.start()
+            device.measure(executable, 0.0)
+        finally:
+            device.close()
+
+
+def _interval(ratios: Ratios, rng: np.random.Generator, draws: int = 2000) -> tuple[float, float]:
+    """A 95 % bootstrap interval of the median."""
+    picks = rng.integers(0, len(ratios), (draws, len(ratios)))
+    low, high = np.quantile(np.median(ratios[picks], axis=1), [0.025, 0.975])
+    return float(low), float(high)

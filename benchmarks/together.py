@@ -1,0 +1,55 @@
+"""Iterators side by side, each in a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterator, Sequence
+from queue import SimpleQueue
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+class _End:
+    """An iterator has come to its end, by an exception if there is one."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+def together(iterators: Sequence[Iterator[Item]]) -> Generator[Item, None, None]:
+    """Yields what the iterators yield, as it comes.
+
+    When one raises, or the caller has had enough, the others end after what they are at.
+    """
+    arrived: SimpleQueue[Item | _End] = SimpleQueue()
+    enough = threading.Event()
+
+    def work(iterator: Iterator[Item]) -> None:
+        end = _End()
+        try:
+            for item in iterator:
+                arrived.put(item)
+                if enough.is_set():
+                    break
+        except BaseException as error:
+            end = _End(error)
+        arrived.put(end)
+
+    threads = [threading.Thread(target=work, args=(iterator,)) for iterator in iterators]
+    for thread in threads:
+        thread.start()
+    try:
+        left = len(threads)
+        while left:
+            item = arrived.get()
+            if not isinstance(item, _End):
+                yield item
+            elif item.error is not None:
+                raise item.error
+            else:
+                left -= 1
+    finally:
+        enough.set()
+        for thread in threads:
+            thread.join()

@@ -1,0 +1,188 @@
+"""`frontrunner bundle`: compile here, measure on a machine that has only the IREE runtime."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from .choices import (
+    extra_option,
+    jobs_option,
+    parse_extras,
+    pipeline_option,
+    pool_option,
+    ranker_option,
+    target_option,
+)
+from .files import check_new_file, check_new_folder
+from .output import Interrupted, Output, shared_options
+from .tune import DEFAULT_CANDIDATES
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+NEW_FILE = click.Path(path_type=Path)
+UNUSED_SEED = "Accepted as everywhere; the seed was chosen when the bundle was packed."
+
+
+@click.group("bundle", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Carry compiled candidates to a machine that cannot compile, and results back."""
+
+
+@command.command("pack")
+@click.argument("file", metavar="IN.mlir", type=FILE)
+@click.option("--out", type=NEW_FILE, required=True, metavar="FILE", help="Write the bundle here.")
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=DEFAULT_CANDIDATES,
+    show_default=True,
+    metavar="N",
+    help="Pack the first N candidates of the queue.",
+)
+@ranker_option
+@target_option
+@pipeline_option
+@extra_option
+@jobs_option
+@pool_option
+@shared_options(seed="Seeds sampling, ties in the order, and the inputs of the kernels.")
+def pack(
+    file: Path,
+    out: Path,
+    budget: int,
+    ranker: str | None,
+    target: str,
+    pipeline: str | None,
+    extras: tuple[str, ...],
+    jobs: int | None,
+    pool: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Compile the first candidates of the queue into one file.
+
+    The file runs itself: `python FILE --device cuda://0 --out results.jsonl` needs Python 3.10,
+    NumPy and the IREE runtime, and no frontrunner.
+    """
+    check_new_file(out, "--out")
+    freed = parse_extras(extras)
+
+    from ..benchmarks.budget import Budget
+    from ..experiments.options import TuneOptions
+    from ..experiments.packing import pack as pack_bundle
+    from ..experiments.progress import make_progress
+
+    output = Output(as_json)
+    observer = make_progress(sys.stderr)
+    try:
+        packed = pack_bundle(
+            TuneOptions(
+                input=file,
+                out=out,
+                budget=Budget(budget),
+                ranker=ranker,
+                devices=(),
+                target=target,
+                seed=seed,
+                jobs=jobs,
+                pool=pool,
+                pipeline=pipeline,
+                extras=freed,
+            ),
+            observer,
+        )
+    finally:
+        observer.close()
+    for line in packed.summary_lines():
+        output.line(line)
+    output.result(packed.to_dict())
+
+
+@command.command("run")
+@click.argument("file", metavar="FILE", type=FILE)
+@click.option(
+    "--device",
+    "devices",
+    multiple=True,
+    metavar="URI",
+    help="Measure on this device; may be repeated [the usual one of the bundle's target].",
+)
+@click.option(
+    "--out",
+    type=NEW_FILE,
+    default="results.jsonl",
+    show_default=True,
+    metavar="FILE",
+    help="Append results here; what it holds already is not measured again.",
+)
+@click.option(
+    "--budget", type=click.IntRange(min=1), metavar="N", help="Take at most N candidates."
+)
+@click.option("--minutes", type=float, metavar="M", help="Stop after M minutes.")
+@shared_options(seed=UNUSED_SEED)
+def run(
+    file: Path,
+    devices: tuple[str, ...],
+    out: Path,
+    budget: int | None,
+    minutes: float | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Measure a bundle on this machine, as the bundle itself would."""
+    check_new_file(out, "--out")
+
+    from ..benchmarks.bundle_runner import make_budget, run_bundle
+
+    output = Output(as_json)
+    try:
+        limits = make_budget(budget, minutes)
+        verdict = run_bundle(file, devices, out, limits, output.note)
+    except KeyboardInterrupt:
+        raise Interrupted("the same command goes on from here") from None
+    output.line(f"results are in {out}")
+    output.line(verdict.summary())
+    output.result({"results": out, **verdict.to_dict()})
+
+
+@command.command("ingest")
+@click.argument("file", metavar="FILE", type=FILE)
+@click.argument("results", metavar="RESULTS", type=FILE)
+@click.option(
+    "--out",
+    type=NEW_FILE,
+    required=True,
+    metavar="DIR|FILE.parquet",
+    help="Write a finished tuning run into this folder, or a recording into this file.",
+)
+@shared_options(seed=UNUSED_SEED)
+def ingest(file: Path, results: Path, out: Path, seed: int, as_json: bool) -> None:
+    """Turn results into a finished tuning run, or into a recording.
+
+    FILE is the bundle, RESULTS what running it wrote. A run may have been interrupted and still be
+    made a recording.
+    """
+    as_recording = out.suffix == ".parquet"
+    if as_recording:
+        check_new_file(out, "--out")
+    else:
+        check_new_folder(out, "--out", "name a new folder")
+
+    from ..experiments.ingest import Ingest
+    from ..experiments.run_folder import RunFolder
+
+    output = Output(as_json)
+    ingested = Ingest.read(file, results)
+    if as_recording:
+        recording = ingested.recording()
+        recording.write(out)
+        rows = len(recording.frame)
+        output.line(f"recording    {out}, {rows} candidates")
+        output.result({"recording": out, "candidates": rows})
+    else:
+        result = ingested.finish(RunFolder(out))
+        for line in result.summary_lines():
+            output.line(line)
+        output.result(result.to_dict())

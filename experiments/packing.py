@@ -1,0 +1,130 @@
+"""Compiles the head of a queue into a bundle, which is measured elsewhere."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..benchmarks.bundle import Bundle, Entry, Manifest, build
+from ..benchmarks.call import call_of
+from ..benchmarks.compiling import Compiler
+from ..benchmarks.outcome import OK, Compiled
+from ..benchmarks.runner import LocalRunner, executable_name
+from ..search import WorkError
+from .candidates import renderer
+from .options import TuneOptions
+from .prepare import Prepared, prepare
+from .progress import Observer
+from .run_folder import run_files, versions, write_whole
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A bundle that was written.
+
+    Attributes:
+        digest: tells bundles apart; results name it.
+        outcomes: count by what became of compiling, in the words of an outcome.
+        executables: how many differ, the default's aside.
+    """
+
+    bundle: Path
+    digest: str
+    problem: str
+    arch: str
+    candidates: int
+    outcomes: dict[str, int]
+    executables: int
+    size_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def summary_lines(self) -> list[str]:
+        """For people; ends with what to do next."""
+        kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(self.outcomes.items()))
+        return [
+            f"{self.candidates} candidates compiled for {self.arch} ({kinds}), "
+            f"{self.executables} different executables",
+            f"bundle       {self.bundle} ({self.size_bytes / 1e6:.1f} MB)",
+            f"measure it   python {self.bundle.name} --device URI --out results.jsonl",
+        ]
+
+
+def pack(options: TuneOptions, observer: Observer) -> Packed:
+    """Compiles the compiler's default and as many candidates as the budget holds.
+
+    Args:
+        options: as of a tuning run without devices; `out` is the bundle's file.
+
+    Raises:
+        InputError: something given cannot be used; nothing was written.
+        WorkError: the default does not compile, or the bundle cannot be written.
+    """
+    prepared = prepare(options, observer)
+    dispatch = prepared.dispatch
+    target = dispatch.target
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with Compiler(dispatch, folder, options.jobs) as compiler:
+            observer.phase("compiling the compiler's default")
+            baseline = compiler.baseline()
+            if baseline.kind != OK:
+                raise WorkError(
+                    f"the compiler's default does not compile: {baseline.reason}",
+                    "see that iree-compile accepts the input",
+                )
+            compiled = list(_compile(prepared, compiler, options.budget.candidates, observer))
+        executables = {c.digest: c.executable.read_bytes() for c in [*compiled, baseline]}
+        manifest = Manifest(
+            problem=dispatch.problem.label,
+            backend=target.backend,
+            arch=target.arch,
+            compiler=versions()["iree-base-compiler"],
+            call=call_of(dispatch),
+            seed=options.seed,
+            baseline=baseline.digest,
+            # The folder is of this packing only, and a bundle is the same when packed again.
+            queue=tuple(
+                Entry(i, c.kind, c.digest, c.reason.replace(f"{folder}/", ""))
+                for i, c in enumerate(compiled)
+            ),
+        )
+    run = run_files(prepared.manifest, dispatch, prepared.queue)
+    needed = {digest: executables[digest] for digest in manifest.digests}
+    data = build(manifest, needed, run)
+    write_whole(options.out, data)
+    return Packed(
+        bundle=options.out,
+        digest=Bundle(options.out).digest,
+        problem=manifest.problem,
+        arch=manifest.arch,
+        candidates=len(compiled),
+        outcomes=dict(Counter(c.kind for c in compiled)),
+        executables=len(needed) - 1,
+        size_bytes=len(data),
+    )
+
+
+def _compile(
+    prepared: Prepared, compiler: Compiler, most: int | None, observer: Observer
+) -> Iterator[Compiled]:
+    """Compiles the queue's head, in order."""
+    count = min(most or len(prepared.queue), len(prepared.queue))
+    config = renderer(prepared.dispatch, prepared.queue)
+    specs = [
+        (executable_name(i), LocalRunner.spec_of(prepared.dispatch, config(i)))
+        for i in range(count)
+    ]
+    observer.phase(f"compiling {count} candidates")
+    observer.start(count, None)
+    seen: set[str] = set()
+    for compiled in compiler.compile(specs):
+        twin = compiled.kind == OK and compiled.digest in seen
+        seen.add(compiled.digest)
+        observer.outcome("duplicate" if twin else compiled.kind, None)
+        yield compiled

@@ -1,0 +1,87 @@
+"""What precedes measuring: a dispatch is read, its candidates are put in order."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..benchmarks.device import check_backend, check_uris, drivers_of, fingerprint
+from ..models import default_ranker, resolve
+from ..search import Dispatch, InputError, read_dispatch
+from .candidates import make_queue
+from .options import TuneOptions
+from .progress import Observer
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that can start.
+
+    Attributes:
+        options: as given, with the target's usual ranker and device where none was.
+        queue: candidates in the order in which they are taken.
+        manifest: what a run's folder says about how it was started.
+    """
+
+    options: TuneOptions
+    dispatch: Dispatch
+    queue: pd.DataFrame
+    manifest: dict[str, Any]
+
+
+def prepare(options: TuneOptions, observer: Observer) -> Prepared:
+    """Reads the input and ranks its candidates; writes nothing.
+
+    Raises:
+        InputError: something given cannot be used.
+        WorkError: a device does not answer.
+    """
+    check_uris(options.devices or ())
+    if options.ranker is not None:
+        resolve(options.ranker, seed=options.seed)  # refused before the compiler is asked
+    dispatch = read_dispatch(options.input, options.target)
+    target = dispatch.target
+    if options.devices is None:
+        options = replace(options, devices=tuple(drivers_of(target.backend)[:1]))
+    if options.ranker is None:
+        options = replace(options, ranker=default_ranker(target))
+    devices, name = options.devices or (), options.ranker or ""
+    check_backend(devices, target.backend, target.arch, ", or --compile-only")
+    if dispatch.others:
+        observer.note(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
+    if dispatch.silence:
+        observer.note(f"the space is frontrunner's own: {dispatch.silence}")
+    observer.phase("ranking candidates")
+    queue = make_queue(
+        dispatch,
+        resolve(name, seed=options.seed),
+        pool=options.pool,
+        seed=options.seed,
+        pipeline=options.pipeline,
+        extras=options.extras,
+        # Where nothing can win, no pipeline may take the whole budget.
+        alternate=options.compile_only,
+    )
+    manifest = {
+        "options": {k: v for k, v in asdict(options).items() if k not in ("budget", "out")},
+        "budget": asdict(options.budget),
+        "input_digest": digest_of_file(options.input),
+        "devices": [fingerprint(uri) for uri in devices],
+    }
+    return Prepared(options, dispatch, queue, manifest)
+
+
+def digest_of_file(path: Path) -> str:
+    """Tells whether a run's input is still the same.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error

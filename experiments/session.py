@@ -1,0 +1,215 @@
+"""One session of a run: baseline, queue in ranker order, and what comes of it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+import pandas as pd
+
+from ..benchmarks.budget import Course
+from ..benchmarks.call import call_of
+from ..benchmarks.compile_runner import CompileRunner
+from ..benchmarks.compiling import Compiler
+from ..benchmarks.device import Device
+from ..benchmarks.failures import FailureReport
+from ..benchmarks.outcome import OK, Compiled, Outcome
+from ..benchmarks.runner import Candidate, LocalRunner, Runner
+from ..search import Dispatch, WorkError
+from .candidates import PIPELINE, renderer
+from .compile_result import CompileResult
+from .journal import Journal
+from .jury import Jury
+from .options import TuneOptions
+from .progress import Observer
+from .result import TuneResult
+from .run_folder import RunFolder, write_text
+from .tracking import Tracker
+
+BASELINE_SECONDS = 0.25
+BATCH_PER_JOB = 4
+
+Result = TuneResult | CompileResult
+
+
+class Session:
+    """Works on a run until its budget is used up, then sums up; `tune` starts and resumes them."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        options: TuneOptions,
+        dispatch: Dispatch,
+        queue: pd.DataFrame,
+        observer: Observer,
+    ) -> None:
+        self.folder = folder
+        self.options = options
+        self.dispatch = dispatch
+        self.queue = queue
+        self.observer = observer
+        self.started = time.monotonic()
+        self.course = Course()
+        self._render = renderer(dispatch, queue)
+        self.report = FailureReport(
+            dispatch,
+            options.keep_failures or folder.failures,
+            folder.logs,
+            self._config,
+            options.seed,
+        )
+
+    def finished(self) -> Result | None:
+        """The result of a run that was complete and has no budget left, as it was found."""
+        with Journal(self.folder.journal) as journal:
+            kind = CompileResult if self.options.compile_only else TuneResult
+            result = kind.read(self.folder.result)
+            for outcome in journal.outcomes.values():
+                self.course.add(outcome)
+            if result is not None and result.candidates == self.course.taken and self._stop():
+                return result
+            self.course = Course()
+            return None
+
+    def run(self) -> Result:
+        with ExitStack() as stack:
+            self.journal = stack.enter_context(Journal(self.folder.journal))
+            self.tracker = stack.enter_context(Tracker(warn=self.observer.note))
+            self.tracker.start(self.folder.path.name, self._params(), self._tags())
+            self.folder.work.mkdir(exist_ok=True)
+            self.compiler = stack.enter_context(
+                Compiler(self.dispatch, self.folder.work, self.options.jobs)
+            )
+            self.observer.phase("trying the compiler's default")
+            baseline = self.compiler.baseline()
+            if baseline.kind != OK:
+                raise WorkError(
+                    f"the compiler's default does not compile: {baseline.reason}",
+                    "see that iree-compile accepts the input",
+                )
+            if self.options.compile_only:
+                result: Result = self._compile(baseline)
+            else:
+                result = self._tune(baseline, stack)
+            write_text(self.folder.result, result.to_json())
+            self._track(result)
+        shutil.rmtree(self.folder.work, ignore_errors=True)
+        return result
+
+    def _compile(self, baseline: Compiled) -> CompileResult:
+        """Takes candidates without measuring any."""
+        known, logs = self.journal.outcomes, self.folder.logs
+        runner = CompileRunner(self.dispatch, self.compiler, baseline, known, logs)
+        stopped = self._take(runner, None)
+        return CompileResult.build(
+            known,
+            list(self.queue[PIPELINE]),
+            failures=self.report.folder,
+            run=self.folder.path,
+            stopped=stopped,
+            seconds=time.monotonic() - self.started,
+        )
+
+    def _tune(self, baseline: Compiled, stack: ExitStack) -> TuneResult:
+        """Takes candidates, measures the best again and writes the spec of the winner."""
+        devices = [self._device(uri, baseline, stack) for uri in self.options.devices or ()]
+        self.observer.baseline(devices[0].measure_baseline(BASELINE_SECONDS))
+        known, logs = self.journal.outcomes, self.folder.logs
+        runner = LocalRunner(self.dispatch, self.compiler, devices, baseline, known, logs)
+        stopped = self._take(runner, devices[0].baseline_us)
+        jury = Jury(
+            self.folder, self.dispatch, self._config, self.compiler, baseline, self.observer
+        )
+        finals, winner = jury.decide(devices, known, self.options.seed)
+        if winner is None:
+            self.folder.spec.unlink(missing_ok=True)
+        else:
+            write_text(self.folder.spec, jury.spec(winner, finals, devices))
+        return TuneResult.build(
+            known,
+            finals,
+            winner,
+            spec=self.folder.spec,
+            run=self.folder.path,
+            stopped=stopped,
+            seconds=time.monotonic() - self.started,
+        )
+
+    def _device(self, uri: str, baseline: Compiled, stack: ExitStack) -> Device:
+        device = Device(uri, call_of(self.dispatch), baseline.executable, self.options.seed)
+        stack.callback(device.close)
+        device.start()
+        return device
+
+    def _stop(self) -> str | None:
+        """Why no more candidates are taken, in words; None to go on."""
+        elapsed = time.monotonic() - self.started
+        return self.options.budget.stops(self.course, len(self.queue), elapsed)
+
+    def _take(self, runner: Runner, baseline_us: float | None) -> str:
+        """Takes candidates from the queue until the budget is used up; tells which limit it was.
+
+        Args:
+            baseline_us: None where nothing is measured.
+        """
+        budget, journal = self.options.budget, self.journal
+        most = BATCH_PER_JOB * self.compiler.jobs
+        self.observer.start(budget.candidates or len(self.queue), budget.seconds)
+        for outcome in journal.outcomes.values():
+            self._show(outcome, baseline_us)
+        while not (stopped := self._stop()):
+            # Devices that work at the same time may leave gaps when a session ends.
+            left = (i for i in range(len(self.queue)) if i not in journal.outcomes)
+            chosen = islice(left, budget.room(self.course.taken, most))
+            batch = [Candidate(i, self._config(i)) for i in chosen]
+            try:
+                for candidate, outcome in runner.run(batch):
+                    journal.append(candidate.index, outcome)
+                    self._show(outcome, baseline_us)
+                    if self._stop():
+                        break
+            finally:
+                with suppress(OSError):  # tried again, and told, at the end
+                    self.report.write(journal.outcomes)
+        try:
+            self.report.write(journal.outcomes)
+        except OSError as error:
+            self.observer.note(f"the report of failures is not complete: {error}")
+        return stopped
+
+    def _show(self, outcome: Outcome, baseline_us: float | None) -> None:
+        """Counts an outcome, and tells the user and MLflow."""
+        course = self.course
+        course.add(outcome)
+        best_us = None
+        if baseline_us is not None:
+            reached = min(1.0, course.best or 1.0)
+            self.tracker.metric("best_so_far_relative", reached, course.taken)
+            self.tracker.metric("best_so_far_us", reached * baseline_us, course.taken)
+            best_us = None if course.best is None else course.best * baseline_us
+        twin = outcome.kind == OK and outcome.same_as is not None
+        self.observer.outcome("duplicate" if twin else outcome.kind, best_us)
+
+    def _config(self, index: int) -> str:
+        return self._render(index)
+
+    def _params(self) -> dict[str, Any]:
+        options = asdict(self.options)
+        budget = options.pop("budget")
+        sizes = {f"dim_{d.name}": d.size for d in self.dispatch.problem.dims}
+        return {**options, **{f"budget_{k}": v for k, v in budget.items()}, **sizes}
+
+    def _tags(self) -> dict[str, str]:
+        problem, target = self.dispatch.problem, self.dispatch.target
+        mode = "compile_only" if self.options.compile_only else "tune"
+        return {"problem": problem.label, "kind": problem.kind, "arch": target.arch, "mode": mode}
+
+    def _track(self, result: Result) -> None:
+        for path in (self.folder.spec, self.folder.journal, self.folder.result):
+            if path.exists():
+                self.tracker.artifact(path)
+        self.tracker.finish(metrics=result.metrics())

@@ -1,0 +1,236 @@
+"""A CpuView: the candidates of a CPU space as tiles, extents and footprints, each computed once.
+
+Tiles come in nested levels. Every level has a tile for every loop:
+
+| level | parallel loops | reductions |
+| --- | --- | --- |
+| `dist` | what one workgroup computes | the whole loop |
+| `cache` | the cache tile | the cache tile |
+| `panel` | the vector tile | the cache tile |
+| `vec` | the vector tile | the vector tile |
+| `step` | the vector tile | 1 |
+
+`panel` is what the innermost reduction loop streams through while the accumulators stay in
+registers, and `step` is what one of its (unrolled) multiply-adds needs at the same moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..search.problem import Dim, Operand
+from .view import ROLES, Column, View
+
+LEVELS = ("dist", "cache", "panel", "vec", "step")
+
+
+@dataclass(frozen=True, eq=False)
+class CpuView(View):
+    """Candidates of one CPU problem; a missing (or zero) tile is as large as the enclosing one."""
+
+    def _tile(self, level: str, dim: Dim, enclosing: Column) -> Column:
+        tile = self.knob(f"{level}_{dim.name}")
+        if tile is None:
+            return enclosing
+        return np.where(tile < 1, enclosing, np.minimum(tile, enclosing))
+
+    @cached_property
+    def tiles(self) -> dict[str, tuple[Column, ...]]:
+        """By level: the tile of every loop, in the problem's order of loops."""
+        rows: list[tuple[Column, ...]] = []
+        one = self.constant(1)
+        for dim in self.problem.dims:
+            dist = self.constant(dim.size)
+            if dim.parallel:
+                dist = self._tile("dist", dim, dist)
+            cache = self._tile("cache", dim, dist)
+            vec = self._tile("vec", dim, cache)
+            panel, step = (vec, vec) if dim.parallel else (cache, one)
+            rows.append((dist, cache, panel, vec, step))
+        return {level: tuple(r[i] for r in rows) for i, level in enumerate(LEVELS)}
+
+    @cached_property
+    def by_role(self) -> dict[tuple[str, str], Column]:
+        """By level and role: the product of the tiles of all loops with the role."""
+        return {
+            (level, role): self._product(t for t, d in self._loops(level) if d.role == role)
+            for level in LEVELS
+            for role in ROLES
+        }
+
+    @cached_property
+    def volume(self) -> dict[str, Column]:
+        """By level: how many points of the iteration space the tile holds."""
+        return {level: self._product(self.tiles[level]) for level in LEVELS}
+
+    @cached_property
+    def flops(self) -> dict[str, Column]:
+        """By level: operations per tile, counted as `Problem.flops` counts them."""
+        if self.problem.kind != "attention":
+            return {level: 2 * v for level, v in self.volume.items()}
+        at = {d.name: i for i, d in enumerate(self.problem.dims)}
+        result = {}
+        for level, volume in self.volume.items():
+            n, k1 = self.tiles[level][at["n"]], self.tiles[level][at["k1"]]
+            result[level] = 2 * volume / (n * k1) * (n + k1)
+        return result
+
+    # Operands -----------------------------------------------------------------------------------
+
+    @cached_property
+    def extents(self) -> dict[tuple[str, Operand], tuple[Column, ...]]:
+        """By level and operand: how far each dim of the tensor is touched by one tile."""
+        return {
+            (level, operand): tuple(self._extent(self.tiles[level], e) for e in operand.index)
+            for level in LEVELS
+            for operands in self.slots.values()
+            for operand in operands
+        }
+
+    @cached_property
+    def footprint(self) -> dict[tuple[str, str], Column]:
+        """By level and slot: the bytes of the operands that one tile touches."""
+        result = {}
+        for level in LEVELS:
+            for slot, operands in self.slots.items():
+                total = self.constant(0)
+                for o in operands:
+                    total = total + self._product(self.extents[level, o]) * o.bytes_per_element
+                result[level, slot] = total
+        return result
+
+    def total_footprint(self, level: str) -> Column:
+        return (
+            self.footprint[level, "lhs"]
+            + self.footprint[level, "rhs"]
+            + (self.footprint[level, "out"])
+        )
+
+    def inner_bytes(self, operand: Operand) -> Column:
+        """Bytes of contiguous elements in the operand's part of the vector tile."""
+        loop = self.inner_loop(operand)
+        tile = self.constant(1) if loop is None else self.tiles["vec"][loop]
+        return tile * operand.bytes_per_element
+
+    @cached_property
+    def vector_bytes(self) -> int:
+        return max(self.target.vector_bytes, 1)
+
+    @cached_property
+    def cache_bytes(self) -> tuple[int, int, int]:
+        """L1, L2, L3; where a level is missing, what the nearer one holds."""
+        l1, l2, l3 = self.target.cache_bytes
+        l1 = max(l1, 1)
+        l2 = l2 or l1
+        return l1, l2, l3 or l2
+
+    # Counts -------------------------------------------------------------------------------------
+
+    @cached_property
+    def vec_counts(self) -> tuple[tuple[Column, Column], ...]:
+        """By loop: how many vector tiles, and how many of its points lie in full ones.
+
+        Exact: a remainder of the workgroup tile has its own remainder of the vector tile.
+        """
+        counts = []
+        for i, dim in enumerate(self.problem.dims):
+            nest = [self.tiles["cache"][i], self.tiles["vec"][i]]
+            if self.knob(f"cache_{dim.name}") is None:
+                nest = nest[1:]
+            if dim.parallel:
+                nest.insert(0, self.tiles["dist"][i])
+            counts.append(split(self.constant(dim.size), nest))
+        return tuple(counts)
+
+    @cached_property
+    def workgroups(self) -> Column:
+        return self._product(np.ceil(d.size / t) for t, d in self._loops("dist") if d.parallel)
+
+    @cached_property
+    def vec_tiles(self) -> Column:
+        """How many vector tiles the whole problem takes."""
+        return self._product(count for count, _ in self.vec_counts)
+
+    @cached_property
+    def padding(self) -> dict[str, tuple[Column, ...]]:
+        """By level and loop: the enclosing extent rounded up to whole tiles, over that extent."""
+        sizes = tuple(self.constant(s) for s in self.sizes)
+        nest = (("dist", sizes), ("cache", self.tiles["dist"]), ("vec", self.tiles["cache"]))
+        return {
+            level: tuple(
+                np.ceil(o / t) * t / o for o, t in zip(outer, self.tiles[level], strict=True)
+            )
+            for level, outer in nest
+        }
+
+    @cached_property
+    def vector_ops(self) -> Column:
+        """Vector operations in one vector tile, all unrolled into straight code."""
+        return self.volume["vec"] / self._inner_tile * self._inner_vectors
+
+    @cached_property
+    def accumulators(self) -> Column:
+        """Vector registers that hold the output tile (and attention's scores)."""
+        out = self.footprint["step", "out"] / self.problem.output.bytes_per_element
+        registers = out / self._inner_tile * self._inner_vectors
+        if self.problem.kind == "attention":
+            scores = self._product(
+                t for t, d in self._loops("vec") if d.role == "m" or d.name == "k2"
+            )
+            registers = registers + np.ceil(scores * 4 / self.vector_bytes)
+        return registers
+
+    @cached_property
+    def loads(self) -> tuple[Column, Column]:
+        """Per reduction step: vectors loaded, and single elements broadcast."""
+        inner = self.inner_loop(self.problem.output)
+        vectors, broadcasts = self.constant(0), self.constant(0)
+        for operand in (*self.slots["lhs"], *self.slots["rhs"]):
+            elements = self._product(self.extents["step", operand])
+            if any(p == inner for e in operand.index for p, _ in e):
+                size = operand.bytes_per_element
+                vectors = vectors + np.ceil(elements * size / self.vector_bytes)
+            else:
+                broadcasts = broadcasts + elements
+        return vectors, broadcasts
+
+    # Helpers ------------------------------------------------------------------------------------
+
+    @cached_property
+    def _inner_tile(self) -> Column:
+        return self.inner_bytes(self.problem.output) / self.problem.output.bytes_per_element
+
+    @cached_property
+    def _inner_vectors(self) -> Column:
+        return np.ceil(self.inner_bytes(self.problem.output) / self.vector_bytes)
+
+    def _loops(self, level: str) -> list[tuple[Column, Dim]]:
+        return list(zip(self.tiles[level], self.problem.dims, strict=True))
+
+    def _product(self, columns: Iterable[Column]) -> Column:
+        result = self.constant(1)
+        for column in columns:
+            result = result * column
+        return result
+
+    def _extent(self, tiles: tuple[Column, ...], expr: tuple[tuple[int, int], ...]) -> Column:
+        result = self.constant(1)
+        for loop, stride in expr:
+            result = result + stride * (tiles[loop] - 1)
+        return result
+
+
+def split(extent: Column, tiles: list[Column]) -> tuple[Column, Column]:
+    """Splits an extent by nested tiles: how many innermost tiles, and points in full ones."""
+    tile = tiles[0]
+    whole = np.floor(extent / tile)
+    rest = extent - whole * tile
+    if len(tiles) == 1:
+        return whole + (rest > 0), whole * tile
+    count, full = split(tile, tiles[1:])
+    rest_count, rest_full = split(rest, tiles[1:])
+    return whole * count + rest_count, whole * full + rest_full

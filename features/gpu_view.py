@@ -1,0 +1,180 @@
+"""A GpuView: the candidates of a GPU space as workgroup tiles, subgroup tiles and instructions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+
+from ..search.errors import InputError
+from ..search.problem import Dim, Gpu, Operand
+from .view import Column, View
+
+SIDES = ("m", "n", "k")
+INPUTS = ("lhs", "rhs")
+
+# Sums are kept in 32 bits, or in 64 where the output needs them: no instruction sums in less.
+_ACCUMULATOR_BYTES = 4
+# What a compute unit holds at most, over the largest workgroup: AMD and NVIDIA have 1024 and 2048.
+_RESIDENT_THREADS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class GpuView(View):
+    """Candidates of one GPU problem, seen the way that features look at them.
+
+    `view["tile_m"]` is a derived column: `search/space.py` has the list of them.
+    """
+
+    def __getitem__(self, name: str) -> Column:
+        column = self.knob(name)
+        if column is None:
+            raise InputError(
+                f"the GPU candidates lack the column {name!r}",
+                "add what is derived from knobs with frontrunner.search.derive",
+            )
+        return column
+
+    @property
+    def gpu(self) -> Gpu:
+        assert self.target.gpu is not None
+        return self.target.gpu
+
+    @cached_property
+    def cores(self) -> int:
+        """Compute units."""
+        return max(self.target.cores, 1)
+
+    # Tiles --------------------------------------------------------------------------------------
+
+    @cached_property
+    def tile(self) -> dict[str, Column]:
+        """By side: what one workgroup computes; of the reduction, in one step of its main loop."""
+        return {side: self[f"tile_{side}"] for side in SIDES}
+
+    @cached_property
+    def fragments(self) -> dict[str, Column]:
+        """By side: how many matrix instructions lie side by side in a subgroup's tile."""
+        return {
+            side: self.tile[side] / (self[f"subgroups_{side}"] * self[f"mma_{side}"])
+            for side in SIDES
+        }
+
+    @cached_property
+    def first(self) -> Dim | None:
+        """The reduction of attention's first product, which each step does whole."""
+        return self.problem.dim("k1") if self.problem.kind == "attention" else None
+
+    @cached_property
+    def depth(self) -> int:
+        """Reduction points that the main loop covers."""
+        return math.prod(d.size for d in self.problem.by_role("k") if d != self.first)
+
+    @cached_property
+    def steps(self) -> Column:
+        """Steps of a workgroup's main loop."""
+        return np.ceil(self.depth / self.tile["k"])
+
+    @cached_property
+    def subgroups(self) -> Column:
+        """Subgroups of a workgroup."""
+        return np.ceil(self["threads"] / self["subgroup_size"])
+
+    @cached_property
+    def padding(self) -> Column:
+        """Points that workgroups compute over points there are: tiles that do not divide."""
+        covered = self["workgroups"] * self["tile_batch"] * self.tile["m"] * self.tile["n"]
+        return covered / math.prod(d.size for d in self.problem.dims if d.parallel)
+
+    # Bytes --------------------------------------------------------------------------------------
+
+    def element_bytes(self, slot: str) -> int:
+        return max((o.bytes_per_element for o in self.slots[slot]), default=1)
+
+    def copied(self, operand: Operand) -> Column:
+        """Bytes of an input that one step of a workgroup's main loop needs."""
+        dims = {self.problem.dims[loop] for expr in operand.index for loop, _ in expr}
+        points = self.constant(operand.bytes_per_element)
+        if self.first in dims:
+            points = points * self.first.size
+        for role in sorted({d.role for d in dims if d != self.first}):
+            points = points * self[f"tile_{role}"]
+        return points
+
+    @cached_property
+    def step_bytes(self) -> dict[str, Column]:
+        """By input: what a workgroup loads in one step of its main loop."""
+        found = {
+            slot: sum(map(self.copied, self.slots[slot]), start=self.constant(0)) for slot in INPUTS
+        }
+        if self.first is not None:  # attention's query is loaded once
+            found["lhs"] = found["lhs"] / self.steps
+        return found
+
+    def run(self, operand: Operand) -> Column:
+        """Contiguous bytes of an input in a workgroup's step."""
+        loop = self.inner_loop(operand)
+        if loop is None:
+            return self.constant(operand.bytes_per_element)
+        dim = self.problem.dims[loop]
+        tile = dim.size if dim == self.first else self.tile[dim.role]
+        return np.minimum(tile, dim.size) * operand.bytes_per_element
+
+    def least_run(self, slot: str) -> Column:
+        """The least of the slot's operands."""
+        runs = [self.run(operand) for operand in self.slots[slot]]
+        return reduce(np.minimum, runs) if runs else self.constant(self.load_bytes)
+
+    @property
+    def load_bytes(self) -> float:
+        """Of a thread's widest load."""
+        return self.gpu.load_bits / 8
+
+    @cached_property
+    def step_flops(self) -> Column:
+        """Operations of a workgroup in one step, counted as `Problem.flops` counts them."""
+        width = self.tile["n"] if self.first is None else self.tile["n"] + self.first.size
+        return 2 * self["tile_batch"] * self.tile["m"] * self.tile["k"] * width
+
+    @cached_property
+    def shared(self) -> Column:
+        """Bytes of shared memory; attention keeps its scores there too, beside the tiles."""
+        if self.first is None:
+            return self["shared_bytes"]
+        scores = self["tile_batch"] * self.tile["m"] * self.tile["k"]
+        return self["shared_bytes"] + scores * self.element_bytes("rhs")
+
+    # Registers and occupancy --------------------------------------------------------------------
+
+    @cached_property
+    def accumulator_bits(self) -> Column:
+        """Bits of one thread's sums: each subgroup along the reduction has its own."""
+        width = max(_ACCUMULATOR_BYTES, self.element_bytes("out"))
+        points = self["tile_batch"] * self.tile["m"] * self.tile["n"] * self["subgroups_k"]
+        return points * width * 8 / self["threads"]
+
+    @cached_property
+    def operand_bits(self) -> Column:
+        """Bits of one thread's operands for one instruction's depth of its subgroup's tile."""
+        rows = [
+            self.fragments[side] * self[f"mma_{side}"] * self.element_bytes(slot)
+            for slot, side in zip(INPUTS, ("m", "n"), strict=True)
+        ]
+        return (rows[0] + rows[1]) * self["mma_k"] * 8 / self["subgroup_size"]
+
+    @cached_property
+    def fits(self) -> dict[str, Column]:
+        """By resource: how many workgroups a compute unit has room for."""
+        bits = np.minimum(self.accumulator_bits + self.operand_bits, self.gpu.register_bits)
+        return {
+            "shared": self.gpu.shared_bytes / np.maximum(self.shared, 1),
+            "threads": _RESIDENT_THREADS * self.gpu.max_threads / self["threads"],
+            "registers": self.gpu.simds * self.gpu.register_bits / (self.subgroups * bits),
+        }
+
+    @cached_property
+    def resident(self) -> Column:
+        """Workgroups that a compute unit holds at once; at least one, as it runs all the same."""
+        return np.maximum(np.floor(reduce(np.minimum, self.fits.values())), 1)

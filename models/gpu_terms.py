@@ -1,0 +1,160 @@
+"""The terms of the GPU heuristic: what makes a candidate slow, or fail, and how much it counts.
+
+As in `models/terms.py`, a penalty of 0 is ideal, and 1 is about what halves the speed where the
+term applies. What the weights were held against:
+
+* Exhaustive recordings of one convolution kernel on three GPUs (RTX A4000, RTX A6000, Radeon Pro
+  W6600; 15x15 filter; some 4,000 candidates each). Figures in the comments are in this order. They
+  also rejected a term, for square tiles: all 19 candidates within 5 % of a best are at least 8
+  times as wide as high.
+* 13 tuned matmuls for MI300X that people published with IREE (7 in f16, 6 in i8), each ranked by
+  its tiles among the whole spaces of its problem: at 1.0 % in the geometric mean, at 30 % at worst.
+  The comments say where the mean goes without a term. Of their N tiles 7 are no powers of two,
+  which rejected a term for that.
+
+The rest is arithmetic on what units can do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .terms import Term, above, below
+
+GPU_TERMS = (
+    # What fails, or is made of masks and remainders ---------------------------------------------
+    Term(
+        "uneven_vector_distribute",
+        4.0,
+        "VectorDistribute has no layout for copies that threads cannot share out, and fails",
+        # gfx942 and sm_80: all 88 failures among 258 candidates of matmuls and a convolution, and
+        # none of the 170 that compiled. Of the 139 with an odd tile, 51 compiled.
+        ("uneven_vector_distribute",),
+        lambda count: np.minimum(count, 1.0),
+    ),
+    Term(
+        "attention_misfit",
+        4.0,
+        "attention fails where its scores are no whole instructions, or overflow shared memory",
+        # gfx942: all 9 failures among 30 candidates, and none of those that compiled.
+        ("qk_misfit", "shared_share"),
+        lambda misfit, share: np.maximum(misfit, share > 1),
+    ),
+    Term(
+        "odd_k",
+        0.5,
+        "a K tile that is no power of two leaves threads without a share of its copy",
+        ("tile_k_pow2",),
+        lambda pow2: 1 - pow2,
+    ),
+    Term(
+        "padding",
+        1.0,
+        "outputs beyond those there are take as long as any",
+        # The convolution, in equal threads: rank correlation 0.31, 0.27, 0.37 with time.
+        ("padding",),
+        lambda share: np.log2(1 + share),
+    ),
+    # Spread over the device ---------------------------------------------------------------------
+    Term(
+        "quantization",
+        1.0,
+        "the last wave of workgroups takes as long as a full one",
+        # The tuned matmuls: 6.5 % without.
+        ("wave_waste",),
+        lambda waste: np.log2(1 + waste),
+    ),
+    Term(
+        "uneven_simds",
+        0.5,
+        "subgroups that the SIMDs cannot share out evenly leave some of them waiting",
+        # The convolution, from four subgroups on: rank correlation 0.11, 0.13, 0.24 with time. With
+        # fewer, other workgroups fill the SIMDs: its best of one subgroup took 1.00 to 1.04 times
+        # the best of all. The tuned matmuls: 1.3 % without.
+        ("simd_waste", "subgroups_per_simd_log2"),
+        lambda waste, subgroups: np.log2(1 + waste) * (subgroups > 0),
+    ),
+    Term(
+        "latency",
+        0.5,
+        "a SIMD with less than two subgroups has nothing to do while one waits",
+        # The tuned matmuls: 4.9 % without.
+        ("occupancy_log2",),
+        lambda occupancy: np.minimum(below(occupancy, 1.0), 2.0),
+    ),
+    Term(
+        "crowds",
+        0.4,
+        "more than two of a workgroup's subgroups per SIMD wait long at barriers",
+        # The best convolution of 512 threads (16 subgroups) took 1.14, 1.18 and 1.20 times the best
+        # of all, that of 1,024 took 1.47, 1.86, 1.53; of 32 to 256, at most 1.06. Four of the tuned
+        # matmuls have two per SIMD, none has more: 1.1 % without.
+        ("subgroups_per_simd_log2",),
+        lambda subgroups: above(subgroups, 1.0),
+    ),
+    # Matrix instructions ------------------------------------------------------------------------
+    Term(
+        "mma_area_to_volume",
+        1.0,
+        "an instruction that touches many elements per multiply-add is fed more slowly",
+        # 3/16 for both f16 instructions of gfx942; they differ in i8 and on other GPUs.
+        ("mma_area_to_volume",),
+        lambda ratio: ratio,
+    ),
+    Term(
+        "qk_area_to_volume",
+        1.0,
+        "attention's first product has an instruction of its own",
+        ("qk_area_to_volume",),
+        lambda ratio: ratio,
+    ),
+    Term(
+        "fragment_loads",
+        1.0,
+        "more than half a fragment from shared memory per instruction waits for shared memory",
+        # CDNA3: a fragment of 16x16 f16 takes 4 cycles at 128 bytes a cycle, and four SIMDs finish
+        # a 16x16x16 instruction every 4 cycles. The tuned matmuls: 4.5 % without.
+        ("fragment_loads",),
+        lambda loads: np.minimum(above(loads, 0.5), 1.5),
+    ),
+    Term(
+        "spills",
+        2.0,
+        "sums beyond some three quarters of the registers are spilled",
+        ("register_share",),
+        lambda share: np.minimum(above(share, 0.75), 1.0),
+    ),
+    # Memory -------------------------------------------------------------------------------------
+    Term(
+        "traffic",
+        0.4,
+        "below some 64 operations per byte that a workgroup loads, caches limit",
+        # MI300X: 1,307 Tflop/s of f16 over some 34 TB/s of L2 are 38 at best. The tuned
+        # matmuls: 2.6 % without.
+        ("workgroup_intensity_log2",),
+        lambda intensity: below(intensity, 6.0),
+    ),
+    Term(
+        "narrow_loads",
+        0.2,
+        "threads that load less than their widest load per step need more instructions for it",
+        ("loads_lhs_log2", "loads_rhs_log2"),
+        lambda lhs, rhs: below(np.minimum(lhs, rhs), 0.0),
+    ),
+    Term(
+        "uneven_copies",
+        0.2,
+        "copies that threads cannot share out evenly in full loads are masked",
+        # The tuned matmuls: 1.3 % without.
+        ("uneven_copies",),
+        lambda count: count,
+    ),
+    Term(
+        "wasted_lines",
+        0.15,
+        "runs shorter than a cache line fetch what nobody uses",
+        # Five of the tuned matmuls read half lines, so it counts little; 1.3 % without.
+        ("line_use_lhs", "line_use_rhs"),
+        lambda lhs, rhs: 2 - lhs - rhs,
+    ),
+)

@@ -1,0 +1,38 @@
+"""What the compiler says about the configurations of one GPU pipeline, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# What makes iree-compile emit constraints, at phase `executable-configurations`.
+EMISSION_FLAGS = (
+    "--iree-codegen-add-tuner-attributes",
+    "--iree-codegen-emit-pipeline-constraints",
+)
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """Constraints that the compiler emitted for one pipeline.
+
+    Attributes:
+        pipeline: such as `TileAndFuse`.
+        smtlib: the constraints.
+        reasons: for each constraint, why, in the compiler's words.
+        knobs: how the configuration is made from knobs: the compiler's template as nested plain
+            values, where a string names a knob and `{"knob", "options"}` a choice.
+        op: MLIR that holds the constraints op alone; candidates are materialised from it.
+    """
+
+    pipeline: str
+    smtlib: str
+    reasons: tuple[str, ...]
+    knobs: dict[str, Any]
+    op: str
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Emitted:
+        """The inverse of `dataclasses.asdict`, also after a round trip through JSON."""
+        return cls(**{**fields, "reasons": tuple(fields["reasons"])})

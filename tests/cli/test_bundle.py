@@ -1,0 +1,129 @@
+"""`frontrunner bundle`: what options come to. Round trips are in `tests/experiments`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.budget import Budget
+from frontrunner.benchmarks.finals import Finals, Standing
+from frontrunner.benchmarks.results import Verdict
+from frontrunner.experiments.options import TuneOptions
+from frontrunner.experiments.packing import Packed
+
+packing = importlib.import_module("frontrunner.experiments.packing")
+bundle_runner = importlib.import_module("frontrunner.benchmarks.bundle_runner")
+
+WINNER = Standing(4, 1.5, (1.4, 1.6), 20.0)
+VERDICT = Verdict(Finals((WINNER,), 30.0, 0.02), WINNER, 9, "budget of 9 candidates", 5.0)
+
+
+@pytest.fixture
+def asked(monkeypatch, tmp_path):
+    """What the work was asked for; nothing is done."""
+    asked = []
+
+    def pack(options, observer):
+        asked.append(options)
+        return Packed(options.out, "ab", "contraction", "sm_90", 5, {"ok": 5}, 4, 1_500_000)
+
+    def run_bundle(path, devices, out, budget, say):
+        asked.append((path, devices, out, budget))
+        say("on the way")
+        return VERDICT
+
+    monkeypatch.setattr(packing, "pack", pack)
+    monkeypatch.setattr(bundle_runner, "run_bundle", run_bundle)
+    monkeypatch.chdir(tmp_path)
+    for name in ("mm.mlir", "mm.bundle", "r.jsonl"):
+        Path(name).touch()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "log").touch()
+    return asked
+
+
+def test_pack(asked, frontrunner):
+    ran = frontrunner("bundle", "pack", "mm.mlir", "--out", "new.bundle")
+    assert ran.code == 0, ran.err
+    ran = frontrunner(
+        *"bundle pack mm.mlir --out o --budget 5 --ranker shuffle --target sm_90 --jobs 2".split(),
+        *"--pool 77 --seed 9 --json".split(),
+    )
+    assert ran.code == 0, ran.err
+    given = {"input": Path("mm.mlir"), "devices": ()}
+    assert asked == [
+        TuneOptions(**given, out=Path("new.bundle"), budget=Budget(64)),
+        TuneOptions(
+            **given, out=Path("o"), budget=Budget(5), ranker="shuffle", target="sm_90", jobs=2,
+            pool=77, seed=9,
+        ),
+    ]  # fmt: skip
+    answer = json.loads(ran.out)
+    assert (answer["bundle"], answer["candidates"], answer["executables"]) == ("o", 5, 4)
+    assert "python o --device URI" in ran.err.splitlines()[-1]
+
+
+def test_run(asked, frontrunner):
+    assert frontrunner("bundle", "run", "mm.bundle").code == 0
+    ran = frontrunner(
+        *"bundle run mm.bundle --device cuda://0 --device cuda://1 --out r.jsonl".split(),
+        *"--budget 9 --minutes 1.5 --json".split(),
+    )
+    assert ran.code == 0, ran.err
+    assert asked == [
+        (Path("mm.bundle"), (), Path("results.jsonl"), Budget()),
+        (Path("mm.bundle"), ("cuda://0", "cuda://1"), Path("r.jsonl"), Budget(9, 90.0)),
+    ]
+    answer = json.loads(ran.out)
+    assert (answer["speedup"], answer["winner"], answer["results"]) == (1.5, 5, "r.jsonl")
+    assert ran.err.splitlines()[0] == "on the way"
+    assert ran.err.splitlines()[-1].startswith("speedup 1.50x (95 %: 1.40 to 1.60), noise floor")
+
+
+def test_run_interrupted(asked, frontrunner, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bundle_runner, "run_bundle", interrupted)
+    ran = frontrunner("bundle", "run", "mm.bundle")
+    assert ran.code == 130
+    assert ran.err.splitlines() == [
+        "error: interrupted", "hint: the same command goes on from here",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("pack", "Missing argument 'IN.mlir'"),
+        ("pack mm.mlir", "Missing option '--out'"),
+        ("pack gone.mlir --out b", "'gone.mlir' does not exist"),
+        ("pack mm.mlir --out full", "--out: full is a folder"),
+        ("pack mm.mlir --out no/such/b", "--out: there is no folder no/such"),
+        ("pack mm.mlir --out b --budget 0", "0 is not in the range"),
+        ("run gone.bundle", "'gone.bundle' does not exist"),
+        ("run mm.bundle --budget 0", "0 is not in the range"),
+        ("run mm.bundle --minutes nan", "got nan"),
+        ("run mm.bundle --minutes 0", "must be more than 0, got 0"),
+        ("run mm.bundle --out full", "--out: full is a folder"),
+        ("ingest mm.bundle", "Missing argument 'RESULTS'"),
+        ("ingest mm.bundle r.jsonl", "Missing option '--out'"),
+        ("ingest mm.bundle r.jsonl --out full", "--out: full is not empty"),
+        ("ingest mm.bundle r.jsonl --out no/such/r.parquet", "--out: there is no folder no/such"),
+        ("ingest mm.bundle r.jsonl --out new", "mm.bundle is not a bundle"),
+        ("ingest mm.bundle r.jsonl --out new.parquet", "mm.bundle is not a bundle"),
+        ("pak", "No such command 'pak'"),
+    ],
+)
+def test_refused(asked, frontrunner, tmp_path, arguments, message):
+    before = sorted(tmp_path.rglob("*"))
+    ran = frontrunner("bundle", *arguments.split())
+    assert ran.code == 2
+    assert ran.out == ""
+    assert message in ran.err.splitlines()[0]
+    assert len(ran.err.splitlines()) <= 2
+    assert asked == []
+    assert sorted(tmp_path.rglob("*")) == before

@@ -1,0 +1,117 @@
+"""Recordings: what is in the file comes back, and what is not one is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from frontrunner.benchmarks.outcome import Outcome
+from frontrunner.experiments.recording import Provenance, Recording
+from frontrunner.search import Dim, InputError, Operand, Problem, Target
+
+PROBLEM = Problem(
+    "contraction",
+    "linalg.matmul",
+    (Dim("m", 8, "m", True), Dim("n", 4, "n", True), Dim("k", 2, "k", False)),
+    (
+        Operand("lhs", "f32", (((0, 1),), ((2, 1),))),
+        Operand("rhs", "f32", (((2, 1),), ((1, 1),))),
+        Operand("out", "f32", (((0, 1),), ((1, 1),)), True),
+    ),
+)
+PROVENANCE = Provenance(
+    problem=PROBLEM,
+    target=Target("llvm-cpu", "znver3", ("--flag",), 2, 32, 16, (1, 2, 3)),
+    devices={"local-task": "local-task on a chip"},
+    compiler="3.13.0",
+    runtime="3.13.0",
+    seed=3,
+    noise_floor=None,
+    created_by="frontrunner 0",
+)
+QUEUE = pd.DataFrame(
+    {"tile_m": [8.0, 4.0, None, 2.0], "tile_x": [None, None, 5.0, None], "pipeline": list("aaba")}
+)
+OUTCOMES = {
+    3: Outcome("ok", 10.0, 20.0, executable="e", same_as=0, device="local-task"),
+    0: Outcome("ok", 30.0, 20.0, executable="e", device="local-task"),
+    2: Outcome("compile_failed", reason="no", stage="compile"),
+}
+
+
+@pytest.fixture
+def recording() -> Recording:
+    return Recording.build(QUEUE, OUTCOMES, PROVENANCE)
+
+
+def test_a_row_per_candidate_that_was_taken(recording: Recording) -> None:
+    frame = recording.frame
+    assert list(frame["index"]) == [0, 2, 3]
+    assert list(frame["pipeline"]) == ["a", "b", "a"]
+    assert recording.knobs == ["tile_m", "tile_x"]
+    assert list(frame["tile_m"].fillna(-1)) == [8, -1, 2]
+    assert list(frame["kind"]) == ["ok", "compile_failed", "ok"]
+    assert list(frame["relative"].fillna(-1)) == [1.5, -1, 0.5]
+    assert list(frame["same_as"].fillna(-2)) == [-2, -2, 0]
+
+
+def test_everything_comes_back(recording: Recording, tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    recording.write(path)
+    again = Recording.read(path)
+    assert again.provenance == PROVENANCE
+    pd.testing.assert_frame_equal(again.frame, recording.frame)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.parquet"]
+
+
+def test_the_provenance_is_plain_json_in_the_file(recording: Recording, tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    recording.write(path)
+    stored = json.loads(pq.read_schema(path).metadata[b"frontrunner"])
+    assert stored["format"] == 1
+    assert stored["compiler"] == "3.13.0"
+    assert set(asdict(PROVENANCE)) < set(stored)
+
+
+def test_a_recording_of_nothing_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    Recording.build(QUEUE, {}, PROVENANCE).write(path)
+    assert len(Recording.read(path).frame) == 0
+
+
+def test_other_files_are_refused(recording: Recording, tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    with pytest.raises(InputError, match="cannot read"):
+        Recording.read(path)
+    recording.write(path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match="is cut short or no Parquet file"):
+        Recording.read(path)
+    path.write_text("time_us\n12\n")
+    with pytest.raises(InputError, match="is cut short or no Parquet file"):
+        Recording.read(path)
+    QUEUE.to_parquet(path)
+    with pytest.raises(InputError, match="not a recording: it has no provenance"):
+        Recording.read(path)
+    Recording(recording.frame.drop(columns="kind"), PROVENANCE).write(path)
+    with pytest.raises(InputError, match="not a recording: it has no kind"):
+        Recording.read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("{", "Expecting"), ('{"format": 2}', "format 2"), ('{"format": 1}', "problem")],
+)
+def test_a_provenance_of_something_else_is_refused(
+    text: str, says: str, recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "r.parquet"
+    monkeypatch.setattr(Provenance, "to_json", lambda self: text)
+    replace(recording).write(path)
+    with pytest.raises(InputError, match=f"does not make sense: .*{says}"):
+        Recording.read(path)

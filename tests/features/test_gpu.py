@@ -1,0 +1,179 @@
+"""GPU features against values computed by hand, and over real spaces."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from frontrunner.features import GPU, GpuView, extract
+from frontrunner.search.errors import InputError
+
+# 128x128x64 in four subgroups of 2x2, for gfx942: 304 compute units of four SIMDs.
+TILE = {
+    "tile_batch": 1, "tile_m": 128, "tile_n": 128, "tile_k": 64,
+    "subgroups_m": 2, "subgroups_n": 2, "subgroups_k": 1,
+    "mma_m": 16, "mma_n": 16, "mma_k": 16, "qk_m": 16, "qk_n": 16, "qk_k": 16,
+    "subgroup_size": 64, "threads": 256, "workgroups": 160, "shared_bytes": 32 << 10,
+    "vector_distribute": 0, "igemm": 0, "stages": 2, "bank_padding": 1,
+    "waves_per_eu": 0, "flush_denormals": 0,
+}  # fmt: skip
+
+
+def one(samples, problem="large", **changes):
+    problem, target = samples.GPU_PROBLEMS[problem]
+    return extract(problem, target, pd.DataFrame([TILE | changes])).iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("tile_m_log2", 7),
+        ("tile_k_pow2", 1),
+        ("odd_tiles", 0),
+        ("tile_aspect_log2", 0),
+        ("tile_area_log2", 14),
+        ("padding", 0),
+        ("k_padding", 0),
+        ("subgroups_n_log2", 1),
+        ("fragments_m_log2", 2),  # 128 rows in two subgroups of 16-row instructions
+        ("fragments_k_log2", 2),
+        ("subgroup_aspect_log2", 0),
+        ("fragment_loads", 1 / 4 + 1 / 4),
+        ("mma_per_step_log2", 6),
+        ("mma_k_log2", 4),
+        ("mma_area_to_volume", 3 / 16),
+        ("qk_area_to_volume", 3 / 16),
+        ("mma_reuse", 1 / 8),
+        ("k_steps_log2", math.log2(80)),
+        ("workgroups_log2", math.log2(160)),
+        ("workgroups_per_core_log2", math.log2(160 / 304)),
+        ("idle_cores", 144 / 304),
+        ("wave_waste", 304 / 160 - 1),
+        ("resident_wave_waste", 2 * 304 / 160 - 1),
+        ("simd_waste", 0),
+        ("critical_path_log2", math.log2(304 / 160)),
+        ("threads_log2", 8),
+        ("subgroups_per_simd_log2", 0),
+        ("fits_shared_log2", 1),
+        ("fits_threads_log2", 3),
+        # 64 f32 sums a thread; and of 64 rows and 64 columns, 16 deep, its share of the operands.
+        ("fits_registers_log2", math.log2(16384 / (64 * 32 + 2 * 64 * 16 * 16 / 64))),
+        ("accumulator_share", 64 * 32 / 16384),
+        ("register_share", (64 * 32 + 512) / 16384),
+        ("resident_log2", 1),
+        ("occupancy_log2", 0),  # two workgroups would fit a unit, and there is only one
+        ("shared_share", 1 / 2),
+        ("workgroup_intensity_log2", math.log2(2 * 128 * 128 / ((128 + 128) * 2))),
+        ("traffic_log2", math.log2(160 * 2 * 128 / (2048 + 1280))),
+        ("wave_l2_log2", math.log2(160 * 32 / (32 << 10))),
+        ("loads_lhs_log2", math.log2(128 * 64 * 2 / 256 / 16)),
+        ("uneven_copies", 0),
+        ("run_lhs_log2", 7),
+        ("run_rhs_log2", 7),  # the rhs is transposed
+        ("line_use_rhs", 1),
+        ("bank_stride_lhs", 5),
+        ("bank_padding", 1),
+        ("stages", 2),
+        ("size_k_log2", math.log2(5120)),
+        ("kind_contraction", 1),
+        ("target_cores_log2", math.log2(304)),
+        ("target_shared_log2", 16),
+        ("target_registers_log2", 14),
+        ("target_l2_log2", 25),
+    ],
+)
+def test_of_a_matmul(samples, name, expected):
+    assert one(samples)[name] == pytest.approx(expected, rel=1e-6, abs=1e-7)
+
+
+def test_tiles_that_are_no_powers_of_two(samples):
+    row = one(samples, tile_m=80, tile_k=80, subgroups_m=1)
+    assert row[["tile_m_pow2", "tile_n_pow2", "tile_k_pow2"]].tolist() == [0, 1, 0]
+    assert row["odd_tiles"] == 2
+    # 160 bytes of the lhs in a row: two lines, and an eighth of the rows in each bank.
+    assert row["run_lhs_log2"] == pytest.approx(math.log2(160))
+    assert row["line_use_lhs"] == pytest.approx(160 / 256)
+    assert row["bank_stride_lhs"] == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "count"),
+    [
+        ({}, 0),
+        ({"tile_k": 80}, 2),  # ten loads a row do not divide 256 threads
+        ({"tile_k": 80, "threads": 320}, 0),  # 32 rows at once
+        ({"tile_k": 16, "tile_n": 80}, 0),  # 128 rows at once: the 80 need only one go
+        ({"tile_k": 16, "tile_n": 80, "threads": 64}, 1),  # 32 rows at once do not divide 80
+        ({"tile_k": 16, "tile_n": 160, "threads": 64}, 0),
+        ({"tile_k": 8, "tile_m": 48, "threads": 32}, 1),
+        ({"tile_k": 512, "threads": 32}, 0),  # two loads of each thread are a row
+        ({"tile_k": 320, "threads": 32}, 2),
+    ],
+)
+def test_copies_that_threads_cannot_share_out(samples, changes, count):
+    assert one(samples, **changes)["uneven_copies"] == count
+    assert one(samples, **changes)["uneven_vector_distribute"] == 0
+    assert one(samples, **changes, vector_distribute=1)["uneven_vector_distribute"] == count
+    assert one(samples, **changes, vector_distribute=1, mma_m=1)["uneven_vector_distribute"] == 0
+
+
+def test_tiles_that_do_not_divide_the_problem(samples):
+    row = one(samples, "odd", workgroups=80)
+    assert row["padding"] == pytest.approx(1024 / 1000 - 1)
+    assert row["k_padding"] == pytest.approx(79 * 64 / 5000 - 1)
+
+
+def test_two_small_workgroups_share_a_unit(samples):
+    row = one(samples, threads=128, subgroups_m=1, workgroups=608)
+    assert row["simd_waste"] == 1
+    assert row["critical_path_log2"] == row["occupancy_log2"] == 0
+
+
+def test_subgroups_along_the_reduction_have_sums_of_their_own(samples):
+    split = one(samples, subgroups_k=2, threads=512)
+    assert split["accumulator_share"] == one(samples)["accumulator_share"]
+    assert split["fragments_k_log2"] == 1
+
+
+def test_sums_that_do_not_fit(samples):
+    row = one(samples, tile_m=512, tile_n=512, shared_bytes=128 << 10)
+    assert row["accumulator_share"] == 2
+    assert row["resident_log2"] == 0
+
+
+def test_a_rhs_that_is_not_transposed_runs_along_n(samples):
+    row = one(samples, "odd", tile_n=32)
+    assert row["run_rhs_log2"] == 6
+    assert row["line_use_rhs"] == 1 / 2
+
+
+def test_a_missing_column_is_named(samples):
+    problem, target = samples.GPU_PROBLEMS["large"]
+    frame = pd.DataFrame([TILE]).drop(columns="tile_m")
+    with pytest.raises(InputError, match="lack the column 'tile_m'"):
+        extract(problem, target, frame)
+    assert GpuView(problem, target, frame)["tile_n"].tolist() == [128]
+
+
+def test_knobs_beside_the_derived_columns_do_not_matter(samples):
+    assert one(samples, wg_0=64, dist_m=3).equals(one(samples))
+    assert tuple(one(samples).index) == GPU.names
+
+
+def test_attention_loads_its_query_once(samples):
+    problem, target = samples.GPU_PROBLEMS["attention"]
+    view = GpuView(problem, target, pd.DataFrame([TILE]))
+    assert view.steps[0] == 1024 / 64
+    assert view.step_bytes["lhs"][0] == 128 * 64 * 2 / 16
+    assert view.step_bytes["rhs"][0] == 64 * (64 + 128) * 2
+    assert view.step_flops[0] == 2 * 128 * 64 * (64 + 128)
+    assert view.least_run("rhs")[0] == 64 * 2
+
+
+def test_attention_packs_its_scores_into_shared_memory(samples):
+    row = one(samples, "attention", tile_k=24)
+    assert row["qk_misfit"] == 1
+    assert row["shared_share"] == pytest.approx(((32 << 10) + 128 * 24 * 2) / (64 << 10))
+    assert one(samples, "attention")["qk_misfit"] == one(samples, tile_k=24)["qk_misfit"] == 0

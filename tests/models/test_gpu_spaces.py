@@ -1,0 +1,90 @@
+"""GPU features and terms over the spaces that the compiler states."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from frontrunner.benchmarks.dispatches import conv, matmul, matvec
+from frontrunner.features import GPU, extract
+from frontrunner.models import GPU_TERMS, create, order
+from frontrunner.search import build_spaces, derive, read_dispatch, sample
+from frontrunner.search.gpu_columns import EXTRAS
+
+NAME, TEXT = conv(32, 128, 640, 3)
+_QUERY, _KEY = "tensor<20x4096x64xf16>", "tensor<20x1024x64xf16>"
+_MAPS = ", ".join(
+    f"affine_map<(b, m, n, k, l) -> ({dims})>"
+    for dims in ("b, m, k", "b, l, k", "b, l, n", "", "b, m, n")
+)
+ATTENTION = f"""
+func.func @attention(%q: {_QUERY}, %k: {_KEY}, %v: {_KEY}) -> {_QUERY} {{
+  %scale = arith.constant 0.125 : f16
+  %empty = tensor.empty() : {_QUERY}
+  %0 = iree_linalg_ext.attention <{{indexing_maps = [{_MAPS}]}}>
+    ins(%q, %k, %v, %scale : {_QUERY}, {_KEY}, {_KEY}, f16) outs(%empty : {_QUERY}) {{
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  }} -> {_QUERY}
+  return %0 : {_QUERY}
+}}
+"""
+DISPATCHES = (
+    matmul(1000, 1280, 5000, "f16,f16,f32", transposed="rhs"),
+    # In f16, both instructions of gfx942 touch the same number of elements per multiply-add.
+    matmul(1280, 1024, 1024, "i8,i8,i32"),
+    (NAME, TEXT.replace("f32", "f16")),
+    ("attention", ATTENTION),
+    matvec(4096, 4096),
+)
+
+
+@pytest.fixture(scope="module")
+def spaces(tmp_path_factory):
+    """By dispatch: the candidates of all its spaces, with what each pipeline is called."""
+    found = {}
+    for name, text in DISPATCHES:
+        path = tmp_path_factory.mktemp("dispatches") / f"{name}.mlir"
+        path.write_text(text)
+        dispatch = read_dispatch(path, "gfx942")
+        frames = []
+        for space in build_spaces(dispatch, extras=EXTRAS):
+            candidates = derive(space, sample(space, 400, seed=0))
+            features = extract(dispatch.problem, dispatch.target, candidates)
+            frames.append(features.assign(pipeline=space.pipeline))
+        found[name] = pd.concat(frames, ignore_index=True)
+    return found
+
+
+def test_all_features_are_finite_and_vary(spaces):
+    varying = set()
+    for frame in spaces.values():
+        features = frame[list(GPU.names)]
+        assert np.isfinite(features.to_numpy()).all()
+        varying |= set(features.columns[features.nunique() > 1])
+    about_the_problem = {f.name for f in GPU.features if f.group == "context"}
+    assert set(GPU.names) - varying == about_the_problem
+
+
+def test_every_term_of_the_heuristic_varies(spaces):
+    varying = set()
+    for frame in spaces.values():
+        terms = create("heuristic").explain(frame)
+        assert terms.to_numpy().min() >= -1e-5
+        varying |= set(terms.columns[terms.nunique() > 1])
+    assert varying == {t.name for t in GPU_TERMS}
+
+
+def test_spaces_of_one_dispatch_are_ordered_together(spaces):
+    frame = next(f for f in spaces.values() if f["pipeline"].nunique() > 2)
+    first = frame.iloc[order(create("heuristic"), frame)[:400]]
+    assert first["pipeline"].nunique() > 1
+
+
+def test_likely_failures_come_last(spaces):
+    """The last half holds nine of ten candidates that fail to compile."""
+    for frame in spaces.values():
+        failing = (frame[["uneven_vector_distribute", "qk_misfit"]] > 0).any(axis=1).to_numpy()
+        ranks = np.argsort(order(create("heuristic"), frame)) / len(frame)
+        assert not failing.any() or np.quantile(ranks[failing], 0.1) > 0.5

@@ -1,0 +1,168 @@
+"""GPU spaces of our own: the compiler's set where it emits one, and valid where it emits none."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from frontrunner.search import (
+    Dispatch,
+    Entry,
+    Space,
+    derive,
+    enumerate_space,
+    read_dispatch,
+    records,
+    render_spec,
+    sample,
+    satisfies,
+)
+from frontrunner.search import build_spaces as emitted_spaces
+from frontrunner.search.compiler import compile_with_spec
+from frontrunner.search.gpu_columns import COLUMNS
+from frontrunner.search.gpu_own import build, pipelines
+from frontrunner.search.materialize import ConvolutionLoops, ask
+
+DATA = Path(__file__).parents[1] / "data"
+MATMUL = "gpu/matmul_2048x1280x5120"
+BATCH, GROUPED = "gpu/batch_matmul_8x512x1024x768", "gpu/conv_grouped_2x4x64x32x32"
+# Each family, on an AMD and on an NVIDIA target.
+FAMILIES = [
+    (BATCH, "gfx942", "TileAndFuse"),
+    (BATCH, "sm_80", "TileAndFuse"),
+    (GROUPED, "gfx1100", "TileAndFuse-igemm"),
+    (GROUPED, "sm_89", "TileAndFuse-igemm"),
+    ("matvec", "gfx942", "VectorDistribute"),
+    ("vecmat", "sm_80", "VectorDistribute"),
+    ("vecmat", "gfx942", "TileAndFuse-simt"),
+    ("matmul_odd", "sm_80", "TileAndFuse-simt"),
+    ("conv_depthwise", "gfx1100", "TileAndFuse-simt"),
+]
+DEFAULT = {"mma_idx": 0, "wg_0": 1, "wg_1": 64, "sg_1": 2, "wg_2": 128, "sg_2": 4, "red_3": 8}
+
+
+@cache
+def read(file: str, target: str) -> Dispatch:
+    return read_dispatch(DATA / f"{file}.mlir", target)
+
+
+def the_space(file: str, target: str, pipeline: str) -> Space:
+    dispatch = read(file, target)
+    return build(dispatch.problem, dispatch.target, pipeline)
+
+
+def compiled(dispatch: Dispatch, config: str, folder: Path) -> tuple[bytes, bool]:
+    spec = folder / "spec.mlir"
+    spec.write_text(render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)]))
+    return compile_with_spec(dispatch.source, dispatch.target.flags, spec)
+
+
+@pytest.mark.parametrize("target", ["gfx942", "sm_80"])
+def test_without_pruning_the_set_is_the_compilers(target: str) -> None:
+    dispatch = read(MATMUL, target)
+    (emitted,) = emitted_spaces(dispatch, "TileAndFuse")
+    ours = the_space(MATMUL, target, "TileAndFuse")
+    names = [k.name for k in ours.knobs]
+    theirs = enumerate_space(emitted)[names]
+    demanded = tuple(c for c in ours.constraints if not c.prunes)
+    assert satisfies(demanded, {n: theirs[n].to_numpy() for n in names}).all()
+    found = enumerate_space(Space(**{**vars(ours), "constraints": demanded}))[names]
+    assert len(found) == len(theirs)
+    assert len(pd.concat([found, theirs]).drop_duplicates()) == len(theirs)
+
+
+@pytest.mark.parametrize(("file", "target", "pipeline"), FAMILIES)
+def test_candidates_compile_and_apply(
+    file: str, target: str, pipeline: str, tmp_path: Path
+) -> None:
+    """One per family; `SPACES.md` says how many of how many do."""
+    dispatch = read(file, target)
+    assert pipeline in pipelines(dispatch.problem, dispatch.target)
+    space = the_space(file, target, pipeline)
+    (candidate,) = records(sample(space, 1, seed=3))
+    code, applied = compiled(dispatch, space.render(candidate), tmp_path)
+    assert applied
+    assert code != compiled(dispatch, dispatch.default, tmp_path)[0]
+
+
+def test_the_compilers_default_is_a_candidate(tmp_path: Path) -> None:
+    dispatch = read(BATCH, "gfx942")
+    space = the_space(BATCH, "gfx942", "TileAndFuse")
+    assert DEFAULT in records(enumerate_space(space))
+    code, applied = compiled(dispatch, space.render(DEFAULT), tmp_path)
+    assert applied
+    assert code == compiled(dispatch, dispatch.default, tmp_path)[0]
+
+
+@pytest.mark.parametrize(("file", "target", "pipeline"), FAMILIES)
+def test_columns_agree_with_the_attribute(file: str, target: str, pipeline: str) -> None:
+    dispatch = read(file, target)
+    space = the_space(file, target, pipeline)
+    drawn = sample(space, 20, seed=4)
+    columns = derive(space, drawn)
+    assert set(COLUMNS) <= set(columns)
+    sizes = [d.size for d in dispatch.problem.dims]
+    if pipeline.endswith("igemm"):
+        sizes = list(ask(ConvolutionLoops(dispatch.problem)).sizes)
+    for knobs, row in zip(records(drawn), columns.to_dict("records"), strict=True):
+        text = space.render(knobs)
+        assert row["threads"] == math.prod(numbers("workgroup_size", text))
+        assert row["subgroup_size"] == int(re.findall(r"subgroup_size = (\d+)", text)[0])
+        tiles = numbers("workgroup", text)
+        assert math.prod(t for t in tiles if t) == (
+            row["tile_batch"] * row["tile_m"] * row["tile_n"]
+        )
+        count = math.prod(math.ceil(s / t) for s, t in zip(sizes, tiles, strict=True) if t)
+        assert row["workgroups"] == count
+        shape = (
+            sorted(map(int, re.findall(r"_(\d+)x(\d+)x(\d+)_", text)[0]))
+            if "mma" in text
+            else [1, 1, 1]
+        )
+        assert sorted(row[f"mma_{axis}"] for axis in "mnk") == shape
+        steps = numbers("partial_reduction" if "partial" in text else "reduction", text)
+        assert row["tile_k"] == math.prod(s for s in steps if s) * row["mma_k"]
+        assert row["igemm"] == ("use_igemm_convolution = true" in text)
+        assert row["vector_distribute"] == ("VectorDistribute" in text)
+        subgroups = row["subgroups_m"] * row["subgroups_n"] * row["subgroups_k"]
+        assert subgroups == row["threads"] // row["subgroup_size"] or pipeline.endswith("simt")
+
+
+def numbers(name: str, text: str) -> list[int]:
+    """The list of that name in an attribute's text."""
+    return [int(n) for n in re.findall(rf"\b{name} = \[([\d, ]+)\]", text)[0].split(",")]
+
+
+def test_extra_knobs_show_up() -> None:
+    dispatch = read(BATCH, "gfx942")
+    extras = {
+        "stages": (0, 3),
+        "bank_padding": (0, 1),
+        "waves_per_eu": (0, 2),
+        "flush_denormals": (0, 1),
+    }
+    space = build(dispatch.problem, dispatch.target, "TileAndFuse", extras)
+    for knobs in records(sample(space, 20, seed=0)):
+        text = space.render(knobs)
+        assert f"prefetch_num_stages = {knobs['stages']}" in text
+        unpadded = str(not knobs["bank_padding"]).lower()
+        assert f"no_reduce_shared_memory_bank_conflicts = {unpadded}" in text
+        assert ('"amdgpu-waves-per-eu" = "2"' in text) == (knobs["waves_per_eu"] == 2)
+        assert ("preserve-sign" in text) == bool(knobs["flush_denormals"])
+    other = read(BATCH, "sm_80")
+    left = build(other.problem, other.target, "TileAndFuse", extras).knobs
+    assert {k.name for k in left} & set(extras) == {"bank_padding"}
+
+
+def test_ragged_loops_are_padded() -> None:
+    dispatch = read("matmul_odd", "gfx942")
+    space = the_space("matmul_odd", "gfx942", "TileAndFuse")
+    assert dispatch.problem.dim("m").size % 16
+    for knobs in records(sample(space, 20, seed=0)):
+        tiles = numbers("padding", space.render(knobs))
+        assert tiles[:2] == [knobs["wg_0"], knobs["wg_1"]]
