@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 import z3
 
@@ -31,7 +32,7 @@ EXTRAS = {
 # The compiler ties loads ahead of their use, waves and denormals to AMD's instructions.
 ONLY_ROCM = ("stages", "waves_per_eu", "flush_denormals")
 
-Number = int | z3.ArithRef
+Number: TypeAlias = int | z3.ArithRef
 
 
 def columns(

@@ -113,7 +113,7 @@ def build(
     threads = subgroups["m"] * subgroups["n"] * gpu.subgroup_size
     shared = _shared_bytes(problem, matmul, tile)
 
-    rules = []
+    rules: list[Constraint] = []
     for loop in matmul.loops:
         rules += _tile_rules(loop, matmul, mma)
     for side in ("m", "n"):
