@@ -130,7 +130,8 @@ def _show(
         ],
     )
     if dispatch.silence:
-        output.note(f"these spaces are frontrunner's own: {dispatch.silence}")
+        whose = "these spaces are frontrunner's own" if spaces else "there is no space"
+        output.note(f"{whose}: {dispatch.silence}")
 
 
 def _sample(spaces: tuple[Space, ...], sizes: list[int], seed: int) -> pd.DataFrame:

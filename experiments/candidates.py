@@ -44,7 +44,8 @@ def make_queue(
             frames.append(candidates.assign(**{PIPELINE: space.pipeline}))
     if not frames:
         raise InputError(
-            f"the space of {dispatch.problem.label} is empty", "nothing can be tuned here"
+            f"the space of {dispatch.problem.label} is empty",
+            dispatch.silence or "nothing can be tuned here",
         )
     ranked = order(ranker, pd.concat(features, ignore_index=True))
     queue = pd.concat(frames, ignore_index=True).iloc[ranked]

@@ -53,8 +53,6 @@ def prepare(options: TuneOptions, observer: Observer) -> Prepared:
     check_backend(devices, target.backend, target.arch, ", or --compile-only")
     if dispatch.others:
         observer.note(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
-    if dispatch.silence:
-        observer.note(f"the space is frontrunner's own: {dispatch.silence}")
     observer.phase("ranking candidates")
     queue = make_queue(
         dispatch,
@@ -66,6 +64,8 @@ def prepare(options: TuneOptions, observer: Observer) -> Prepared:
         # Where nothing can win, no pipeline may take the whole budget.
         alternate=options.compile_only,
     )
+    if dispatch.silence:
+        observer.note(f"the space is frontrunner's own: {dispatch.silence}")
     manifest = {
         "options": {k: v for k, v in asdict(options).items() if k not in ("budget", "out")},
         "budget": asdict(options.budget),

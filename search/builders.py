@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from . import cpu, gpu, gpu_own
+from . import cpu, gpu, gpu_mma, gpu_own
 from .errors import InputError
 from .gpu_columns import EXTRAS, ONLY_ROCM
 from .problem import Target
@@ -63,8 +63,15 @@ def _builders(dispatch: Dispatch, extras: Extras) -> dict[str, Callable[[], Spac
     problem, target = dispatch.problem, dispatch.target
     if target.gpu is None:
         return {p: partial(cpu.build, problem, target, p) for p in cpu.pipelines(problem)}
-    if dispatch.emitted:
-        found = gpu.pipelines(dispatch.emitted)
-        return {p: partial(gpu.build, problem, target, p, e, extras) for p, e in found.items()}
-    own = gpu_own.pipelines(problem, target)
-    return {p: partial(gpu_own.build, problem, target, p, extras) for p in own}
+    own = {
+        p: partial(gpu_own.build, problem, target, p, extras)
+        for p in gpu_own.pipelines(problem, target)
+    }
+    emitted = {
+        p: partial(gpu.build, problem, target, p, e, extras)
+        for p, e in gpu.pipelines(dispatch.emitted).items()
+    }
+    # Ours pads loops that do not divide, which the compiler's cannot (see `gpu`).
+    if own and emitted and gpu_mma.is_ragged(problem, target):
+        return {**emitted, **own}
+    return emitted or own

@@ -37,8 +37,8 @@ def solve_domains(
 
     Returns:
         Domains in ascending order, a superset of what solutions use, and the formulas with fixed
-        variables folded in, without those that the domains imply. Where there is no solution, some
-        domain is empty.
+        variables folded in, without those that the domains imply. Where it is plain that there is
+        no solution, all domains are empty.
 
     Raises:
         Unbounded: a variable has no finite domain.
@@ -47,20 +47,23 @@ def solve_domains(
     bounds = {n: _span(domains[n]) if n in domains else ANY for n in names}
     left = list(formulas)
     fixed: dict[str, int] = {}
+    nothing = {name: np.empty(0, np.int64) for name in names}
     while True:
         before = dict(bounds)
         _propagate(left, bounds)
+        if any(low > high for low, high in bounds.values()):
+            return nothing, left
         for name in names:
             domains[name] = _values(name, bounds[name], domains.get(name), left)
             if not len(domains[name]):
-                return {n: domains.get(n, domains[name][:0]) for n in names}, left
+                return nothing, left
             bounds[name] = _span(domains[name])
         left = [f for f in left if len(f.variables) > 1 or f.op == "const"]
         news = {n: int(d[0]) for n, d in domains.items() if len(d) == 1 and n not in fixed}
         fixed |= news
         left = [f for f in substitute(left, news) if not (f.op == "const" and f.value)]
         if any(f.op == "const" for f in left):  # false
-            return {n: domains[n][:0] for n in names}, left
+            return nothing, left
         if bounds == before and not news and not _prune_pairs(domains, left):
             return domains, left
 

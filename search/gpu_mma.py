@@ -93,6 +93,13 @@ def as_matmul(problem: Problem, igemm: bool) -> Matmul | None:
     return Matmul(tuple(found), igemm=True, swapped=loops.swapped)
 
 
+def is_ragged(problem: Problem, target: Target) -> bool:
+    """Whether some instruction does not divide the loops that it is laid along."""
+    kinds = intrinsics(problem, target)
+    sizes = {side: [d.size for d in problem.by_role(side)][-1:] for side in "mnk"}
+    return any(s % getattr(i, side) for i in kinds for side, last in sizes.items() for s in last)
+
+
 def build(
     problem: Problem, target: Target, pipeline: str, extras: Mapping[str, tuple[int, ...]]
 ) -> Space:

@@ -36,14 +36,14 @@ _BUILDERS = {
 
 def pipelines(problem: Problem, target: Target) -> tuple[str, ...]:
     """The pipelines that can lower a problem, the most promising first."""
+    if problem.kind == "attention":
+        return ()
     rows, columns = (math.prod(d.size for d in problem.by_role(r)) for r in ("m", "n"))
     fewest = min(rows, columns)
     multiplies = bool(intrinsics(problem, target))
     if problem.kind == "convolution":
         matmul = multiplies and gpu_mma.as_matmul(problem, igemm=True) is not None
         return ("TileAndFuse-igemm",) if matmul else ("TileAndFuse-simt",)
-    if problem.kind != "contraction":
-        return ()
     found = []
     if multiplies and fewest > VERY_SKINNY:
         found.append("TileAndFuse")

@@ -27,6 +27,9 @@ _L2 = {
     "sm_80": 40 << 20, "sm_86": 6 << 20, "sm_89": 72 << 20,
 }  # fmt: skip
 _USUAL_L2 = 4 << 20
+# IREE gives sm_86 the shared memory of sm_80; of its chips' 100 KB a workgroup may use 99 (CUDA C++
+# Programming Guide, compute capabilities).
+_SHARED = {"sm_86": 99 << 10}
 # NVIDIA attributes say nothing of these; CUDA C++ Programming Guide, compute capabilities: four
 # schedulers per SM, 255 registers of 32 bits per thread, 128-bit loads, 32 banks.
 _SIMDS, _REGISTER_BITS, _LOAD_BITS, _BANKS = 4, 255 * 32, 128, 32
@@ -67,7 +70,7 @@ def describe_gpu(attribute: Any) -> dict[str, Any]:
         "gpu": Gpu(
             subgroup_sizes=tuple(info.subgroup_size_choices),
             max_threads=info.max_thread_count_per_workgroup,
-            shared_bytes=info.max_workgroup_memory_bytes,
+            shared_bytes=_SHARED.get(info.arch, info.max_workgroup_memory_bytes),
             simds=_number(text, "simds_per_wgp") or _SIMDS,
             register_bits=_number(text, "vgpr_space_bits") or _REGISTER_BITS,
             load_bits=_number(text, "max_load_instruction_bits") or _LOAD_BITS,

@@ -122,7 +122,8 @@ def render_spec(entries: Sequence[Entry]) -> str:
 
 
 def _drops_batch(problem: Problem) -> bool:
-    return problem.kind == "convolution" and problem.dim("batch").size == 1
+    unit = any(d.name == "batch" and d.size == 1 for d in problem.dims)
+    return problem.kind == "convolution" and unit
 
 
 def _matcher(entry: Entry) -> str:

@@ -82,8 +82,11 @@ def test_a_variable_without_bounds_is_named() -> None:
 
 
 def test_contradictions_leave_nothing() -> None:
-    domains, _ = solve_domains(["a", "b"], lower([a >= 1, a <= 4, b == a * 2, b >= 1, b > 9]))
-    assert not len(domains["a"]) or not len(domains["b"])
+    """Also where a variable would have no bound: there is nothing for it to be."""
+    rules = [a >= 1, a <= 4, b == a * 2, b > 9, c >= a]
+    domains, _ = solve_domains(["a", "b", "c"], lower(rules))
+    assert not len(domains["a"])
+    assert not len(domains["b"])
 
 
 def test_rows_that_divide_by_0_are_no_solutions() -> None:

@@ -145,6 +145,46 @@ def test_the_defaults_own_configuration_gives_the_defaults_executable(
     assert other != default
 
 
+def test_an_earlier_spec_is_not_applied_again(tmp_path: Path) -> None:
+    """Within a process: ROCm's backend keeps the last path that was given."""
+    dispatch = read(MATMUL, "gfx942")
+    flags = dispatch.target.flags
+    default, _ = compile_with_spec(dispatch.source, flags, None)
+    space = build_spaces(dispatch)[0]
+    config = space.render(records(sample(space, 1, 0))[0])
+    spec = tmp_path / "spec.mlir"
+    spec.write_text(render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)]))
+    assert compile_with_spec(dispatch.source, flags, spec)[0] != default
+    assert compile_with_spec(dispatch.source, flags, None) == (default, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "pipeline"),
+    [("matmul_odd", "gfx942", "TileAndFuse"), ("conv_strided", "gfx942", "TileAndFuse-igemm")],
+)
+def test_loops_that_do_not_divide_are_padded(
+    name: str, target: str, pipeline: str, tmp_path: Path
+) -> None:
+    """By a space of ours: what the compiler makes of its own solutions does not compile."""
+    dispatch = read_dispatch(DATA / f"{name}.mlir", target)
+    assert dispatch.emitted
+    (space,) = build_spaces(dispatch, pipeline)
+    spec = tmp_path / "spec.mlir"
+    for knobs in records(sample(space, 3, 0)):
+        config = space.render(knobs)
+        spec.write_text(render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)]))
+        _, applied = compile_with_spec(dispatch.source, dispatch.target.flags, spec)
+        assert applied
+        assert "padding" in config
+
+
+def test_sm_86_has_less_shared_memory_than_its_constraints_say() -> None:
+    ampere, consumer = (read(MATMUL, name) for name in ("sm_80", "sm_86"))
+    for large, small in zip(build_spaces(ampere), build_spaces(consumer), strict=True):
+        assert 0 < count(small).value < count(large).value
+        assert derive(small, sample(small, 500, 0)).shared_bytes.max() <= 99 << 10
+
+
 def test_extra_knobs_multiply_the_space_and_reach_the_configuration() -> None:
     dispatch = read(MATMUL, "gfx942")
     (space,) = build_spaces(dispatch, "TileAndFuse", EXTRAS)
