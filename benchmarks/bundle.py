@@ -37,7 +37,7 @@ CARRIED = (
         f"benchmarks/{name}.py"
         for name in (
             "__init__ budget bundle bundle_runner call device finals inputs kernel lines measuring "
-            "outcome results together"
+            "outcome results rounds together"
         ).split()
     ),
     *(f"search/{name}.py" for name in ("__init__", "errors", "isolate", "lazy")),

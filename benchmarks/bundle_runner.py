@@ -26,6 +26,7 @@ from .finals import Finals, Standing, choose_finalists, decide, verify_on_other_
 from .measuring import Measuring
 from .outcome import OK, Compiled
 from .results import Header, Results, Verdict
+from .rounds import measure_again
 
 BASELINE_SECONDS = 0.25
 # The baseline is measured once per batch: for this many candidates it has not drifted far.
@@ -34,7 +35,15 @@ BATCH_PER_DEVICE = 8
 Say = Callable[[str], None]
 
 
-def run_bundle(path: Path, devices: Sequence[str], out: Path, budget: Budget, say: Say) -> Verdict:
+def run_bundle(
+    path: Path,
+    devices: Sequence[str],
+    out: Path,
+    budget: Budget,
+    say: Say,
+    *,
+    record: bool = False,
+) -> Verdict:
     """Takes a bundle's candidates until the budget is used up, then measures the best again.
 
     Results are appended to `out`; those that it holds already are not measured again.
@@ -42,6 +51,7 @@ def run_bundle(path: Path, devices: Sequence[str], out: Path, budget: Budget, sa
     Args:
         devices: URIs; the usual one of the bundle's target if empty.
         say: told how it goes, line by line.
+        record: whether to measure again until a recording can be made of it: see `rounds`.
 
     Raises:
         InputError: the bundle, a device or what `out` holds cannot be used.
@@ -55,7 +65,7 @@ def run_bundle(path: Path, devices: Sequence[str], out: Path, budget: Budget, sa
     chips = tuple(fingerprint(uri) for uri in uris)
     header = Header(bundle.digest, uris, chips, str(runtime.VERSION))
     with Results(out, header) as results:
-        return _Session(bundle, uris, results, budget, say).run()
+        return _Session(bundle, uris, results, budget, say).run(record)
 
 
 class _Session:
@@ -75,18 +85,21 @@ class _Session:
         for outcome in results.outcomes.values():
             self.course.add(outcome)
 
-    def run(self) -> Verdict:
-        if self.results.verdict is not None and self._stop():
-            return self.results.verdict
+    def run(self, record: bool) -> Verdict:
+        known = self.results.verdict
+        if known is not None and self._stop() and (known.recorded or not record):
+            return known
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             ready = self.bundle.unpack(folder)
             baseline = ready[self.manifest.baseline].executable
             devices = [self._device(uri, baseline, stack) for uri in self.uris]
             stopped = self._take(devices, ready)
+            if record:
+                self._again(devices, ready)
             finals, winner = self._decide(devices, ready)
         seconds = time.monotonic() - self.started
-        verdict = Verdict(finals, winner, self.course.taken, stopped, round(seconds, 1))
+        verdict = Verdict(finals, winner, self.course.taken, stopped, round(seconds, 1), record)
         self.results.finish(verdict)
         return verdict
 
@@ -124,6 +137,19 @@ class _Session:
                     break
             self._tell()
         return stopped
+
+    def _again(self, devices: Sequence[Device], ready: dict[str, Compiled]) -> None:
+        """Measures in further rounds what is to be recorded."""
+        results, queue = self.results, self.manifest.queue
+        paths = {entry.index: ready[entry.digest].executable
+                 for entry in queue if entry.kind == OK}  # fmt: skip
+        self.say("measuring again, in interleaved rounds")
+        repeats = measure_again(
+            devices, paths, results.outcomes, results.repeats, self.manifest.seed
+        )
+        for repeat in repeats:
+            results.repeat(repeat)
+        self.say(f"{len(results.repeats)} further measurements")
 
     def _tell(self) -> None:
         course = self.course
@@ -168,13 +194,16 @@ def main() -> int:
         metavar="FILE",
         help="append results here [results.jsonl]; what it holds already is not measured again",
     )
+    parser.add_argument(
+        "--record", action="store_true", help="measure in further rounds, for a recording"
+    )
     parser.add_argument("--budget", type=int, metavar="N", help="take at most N candidates")
     parser.add_argument("--minutes", type=float, metavar="M", help="stop after M minutes")
     given = parser.parse_args()
     bundle = Path(__file__).parents[2]
     try:
         budget = make_budget(given.budget, given.minutes)
-        verdict = run_bundle(bundle, given.device, given.out, budget, _say)
+        verdict = run_bundle(bundle, given.device, given.out, budget, _say, record=given.record)
     except FrontrunnerError as error:
         _say(f"error: {error}")
         if error.hint:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 Shape = Sequence[int]
 
@@ -13,9 +13,18 @@ _MAPS = {
 
 
 def matmul(
-    m: int, n: int, k: int, types: str = "f32,f32,f32", *, transposed: str = ""
+    m: int,
+    n: int,
+    k: int,
+    types: str = "f32,f32,f32",
+    *,
+    transposed: str = "",
+    steps: Sequence[str] = (),
 ) -> tuple[str, str]:
     """A matrix product; `transposed` names the operand (`lhs` or `rhs`) that is.
+
+    Args:
+        steps: elementwise work on the result, as models have it; see `STEPS`.
 
     Returns:
         A name that explains itself, and the MLIR.
@@ -30,8 +39,9 @@ def matmul(
     ]
     attributes = f"indexing_maps = [{', '.join(maps)}]" if transposed else ""
     suffix = f"_transposed_{transposed}" if transposed else ""
-    name = f"matmul_{m}x{n}x{k}_{types.replace(',', '_')}{suffix}"
-    return name, _product(name, f"linalg.matmul {attributes}", a, b, [m, n], (lhs, rhs, out))
+    name = "_".join([f"matmul_{m}x{n}x{k}_{types.replace(',', '_')}{suffix}", *steps])
+    op = f"linalg.matmul {attributes}"
+    return name, _product(name, op, a, b, [m, n], (lhs, rhs, out), steps)
 
 
 def batch_matmul(batch: int, m: int, n: int, k: int) -> tuple[str, str]:
@@ -56,22 +66,28 @@ def conv(
     stride: int = 1,
     layout: str = "nhwc",
     types: str = "f32,f32,f32",
+    steps: Sequence[str] = (),
 ) -> tuple[str, str]:
-    """A square 2-d convolution, with `size` outputs a side; depthwise if `filters` is 0."""
+    """A square 2-d convolution, with `size` outputs a side; depthwise if `filters` is 0.
+
+    Args:
+        steps: elementwise work on the result, of channels-last layouts; see `STEPS`.
+    """
     image = (size - 1) * stride + window
     options = f"{{strides = dense<{stride}> : tensor<2xi64>, dilations = dense<1> : tensor<2xi64>}}"
     lhs, rhs, out = types.split(",")
     suffix = types.replace(",", "_") if len({lhs, rhs, out}) > 1 else out
+    suffix = "_".join([suffix, *steps])
     if not filters:
         name = f"depthwise_{layout}_{size}x{size}x{channels}_{window}x{window}_s{stride}_{suffix}"
         op = f"linalg.depthwise_conv_2d_nhwc_hwc {options}"
         shapes = ([1, image, image, channels], [window, window, channels])
-        return name, _product(name, op, *shapes, [1, size, size, channels], (lhs, rhs, out))
+        return name, _product(name, op, *shapes, [1, size, size, channels], (lhs, rhs, out), steps)
     name = f"conv_{layout}_{size}x{size}x{channels}x{filters}_{window}x{window}_s{stride}_{suffix}"
     if layout == "nhwc":
         op = f"linalg.conv_2d_nhwc_hwcf {options}"
         shapes = ([1, image, image, channels], [window, window, channels, filters])
-        return name, _product(name, op, *shapes, [1, size, size, filters], (lhs, rhs, out))
+        return name, _product(name, op, *shapes, [1, size, size, filters], (lhs, rhs, out), steps)
     op = f"linalg.conv_2d_nchw_fchw {options}"
     shapes = ([1, channels, image, image], [filters, channels, window, window])
     return name, _product(name, op, *shapes, [1, filters, size, size], (lhs, rhs, out))
@@ -94,6 +110,31 @@ def attention(heads: int, queries: int, keys: int, width: int) -> tuple[str, str
     )
 
 
+# Elementwise work on a value %x of a result, by name: the lines of MLIR that compute it. `%with` is
+# the element of a further operand, where there is one.
+STEPS = {
+    "bias": ("%{n} = arith.addf %x, %with : {t}",),
+    "residual": ("%{n} = arith.addf %x, %with : {t}",),
+    "relu": ("%zero_{n} = arith.constant 0.0 : {t}", "%{n} = arith.maximumf %x, %zero_{n} : {t}"),
+    "relu6": (
+        "%zero_{n} = arith.constant 0.0 : {t}",
+        "%six_{n} = arith.constant 6.0 : {t}",
+        "%above_{n} = arith.maximumf %x, %zero_{n} : {t}",
+        "%{n} = arith.minimumf %above_{n}, %six_{n} : {t}",
+    ),
+    "gelu": (
+        "%half_{n} = arith.constant 0.5 : {t}",
+        "%one_{n} = arith.constant 1.0 : {t}",
+        "%root_{n} = arith.constant 0.70710678 : {t}",
+        "%scaled_{n} = arith.mulf %x, %root_{n} : {t}",
+        "%erf_{n} = math.erf %scaled_{n} : {t}",
+        "%sum_{n} = arith.addf %erf_{n}, %one_{n} : {t}",
+        "%part_{n} = arith.mulf %x, %half_{n} : {t}",
+        "%{n} = arith.mulf %part_{n}, %sum_{n} : {t}",
+    ),
+}
+
+
 def _product(
     name: str,
     op: str,
@@ -101,17 +142,54 @@ def _product(
     rhs: Shape,
     out: Shape,
     types: tuple[str, str, str] = ("f32", "f32", "f32"),
+    steps: Sequence[str] = (),
 ) -> str:
     a, b, c = (
         f"tensor<{'x'.join(map(str, shape))}x{dtype}>"
         for shape, dtype in zip((lhs, rhs, out), types, strict=True)
     )
     zero = "0" if types[2].startswith("i") else "0.0"
+    # A bias is added along the channels, which are last.
+    operands = {"bias": f"tensor<{out[-1]}x{types[2]}>", "residual": c}
+    more = "".join(f", %{s}: {operands[s]}" for s in steps if s in operands)
     return (
-        f"func.func @{name}(%lhs: {a}, %rhs: {b}) -> {c} {{\n"
+        f"func.func @{name}(%lhs: {a}, %rhs: {b}{more}) -> {c} {{\n"
         f"  %zero = arith.constant {zero} : {types[2]}\n"
         f"  %empty = tensor.empty() : {c}\n"
         f"  %init = linalg.fill ins(%zero : {types[2]}) outs(%empty : {c}) -> {c}\n"
         f"  %result = {op} ins(%lhs, %rhs : {a}, {b}) outs(%init : {c}) -> {c}\n"
-        f"  return %result : {c}\n}}\n"
+        f"{_elementwise(steps, operands, c, len(out), types[2])}"
+        f"  return %{'fused' if steps else 'result'} : {c}\n}}\n"
+    )
+
+
+def _elementwise(
+    steps: Sequence[str], operands: Mapping[str, str], result: str, rank: int, dtype: str
+) -> str:
+    """One generic op that takes the result through all steps."""
+    if not steps:
+        return ""
+    dims = [f"d{i}" for i in range(rank)]
+    whole, last = (
+        f"affine_map<({', '.join(dims)}) -> ({', '.join(d)})>" for d in (dims, dims[-1:])
+    )
+    used = [s for s in steps if s in operands]
+    maps = [whole, *(last if s == "bias" else whole for s in used), whole]
+    values = ", ".join(["%result", *(f"%{s}" for s in used)])
+    kinds = ", ".join([result, *(operands[s] for s in used)])
+    scalars = [f"%{n}: {dtype}" for n in ("in", *(f"of_{s}" for s in used), "old")]
+    lines, value = [], "%in"
+    for step in steps:
+        for line in STEPS[step]:
+            code = line.format(n=f"after_{step}", t=dtype)
+            lines.append(code.replace("%x", value).replace("%with", f"%of_{step}"))
+        value = f"%after_{step}"
+    body = "".join(f"    {line}\n" for line in lines)
+    parallel = ", ".join(['"parallel"'] * rank)
+    return (
+        f"  %fused = linalg.generic {{indexing_maps = [{', '.join(maps)}],\n"
+        f"      iterator_types = [{parallel}]}}\n"
+        f"    ins({values} : {kinds}) outs(%empty : {result}) {{\n"
+        f"  ^bb0({', '.join(scalars)}):\n{body}    linalg.yield {value} : {dtype}\n"
+        f"  }} -> {result}\n"
     )

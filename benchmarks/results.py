@@ -11,6 +11,7 @@ from ..search import InputError
 from .finals import Finals, Standing
 from .lines import LineFile, not_ours, parse_lines
 from .outcome import Outcome, read_record
+from .rounds import Repeat
 
 FORMAT = 1
 
@@ -43,6 +44,7 @@ class Verdict:
         candidates: how many had been taken from the queue.
         stopped: which limit was reached.
         seconds: of the last session.
+        recorded: whether there were further rounds for a recording.
     """
 
     finals: Finals
@@ -50,6 +52,7 @@ class Verdict:
     candidates: int
     stopped: str
     seconds: float
+    recorded: bool = False
 
     def to_record(self) -> dict[str, Any]:
         winner = None if self.winner is None else self.winner.index
@@ -81,7 +84,12 @@ class Verdict:
         standings: dict[int | None, Standing] = {s.index: s for s in finals.standings}
         winner = None if record["winner"] is None else standings[record["winner"]]
         return cls(
-            finals, winner, int(record["candidates"]), str(record["stopped"]), record["seconds"]
+            finals,
+            winner,
+            int(record["candidates"]),
+            str(record["stopped"]),
+            record["seconds"],
+            bool(record["recorded"]),
         )
 
     def summary(self) -> str:
@@ -104,11 +112,13 @@ class Measurements:
 
     Attributes:
         outcomes: by queue position, in the order in which they came.
+        repeats: further measurements, for a recording.
         verdict: the last; None until there are finals of all outcomes.
     """
 
     header: Header
     outcomes: dict[int, Outcome]
+    repeats: list[Repeat]
     verdict: Verdict | None
 
 
@@ -130,11 +140,16 @@ class Results:
             self.close()
             raise
         self.outcomes = found.outcomes
+        self.repeats = found.repeats
         self.verdict = found.verdict
 
     def append(self, index: int, outcome: Outcome) -> None:
         self._lines.append(outcome.to_record(index))
         self.outcomes[index] = outcome
+
+    def repeat(self, repeat: Repeat) -> None:
+        self._lines.append(repeat.to_record())
+        self.repeats.append(repeat)
 
     def finish(self, verdict: Verdict) -> None:
         self._lines.append(verdict.to_record())
@@ -170,6 +185,7 @@ def _parse(records: Sequence[dict[str, Any]], path: Path) -> Measurements:
             "give the file that `bundle run --out` wrote",
         )
     outcomes: dict[int, Outcome] = {}
+    repeats: list[Repeat] = []
     verdict = None
     for number, record in enumerate(records, 1):
         try:
@@ -177,6 +193,8 @@ def _parse(records: Sequence[dict[str, Any]], path: Path) -> Measurements:
                 fields = {k: v for k, v in record.items() if k != "format"}
                 lists = {k: tuple(fields[k]) for k in ("uris", "devices")}
                 header = Header(**{**fields, **lists})
+            elif "repeat" in record:
+                repeats.append(Repeat(**record["repeat"]))
             elif "finals" in record:
                 verdict = Verdict.from_record(record)
             else:
@@ -186,7 +204,7 @@ def _parse(records: Sequence[dict[str, Any]], path: Path) -> Measurements:
             raise not_ours(path, number, error) from error
     if verdict is not None and verdict.candidates != len(outcomes):
         verdict = None
-    return Measurements(header, outcomes, verdict)
+    return Measurements(header, outcomes, repeats, verdict)
 
 
 def _check_same(path: Path, found: Header, given: Header) -> None:

@@ -88,7 +88,8 @@ class Ingest:
             noise_floor=None if verdict is None else verdict.finals.noise_floor,
             created_by=f"frontrunner {__version__}",
         )
-        return Recording.build(self.queue, self.measured.outcomes, provenance)
+        outcomes, repeats = self.measured.outcomes, self.measured.repeats
+        return Recording.build(self.queue, outcomes, provenance, repeats)
 
     def finish(self, folder: RunFolder) -> TuneResult:
         """Makes the folder of a finished tuning run.

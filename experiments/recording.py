@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..benchmarks.device import TIMING_QUANTILE
 from ..benchmarks.measuring import SCREEN_SECONDS
-from ..benchmarks.outcome import Outcome
+from ..benchmarks.outcome import BASELINE, CRASHED, OK, Outcome
+from ..benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS, Repeat, ratios
 from ..search import InputError, Problem, Target
 from .candidates import PIPELINE
 from .run_folder import write_whole
@@ -23,7 +25,8 @@ from .run_folder import write_whole
 FORMAT = 1
 TIMING = (
     f"quantile {TIMING_QUANTILE:g} of the wall-clock times of single runs, repeated for "
-    f"{SCREEN_SECONDS:g} s in a process that stays up; beside the baseline of the same device"
+    f"{SCREEN_SECONDS:g} s in a process that stays up; beside the baseline of the same device; "
+    f"then {ROUNDS} interleaved rounds, and {NEAR_ROUNDS} more within {NEAR - 1:.0%} of the best"
 )
 
 _KEY = b"frontrunner"
@@ -40,6 +43,8 @@ _COLUMNS = {
     "device": "string",
     "executable": "string",
     "same_as": "Int64",
+    "measurements": "int64",
+    "spread": "float64",
 }
 
 
@@ -99,17 +104,23 @@ class Recording:
 
     @classmethod
     def build(
-        cls, queue: pd.DataFrame, outcomes: Mapping[int, Outcome], provenance: Provenance
+        cls,
+        queue: pd.DataFrame,
+        outcomes: Mapping[int, Outcome],
+        provenance: Provenance,
+        repeats: Sequence[Repeat] = (),
     ) -> Self:
         """Puts candidates and what became of them side by side.
+
+        A time is the median of its ratios to the baselines beside it, times the median baseline:
+        free of the machine's drift.
 
         Args:
             outcomes: by queue position.
         """
         taken = sorted(outcomes)
         told = pd.DataFrame(
-            [{**asdict(outcomes[i]), "relative": outcomes[i].relative} for i in taken],
-            columns=[c for c in _COLUMNS if c not in ("index", PIPELINE)],
+            _rows(outcomes, repeats), columns=[c for c in _COLUMNS if c not in ("index", PIPELINE)]
         )
         candidates = queue.iloc[taken].reset_index(drop=True)
         knobs = [c for c in candidates.columns if c != PIPELINE]
@@ -167,3 +178,28 @@ class Recording:
                 f"the provenance of {path} does not make sense: {error}", "record it again"
             ) from error
         return cls(table.to_pandas().astype(_COLUMNS), provenance)
+
+
+def _rows(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> Iterator[dict[str, Any]]:
+    """What became of candidates, in queue order, from all their measurements."""
+    measured = ratios(outcomes, repeats)
+    measured[BASELINE] = [1.0]
+    usual = {
+        device: float(np.median([o.baseline_us for o in outcomes.values()
+                                 if o.device == device and o.baseline_us]))
+        for device in {o.device for o in outcomes.values() if o.baseline_us}
+    }  # fmt: skip
+    for index, outcome in sorted(outcomes.items()):
+        row = {**asdict(outcome), "relative": None, "measurements": 0, "spread": None}
+        own = index if outcome.same_as is None else outcome.same_as
+        if outcome.kind == OK and own in measured:
+            found = np.array(measured[own])
+            middle = float(np.median(found))
+            baseline_us = usual[outcome.device]
+            row |= {"relative": middle, "time_us": middle * baseline_us}
+            row |= {"baseline_us": baseline_us, "measurements": len(found)}
+            row["spread"] = float(np.quantile(found, 0.75) - np.quantile(found, 0.25)) / middle
+        elif outcome.kind == OK:
+            row |= {"kind": CRASHED, "time_us": None, "stage": "run"}
+            row["reason"] = "failed when it was measured again"
+        yield row

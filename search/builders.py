@@ -58,7 +58,7 @@ def check_extras(target: Target, extras: Extras) -> None:
             )
 
 
-def _builders(dispatch: Dispatch, extras: Extras) -> dict[str, Callable[[], Space]]:
+def _builders(dispatch: Dispatch, extras: Extras) -> Mapping[str, Callable[[], Space]]:
     """By pipeline: what makes its space."""
     problem, target = dispatch.problem, dispatch.target
     if target.gpu is None:

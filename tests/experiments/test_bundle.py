@@ -17,11 +17,12 @@ import numpy
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks import finals
+from frontrunner.benchmarks import finals, rounds
 from frontrunner.benchmarks.budget import Budget
 from frontrunner.benchmarks.bundle import Bundle
 from frontrunner.benchmarks.bundle_runner import run_bundle
-from frontrunner.benchmarks.results import read_results
+from frontrunner.benchmarks.results import Verdict, read_results
+from frontrunner.benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS
 from frontrunner.experiments.ingest import Ingest
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.packing import Packed, pack
@@ -50,6 +51,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Packed:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(finals, "ROUNDS", 4)
     monkeypatch.setattr(finals, "SECONDS", 0.01)
+    monkeypatch.setattr(rounds, "SECONDS", 0.005)
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +135,27 @@ def test_a_bundle_runs_with_numpy_and_the_runtime_alone_and_survives_a_kill(
     done = subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, last)
     assert results.read_text() == after
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_recording_has_further_rounds(packed: Packed, tmp_path: Path) -> None:
+    results = tmp_path / "r.jsonl"
+
+    def run(record: bool) -> Verdict:
+        return run_bundle(packed.bundle, (), results, Budget(), lambda _: None, record=record)
+
+    assert not run(False).recorded
+    assert run(True).recorded  # goes on from there
+    frame = Ingest.read(packed.bundle, results).recording().frame
+    measured = frame[(frame.kind == "ok") & frame.same_as.isna()]
+    near = measured.relative <= NEAR * measured.relative.min()
+    assert near.any()
+    assert (measured[near].measurements >= 1 + ROUNDS + NEAR_ROUNDS).all()
+    assert (measured[~near].measurements < 1 + ROUNDS + NEAR_ROUNDS).any()
+    assert (measured[near].spread >= 0).all()
+    before = results.read_text()
+    assert run(True).recorded
+    assert results.read_text() == before
 
 
 def test_a_bundle_refuses_in_one_line(packed: Packed, elsewhere: Path, tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""The problems of the CPU dataset, as files for `frontrunner record`.
+
+    python -m frontrunner.experiments.dataset DIR
+
+writes one MLIR file each. Sizes are those of public models, or awkward on purpose; each takes the
+compiler's default some milliseconds on two cores.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..benchmarks.dispatches import attention, batch_matmul, conv, matmul, matvec
+
+PROBLEMS = (
+    # Products: square, few rows, odd, transposed, narrow types.
+    matmul(256, 256, 256),
+    matmul(512, 512, 512),
+    matmul(16, 1024, 1024),
+    matmul(32, 768, 3072),
+    matmul(1024, 128, 256),
+    matmul(100, 300, 500),
+    matmul(127, 257, 129),
+    matmul(128, 768, 768, transposed="rhs"),
+    matmul(256, 256, 512, transposed="lhs"),
+    matmul(128, 512, 512, "bf16,bf16,f32"),
+    matmul(256, 512, 256, "i8,i8,i32"),
+    matmul(128, 768, 768, "i8,i8,i32", transposed="rhs"),
+    # One row, one column.
+    matvec(2048, 2048),
+    matvec(4096, 1024),
+    matmul(1, 3072, 768),
+    matmul(1, 2048, 2048, transposed="rhs"),
+    # Many at once.
+    batch_matmul(12, 128, 128, 64),
+    batch_matmul(8, 197, 64, 197),
+    batch_matmul(48, 32, 64, 32),
+    # Convolutions.
+    conv(56, 64, 64, 3),
+    conv(28, 128, 128, 3),
+    conv(14, 256, 256, 3),
+    conv(28, 128, 256, 1),
+    conv(28, 64, 128, 3, stride=2),
+    conv(28, 64, 64, 3, layout="nchw"),
+    conv(56, 96, 0, 3),
+    conv(28, 192, 0, 3, stride=2),
+    # Attention.
+    attention(8, 64, 64, 64),
+    attention(12, 128, 128, 64),
+    attention(4, 256, 256, 32),
+    # With the elementwise work that models fuse: BERT's query projection and its output, ViT-tiny's
+    # MLP, GPT-2's next token, ResNet-18, MobileNetV2.
+    matmul(128, 384, 384, steps=("bias",)),
+    matmul(128, 384, 1536, steps=("bias", "residual")),
+    matmul(197, 768, 192, steps=("bias", "gelu")),
+    matmul(1, 2304, 768, steps=("bias",)),
+    conv(28, 128, 128, 3, steps=("bias", "relu")),
+    conv(14, 256, 256, 3, steps=("bias", "residual", "relu")),
+    conv(28, 144, 0, 3, steps=("bias", "relu6")),
+)
+
+
+def main(arguments: Sequence[str]) -> None:
+    folder = Path(arguments[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in PROBLEMS:
+        (folder / f"{name}.mlir").write_text(text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
