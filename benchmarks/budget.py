@@ -62,7 +62,7 @@ class Budget:
 
     def stops(self, course: Course, total: int, seconds: float) -> str | None:
         """Why a run through a queue of `total` ends here, in words; None to go on."""
-        if course.taken == total:
+        if course.taken >= total:
             return f"all {total} candidates"
         return self.reached(course.taken, seconds, course.since_best)
 

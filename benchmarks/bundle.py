@@ -51,7 +51,7 @@ if sys.version_info < (3, 10):
 try:
     from frontrunner.benchmarks.bundle_runner import main
 except ModuleNotFoundError as error:
-    sys.exit(f"error: {error.name} is missing\\nhint: pip install numpy iree-base-runtime")
+    sys.exit(f"error: {error.name} is missing\\nhint: pip install numpy iree-base-runtime==RUNTIME")
 sys.exit(main())
 """
 
@@ -129,7 +129,8 @@ def build(manifest: Manifest, executables: Mapping[str, bytes], run: Mapping[str
         run: files of the run's folder, by name.
     """
     package = Path(__file__).parents[1]
-    members = {"__main__.py": MAIN.encode()}
+    # Older and newer runtimes may refuse what this compiler makes.
+    members = {"__main__.py": MAIN.replace("RUNTIME", manifest.compiler).encode()}
     members |= {f"frontrunner/{name}": (package / name).read_bytes() for name in CARRIED}
     members |= {_executable(digest): data for digest, data in sorted(executables.items())}
     members |= {f"run/{name}": data for name, data in sorted(run.items())}

@@ -130,11 +130,9 @@ class _Session:
                 )
                 for entry in islice(left, most)
             ]
-            for index, outcome in measuring.measure(batch):
+            for index, outcome in measuring.measure(batch, lambda: not self._stop()):
                 self.results.append(index, outcome)
                 self.course.add(outcome)
-                if self._stop():
-                    break
             self._tell()
         return stopped
 

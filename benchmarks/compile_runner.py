@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..search import Dispatch
@@ -37,13 +37,17 @@ class CompileRunner:
             if outcome.kind == OK:
                 self._seen.setdefault(outcome.executable, index)
 
-    def run(self, batch: Sequence[Candidate]) -> Iterator[tuple[Candidate, Outcome]]:
+    def run(
+        self, batch: Sequence[Candidate], go_on: Callable[[], bool] = lambda: True
+    ) -> Iterator[tuple[Candidate, Outcome]]:
         specs = [
             (executable_name(c.index), LocalRunner.spec_of(self._dispatch, c.config)) for c in batch
         ]
         for candidate, compiled in zip(batch, self._compiler.compile(specs), strict=True):
             compiled.executable.unlink(missing_ok=True)  # its digest says all that is asked
             yield candidate, self._outcome(candidate.index, compiled)
+            if not go_on():
+                return  # what is still compiling is given up
 
     def _outcome(self, index: int, compiled: Compiled) -> Outcome:
         fine = compiled.kind == OK

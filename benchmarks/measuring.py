@@ -47,24 +47,34 @@ class Measuring:
             if outcome.device in by_uri:
                 by_uri[outcome.device].note(index, outcome)
 
-    def measure(self, batch: Sequence[Ready]) -> Iterator[Measured]:
+    def measure(
+        self, batch: Sequence[Ready], go_on: Callable[[], bool] = lambda: True
+    ) -> Iterator[Measured]:
         """Measures every device's baseline and then the candidates.
+
+        Args:
+            go_on: asked before each candidate; what is being measured when it says no is still
+                yielded.
 
         Yields:
             Outcomes as soon as they are known: in the order of the batch on the CPU, where devices
             share the cores and take turns, and per device on GPUs, which work at the same time.
         """
         if any(shares_cores(lane.device.uri) for lane in self._lanes):
-            yield from self._in_turn(self._lanes, batch)
+            yield from self._in_turn(self._lanes, batch, go_on)
         else:
-            yield from together([self._in_turn([lane], batch) for lane in self._lanes])
+            yield from together([self._in_turn([lane], batch, go_on) for lane in self._lanes])
 
-    def _in_turn(self, lanes: Sequence[_Lane], batch: Sequence[Ready]) -> Iterator[Measured]:
+    def _in_turn(
+        self, lanes: Sequence[_Lane], batch: Sequence[Ready], go_on: Callable[[], bool]
+    ) -> Iterator[Measured]:
         for lane in lanes:
             lane.device.measure_baseline(BASELINE_SECONDS)
         for index, compiled in batch:
             lane = self._lanes[index % len(self._lanes)]
             if lane in lanes:
+                if not go_on():
+                    return
                 yield index, lane.measure(index, compiled)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -31,8 +31,10 @@ class Candidate:
 class Runner(Protocol):
     """Whatever can say what becomes of candidates: this machine, another one, a recording."""
 
-    def run(self, batch: Sequence[Candidate]) -> Iterator[tuple[Candidate, Outcome]]:
-        """Yields each candidate's outcome as soon as it is known."""
+    def run(
+        self, batch: Sequence[Candidate], go_on: Callable[[], bool] = ...
+    ) -> Iterator[tuple[Candidate, Outcome]]:
+        """Yields each candidate's outcome as soon as it is known, until `go_on` says no."""
 
 
 class LocalRunner:
@@ -61,11 +63,14 @@ class LocalRunner:
         self._compiler = compiler
         self._measuring = Measuring(devices, baseline.digest, known, partial(keep_log, logs))
 
-    def run(self, batch: Sequence[Candidate]) -> Iterator[tuple[Candidate, Outcome]]:
+    def run(
+        self, batch: Sequence[Candidate], go_on: Callable[[], bool] = lambda: True
+    ) -> Iterator[tuple[Candidate, Outcome]]:
         candidates = {candidate.index: candidate for candidate in batch}
         specs = [(executable_name(c.index), self.spec_of(self._dispatch, c.config)) for c in batch]
         compiled = list(self._compiler.compile(specs))
-        for index, outcome in self._measuring.measure(list(zip(candidates, compiled, strict=True))):
+        ready = list(zip(candidates, compiled, strict=True))
+        for index, outcome in self._measuring.measure(ready, go_on):
             yield candidates[index], outcome
 
     @staticmethod

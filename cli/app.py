@@ -20,6 +20,7 @@ COMMANDS = {
     "space": "Count the candidates of each pipeline, or list them.",
     "rankers": "List rankers, built in and plugged in.",
     "link": "Merge tuning specs into one; the newest wins.",
+    "record": "Measure candidates in interleaved rounds, one recording per dispatch.",
     "bundle": "Carry compiled candidates to a machine that cannot compile, and results back.",
     "doctor": "Tell what is installed, which devices answer and what is missing.",
 }

@@ -120,7 +120,7 @@ def pack(
 @click.option(
     "--budget", type=click.IntRange(min=1), metavar="N", help="Take at most N candidates."
 )
-@click.option("--minutes", type=float, metavar="M", help="Stop after M minutes.")
+@click.option("--minutes", type=float, metavar="M", help="Take no more candidates after M minutes.")
 @click.option(
     "--record",
     is_flag=True,

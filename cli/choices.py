@@ -52,6 +52,9 @@ def parse_extras(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
     Raises:
         UsageError: there is no such knob, or a value is not a number.
     """
+    if not given:
+        return {}
+
     from ..search import EXTRAS
 
     found: dict[str, tuple[int, ...]] = {}

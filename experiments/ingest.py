@@ -168,6 +168,10 @@ def _check(path: Path, bundle: Bundle, measured: Measurements) -> None:
                 f"{path} was edited: outcome {index} is not of a candidate of {bundle.path}", _AGAIN
             )
     verdict = measured.verdict
+    if verdict is not None and not {s.index for s in verdict.finals.standings} <= set(
+        measured.outcomes
+    ):
+        raise InputError(f"{path} was edited: a finalist has no outcome", _AGAIN)
     if verdict is not None and verdict.winner is not None:
         finals = verdict.finals
         if verdict.winner not in accepted(finals.standings, finals.noise_floor):

@@ -12,9 +12,9 @@ from typing import Any
 from ..benchmarks.bundle import Bundle, Entry, Manifest, build
 from ..benchmarks.call import call_of
 from ..benchmarks.compiling import Compiler
-from ..benchmarks.outcome import OK, Compiled
+from ..benchmarks.outcome import CRASHED, OK, Compiled
 from ..benchmarks.runner import LocalRunner, executable_name
-from ..search import WorkError
+from ..search import CannotRender, WorkError
 from .candidates import renderer
 from .options import TuneOptions
 from .prepare import Prepared, prepare
@@ -79,7 +79,9 @@ def pack(options: TuneOptions, observer: Observer) -> Packed:
                     "see that iree-compile accepts the input",
                 )
             compiled = list(_compile(prepared, compiler, options.budget.candidates, observer))
-        executables = {c.digest: c.executable.read_bytes() for c in [*compiled, baseline]}
+        executables = {
+            c.digest: c.executable.read_bytes() for c in [*compiled, baseline] if c.kind == OK
+        }
         manifest = Manifest(
             problem=dispatch.problem.label,
             backend=target.backend,
@@ -116,14 +118,17 @@ def _compile(
     """Compiles the queue's head, in order."""
     count = min(most or len(prepared.queue), len(prepared.queue))
     config = renderer(prepared.dispatch, prepared.queue)
-    specs = [
-        (executable_name(i), LocalRunner.spec_of(prepared.dispatch, config(i)))
-        for i in range(count)
-    ]
+    specs, failed = [], {}
+    for i in range(count):
+        try:
+            specs.append((executable_name(i), LocalRunner.spec_of(prepared.dispatch, config(i))))
+        except CannotRender as failure:
+            failed[i] = Compiled(CRASHED, Path(), reason=str(failure))
     observer.phase(f"compiling {count} candidates")
     observer.start(count, None)
     seen: set[str] = set()
-    for compiled in compiler.compile(specs):
+    done = compiler.compile(specs)
+    for compiled in (failed[i] if i in failed else next(done) for i in range(count)):
         twin = compiled.kind == OK and compiled.digest in seen
         seen.add(compiled.digest)
         observer.outcome("duplicate" if twin else compiled.kind, None)

@@ -51,6 +51,7 @@ def prepare(options: TuneOptions, observer: Observer) -> Prepared:
         options = replace(options, ranker=default_ranker(target))
     devices, name = options.devices or (), options.ranker or ""
     check_backend(devices, target.backend, target.arch, ", or --compile-only")
+    chips = [fingerprint(uri) for uri in devices]
     if dispatch.others:
         observer.note(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
     observer.phase("ranking candidates")
@@ -70,7 +71,7 @@ def prepare(options: TuneOptions, observer: Observer) -> Prepared:
         "options": {k: v for k, v in asdict(options).items() if k not in ("budget", "out")},
         "budget": asdict(options.budget),
         "input_digest": digest_of_file(options.input),
-        "devices": [fingerprint(uri) for uri in devices],
+        "devices": chips,
     }
     return Prepared(options, dispatch, queue, manifest)
 

@@ -29,7 +29,7 @@ import pandas as pd
 from ..search import Dispatch, InputError, Problem, Target, TensorType, WorkError
 from ..search.emitted import Emitted
 
-FORMAT = 1
+FORMAT = 2
 
 
 def versions() -> dict[str, str]:
@@ -129,13 +129,15 @@ def read_run_files(
         InputError: they are of another version.
     """
     manifest: dict[str, Any] = json.loads(read("run.json"))
-    dispatch = _dispatch(manifest["dispatch"], read("source.mlir").decode())
-    queue = pd.read_parquet(io.BytesIO(read("queue.parquet")))
-    if manifest["format"] != FORMAT or manifest["versions"] != versions():
+    made = {"format": manifest["format"], **manifest["versions"]}
+    here = {"format": FORMAT, **versions()}
+    if made != here:
         raise InputError(
-            f"{origin} was made with {manifest['versions']}, this is {versions()}",
+            f"{origin} was made with {made}, this is {here}",
             "start a new run: times and configurations do not carry over",
         )
+    dispatch = _dispatch(manifest["dispatch"], read("source.mlir").decode())
+    queue = pd.read_parquet(io.BytesIO(read("queue.parquet")))
     return manifest, dispatch, queue
 
 

@@ -17,9 +17,9 @@ from ..benchmarks.compile_runner import CompileRunner
 from ..benchmarks.compiling import Compiler
 from ..benchmarks.device import Device
 from ..benchmarks.failures import FailureReport
-from ..benchmarks.outcome import OK, Compiled, Outcome
+from ..benchmarks.outcome import CRASHED, OK, Compiled, Outcome
 from ..benchmarks.runner import Candidate, LocalRunner, Runner
-from ..search import Dispatch, WorkError
+from ..search import CannotRender, Dispatch, WorkError
 from .candidates import PIPELINE, renderer
 from .compile_result import CompileResult
 from .journal import Journal
@@ -165,13 +165,18 @@ class Session:
             # Devices that work at the same time may leave gaps when a session ends.
             left = (i for i in range(len(self.queue)) if i not in journal.outcomes)
             chosen = islice(left, budget.room(self.course.taken, most))
-            batch = [Candidate(i, self._config(i)) for i in chosen]
+            batch = []
+            for index in chosen:
+                try:
+                    batch.append(Candidate(index, self._render(index)))
+                except CannotRender as failure:
+                    outcome = Outcome(CRASHED, stage="compile", reason=str(failure))
+                    journal.append(index, outcome)
+                    self._show(outcome, baseline_us)
             try:
-                for candidate, outcome in runner.run(batch):
+                for candidate, outcome in runner.run(batch, lambda: not self._stop()):
                     journal.append(candidate.index, outcome)
                     self._show(outcome, baseline_us)
-                    if self._stop():
-                        break
             finally:
                 with suppress(OSError):  # tried again, and told, at the end
                     self.report.write(journal.outcomes)
@@ -195,7 +200,11 @@ class Session:
         self.observer.outcome("duplicate" if twin else outcome.kind, best_us)
 
     def _config(self, index: int) -> str:
-        return self._render(index)
+        """For people and reproducers: a configuration, or why there is none."""
+        try:
+            return self._render(index)
+        except CannotRender as failure:
+            return f"// {failure}"
 
     def _params(self) -> dict[str, Any]:
         options = asdict(self.options)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .errors import FrontrunnerError, InputError, NotTunableError, WorkError
     from .gpu_columns import EXTRAS
     from .link import LinkedSpec, link_specs
+    from .materialize import CannotRender
     from .problem import Dim, Operand, Problem, Target
     from .reader import Dispatch, TensorType, read_dispatch
     from .space import Constraint, Knob, Space
@@ -39,6 +40,7 @@ __getattr__ = exports(
         "gpu_columns": ("EXTRAS",),
         "errors": ("FrontrunnerError", "InputError", "NotTunableError", "WorkError"),
         "link": ("LinkedSpec", "link_specs"),
+        "materialize": ("CannotRender",),
         "problem": ("Dim", "Operand", "Problem", "Target"),
         "reader": ("Dispatch", "TensorType", "read_dispatch"),
         "space": ("Constraint", "Knob", "Space"),
@@ -48,6 +50,7 @@ __getattr__ = exports(
 
 __all__ = [
     "EXTRAS",
+    "CannotRender",
     "Constraint",
     "Count",
     "Dim",

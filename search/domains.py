@@ -45,9 +45,11 @@ def solve_domains(
     """
     domains = dict(given or {})
     bounds = {n: _span(domains[n]) if n in domains else ANY for n in names}
-    left = list(formulas)
+    left = [f for f in formulas if f.variables]
     fixed: dict[str, int] = {}
     nothing = {name: np.empty(0, np.int64) for name in names}
+    if not holds([f for f in formulas if not f.variables], {}, ()):
+        return nothing, left
     while True:
         before = dict(bounds)
         _propagate(left, bounds)
@@ -58,12 +60,13 @@ def solve_domains(
             if not len(domains[name]):
                 return nothing, left
             bounds[name] = _span(domains[name])
-        left = [f for f in left if len(f.variables) > 1 or f.op == "const"]
+        left = [f for f in left if len(f.variables) > 1]
         news = {n: int(d[0]) for n, d in domains.items() if len(d) == 1 and n not in fixed}
         fixed |= news
-        left = [f for f in substitute(left, news) if not (f.op == "const" and f.value)]
-        if any(f.op == "const" for f in left):  # false
+        left = substitute(left, news)
+        if not holds([f for f in left if not f.variables], {}, ()):
             return nothing, left
+        left = [f for f in left if f.variables]
         if bounds == before and not news and not _prune_pairs(domains, left):
             return domains, left
 
@@ -144,13 +147,14 @@ def interval(term: Term, bounds: Mapping[str, Interval]) -> Interval:
             found = min(corners), max(corners)
         return found
     (low, high), (least, most) = parts
-    if least < 1:
+    if not 1 <= least <= most:
         return ANY
     if term.op == "mod":
         return (0.0, min(most - 1, high)) if low >= 0 else (0.0, most - 1)
     if low < 0:
         return ANY
-    return low // most if np.isfinite(most) else 0.0, high // least
+    # Infinity divided by floor is not a number.
+    return low // most if np.isfinite(most) else 0.0, high // least if np.isfinite(high) else high
 
 
 def _times(a: float, b: float) -> float:

@@ -50,6 +50,7 @@ def sample(space: Space, n: int, seed: int) -> pd.DataFrame:
     The same seed gives the same candidates on any machine.
     """
     joined = _solve(space)
+    n = max(n, 0)
     rng = np.random.default_rng(seed)
     names = [k.name for k in space.knobs]
     if joined.complete:
@@ -65,7 +66,7 @@ def sample(space: Space, n: int, seed: int) -> pd.DataFrame:
         parts, before, found = [merged], found, len(merged)
         if found == before and tried > min(20 * joined.rows, 50_000_000):
             break  # fewer than n exist, or too few to be met by chance
-    return parts[0].head(n)[names]
+    return pd.concat(parts or [pd.DataFrame(columns=names, dtype=np.int64)]).head(n)[names]
 
 
 def enumerate_space(space: Space) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What GPU spaces of our own share: derived columns, extra knobs, tiles and rounding in Z3."""
+"""What GPU spaces share: derived columns, extra knobs, tiles and rounding in Z3."""
 
 from __future__ import annotations
 

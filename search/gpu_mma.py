@@ -95,9 +95,11 @@ def as_matmul(problem: Problem, igemm: bool) -> Matmul | None:
 
 def is_ragged(problem: Problem, target: Target) -> bool:
     """Whether some instruction does not divide the loops that it is laid along."""
+    inner = {side: list(problem.by_role(side))[-1:] for side in "mnk"}
+    if problem.kind == "convolution":
+        inner["k"] = [d for d in problem.dims if d.name == "ic"]
     kinds = intrinsics(problem, target)
-    sizes = {side: [d.size for d in problem.by_role(side)][-1:] for side in "mnk"}
-    return any(s % getattr(i, side) for i in kinds for side, last in sizes.items() for s in last)
+    return any(d.size % getattr(i, side) for i in kinds for side in "mnk" for d in inner[side])
 
 
 def build(

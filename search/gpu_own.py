@@ -36,7 +36,7 @@ _BUILDERS = {
 
 def pipelines(problem: Problem, target: Target) -> tuple[str, ...]:
     """The pipelines that can lower a problem, the most promising first."""
-    if problem.kind == "attention":
+    if problem.kind == "attention" or not problem.by_role("m", "n"):
         return ()
     rows, columns = (math.prod(d.size for d in problem.by_role(r)) for r in ("m", "n"))
     fewest = min(rows, columns)

@@ -35,13 +35,20 @@ _SHARED = {"sm_86": 99 << 10}
 _SIMDS, _REGISTER_BITS, _LOAD_BITS, _BANKS = 4, 255 * 32, 128, 32
 
 
+def gpu_backend(name: str) -> str | None:
+    """The backend for a GPU's name or SKU; None where the name is not a GPU's."""
+    if _ROCM.fullmatch(name):
+        return "rocm"
+    return "cuda" if _CUDA.fullmatch(name) else None
+
+
 def gpu_flags(name: str) -> tuple[str, ...] | None:
     """Compile flags for a GPU's name or SKU; None where the name is not a GPU's."""
-    if _ROCM.fullmatch(name):
-        return ("--iree-hal-target-device=hip", f"--iree-rocm-target={name}")
-    if _CUDA.fullmatch(name):
-        return ("--iree-hal-target-device=cuda", f"--iree-cuda-target={name}")
-    return None
+    backend = gpu_backend(name)
+    if backend is None:
+        return None
+    device = "hip" if backend == "rocm" else backend
+    return (f"--iree-hal-target-device={device}", f"--iree-{backend}-target={name}")
 
 
 def describe_gpu(attribute: Any) -> dict[str, Any]:

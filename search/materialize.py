@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from .isolate import Child
+from .errors import WorkError
+from .isolate import Child, ChildDied, ChildTimeout
 from .problem import Problem
 
 # The first answer waits for the bindings to load (0.5 s); the others take 0.1 ms.
@@ -72,9 +73,21 @@ class MatmulLoops:
     swapped: bool
 
 
+class CannotRender(WorkError):
+    """The compiler does not make attributes of a configuration, or crashes over it."""
+
+
 def ask(request: Any) -> Any:
-    """The child's answer to a request: see `frontrunner.search.gpu_attributes.answer`."""
-    return _child().call(request, timeout=TIMEOUT)
+    """The child's answer to a request: see `frontrunner.search.gpu_attributes.answer`.
+
+    Raises:
+        CannotRender: there is none.
+    """
+    try:
+        return _child().call(request, timeout=TIMEOUT)
+    except (ChildDied, ChildTimeout, RuntimeError) as failure:
+        first = str(failure).splitlines()[0]
+        raise CannotRender(f"the compiler cannot express a configuration: {first}") from failure
 
 
 @cache

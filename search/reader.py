@@ -7,13 +7,14 @@ crash on what users bring.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .emitted import Emitted
 from .errors import InputError
-from .gpu_target import gpu_flags
+from .gpu_target import gpu_backend
 from .isolate import Child, ChildDied, ChildTimeout
 from .problem import Problem, Target
 from .target import describe_target, resolve_target, unknown_target
@@ -88,12 +89,8 @@ def read_dispatch(path: Path, target: str = "host") -> Dispatch:
         raise InputError(f"{path} is empty", "give an MLIR file with one dispatch")
     answer = _ask(path, text, target)
     facts = answer["executable_target"]
-    if ("gpu" in facts) != (gpu_flags(target) is not None):
-        arch = facts["arch"] if "gpu" in facts else "host"
-        raise InputError(
-            f"{path} was dumped for another target than {target}", f"give --target {arch}"
-        )
     found = describe_target(target, facts)
+    _check_target(path, target, facts)
     emitted, silence = _emitted(answer["source"], found)
     return Dispatch(
         problem=answer["problem"],
@@ -108,6 +105,19 @@ def read_dispatch(path: Path, target: str = "host") -> Dispatch:
         emitted=emitted,
         silence=silence,
     )
+
+
+def _check_target(path: Path, target: str, facts: Mapping[str, Any]) -> None:
+    """Refuses a dumped file for another target: flags would be of one, executables of the other."""
+    meant = gpu_backend(target)
+    found = facts.get("backend")
+    named = facts.get("arch", "host")
+    # An architecture's own name is its own; a SKU's stands for its architecture.
+    other = target.startswith(("gfx", "sm_")) and target != named
+    if meant != found or (found is not None and other):
+        raise InputError(
+            f"{path} was dumped for {named}, the target is {target}", f"give --target {named}"
+        )
 
 
 def _ask(path: Path, text: bytes, target: str) -> dict[str, Any]:
@@ -140,9 +150,10 @@ def _emitted(source: str, target: Target) -> tuple[tuple[Emitted, ...], str]:
     with Child("frontrunner.search.emission:emit") as child:
         try:
             found: tuple[Emitted, ...] = child.call((source, target.flags), timeout=READ_TIMEOUT)
-        except (ChildDied, ChildTimeout, RuntimeError) as failure:
-            first = str(failure).splitlines()[0]
-            return (), f"{_CRASHED} ({first})"
+        except ChildDied as death:
+            return (), f"{_CRASHED} ({str(death).splitlines()[0]})"
+        except (ChildTimeout, RuntimeError) as failure:
+            return (), f"the compiler's constraints cannot be had ({str(failure).splitlines()[0]})"
     return found, "" if found else "the compiler emits no constraints for it"
 
 

@@ -200,7 +200,7 @@ def holds(
     done: dict[Term, Any] = {}
     zero: list[Any] = []
     for formula in formulas:
-        keep &= _evaluate(formula, columns, done, zero)
+        keep &= np.asarray(_evaluate(formula, columns, done, zero), dtype=bool)
     for divisor_is_0 in zero:
         keep &= ~divisor_is_0
     return keep

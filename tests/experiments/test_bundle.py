@@ -101,6 +101,17 @@ def test_packing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     assert (first.candidates, first.outcomes) == (2, {"ok": 2})
 
 
+def test_candidates_that_do_not_compile_are_packed_as_such(tmp_path: Path) -> None:
+    """Of attention on gfx942, a third of what meets the compiler's own constraints."""
+    file = DATA / "gpu" / "attention_20x4096x64.mlir"
+    given = {"target": "gfx942", "ranker": "shuffle", "budget": Budget(6), "pool": 100_000}
+    packed = pack(options(tmp_path / "a.bundle", input=file, **given), NullProgress())
+    assert set(packed.outcomes) == {"ok", "compile_failed"}
+    queue = Bundle(packed.bundle).manifest.queue
+    assert [e.kind for e in queue].count("ok") == packed.executables
+    assert all(e.reason and not e.digest for e in queue if e.kind != "ok")
+
+
 def test_a_bundle_runs_with_numpy_and_the_runtime_alone_and_survives_a_kill(
     packed: Packed, elsewhere: Path, tmp_path: Path
 ) -> None:

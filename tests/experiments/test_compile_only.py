@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.budget import Budget
@@ -17,7 +18,7 @@ from frontrunner.experiments.compile_result import CompileResult
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.tune import resume, tune
-from frontrunner.search import Dispatch, InputError, read_dispatch
+from frontrunner.search import CannotRender, Dispatch, InputError, read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 HUGE = (
@@ -56,12 +57,13 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Plant:
     """Puts configurations in the place of those at some queue positions."""
 
     def put(configs: dict[int, str]) -> None:
-        render = session.Session._config
+        make = session.renderer
 
-        def planted(self: session.Session, index: int) -> str:
-            return configs.get(index) or render(self, index)
+        def planted(dispatch: Dispatch, queue: pd.DataFrame) -> Callable[[int], str]:
+            render = make(dispatch, queue)
+            return lambda index: configs.get(index) or render(index)
 
-        monkeypatch.setattr(session.Session, "_config", planted)
+        monkeypatch.setattr(session, "renderer", planted)
 
     return put
 
@@ -131,6 +133,30 @@ def test_a_run_goes_on_as_it_began(tmp_path: Path, plant: Plant) -> None:
     assert kept(kept_elsewhere) == ["00003-compile_failed", "README.md"]
     assert "Candidates: 0, 3" in (kept_elsewhere / "README.md").read_text()
     assert resume(run, None, NullProgress()) == result
+
+
+def test_a_candidate_that_cannot_be_expressed_costs_one_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bindings may end the child that makes attributes; the run goes on, and can be resumed."""
+    make = session.renderer
+
+    def failing(dispatch: Dispatch, queue: pd.DataFrame) -> Callable[[int], str]:
+        render = make(dispatch, queue)
+
+        def config(index: int) -> str:
+            if index == 1:
+                raise CannotRender("the compiler cannot express a configuration: SIGSEGV")
+            return render(index)
+
+        return config
+
+    monkeypatch.setattr(session, "renderer", failing)
+    run = tmp_path / "run"
+    result = tune(options(run, budget=Budget(candidates=3)), NullProgress())
+    assert result.outcomes == {"crashed": 1, "ok": 2}
+    assert "SIGSEGV" in (run / "failures" / "00001-crashed" / "reason.txt").read_text()
+    assert resume(run, Budget(candidates=4), NullProgress()).outcomes == {"crashed": 1, "ok": 3}
 
 
 def test_a_report_that_cannot_be_written_costs_no_outcome(tmp_path: Path, plant: Plant) -> None:

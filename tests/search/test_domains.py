@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from frontrunner.search.domains import Unbounded, solve_domains
 from frontrunner.search.join import join
-from frontrunner.search.terms import lower
+from frontrunner.search.terms import holds, lower
 
 a, b, c = z3.Ints("a b c")
 NAMES = ["a", "b", "c"]
@@ -29,9 +29,12 @@ def systems(draw: st.DrawFn) -> list[z3.BoolRef]:
         [a >= m, a <= n, b == a * m, z3.Not(b > n * 2), c - b <= 1, c >= a],
         [a > 0, a + b + c <= n % 16, b > 0, c > 0, z3.Or(a == m, b == c)],
         [a >= 1, b >= 1, c >= 1, a / b == m, a <= n, b * c <= 12, -c <= -1],
+        [a >= 0, c == a / m * b, a >= 4, a <= 6, b >= 1, b <= 2],
     ]  # fmt: skip
     extras = [a != b, a * m >= b, z3.Implies(a > m, b <= c + n), a * b == c * m, z3.BoolVal(True)]
-    return [*draw(st.sampled_from(shapes)), draw(st.sampled_from(extras))]
+    rules = [*draw(st.sampled_from(shapes)), draw(st.sampled_from(extras))]
+    # What is found must not depend on the order in which it is said.
+    return draw(st.permutations(rules))
 
 
 def solutions(rules: list[z3.BoolRef]) -> set[tuple[int, ...]]:
@@ -94,3 +97,16 @@ def test_rows_that_divide_by_0_are_no_solutions() -> None:
     joined = join(domains, left)
     rows = joined.pick(np.arange(joined.rows))
     assert set(rows["a"].tolist()) == {1, 2}
+    # Nor where both are fixed from the start.
+    only = {"a": np.array([0]), "b": np.array([8])}
+    assert join(only, lower([b % a == 0])).rows == 0
+
+
+def test_a_contradiction_inside_one_formula_leaves_nothing() -> None:
+    given = {"a": np.arange(1, 5), "b": np.arange(5, 9)}
+    assert join(given, lower([z3.And(b >= 5, b <= 0, a <= 8 / b)])).rows == 0
+
+
+def test_a_formula_that_is_always_true_holds_everywhere() -> None:
+    (always,) = lower([z3.IntVal(7) % 1 == 0])
+    assert holds([always], {"a": np.arange(3)}, (3,)).all()

@@ -69,8 +69,9 @@ def test_z3_agrees_with_candidates(file: str, target: str, pipeline: str) -> Non
     solver.add(z3.parse_smt2_string(text))
     for row in records(sample(emitted[pipeline], 25, 0)):
         assert solver.check([z3.Int(k) == v for k, v in row.items()]) == z3.sat
-        wrong = row | {"sg_size": row["sg_size"] + 1}
-        assert solver.check([z3.Int(k) == v for k, v in wrong.items()]) == z3.unsat
+        for knob in ("sg_m_cnt", "sg_n_cnt"):  # others follow from these: none is free
+            wrong = row | {knob: row[knob] + 1}
+            assert solver.check([z3.Int(k) == v for k, v in wrong.items()]) == z3.unsat
 
 
 def test_a_whole_space_is_z3s() -> None:

@@ -105,25 +105,27 @@ def test_columns_agree_with_the_attribute(file: str, target: str, pipeline: str)
     drawn = sample(space, 20, seed=4)
     columns = derive(space, drawn)
     assert set(COLUMNS) <= set(columns)
-    sizes = [d.size for d in dispatch.problem.dims]
+    dims = dispatch.problem.dims
+    sizes, roles, swapped = [d.size for d in dims], [d.role for d in dims], False
     if pipeline.endswith("igemm"):
-        sizes = list(ask(ConvolutionLoops(dispatch.problem)).sizes)
+        loops = ask(ConvolutionLoops(dispatch.problem))
+        sizes, swapped = list(loops.sizes), loops.swapped
+        roles = [dims[loops.origin.index(i)].role for i in range(len(sizes))]
     for knobs, row in zip(records(drawn), columns.to_dict("records"), strict=True):
         text = space.render(knobs)
         assert row["threads"] == math.prod(numbers("workgroup_size", text))
         assert row["subgroup_size"] == int(re.findall(r"subgroup_size = (\d+)", text)[0])
         tiles = numbers("workgroup", text)
-        assert math.prod(t for t in tiles if t) == (
-            row["tile_batch"] * row["tile_m"] * row["tile_n"]
-        )
+        for role in ("batch", "m", "n"):
+            of_role = [t for t, r in zip(tiles, roles, strict=True) if r == role and t]
+            assert row[f"tile_{role}"] == math.prod(of_role)
         count = math.prod(math.ceil(s / t) for s, t in zip(sizes, tiles, strict=True) if t)
         assert row["workgroups"] == count
-        shape = (
-            sorted(map(int, re.findall(r"_(\d+)x(\d+)x(\d+)_", text)[0]))
-            if "mma" in text
-            else [1, 1, 1]
-        )
-        assert sorted(row[f"mma_{axis}"] for axis in "mnk") == shape
+        shape = (1, 1, 1)
+        if "mma" in text:
+            shape = tuple(map(int, re.findall(r"_(\d+)x(\d+)x(\d+)_", text)[0]))
+        axes = "nmk" if swapped else "mnk"
+        assert tuple(row[f"mma_{axis}"] for axis in axes) == shape
         steps = numbers("partial_reduction" if "partial" in text else "reduction", text)
         assert row["tile_k"] == math.prod(s for s in steps if s) * row["mma_k"]
         assert row["igemm"] == ("use_igemm_convolution = true" in text)

@@ -1,0 +1,107 @@
+"""`frontrunner record`: measures a sample of a space, or all of it, for training and evaluation."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from .choices import (
+    extra_option,
+    jobs_option,
+    parse_extras,
+    pipeline_option,
+    target_option,
+)
+from .output import Interrupted, Output, UsageError, shared_options
+
+# Large enough that the shares of pipelines are those of their sizes.
+POOL = 100_000
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command("record")
+@click.argument("files", metavar="IN.mlir...", type=FILE, nargs=-1, required=True)
+@click.option(
+    "--out", type=FOLDER, required=True, metavar="DIR", help="Write DIR/<name>.parquet for each."
+)
+@click.option(
+    "--candidates",
+    type=click.IntRange(min=1),
+    default=600,
+    show_default=True,
+    metavar="N",
+    help="Measure a uniform sample of N candidates, or all if there are fewer.",
+)
+@click.option(
+    "--device",
+    "devices",
+    multiple=True,
+    metavar="URI",
+    help="Measure on this device; may be repeated [local-task for CPUs, cuda or hip for GPUs].",
+)
+@target_option
+@pipeline_option
+@extra_option
+@jobs_option
+@shared_options(seed="Seeds the sample, the orders and the inputs of the kernels.")
+def command(
+    files: tuple[Path, ...],
+    out: Path,
+    candidates: int,
+    devices: tuple[str, ...],
+    target: str,
+    pipeline: str | None,
+    extras: tuple[str, ...],
+    jobs: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Measure candidates in interleaved rounds, one recording per dispatch.
+
+    What DIR holds already is not recorded again, and an interrupted recording goes on. Leave the
+    machine alone meanwhile.
+    """
+    freed = parse_extras(extras)
+    for name, times in Counter(f.stem for f in files).items():
+        if times > 1:
+            raise UsageError(f"{times} files are called {name}", "recordings are named after files")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out: cannot write {out}: {error.strerror}") from None
+
+    from ..benchmarks.budget import Budget
+    from ..experiments.options import TuneOptions
+    from ..experiments.progress import make_progress
+    from ..experiments.record import record
+
+    output = Output(as_json)
+    made = []
+    for file in files:
+        observer = make_progress(sys.stderr)
+        options = TuneOptions(
+            input=file,
+            out=out / f"{file.stem}.parquet",
+            budget=Budget(candidates),
+            target=target,
+            seed=seed,
+            jobs=jobs,
+            pool=max(candidates, POOL),
+            extras=freed,
+            pipeline=pipeline,
+        )
+        try:
+            made.append(record(options, devices, observer, output.note))
+        except KeyboardInterrupt:
+            raise Interrupted("the same command goes on from here") from None
+        finally:
+            observer.close()
+        one = made[-1]
+        best = "none ran" if one.best is None else f"best {one.best:.2f}x, {one.near} near it"
+        output.line(f"{one.path}: {one.ok} of {one.candidates} candidates ran, {best}")
+    output.result({"recordings": [asdict(one) for one in made]})
