@@ -1,0 +1,83 @@
+"""`frontrunner record`: what options come to. Recording itself is tested in `tests/experiments`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.budget import Budget
+from frontrunner.experiments import record as module
+from frontrunner.experiments.options import TuneOptions
+from frontrunner.experiments.record import Recorded
+
+
+@pytest.fixture
+def asked(monkeypatch, tmp_path):
+    asked = []
+
+    def record(options, devices, observer, say):
+        asked.append((options, devices))
+        say("on the way")
+        return Recorded(options.out, "contraction", 600, 599, 3, 2.5, 0.05)
+
+    monkeypatch.setattr(module, "record", record)
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.mlir", "b.mlir"):
+        Path(name).touch()
+    Path("other").mkdir()
+    Path("other/a.mlir").touch()
+    return asked
+
+
+def test_every_file_is_recorded(asked, frontrunner):
+    ran = frontrunner(*"record a.mlir b.mlir --out o --candidates 70 --seed 4 --json".split(),
+                      *"--device cuda://0 --device cuda://1 --target sm_80".split(),
+                      *"--pipeline P --extra bank_padding --jobs 2".split())  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert asked == [
+        (
+            TuneOptions(
+                input=Path(f"{name}.mlir"), out=Path("o") / f"{name}.parquet", budget=Budget(70),
+                target="sm_80", seed=4, jobs=2, pipeline="P", extras={"bank_padding": (0, 1)},
+            ),
+            ("cuda://0", "cuda://1"),
+        )
+        for name in "ab"
+    ]  # fmt: skip
+    first, second = json.loads(ran.out)["recordings"]
+    assert (first["path"], second["path"]) == ("o/a.parquet", "o/b.parquet")
+    assert ran.err.splitlines()[:2] == [
+        "on the way", "o/a.parquet: 599 of 600 candidates ran, best 2.50x, 3 near it",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--out o", "Missing argument"),
+        ("a.mlir", "Missing option '--out'"),
+        ("a.mlir --out a.mlir", "is a file"),
+        ("a.mlir --out a.mlir/x", "cannot write"),
+        ("a.mlir other/a.mlir --out o", "2 files are called a"),
+        ("a.mlir --out o --candidates 0", "0 is not in the range"),
+        ("a.mlir --out o --extra x", "no knob 'x'"),
+        ("gone.mlir --out o", "does not exist"),
+    ],
+)
+def test_refused(asked, frontrunner, arguments, message):
+    ran = frontrunner("record", *arguments.split())
+    assert ran.code == 2
+    assert message in ran.err
+    assert not asked
+
+
+def test_interrupted(asked, frontrunner, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "record", interrupted)
+    ran = frontrunner("record", "a.mlir", "--out", "o")
+    assert ran.code == 130
+    assert "goes on from here" in ran.err
