@@ -63,6 +63,7 @@ def conv(
     filters: int,
     window: int,
     *,
+    images: int = 1,
     stride: int = 1,
     layout: str = "nhwc",
     types: str = "f32,f32,f32",
@@ -78,19 +79,24 @@ def conv(
     lhs, rhs, out = types.split(",")
     suffix = types.replace(",", "_") if len({lhs, rhs, out}) > 1 else out
     suffix = "_".join([suffix, *steps])
+    outputs = f"{f'{images}x' if images > 1 else ''}{size}x{size}x{channels}"
     if not filters:
-        name = f"depthwise_{layout}_{size}x{size}x{channels}_{window}x{window}_s{stride}_{suffix}"
+        name = f"depthwise_{layout}_{outputs}_{window}x{window}_s{stride}_{suffix}"
         op = f"linalg.depthwise_conv_2d_nhwc_hwc {options}"
-        shapes = ([1, image, image, channels], [window, window, channels])
-        return name, _product(name, op, *shapes, [1, size, size, channels], (lhs, rhs, out), steps)
-    name = f"conv_{layout}_{size}x{size}x{channels}x{filters}_{window}x{window}_s{stride}_{suffix}"
+        shapes = ([images, image, image, channels], [window, window, channels])
+        return name, _product(
+            name, op, *shapes, [images, size, size, channels], (lhs, rhs, out), steps
+        )
+    name = f"conv_{layout}_{outputs}x{filters}_{window}x{window}_s{stride}_{suffix}"
     if layout == "nhwc":
         op = f"linalg.conv_2d_nhwc_hwcf {options}"
-        shapes = ([1, image, image, channels], [window, window, channels, filters])
-        return name, _product(name, op, *shapes, [1, size, size, filters], (lhs, rhs, out), steps)
+        shapes = ([images, image, image, channels], [window, window, channels, filters])
+        return name, _product(
+            name, op, *shapes, [images, size, size, filters], (lhs, rhs, out), steps
+        )
     op = f"linalg.conv_2d_nchw_fchw {options}"
-    shapes = ([1, channels, image, image], [filters, channels, window, window])
-    return name, _product(name, op, *shapes, [1, filters, size, size], (lhs, rhs, out))
+    shapes = ([images, channels, image, image], [filters, channels, window, window])
+    return name, _product(name, op, *shapes, [images, filters, size, size], (lhs, rhs, out))
 
 
 def attention(heads: int, queries: int, keys: int, width: int) -> tuple[str, str]:
