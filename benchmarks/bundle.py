@@ -36,8 +36,8 @@ CARRIED = (
     *(
         f"benchmarks/{name}.py"
         for name in (
-            "__init__ budget bundle bundle_runner call device finals inputs kernel lines measuring "
-            "outcome results rounds together"
+            "__init__ budget bundle bundle_runner call checks device finals inputs kernel lines "
+            "measuring outcome results rounds together"
         ).split()
     ),
     *(f"search/{name}.py" for name in ("__init__", "errors", "isolate", "lazy")),
@@ -58,6 +58,7 @@ sys.exit(main())
 _NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
 _COMMENT = re.compile(rb"frontrunner bundle, format (\d+), manifest sha256 ([0-9a-f]{64})")
 _AGAIN = "copy it again from where it was packed, or pack it anew"
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others need modules that may be missing
 # The same bytes whenever it is packed; zip archives know no time before.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -162,6 +163,10 @@ class Bundle:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if path.exists() and not path.is_file():
+            raise InputError(
+                f"{path} is not a regular file", "give a file that `bundle pack` wrote"
+            )
         try:
             data = path.read_bytes()
         except OSError as error:
@@ -170,7 +175,8 @@ class Bundle:
             raise InputError(f"{path} is not a bundle", "give a file that `bundle pack` wrote")
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(data))
-        except zipfile.BadZipFile as error:
+        # Also an offset before the start, and a name that is not text.
+        except (zipfile.BadZipFile, ValueError) as error:
             raise InputError(f"{path} is cut short or damaged ({error})", _AGAIN) from error
         self.digest = self._identify()
         names = self._names()
@@ -241,9 +247,18 @@ class Bundle:
 
     def _read(self, name: str, expected: str) -> bytes:
         try:
+            if self._archive.getinfo(name).compress_type not in _PACKINGS:
+                raise RuntimeError("it is packed in another way")
             data = self._archive.read(name)
-        # What the module raises on damaged, encrypted or strangely compressed members.
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
+        # What the module raises on damaged or encrypted members.
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            RuntimeError,
+            OSError,
+            ValueError,
+        ) as error:
             raise self._edited(f"{name} is damaged ({error})") from error
         if hashlib.sha256(data).hexdigest() != expected:
             raise self._edited(f"{name} is not what was packed")

@@ -21,6 +21,7 @@ from iree.runtime import version as runtime
 from ..search import FrontrunnerError, InputError
 from .budget import Budget, Course
 from .bundle import Bundle
+from .checks import check_results
 from .device import Device, check_backend, check_uris, drivers_of, fingerprint
 from .finals import Finals, Standing, choose_finalists, decide, verify_on_other_inputs
 from .measuring import Measuring
@@ -65,6 +66,7 @@ def run_bundle(
     chips = tuple(fingerprint(uri) for uri in uris)
     header = Header(bundle.digest, uris, chips, str(runtime.VERSION))
     with Results(out, header) as results:
+        check_results(out, bundle, results.measurements)
         return _Session(bundle, uris, results, budget, say).run(record)
 
 
@@ -222,8 +224,8 @@ def make_budget(candidates: int | None, minutes: float | None) -> Budget:
     Raises:
         InputError: one is not more than 0.
     """
-    if minutes is not None and not math.isfinite(minutes):
-        raise InputError(f"the minutes must be a number, got {minutes:g}", "such as --minutes 5")
+    if minutes is not None and not (minutes > 0 and math.isfinite(minutes)):
+        raise InputError(f"--minutes must be more than 0, got {minutes:g}", "such as --minutes 5")
     return Budget(candidates, None if minutes is None else minutes * 60)
 
 

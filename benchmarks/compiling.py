@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 
 from ..search import Dispatch, WorkError
 from ..search.isolate import Child, ChildDied, ChildTimeout
+from ..search.room import check_room
 from ..search.target import usable_cores
 from .compile_worker import CompileReply, CompileRequest
 from .outcome import COMPILE_FAILED, CRASHED, NOT_APPLIED, OK, TIMEOUT, Compiled
@@ -61,6 +62,9 @@ class Compiler:
         try:
             for compiled in done:  # noqa: UP028 (`yield from` would close it out of reach)
                 yield compiled
+        except BaseException:
+            self.close()  # threads wait for their children: minutes, for a hopeless candidate
+            raise
         finally:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # joblib tells what it cancels
@@ -90,6 +94,7 @@ class Compiler:
         try:
             reply: CompileReply = child.call(request, timeout=self.timeout)
         except ChildDied as death:
+            check_room()
             first, _, log = str(death).partition("\n")
             return Compiled(CRASHED, executable, reason=f"the compiler crashed: {first}", log=log)
         except RuntimeError as error:
@@ -99,6 +104,7 @@ class Compiler:
         finally:
             self._children.put(child)
         if reply.error:
+            check_room()
             return Compiled(
                 COMPILE_FAILED, executable, "", reply.seconds, reply.error, reply.details
             )

@@ -32,6 +32,9 @@ _ELEMENTS = {
 LEAST = 3
 # A first run is slower than those that follow, but not by this much.
 COLD = 3.0
+# A run of 30 us may last as long as another process's turn on the core: 3 to 12 ms were seen. What
+# is no longer than this is not given up after one run.
+SLICE_US = 50_000.0
 _HOST_TYPES = {"bf16": np.uint16}
 
 
@@ -127,7 +130,7 @@ class _Device:
             wrong = self._compare(outputs)
             if wrong is not None:
                 return Timing(wrong=wrong)
-            if first_us > COLD * request.give_up_us:
+            if first_us > max(COLD * request.give_up_us, SLICE_US):
                 return Timing((first_us,))
         else:
             kernel.run()
@@ -137,7 +140,7 @@ class _Device:
             kernel.run()
             then, now = now, time.perf_counter()
             samples.append((now - then) * 1e6)
-            if min(samples) > request.give_up_us:
+            if len(samples) >= LEAST and min(samples) > request.give_up_us:
                 break
         return Timing(tuple(samples))
 

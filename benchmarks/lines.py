@@ -23,7 +23,7 @@ class LineFile:
 
     Attributes:
         records: all of them, in order.
-        torn: whether there is more than whole lines.
+        torn: what there is beyond whole lines.
 
     Raises:
         InputError: another process has it open, it cannot be opened, or holds something else.
@@ -32,6 +32,8 @@ class LineFile:
     def __init__(self, path: Path, remedy: str) -> None:
         self.path = path
         self._remedy = remedy
+        if path.exists() and not path.is_file():
+            raise InputError(f"cannot write {path}: it is not a regular file", "name another")
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
@@ -68,7 +70,7 @@ class LineFile:
                 os.ftruncate(self._fd, self._end)
             raise WorkError(f"cannot write {self.path}: {error.strerror}", self._remedy) from error
         self._end += len(line)
-        self.torn = False
+        self.torn = b""
         self.records.append(dict(record))
 
     def close(self) -> None:
@@ -77,7 +79,7 @@ class LineFile:
     def _read(self) -> list[dict[str, Any]]:
         data = self.path.read_bytes()
         self._end = data.rfind(b"\n") + 1
-        self.torn = self._end < len(data)
+        self.torn = data[self._end :]
         return parse_lines(data[: self._end], self.path)
 
 

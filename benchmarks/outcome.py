@@ -90,7 +90,7 @@ def read_record(record: Mapping[str, Any]) -> tuple[int, Outcome]:
         ValueError, TypeError, KeyError: it is something else.
     """
     fields = dict(record)
-    index, outcome = int(fields.pop("index")), Outcome(**fields)
-    if index < 0 or outcome.kind not in KINDS:
-        raise ValueError(f"no candidate {index} with outcome {outcome.kind!r}")
+    index, outcome = fields.pop("index"), Outcome(**fields)
+    if type(index) is not int or index < 0 or outcome.kind not in KINDS:
+        raise ValueError(f"no candidate {index!r} with outcome {outcome.kind!r}")
     return index, outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -132,13 +133,15 @@ class Results:
     def __init__(self, path: Path, header: Header) -> None:
         self._lines = LineFile(path, "make room, then run the same command again")
         try:
-            if not self._lines.records and not self._lines.torn:
-                self._lines.append(header.to_record())
+            first = json.dumps(header.to_record()).encode()
+            if not self._lines.records and first.startswith(self._lines.torn):
+                self._lines.append(header.to_record())  # also over a part of the same
             found = _parse(self._lines.records, path)
             _check_same(path, found.header, header)
         except BaseException:
             self.close()
             raise
+        self.measurements = found
         self.outcomes = found.outcomes
         self.repeats = found.repeats
         self.verdict = found.verdict
@@ -171,6 +174,8 @@ def read_results(path: Path) -> Measurements:
     Raises:
         InputError: it is no results file.
     """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a regular file", "give what `bundle run --out` wrote")
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -191,14 +196,20 @@ def _parse(records: Sequence[dict[str, Any]], path: Path) -> Measurements:
         try:
             if number == 1:
                 fields = {k: v for k, v in record.items() if k != "format"}
-                lists = {k: tuple(fields[k]) for k in ("uris", "devices")}
+                if not all(isinstance(fields[k], list | tuple) for k in ("uris", "devices")):
+                    raise TypeError("devices are lists")
+                lists = {k: tuple(map(str, fields[k])) for k in ("uris", "devices")}
                 header = Header(**{**fields, **lists})
+                if not header.uris or len(header.uris) != len(header.devices):
+                    raise ValueError(f"devices {header.devices} of {header.uris}")
             elif "repeat" in record:
                 repeats.append(Repeat(**record["repeat"]))
             elif "finals" in record:
                 verdict = Verdict.from_record(record)
             else:
                 index, outcome = read_record(record)
+                if index in outcomes:
+                    raise ValueError(f"candidate {index} has an outcome already")
                 outcomes[index] = outcome
         except (ValueError, TypeError, KeyError) as error:
             raise not_ours(path, number, error) from error

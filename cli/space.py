@@ -53,6 +53,8 @@ def command(
     """Count the candidates of each pipeline, or list them."""
     if out is not None:
         check_new_file(out, "--out")
+        if out.suffix != ".parquet":
+            raise UsageError(f"--out: {out} is to be a Parquet file", "such as candidates.parquet")
 
     freed = parse_extras(extras)
 
@@ -146,7 +148,7 @@ def _sample(spaces: tuple[Space, ...], sizes: list[int], seed: int) -> pd.DataFr
         frame = frame.astype("Int64").reset_index(drop=True)
         frame.insert(0, "pipeline", space.pipeline)
         frames.append(frame)
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat(frames or [pd.DataFrame({"pipeline": []})], ignore_index=True)
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -15,9 +15,10 @@ import pandas as pd
 from .. import __version__
 from ..benchmarks.budget import Budget
 from ..benchmarks.bundle import Bundle
+from ..benchmarks.checks import check_results
 from ..benchmarks.compiling import Compiler
 from ..benchmarks.failures import FailureReport
-from ..benchmarks.finals import Standing, accepted
+from ..benchmarks.finals import Standing
 from ..benchmarks.outcome import OK, Outcome
 from ..benchmarks.results import Measurements, Verdict, read_results
 from ..benchmarks.runner import LocalRunner
@@ -61,7 +62,7 @@ class Ingest:
                 f"not of {bundle_path} ({bundle.digest[:16]})",
                 "give the bundle that was run",
             )
-        _check(results, bundle, measured)
+        check_results(results, bundle, measured)
         try:
             run, dispatch, queue = read_run_files(lambda n: bundle.read(f"run/{n}"), bundle_path)
         except (ValueError, KeyError, TypeError) as error:
@@ -157,26 +158,3 @@ class Ingest:
         report = FailureReport(self.dispatch, folder.failures, folder.logs, self.config, seed)
         with suppress(OSError):  # a reproducer less must not cost the results
             report.write(outcomes)
-
-
-def _check(path: Path, bundle: Bundle, measured: Measurements) -> None:
-    """Refuses results that cannot come from a bundle."""
-    queue = bundle.manifest.queue
-    for index, outcome in measured.outcomes.items():
-        if index >= len(queue) or outcome.executable != queue[index].digest:
-            raise InputError(
-                f"{path} was edited: outcome {index} is not of a candidate of {bundle.path}", _AGAIN
-            )
-    verdict = measured.verdict
-    if verdict is not None and not {s.index for s in verdict.finals.standings} <= set(
-        measured.outcomes
-    ):
-        raise InputError(f"{path} was edited: a finalist has no outcome", _AGAIN)
-    if verdict is not None and verdict.winner is not None:
-        finals = verdict.finals
-        if verdict.winner not in accepted(finals.standings, finals.noise_floor):
-            raise InputError(
-                f"{path} was edited: its winner, candidate {verdict.winner.index + 1}, did not "
-                "beat the default beyond noise",
-                _AGAIN,
-            )

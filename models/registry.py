@@ -132,7 +132,7 @@ def resolve(name_or_path: str | Path, seed: int = 0) -> Ranker:
     if not ranker.is_fitted:
         raise InputError(
             f"ranker {text!r} has to be trained first",
-            "pass the file that `frontrunner train` wrote in place of the name",
+            "`python -m frontrunner.experiments.ship FILE` trains one for this machine; pass FILE",
         )
     return ranker
 

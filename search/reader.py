@@ -17,6 +17,7 @@ from .errors import InputError
 from .gpu_target import gpu_backend
 from .isolate import Child, ChildDied, ChildTimeout
 from .problem import Problem, Target
+from .room import check_room
 from .target import describe_target, resolve_target, unknown_target
 
 READ_TIMEOUT = 300.0
@@ -81,6 +82,8 @@ def read_dispatch(path: Path, target: str = "host") -> Dispatch:
         InputError: the file cannot be read, or does not hold exactly one dispatch of static shape.
         NotTunableError: its root op is not one that can be tuned.
     """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a regular file", "give an MLIR file")
     try:
         text = path.read_bytes()
     except OSError as error:
@@ -127,6 +130,8 @@ def _ask(path: Path, text: bytes, target: str) -> dict[str, Any]:
         try:
             answer: dict[str, Any] = child.call(request, timeout=READ_TIMEOUT)
         except (ChildDied, InputError) as failure:
+            if isinstance(failure, ChildDied):
+                check_room()
             if any(words in str(failure) for words in _UNKNOWN_TARGET):
                 raise unknown_target(target) from failure
             if isinstance(failure, InputError):
@@ -151,6 +156,7 @@ def _emitted(source: str, target: Target) -> tuple[tuple[Emitted, ...], str]:
         try:
             found: tuple[Emitted, ...] = child.call((source, target.flags), timeout=READ_TIMEOUT)
         except ChildDied as death:
+            check_room()
             return (), f"{_CRASHED} ({str(death).splitlines()[0]})"
         except (ChildTimeout, RuntimeError) as failure:
             return (), f"the compiler's constraints cannot be had ({str(failure).splitlines()[0]})"

@@ -9,7 +9,6 @@ import json
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,20 +84,32 @@ def test_a_truncated_bundle_is_refused(share: float, path: Path) -> None:
         Bundle(path)
 
 
+@pytest.mark.parametrize("gone", [1, 2, 100, 5000])
+def test_a_bundle_with_a_hole_is_refused(gone: int, path: Path) -> None:
+    """As a transfer in text mode makes it: offsets then point before the start."""
+    data = path.read_bytes()
+    path.write_bytes(data[:3000] + data[3000 + gone :])
+    with pytest.raises(InputError, match="damaged"):
+        Bundle(path)
+
+
 def test_a_flipped_bit_anywhere_is_refused_or_of_no_consequence(path: Path) -> None:
     data = path.read_bytes()
-    contents = Bundle(path).manifest
+    contents, refused = Bundle(path).manifest, 0
     for at in range(0, len(data), 997):
         path.write_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
         # Times and the like in the archive's own records mean nothing.
-        with suppress(InputError):
+        try:
             assert Bundle(path).manifest == contents
+        except InputError:
+            refused += 1
+    assert refused > 0.8 * len(data) / 997
 
 
 def test_foreign_files_are_refused(path: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read"):
         Bundle(tmp_path / "none.bundle")
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="is not a regular file"):
         Bundle(tmp_path)
     path.write_text("func.func @main() { return }")
     with pytest.raises(InputError, match="is not a bundle"):

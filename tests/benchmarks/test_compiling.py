@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from frontrunner.benchmarks.compiling import Compiler
 from frontrunner.benchmarks.outcome import Compiled
-from frontrunner.search import Dispatch, Entry, build_spaces, render_spec, sample
+from frontrunner.search import (
+    Dispatch,
+    Entry,
+    WorkError,
+    build_spaces,
+    render_spec,
+    room,
+    sample,
+)
+from frontrunner.search.isolate import Child, ChildDied
 
 HUGE = (
     "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
@@ -75,6 +87,23 @@ def test_a_compiler_crash_costs_one_candidate(matmul: Dispatch, tmp_path: Path) 
         assert "processor" in crashed.log
         compiler.dispatch = matmul
         assert compiler.baseline().kind == "ok"
+
+
+def test_a_full_disk_is_no_compiler_crash(
+    matmul: Dispatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be journaled, and reported to IREE."""
+    with Compiler(matmul, tmp_path, jobs=1) as compiler:
+        monkeypatch.setattr(Child, "call", died)
+        assert compiler.baseline().kind == "crashed"
+        full = shutil.disk_usage(tmp_path)._replace(free=1000)
+        monkeypatch.setattr(room.shutil, "disk_usage", lambda path: full)
+        with pytest.raises(WorkError, match="no room for temporary files"):
+            compiler.baseline()
+
+
+def died(*_: object, **__: object) -> None:
+    raise ChildDied("exit code 1")
 
 
 def test_compiling_takes_at_most_the_timeout(matmul: Dispatch, tmp_path: Path) -> None:

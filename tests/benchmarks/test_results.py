@@ -49,6 +49,22 @@ def test_a_torn_line_is_dropped_and_written_over(path: Path) -> None:
     assert read_results(path).verdict == VERDICT
 
 
+def test_a_torn_first_line_is_written_anew(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:30])
+    with Results(path, HEADER) as results:
+        assert not results.outcomes
+    assert read_results(path).header == HEADER
+
+
+def test_what_is_not_ours_is_not_written_over(path: Path) -> None:
+    path.write_text("notes without an end")
+    with pytest.raises(InputError, match="does not hold the results"):
+        Results(path, HEADER)
+    assert path.read_text() == "notes without an end"
+    with pytest.raises(InputError, match="not a regular file"):
+        Results(Path("/dev/null"), HEADER)
+
+
 def test_finals_of_fewer_candidates_are_not_the_last_word(path: Path) -> None:
     with Results(path, HEADER) as results:
         results.append(1, Outcome("crashed", stage="run"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -77,6 +78,22 @@ def test_out_writes_a_table(matmul, frontrunner, tmp_path):
     assert sorted(tmp_path.iterdir()) == [matmul, out]
 
 
+def test_no_space_is_no_error(frontrunner, tmp_path):
+    """Attention on NVIDIA: the compiler says nothing about it, and neither do we."""
+    attention = Path(__file__).parents[1] / "data" / "attention.mlir"
+    data = result(frontrunner("space", attention, "--target", "sm_80", "--limit", "5", "--json"))
+    assert data["pipelines"] == {}
+    assert data["candidates"] == []
+
+
+def test_gpu_counts(frontrunner):
+    file = Path(__file__).parents[1] / "data" / "gpu" / "matmul_2048x1280x5120.mlir"
+    ran = frontrunner("space", file, "--target", "gfx942", "--json")
+    assert result(ran)["pipelines"] == {"TileAndFuse": 2452, "VectorDistribute": 870}
+    more = frontrunner("space", file, "--target", "gfx942", "--extra", "stages", "--json")
+    assert result(more)["pipelines"] == {"TileAndFuse": 2452 * 3, "VectorDistribute": 870 * 3}
+
+
 def test_one_pipeline(matmul, frontrunner):
     (name, *_) = result(frontrunner("space", matmul, "--json"))["pipelines"]
     assert list(
@@ -91,6 +108,8 @@ def test_one_pipeline(matmul, frontrunner):
         (["--pipeline", "NoSuchPipeline"], "NoSuchPipeline"),
         (["--limit", "0"], "0 is not in the range"),
         (["--out", "/proc/x.parquet"], "--out: cannot write"),
+        (["--out", "x.csv"], "is to be a Parquet file"),
+        (["--extra", "stages"], "extra knob 'stages' is one of GPUs"),
         (["--out", "no/such/x.parquet"], "--out: there is no folder"),
     ],
 )

@@ -265,6 +265,21 @@ EDITS: dict[str, Callable[[list[dict[str, Any]]], object]] = {
     "another bundle": lambda r: r[0].update(bundle="0" * 64),
     "outcome 0 is not of a candidate": lambda r: r[1].update(executable="0" * 16),
     "outcome 99 is not of a candidate": lambda r: r[1].update(index=99),
+    "took None us": lambda r: r[1].update(time_us=None),
+    "took -5 us": lambda r: r[1].update(time_us=-5),
+    "took 'abc' us": lambda r: r[1].update(time_us="abc"),
+    "took NaN|took nan": lambda r: r[1].update(time_us=float("nan")),
+    "is of device 'cuda'": lambda r: r[1].update(device="cuda"),
+    "is the same as 77": lambda r: r[1].update(same_as=77),
+    "no candidate True": lambda r: r[1].update(index=True),
+    "has an outcome already": lambda r: r[2].update(index=r[1]["index"]),
+    r"devices \(\) of": lambda r: r[0].update(devices=[]),
+    "devices are lists": lambda r: r[0].update(uris="local-sync"),
+    "its finals are of": lambda r: r[-1]["finals"].update(noise_floor="x"),
+    "its finals are of None us": lambda r: r[-1]["finals"].update(baseline_us=None),
+    "it took 'x' s": lambda r: r[-1].update(seconds="x"),
+    "is outside its interval": lambda r: r[-1]["finals"]["standings"][0].update(speedup=1e9),
+    "impossible times": lambda r: r[-1]["finals"]["standings"][0].update(time_us="x"),
     "did not beat the default": lambda r: r[-1].update(
         winner=r[-1]["finals"]["standings"][-1]["index"],
         finals=r[-1]["finals"] | {"noise_floor": 1e9},
@@ -282,6 +297,9 @@ def test_edited_results_are_refused(
     edited.write_text("".join(json.dumps(record) + "\n" for record in records))
     with pytest.raises(InputError, match=says):
         Ingest.read(packed.bundle, edited)
+    # Who would go on from there is told the same.
+    with pytest.raises(InputError):
+        run_bundle(packed.bundle, ("local-sync", "local-task"), edited, Budget(), lambda _: None)
 
 
 @pytest.mark.usefixtures("quick")

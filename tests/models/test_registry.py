@@ -97,7 +97,7 @@ def test_resolve_passes_the_seed_where_there_is_one():
 def test_resolve_asks_for_a_trained_file(name):
     with pytest.raises(InputError, match=f"'{name}' has to be trained first") as caught:
         resolve(name)
-    assert "frontrunner train" in caught.value.hint
+    assert "frontrunner.experiments.ship" in caught.value.hint
 
 
 def test_resolve_reads_a_file_by_any_name(tmp_path, monkeypatch):
