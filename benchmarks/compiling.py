@@ -41,6 +41,7 @@ class Compiler:
         self.folder = folder
         self.jobs = jobs or usable_cores()
         self.timeout = timeout
+        self._given_up = False
         self._children: queue.SimpleQueue[Child] = queue.SimpleQueue()
         self._all = [
             Child("frontrunner.benchmarks.compile_worker:answer") for _ in range(self.jobs)
@@ -57,13 +58,16 @@ class Compiler:
 
         Who stops before the end cancels the rest.
         """
+        self._given_up = False
         run = Parallel(n_jobs=self.jobs, backend="threading", return_as="generator")
         done = run(delayed(self._compile)(name, spec) for name, spec in specs)
         try:
             for compiled in done:  # noqa: UP028 (`yield from` would close it out of reach)
                 yield compiled
         except BaseException:
-            self.close()  # threads wait for their children: minutes, for a hopeless candidate
+            # Threads wait for their children: up to a minute each, and then for the next one's.
+            self._given_up = True
+            self.close()
             raise
         finally:
             with warnings.catch_warnings():
@@ -82,6 +86,8 @@ class Compiler:
 
     def _compile(self, name: str, spec: str | None) -> Compiled:
         executable = self.folder / f"{name}.vmfb"
+        if self._given_up:
+            return Compiled(CRASHED, executable, reason="given up")
         path = None
         if spec is not None:
             path = self.folder / f"{name}.mlir"
