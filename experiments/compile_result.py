@@ -34,7 +34,7 @@ class CompileResult:
             `median_compile_s` of those that are `ok`, None without one.
         outcomes: count by kind.
         candidates: how many were taken from the queue.
-        failures: the report of what failed; None if nothing did.
+        failures: the report of what the compiler got wrong; None if nothing was seen.
     """
 
     pipelines: dict[str, dict[str, float | None]]
@@ -69,7 +69,8 @@ class CompileResult:
             pipelines={name: _count(taken) for name, taken in sorted(by_pipeline.items())},
             outcomes=dict(kinds),
             candidates=len(outcomes),
-            failures=failures if set(kinds) - {OK} else None,
+            # Also where no candidate failed, but the compiler over its own constraints.
+            failures=failures if set(kinds) - {OK} or failures.is_dir() else None,
             run=run,
             stopped=stopped,
             seconds=round(seconds, 1),
