@@ -227,8 +227,10 @@ def test_the_summary_is_a_table(tmp_path: Path) -> None:
     assert len({len(line) for line in (head, *rows)}) == 1
     assert last == f"failures     {tmp_path / 'f' / 'README.md'}"
     assert json.loads(result.to_json())["pipelines"]["Second"]["median_compile_s"] is None
-    nothing = CompileResult.build(
-        {0: fine}, ["First"], failures=tmp_path, run=tmp_path, stopped="", seconds=0.0
-    )
+    given = {"run": tmp_path, "stopped": "", "seconds": 0.0}
+    nothing = CompileResult.build({0: fine}, ["First"], failures=tmp_path / "f", **given)
     assert nothing.failures is None
     assert nothing.summary_lines()[-1] == "failures     none"
+    # A report may be of the compiler's own constraints alone.
+    crashed = CompileResult.build({0: fine}, ["First"], failures=tmp_path, **given)
+    assert crashed.failures == tmp_path
