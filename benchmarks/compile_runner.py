@@ -9,7 +9,7 @@ from ..search import Dispatch
 from .compiling import Compiler
 from .failures import keep_log
 from .outcome import BASELINE, OK, Compiled, Outcome
-from .runner import Candidate, LocalRunner, executable_name
+from .runner import Candidate, specs_of
 
 
 class CompileRunner:
@@ -40,9 +40,7 @@ class CompileRunner:
     def run(
         self, batch: Sequence[Candidate], go_on: Callable[[], bool] = lambda: True
     ) -> Iterator[tuple[Candidate, Outcome]]:
-        specs = [
-            (executable_name(c.index), LocalRunner.spec_of(self._dispatch, c.config)) for c in batch
-        ]
+        specs = specs_of(self._dispatch, batch)
         for candidate, compiled in zip(batch, self._compiler.compile(specs), strict=True):
             compiled.executable.unlink(missing_ok=True)  # its digest says all that is asked
             yield candidate, self._outcome(candidate.index, compiled)

@@ -13,7 +13,7 @@ import numpy as np
 from ..search import Dispatch, TensorType
 from ..search.compiler import CONFIGURATIONS, SOURCES
 from ..search.emitted import EMISSION_FLAGS
-from ..search.spec import APPLIED, Entry, render_spec, spec_option
+from ..search.spec import APPLIED, spec_of, spec_option
 from .call import call_of
 from .inputs import Tolerance, make_input
 from .outcome import NOT_APPLIED, WRONG_RESULT, Outcome
@@ -49,9 +49,8 @@ class Reproducer:
         partial = folder.with_name(f".{folder.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
-        entry = Entry(self.dispatch.problem, self.dispatch.indexing_maps, self.config)
         (partial / "source.mlir").write_text(self.dispatch.source)
-        (partial / "spec.mlir").write_text(render_spec([entry]))
+        (partial / "spec.mlir").write_text(spec_of(self.dispatch, self.config))
         (partial / "config.txt").write_text(f"{self.config}\n")
         (partial / "reason.txt").write_text(f"{self.outcome.reason}\n\n{self.log}\n")
         if self.outcome.stage == "run":

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..search import Dispatch
-from ..search.spec import Entry, render_spec
+from ..search.spec import spec_of
 from .call import call_of
 from .compiling import Compiler
 from .device import Device
@@ -67,16 +67,11 @@ class LocalRunner:
         self, batch: Sequence[Candidate], go_on: Callable[[], bool] = lambda: True
     ) -> Iterator[tuple[Candidate, Outcome]]:
         candidates = {candidate.index: candidate for candidate in batch}
-        specs = [(executable_name(c.index), self.spec_of(self._dispatch, c.config)) for c in batch]
+        specs = specs_of(self._dispatch, batch)
         compiled = list(self._compiler.compile(specs))
         ready = list(zip(candidates, compiled, strict=True))
         for index, outcome in self._measuring.measure(ready, go_on):
             yield candidates[index], outcome
-
-    @staticmethod
-    def spec_of(dispatch: Dispatch, config: str, comment: str = "") -> str:
-        """The tuning spec of one configuration of a dispatch."""
-        return render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config, comment)])
 
 
 @contextmanager
@@ -91,6 +86,11 @@ def local_runner(dispatch: Dispatch, seed: int = 0) -> Iterator[LocalRunner]:
         device.start()
         device.measure_baseline(4 * BASELINE_SECONDS)
         yield LocalRunner(dispatch, compiler, [device], baseline, {}, folder / "logs")
+
+
+def specs_of(dispatch: Dispatch, batch: Sequence[Candidate]) -> list[tuple[str, str]]:
+    """What the compiler is asked for: file stems and tuning specs of candidates."""
+    return [(executable_name(c.index), spec_of(dispatch, c.config)) for c in batch]
 
 
 def executable_name(index: int) -> str:

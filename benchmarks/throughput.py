@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..search import Dispatch, build_spaces, read_dispatch, records, sample
-from .runner import Candidate, LocalRunner, local_runner
+from ..search.spec import spec_of
+from .runner import Candidate, local_runner
 
 BATCH = 8
 
@@ -28,7 +29,7 @@ def by_tools(dispatch: Dispatch, source: Path, batch: Sequence[Candidate], folde
     started = time.perf_counter()
     for candidate in batch:
         spec, executable = folder / "tool.mlir", folder / "tool.vmfb"
-        spec.write_text(LocalRunner.spec_of(dispatch, candidate.config))
+        spec.write_text(spec_of(dispatch, candidate.config))
         compile_line = [str(tools / "iree-compile"), str(source), *dispatch.target.flags]
         compile_line += [f"--iree-codegen-tuning-spec-path={spec}", "-o", str(executable)]
         if subprocess.run(compile_line, capture_output=True).returncode == 0:

@@ -16,6 +16,13 @@ target_option = click.option(
     help="Compile for this machine (host), a named CPU, or a GPU: gfx942, mi300x, gfx1100, "
     "gfx1201, sm_80, sm_89, ...",
 )
+device_option = click.option(
+    "--device",
+    "devices",
+    multiple=True,
+    metavar="URI",
+    help="Measure on this device; may be repeated [local-task for CPUs, cuda or hip for GPUs].",
+)
 pipeline_option = click.option(
     "--pipeline", metavar="NAME", help="Only candidates of this codegen pipeline."
 )

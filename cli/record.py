@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from .choices import (
+    device_option,
     extra_option,
     jobs_option,
     parse_extras,
@@ -37,13 +38,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     metavar="N",
     help="Measure a uniform sample of N candidates, or all if there are fewer.",
 )
-@click.option(
-    "--device",
-    "devices",
-    multiple=True,
-    metavar="URI",
-    help="Measure on this device; may be repeated [local-task for CPUs, cuda or hip for GPUs].",
-)
+@device_option
 @target_option
 @pipeline_option
 @extra_option

@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from .choices import (
+    device_option,
     extra_option,
     jobs_option,
     parse_extras,
@@ -51,13 +52,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     help="Stop when N candidates in a row have brought no improvement.",
 )
 @ranker_option
-@click.option(
-    "--device",
-    "devices",
-    multiple=True,
-    metavar="URI",
-    help="Measure on this device; may be repeated [local-task for CPUs, cuda or hip for GPUs].",
-)
+@device_option
 @target_option
 @click.option("--out", type=FOLDER, metavar="DIR", help="Where to write [runs/<name>-<n>].")
 @click.option("--resume", type=FOLDER, metavar="DIR", help="Continue the run in this folder.")

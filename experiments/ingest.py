@@ -21,16 +21,14 @@ from ..benchmarks.failures import FailureReport
 from ..benchmarks.finals import Standing
 from ..benchmarks.outcome import OK, Outcome
 from ..benchmarks.results import Measurements, Verdict, read_results
-from ..benchmarks.runner import LocalRunner
 from ..search import Dispatch, InputError, WorkError
+from ..search.spec import spec_of
 from .candidates import renderer
 from .journal import Journal
 from .jury import expectation
 from .recording import Provenance, Recording
 from .result import TuneResult
 from .run_folder import RunFolder, read_run_files, write_text
-
-_AGAIN = "run the bundle again, into another file"
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ class Ingest:
     def _spec(self, winner: Standing, verdict: Verdict) -> str:
         """The winner's tuning spec, compiled as it is written: it must be what was measured."""
         comment = expectation(winner, verdict.finals, self.measured.header.devices)
-        spec = LocalRunner.spec_of(self.dispatch, self.config(winner.index), comment)
+        spec = spec_of(self.dispatch, self.config(winner.index), comment)
         with (
             tempfile.TemporaryDirectory() as name,
             Compiler(self.dispatch, Path(name), jobs=1) as compiler,

@@ -11,8 +11,9 @@ from ..benchmarks.compiling import Compiler
 from ..benchmarks.device import Device, KernelFailed, fingerprint
 from ..benchmarks.finals import Finals, Standing, choose_finalists, decide, verify_on_other_inputs
 from ..benchmarks.outcome import OK, Compiled, Outcome, digest
-from ..benchmarks.runner import LocalRunner, executable_name
+from ..benchmarks.runner import executable_name
 from ..search import Dispatch
+from ..search.spec import spec_of
 from .progress import Observer
 from .run_folder import RunFolder
 
@@ -51,7 +52,7 @@ class Jury:
         return self._render(standing.index, expectation(standing, finals, chips))
 
     def _render(self, index: int, comment: str = "") -> str:
-        return LocalRunner.spec_of(self.dispatch, self.config(index), comment)
+        return spec_of(self.dispatch, self.config(index), comment)
 
     def _executables(
         self, indices: Sequence[int], outcomes: Mapping[int, Outcome]

@@ -13,8 +13,9 @@ from ..benchmarks.bundle import Bundle, Entry, Manifest, build
 from ..benchmarks.call import call_of
 from ..benchmarks.compiling import Compiler
 from ..benchmarks.outcome import CRASHED, OK, Compiled
-from ..benchmarks.runner import LocalRunner, executable_name
+from ..benchmarks.runner import executable_name
 from ..search import CannotRender, WorkError
+from ..search.spec import spec_of
 from .candidates import renderer
 from .options import TuneOptions
 from .prepare import Prepared, prepare
@@ -121,7 +122,7 @@ def _compile(
     specs, failed = [], {}
     for i in range(count):
         try:
-            specs.append((executable_name(i), LocalRunner.spec_of(prepared.dispatch, config(i))))
+            specs.append((executable_name(i), spec_of(prepared.dispatch, config(i))))
         except CannotRender as failure:
             failed[i] = Compiled(CRASHED, Path(), reason=str(failure))
     observer.phase(f"compiling {count} candidates")

@@ -25,7 +25,7 @@ from .gpu_columns import (
     product,
     total,
 )
-from .materialize import ConvolutionLoops, GpuConfig, MatmulLoops, ask
+from .materialize import ConvolutionLoops, GpuConfig, MatmulLoops, ask, render
 from .problem import Intrinsic, Problem, Target
 from .space import Constraint, Knob, Space
 
@@ -160,16 +160,9 @@ def build(
         pipeline,
         knobs + more,
         tuple(rules),
-        partial(render, matmul, kinds, target),
+        partial(render, configure, matmul, kinds, target),
         columns(known, more),
     )
-
-
-def render(
-    matmul: Matmul, kinds: tuple[Intrinsic, ...], target: Target, candidate: Mapping[str, int]
-) -> str:
-    """A candidate as the text of a `compilation_info` attribute."""
-    return str(ask(configure(matmul, kinds, target, candidate)))
 
 
 def configure(

@@ -12,7 +12,7 @@ from typing import Any
 import z3
 
 from .gpu_columns import ceil_div, columns, extra_knobs, padded, powers, product
-from .materialize import GpuConfig, ask
+from .materialize import GpuConfig, render
 from .problem import Dim, Problem, Target
 from .space import Constraint, Knob, Space
 
@@ -75,14 +75,9 @@ def build(
         pipeline,
         (*knobs, *_reduction_knobs(problem, target), *more),
         tuple(rules),
-        partial(render, problem, target),
+        partial(render, configure, problem, target),
         columns(known, more),
     )
-
-
-def render(problem: Problem, target: Target, candidate: Mapping[str, int]) -> str:
-    """A candidate as the text of a `compilation_info` attribute."""
-    return str(ask(configure(problem, target, candidate)))
 
 
 def configure(problem: Problem, target: Target, candidate: Mapping[str, int]) -> GpuConfig:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -88,6 +88,15 @@ def ask(request: Any) -> Any:
     except (ChildDied, ChildTimeout, RuntimeError) as failure:
         first = str(failure).splitlines()[0]
         raise CannotRender(f"the compiler cannot express a configuration: {first}") from failure
+
+
+def render(configure: Callable[..., GpuConfig], *given: Any) -> str:
+    """What a space of our own makes of a candidate, as the text of a `compilation_info`.
+
+    Args:
+        given: what `configure` takes, the candidate last.
+    """
+    return str(ask(configure(*given)))
 
 
 @cache

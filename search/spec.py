@@ -9,8 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .problem import Problem
+
+if TYPE_CHECKING:
+    from .reader import Dispatch
 
 # An op that a spec was applied to carries this mark: a spec that matches nothing is silent.
 APPLIED = "__frontrunner_spec_applied__"
@@ -96,6 +100,11 @@ class Entry:
     @property
     def action(self) -> str:
         return "apply_op_config" if len(self.parameters) == 1 else "apply_attention_config"
+
+
+def spec_of(dispatch: Dispatch, config: str, comment: str = "") -> str:
+    """The spec of one configuration of a dispatch."""
+    return render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config, comment)])
 
 
 def render_spec(entries: Sequence[Entry]) -> str:

@@ -20,8 +20,8 @@ from frontrunner.benchmarks.failures import (
 )
 from frontrunner.benchmarks.outcome import Outcome
 from frontrunner.benchmarks.reproducer import Reproducer
-from frontrunner.benchmarks.runner import LocalRunner
 from frontrunner.search import Dispatch, read_dispatch
+from frontrunner.search.spec import spec_of
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -185,7 +185,7 @@ def test_a_compile_failure_is_reproduced(
     matmul: Dispatch, compiler: Compiler, tmp_path: Path
 ) -> None:
     configs = [HUGE, config(64, 64, 32)]
-    specs = [(str(i), LocalRunner.spec_of(matmul, text)) for i, text in enumerate(configs)]
+    specs = [(str(i), spec_of(matmul, text)) for i, text in enumerate(configs)]
     outcomes = {}
     for index, compiled in enumerate(compiler.compile(specs)):
         keep_log(tmp_path / "logs", index, compiled.log)

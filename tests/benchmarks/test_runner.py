@@ -13,6 +13,7 @@ from frontrunner.benchmarks.device import Device
 from frontrunner.benchmarks.outcome import BASELINE, Compiled, Outcome
 from frontrunner.benchmarks.runner import Candidate, LocalRunner
 from frontrunner.search import Dispatch, build_spaces, sample
+from frontrunner.search.spec import spec_of
 
 HUGE = (
     "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
@@ -58,7 +59,7 @@ def test_what_an_earlier_session_measured_is_not_measured_again(
     configs: list[str],
     tmp_path: Path,
 ) -> None:
-    (compiled,) = compiler.compile([("x", LocalRunner.spec_of(matmul, configs[0]))])
+    (compiled,) = compiler.compile([("x", spec_of(matmul, configs[0]))])
     known = Outcome(
         "ok",
         time_us=50.0,
