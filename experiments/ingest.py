@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -74,8 +75,12 @@ class Ingest:
         """Renders the `compilation_info` of a queue position."""
         return renderer(self.dispatch, self.queue)
 
-    def recording(self) -> Recording:
-        """What was measured so far, also if the run has not ended."""
+    def recording(self, compile_s: Sequence[float] | None = None) -> Recording:
+        """What was measured so far, also if the run has not ended.
+
+        Args:
+            compile_s: what compiling took, by queue position; None if that is not known any more.
+        """
         header, verdict = self.measured.header, self.measured.verdict
         provenance = Provenance(
             problem=self.dispatch.problem,
@@ -87,8 +92,11 @@ class Ingest:
             noise_floor=None if verdict is None else verdict.finals.noise_floor,
             created_by=f"frontrunner {__version__}",
         )
-        outcomes, repeats = self.measured.outcomes, self.measured.repeats
-        return Recording.build(self.queue, outcomes, provenance, repeats)
+        outcomes = {
+            index: replace(outcome, compile_s=math.nan if compile_s is None else compile_s[index])
+            for index, outcome in self.measured.outcomes.items()
+        }
+        return Recording.build(self.queue, outcomes, provenance, self.measured.repeats)
 
     def finish(self, folder: RunFolder) -> TuneResult:
         """Makes the folder of a finished tuning run.

@@ -31,6 +31,7 @@ class Packed:
         digest: tells bundles apart; results name it.
         outcomes: count by what became of compiling, in the words of an outcome.
         executables: how many differ, the default's aside.
+        compile_s: what compiling took, by queue position.
     """
 
     bundle: Path
@@ -41,9 +42,11 @@ class Packed:
     outcomes: dict[str, int]
     executables: int
     size_bytes: int
+    compile_s: tuple[float, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """For machines."""
+        return {**asdict(self), "compile_s": round(sum(self.compile_s), 3)}
 
     def summary_lines(self) -> list[str]:
         """For people; ends with what to do next."""
@@ -110,6 +113,7 @@ def pack(options: TuneOptions, observer: Observer) -> Packed:
         outcomes=dict(Counter(c.kind for c in compiled)),
         executables=len(needed) - 1,
         size_bytes=len(data),
+        compile_s=tuple(round(c.seconds, 3) for c in compiled),
     )
 
 

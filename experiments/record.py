@@ -22,6 +22,7 @@ from .packing import pack
 from .prepare import digest_of_file
 from .progress import Observer
 from .recording import Recording
+from .run_folder import write_text
 
 # A ranker that knows nothing: what it puts first is a uniform sample over all pipelines.
 UNIFORM = "shuffle"
@@ -77,12 +78,14 @@ def record(
     work = out.with_name(f".{out.stem}.work")
     work.mkdir(parents=True, exist_ok=True)
     bundle, results = work / "candidates.bundle", work / "results.jsonl"
-    if bundle.exists():
+    compile_s = work / "compile_s.json"
+    if compile_s.exists():
         _check_same(bundle, options)
     else:
-        pack(replace(options, out=bundle, ranker=UNIFORM, devices=()), observer)
+        packed = pack(replace(options, out=bundle, ranker=UNIFORM, devices=()), observer)
+        write_text(compile_s, json.dumps(packed.compile_s))
     run_bundle(bundle, devices, results, Budget(), say, record=True)
-    recording = Ingest.read(bundle, results).recording()
+    recording = Ingest.read(bundle, results).recording(json.loads(compile_s.read_text()))
     recording.write(out)
     shutil.rmtree(work)
     return Recorded.of(out, recording)

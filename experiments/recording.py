@@ -43,6 +43,7 @@ _COLUMNS = {
     "device": "string",
     "executable": "string",
     "same_as": "Int64",
+    "compile_s": "float64",
     "measurements": "int64",
     "spread": "float64",
 }
@@ -96,7 +97,8 @@ class Recording:
     Attributes:
         frame: a row per candidate in queue order: `index` in the queue, `pipeline`, a column per
             knob (empty where a pipeline lacks it), then the outcome: `kind`, `time_us`,
-            `baseline_us`, `relative`, `reason`, `stage`, `device`, `executable`, `same_as`.
+            `baseline_us`, `relative`, `reason`, `stage`, `device`, `executable`, `same_as`,
+            `compile_s`, and what stands behind a time: how many `measurements`, and their `spread`.
     """
 
     frame: pd.DataFrame

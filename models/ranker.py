@@ -87,6 +87,25 @@ class Ranker(ABC):
         return f"{type(self).__name__}({params})"
 
 
+class AdaptiveRanker(Ranker):
+    """A ranker that looks back: what is left is ordered anew as outcomes arrive.
+
+    Attributes:
+        batch: how many candidates to take between two looks; one of the constructor's parameters.
+    """
+
+    batch: int
+
+    @abstractmethod
+    def observe(self, measured: pd.DataFrame) -> Self:
+        """Takes note of outcomes; `score` then orders the candidates that are left.
+
+        Args:
+            measured: all candidates that were taken so far, in that order: feature columns, and
+                `time_us`, which is NaN where the candidate failed. Earlier calls are forgotten.
+        """
+
+
 def order(ranker: Ranker, frame: pd.DataFrame) -> NDArray[np.intp]:
     """The row positions of the frame, likely winners first.
 
