@@ -4,6 +4,8 @@ SHELL := /bin/bash -o pipefail
 VENV := .venv
 BIN := $(VENV)/bin
 LOCK := requirements.lock
+# Those of the table in the README.
+RANKERS := heuristic,cpu,forest,lightgbm,adaptive
 # The first interpreter that is new enough; choose another with `make PYTHON=python3.12 tune`.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 python3.11; do \
@@ -13,7 +15,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env env-dev tune test lint format lock clean
+.PHONY: help env env-dev tune evaluate test lint format lock clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -24,6 +26,9 @@ env-dev: $(VENV)/.env-dev  ## the same, with what tests and checks need
 
 tune: env  ## tune the example dispatch on this machine's CPU
 	$(BIN)/frontrunner tune examples/matmul_skinny.mlir --budget 24
+
+evaluate: env  ## compare the rankers on the recordings in experiments/recordings
+	$(BIN)/frontrunner evaluate experiments/recordings --rankers $(RANKERS) $(ARGS)
 
 test: env-dev  ## run all tests
 	$(BIN)/python -m pytest -n 2 $(ARGS)

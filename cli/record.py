@@ -31,6 +31,14 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     "--out", type=FOLDER, required=True, metavar="DIR", help="Write DIR/<name>.parquet for each."
 )
 @click.option(
+    "--format",
+    "form",
+    type=click.Choice(["parquet", "t4"]),
+    default="parquet",
+    show_default=True,
+    help="t4: write also DIR/<name>.t4.json, for the auto-tuning community's tools.",
+)
+@click.option(
     "--candidates",
     type=click.IntRange(min=1),
     default=600,
@@ -47,6 +55,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 def command(
     files: tuple[Path, ...],
     out: Path,
+    form: str,
     candidates: int,
     devices: tuple[str, ...],
     target: str,
@@ -58,8 +67,8 @@ def command(
 ) -> None:
     """Measure candidates in interleaved rounds, one recording per dispatch.
 
-    What DIR holds already is not recorded again, and an interrupted recording goes on. Leave the
-    machine alone meanwhile.
+    What DIR holds already is not recorded again, only written in another format, and an interrupted
+    recording goes on. Leave the machine alone meanwhile.
     """
     freed = parse_extras(extras)
     for name, times in Counter(f.stem for f in files).items():
@@ -74,6 +83,8 @@ def command(
     from ..experiments.options import TuneOptions
     from ..experiments.progress import make_progress
     from ..experiments.record import record
+    from ..experiments.recording import Recording
+    from ..experiments.t4 import write_t4
 
     output = Output(as_json)
     made = []
@@ -91,12 +102,16 @@ def command(
             pipeline=pipeline,
         )
         try:
-            made.append(record(options, devices, observer, output.note))
+            one = record(options, devices, observer, output.note)
         except KeyboardInterrupt:
             raise Interrupted("the same command goes on from here") from None
         finally:
             observer.close()
-        one = made[-1]
         best = "none ran" if one.best is None else f"best {one.best:.2f}x, {one.near} near it"
         output.line(f"{one.path}: {one.ok} of {one.candidates} candidates ran, {best}")
-    output.result({"recordings": [asdict(one) for one in made]})
+        made.append(asdict(one))
+        if form == "t4":
+            t4 = one.path.with_suffix(".t4.json")
+            write_t4(Recording.read(one.path), t4)
+            made[-1]["t4"] = t4
+    output.result({"recordings": made})

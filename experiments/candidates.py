@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import pandas as pd
 
 from ..features import extract
 from ..models import Ranker, order
-from ..search import EXTRAS, Dispatch, InputError, build_spaces, derive, sample
+from ..search import EXTRAS, Dispatch, InputError, Space, build_spaces, derive, sample
 
 PIPELINE = "pipeline"
+# Before the names of columns that say what a GPU candidate's knobs mean.
+DERIVED = "derived."
 
 
 def make_queue(
@@ -36,29 +38,42 @@ def make_queue(
     Raises:
         InputError: the problem has no candidate, or the pipeline cannot lower it.
     """
-    frames, features = [], []
-    for space in build_spaces(dispatch, pipeline, extras):
-        candidates = sample(space, pool, seed)
-        if len(candidates):
-            features.append(extract(space.problem, space.target, derive(space, candidates)))
-            frames.append(candidates.assign(**{PIPELINE: space.pipeline}))
-    if not frames:
+    candidates, features = draw(build_spaces(dispatch, pipeline, extras), pool, seed)
+    if candidates.empty:
         raise InputError(
             f"the space of {dispatch.problem.label} is empty",
             dispatch.silence or "nothing can be tuned here",
         )
-    ranked = order(ranker, pd.concat(features, ignore_index=True))
-    queue = pd.concat(frames, ignore_index=True).iloc[ranked]
+    queue = candidates.iloc[order(ranker, features)]
     if alternate:
         turns = queue.groupby(PIPELINE).cumcount()
         queue = queue.iloc[turns.to_numpy().argsort(kind="stable")]
     return queue.reset_index(drop=True)
 
 
+def draw(spaces: Iterable[Space], pool: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A uniform sample of `pool` candidates per space, and their features.
+
+    Returns:
+        The candidates, with columns as those of `make_queue`, and a row of features for each; both
+        empty where no space has any.
+    """
+    frames: list[pd.DataFrame] = []
+    features: list[pd.DataFrame] = []
+    for space in spaces:
+        candidates = sample(space, pool, seed)
+        if len(candidates):
+            features.append(extract(space.problem, space.target, derive(space, candidates)))
+            frames.append(candidates.assign(**{PIPELINE: space.pipeline}))
+    none = [pd.DataFrame()]
+    return pd.concat(frames or none, ignore_index=True), pd.concat(
+        features or none, ignore_index=True
+    )
+
+
 def renderer(dispatch: Dispatch, queue: pd.DataFrame) -> Callable[[int], str]:
     """A function that renders the configuration of a queue position."""
-    extras = {name: values for name, values in EXTRAS.items() if name in queue}
-    spaces = {s.pipeline: s for s in build_spaces(dispatch, extras=extras)}
+    spaces = _spaces(dispatch, queue)
 
     def render(index: int) -> str:
         row = queue.iloc[index]
@@ -66,3 +81,37 @@ def renderer(dispatch: Dispatch, queue: pd.DataFrame) -> Callable[[int], str]:
         return spaces[row[PIPELINE]].render({str(k): int(v) for k, v in knobs.items()})
 
     return render
+
+
+def with_derived(dispatch: Dispatch, queue: pd.DataFrame) -> pd.DataFrame:
+    """The queue with all that features need, for when the dispatch is not at hand.
+
+    Returns:
+        The queue; on GPUs with what knobs mean, in columns called `derived.*`.
+    """
+    if dispatch.target.gpu is None:
+        return queue
+    parts = [
+        found[[name for name, _ in space.derived]] for space, found in _derived(dispatch, queue)
+    ]
+    return queue.join(pd.concat(parts).add_prefix(DERIVED))
+
+
+def features_of(dispatch: Dispatch, queue: pd.DataFrame) -> pd.DataFrame:
+    """The features of a queue's candidates, with its index."""
+    parts = [extract(s.problem, s.target, found) for s, found in _derived(dispatch, queue)]
+    return pd.concat(parts).loc[queue.index]
+
+
+def _derived(dispatch: Dispatch, queue: pd.DataFrame) -> Iterator[tuple[Space, pd.DataFrame]]:
+    """By space: its candidates' knobs, and what they mean."""
+    spaces = _spaces(dispatch, queue)
+    for pipeline, rows in queue.groupby(PIPELINE):
+        space = spaces[str(pipeline)]
+        yield space, derive(space, rows[[k.name for k in space.knobs]])
+
+
+def _spaces(dispatch: Dispatch, queue: pd.DataFrame) -> dict[str, Space]:
+    """By pipeline: the spaces that candidates were taken from."""
+    extras = {name: values for name, values in EXTRAS.items() if name in queue}
+    return {s.pipeline: s for s in build_spaces(dispatch, extras=extras)}

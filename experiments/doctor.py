@@ -30,7 +30,6 @@ PACKAGES = (
     "joblib",
     "scikit-learn",
     "lightgbm",
-    "skops",
     "mlflow",
     "click",
     "rich",

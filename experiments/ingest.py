@@ -24,7 +24,7 @@ from ..benchmarks.outcome import OK, Outcome
 from ..benchmarks.results import Measurements, Verdict, read_results
 from ..search import Dispatch, InputError, WorkError
 from ..search.spec import spec_of
-from .candidates import renderer
+from .candidates import renderer, with_derived
 from .journal import Journal
 from .jury import expectation
 from .recording import Provenance, Recording
@@ -96,7 +96,8 @@ class Ingest:
             index: replace(outcome, compile_s=math.nan if compile_s is None else compile_s[index])
             for index, outcome in self.measured.outcomes.items()
         }
-        return Recording.build(self.queue, outcomes, provenance, self.measured.repeats)
+        queue = with_derived(self.dispatch, self.queue)
+        return Recording.build(queue, outcomes, provenance, self.measured.repeats)
 
     def finish(self, folder: RunFolder) -> TuneResult:
         """Makes the folder of a finished tuning run.

@@ -1,4 +1,4 @@
-"""Logs one run to MLflow: reads it from stdin as JSON, answers with one line of JSON on stdout.
+"""Logs a run to MLflow: reads it from stdin as JSON, answers with one line of JSON on stdout.
 
 Runs in a process of its own and by its path (see `tracking`), so it imports nothing from here.
 """
@@ -10,18 +10,20 @@ import logging
 import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
 SQLITE = "sqlite:///"
-# What a server takes in one request.
-MOST_METRICS = 1000
+PARENT = "mlflow.parentRunId"
+# What a server takes in one request, 1000 of all kinds together.
+MOST_METRICS = 900
 MOST_PARAMS = 100
 
 
 def write(run: dict[str, Any]) -> dict[str, str]:
-    """Logs a run.
+    """Logs a run, the runs below it and the models that came of it.
 
     Returns:
         `run_id`, and `error` if something of it could not be logged.
@@ -30,27 +32,68 @@ def write(run: dict[str, Any]) -> dict[str, str]:
         # MLflow would try to open it for minutes.
         check_sqlite(run["uri"].removeprefix(SQLITE))
 
-    from mlflow.entities import Metric, Param, RunTag
-    from mlflow.tracking import MlflowClient
+    import mlflow
 
-    client = MlflowClient(tracking_uri=run["uri"])
+    # Not the client alone: registering a model looks it up in the global store.
+    mlflow.set_tracking_uri(run["uri"])
+    client = mlflow.MlflowClient()
     experiment = find_experiment(client, run["experiment"], run["artifact_root"])
-    created = client.create_run(experiment, start_time=run["start_ms"], run_name=run["name"])
-    run_id: str = created.info.run_id
+    run_id = create_run(client, experiment, run, run["tags"])
     answer = {"run_id": run_id}
     try:
-        for metrics in chunks([Metric(*m) for m in run["metrics"]], MOST_METRICS):
-            client.log_batch(run_id, metrics=metrics)
-        for params in chunks([Param(*p) for p in run["params"].items()], MOST_PARAMS):
-            client.log_batch(run_id, params=params)
-        for tags in chunks([RunTag(*t) for t in run["tags"].items()], MOST_PARAMS):
-            client.log_batch(run_id, tags=tags)
+        log_figures(client, run_id, run)
         for path in run["artifacts"]:
             client.log_artifact(run_id, path)
+        for child in run["children"]:
+            child_id = create_run(client, experiment, run | child, {PARENT: run_id})
+            log_figures(client, child_id, child)
+            client.set_terminated(child_id, run["status"], end_time=run["end_ms"])
+        for model in run["models"]:
+            register(client, experiment, run_id, model)
     except Exception as error:
         answer["error"] = f"only in part: {describe(error)}"
     client.set_terminated(run_id, run["status"], end_time=run["end_ms"])
     return answer
+
+
+def create_run(client: Any, experiment: str, run: dict[str, Any], tags: dict[str, str]) -> str:
+    """A new run with its tags."""
+    created = client.create_run(experiment, run["start_ms"], tags, run["name"])
+    return str(created.info.run_id)
+
+
+def log_figures(client: Any, run_id: str, run: dict[str, Any]) -> None:
+    """Logs parameters and metrics, in as few requests as the server takes: each is a commit."""
+    from mlflow.entities import Metric, Param
+
+    metrics = chunks([Metric(*m) for m in run["metrics"]], MOST_METRICS)
+    params = chunks([Param(*p) for p in run["params"].items()], MOST_PARAMS)
+    for some_metrics, some_params in zip_longest(metrics, params, fillvalue=()):
+        client.log_batch(run_id, metrics=some_metrics, params=some_params)
+
+
+def register(client: Any, experiment: str, run_id: str, model: dict[str, Any]) -> None:
+    """Logs a model as the file that it is, with its metrics, and makes it a registered version.
+
+    MLflow's flavours would pickle it, or wrap it in code.
+    """
+    from mlflow.entities import Metric
+
+    name, tags = model["name"], model["tags"]
+    logged = client.create_logged_model(
+        experiment, name=name, source_run_id=run_id, tags=tags, model_type="frontrunner.Ranker"
+    )
+    model_id = logged.model_id
+    client.log_model_artifact(model_id, model["path"])
+    client.log_batch(
+        run_id, [Metric(n, v, ms, step, model_id) for n, v, ms, step in model["metrics"]]
+    )
+    client.finalize_logged_model(model_id, "READY")
+    if not client.search_registered_models(f"name = '{name}'"):
+        client.create_registered_model(name)
+    tags |= {key: f"{value:.6g}" for key, value, *_ in model["metrics"]}
+    source = f"models:/{model_id}"
+    client.create_model_version(name, source, run_id, tags, model_id=model_id)
 
 
 def check_sqlite(path: str) -> None:

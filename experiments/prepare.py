@@ -10,11 +10,12 @@ from typing import Any
 import pandas as pd
 
 from ..benchmarks.device import check_backend, check_uris, drivers_of, fingerprint
-from ..models import default_ranker, resolve
+from ..models import AdaptiveRanker, default_ranker, resolve
 from ..search import Dispatch, InputError, read_dispatch
 from .candidates import make_queue
 from .options import TuneOptions
 from .progress import Observer
+from .trained_on import elsewhere
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,17 @@ def prepare(options: TuneOptions, observer: Observer) -> Prepared:
     chips = [fingerprint(uri) for uri in devices]
     if dispatch.others:
         observer.note(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
+    ranker = resolve(name, seed=options.seed)
+    if warning := elsewhere(ranker, chips, target.arch):
+        observer.note(warning)
+    looks_back = isinstance(ranker, AdaptiveRanker)
+    if looks_back and not devices:
+        observer.note(f"nothing is measured, so {name} keeps the order that it starts from")
+        looks_back = False
     observer.phase("ranking candidates")
     queue = make_queue(
         dispatch,
-        resolve(name, seed=options.seed),
+        ranker,
         pool=options.pool,
         seed=options.seed,
         pipeline=options.pipeline,
@@ -72,6 +80,7 @@ def prepare(options: TuneOptions, observer: Observer) -> Prepared:
         "budget": asdict(options.budget),
         "input_digest": digest_of_file(options.input),
         "devices": chips,
+        "looks_back": looks_back,
     }
     return Prepared(options, dispatch, queue, manifest)
 

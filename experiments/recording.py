@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..benchmarks.device import TIMING_QUANTILE
+from ..benchmarks.kernel import LEAST
 from ..benchmarks.measuring import SCREEN_SECONDS
 from ..benchmarks.outcome import BASELINE, CRASHED, OK, Outcome
 from ..benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS, Repeat, ratios
 from ..search import InputError, Problem, Target
-from .candidates import PIPELINE
+from .candidates import DERIVED, PIPELINE
 from .run_folder import write_whole
 
 FORMAT = 1
@@ -31,7 +32,7 @@ TIMING = (
 
 _KEY = b"frontrunner"
 # Columns that are not knobs, and how they are stored.
-_COLUMNS = {
+COLUMNS = {
     "index": "int64",
     PIPELINE: "string",
     "kind": "string",
@@ -47,6 +48,25 @@ _COLUMNS = {
     "measurements": "int64",
     "spread": "float64",
 }
+# Only recordings of other people's kernels have it.
+MEASURE = "measure_s"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Somebody else's kernel, of which only the knobs are known.
+
+    Attributes:
+        size: of what it was measured on; empty if unknown.
+    """
+
+    name: str
+    size: tuple[int, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """A short name for tables, such as `gemm_4096x4096`."""
+        return "_".join(filter(None, [self.name, "x".join(map(str, self.size))]))
 
 
 @dataclass(frozen=True)
@@ -54,20 +74,22 @@ class Provenance:
     """What times depend on.
 
     Attributes:
-        devices: URI to fingerprint.
-        compiler, runtime: their versions.
-        seed: of the inputs and of the queue.
+        problem: what was computed.
+        target: what was compiled for; None for somebody else's kernel.
+        devices: URI to fingerprint; of somebody else's kernel, the device's name to itself.
+        compiler, runtime: their versions; empty if unknown.
+        seed: of the inputs and of the queue; None if unknown.
         noise_floor: the smallest relative difference that means anything; None if unknown.
         created_by: the program and its version.
         timing: how times were taken.
     """
 
-    problem: Problem
-    target: Target
+    problem: Problem | Kernel
+    target: Target | None
     devices: dict[str, str]
     compiler: str
     runtime: str
-    seed: int
+    seed: int | None
     noise_floor: float | None
     created_by: str
     timing: str = TIMING
@@ -80,13 +102,16 @@ class Provenance:
         """The inverse of `to_json`.
 
         Raises:
-            ValueError, TypeError, KeyError: it is something else.
+            ValueError, TypeError, KeyError, AttributeError: it is something else.
         """
         fields = json.loads(text)
         if (found := fields.pop("format")) != FORMAT:
             raise ValueError(f"format {found}, this frontrunner reads {FORMAT}")
-        fields["problem"] = Problem.from_dict(fields["problem"])
-        fields["target"] = Target.from_dict(fields["target"])
+        problem, target = fields["problem"], fields["target"]
+        if target is None:
+            fields["problem"] = Kernel(problem["name"], tuple(problem["size"]))
+        else:
+            fields |= {"problem": Problem.from_dict(problem), "target": Target.from_dict(target)}
         return cls(**fields)
 
 
@@ -96,9 +121,11 @@ class Recording:
 
     Attributes:
         frame: a row per candidate in queue order: `index` in the queue, `pipeline`, a column per
-            knob (empty where a pipeline lacks it), then the outcome: `kind`, `time_us`,
-            `baseline_us`, `relative`, `reason`, `stage`, `device`, `executable`, `same_as`,
-            `compile_s`, and what stands behind a time: how many `measurements`, and their `spread`.
+            knob (empty where a pipeline lacks it), on GPUs what knobs mean (`derived.*`), then the
+            outcome: `kind`, `time_us`, `baseline_us`, `relative`, `reason`, `stage`, `device`,
+            `executable`, `same_as`, `compile_s`, and what stands behind a time: how many
+            `measurements`, and their `spread`. Of somebody else's kernel nothing is known of a
+            baseline (NaN) nor of executables, but what measuring cost (`measure_s`).
     """
 
     frame: pd.DataFrame
@@ -122,18 +149,38 @@ class Recording:
         """
         taken = sorted(outcomes)
         told = pd.DataFrame(
-            _rows(outcomes, repeats), columns=[c for c in _COLUMNS if c not in ("index", PIPELINE)]
+            _rows(outcomes, repeats), columns=[c for c in COLUMNS if c not in ("index", PIPELINE)]
         )
         candidates = queue.iloc[taken].reset_index(drop=True)
         knobs = [c for c in candidates.columns if c != PIPELINE]
         frame = pd.concat([candidates[[PIPELINE, *knobs]], told], axis=1)
         frame.insert(0, "index", taken)
-        return cls(frame.astype(_COLUMNS), provenance)
+        return cls(frame.astype(COLUMNS), provenance)
 
     @property
     def knobs(self) -> list[str]:
         """The frame's columns that hold a candidate's configuration."""
-        return [str(c) for c in self.frame.columns if c not in _COLUMNS]
+        told = {*COLUMNS, MEASURE}
+        return [c for c in map(str, self.frame) if c not in told and not c.startswith(DERIVED)]
+
+    @property
+    def derived(self) -> pd.DataFrame:
+        """What a GPU candidate's knobs mean, as features need it; no column on CPUs."""
+        columns = [c for c in map(str, self.frame) if c.startswith(DERIVED)]
+        return self.frame[columns].rename(columns=lambda c: c.removeprefix(DERIVED))
+
+    @property
+    def measure_s(self) -> pd.Series:
+        """What measuring each candidate costs a tuning run; NaN where that is not known.
+
+        Ours cost a run that is verified, and screening until there are enough runs. That a
+        candidate is the same as another does not count: which one comes first is up to the order.
+        """
+        if MEASURE in self.frame:
+            return self.frame[MEASURE]
+        run_s = self.frame["time_us"].fillna(0) / 1e6
+        screening = run_s + np.maximum(SCREEN_SECONDS, LEAST * run_s)
+        return screening.where(self.frame["stage"] != "compile", 0.0)
 
     def write(self, path: Path) -> None:
         """Writes one Parquet file, whole or not at all.
@@ -166,20 +213,25 @@ class Recording:
                 f"{path} is cut short or no Parquet file: {first}", "copy or record it again"
             ) from error
         metadata: dict[bytes, Any] = table.schema.metadata or {}
-        missing = [c for c in _COLUMNS if c not in table.column_names]
-        if _KEY not in metadata or missing:
+        if _KEY not in metadata:
             raise InputError(
-                f"{path} is not a recording: it has no "
-                f"{'provenance' if _KEY not in metadata else ', '.join(missing)}",
+                f"{path} is not a recording: it has no provenance",
                 "give a file that `frontrunner bundle ingest` or `record` wrote",
             )
         try:
             provenance = Provenance.from_json(metadata[_KEY])
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError(
                 f"the provenance of {path} does not make sense: {error}", "record it again"
             ) from error
-        return cls(table.to_pandas().astype(_COLUMNS), provenance)
+        if missing := [c for c in COLUMNS if c not in table.column_names]:
+            raise InputError(f"{path} has no {', '.join(missing)}", "record it again")
+        try:
+            return cls(table.to_pandas().astype(COLUMNS), provenance)
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                f"a column of {path} does not make sense: {error}", "record it again"
+            ) from error
 
 
 def _rows(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> Iterator[dict[str, Any]]:

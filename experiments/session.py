@@ -6,8 +6,7 @@ import shutil
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
-from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -19,12 +18,14 @@ from ..benchmarks.device import Device
 from ..benchmarks.failures import FailureReport
 from ..benchmarks.outcome import CRASHED, OK, Compiled, Outcome
 from ..benchmarks.runner import Candidate, LocalRunner, Runner
+from ..models import AdaptiveRanker, resolve
 from ..search import CannotRender, Dispatch, WorkError
 from .candidates import PIPELINE, renderer
 from .compile_result import CompileResult
 from .journal import Journal
 from .jury import Jury
 from .options import TuneOptions
+from .ordering import AdaptiveOrder, Order, QueueOrder
 from .progress import Observer
 from .result import TuneResult
 from .run_folder import RunFolder, write_text
@@ -46,12 +47,19 @@ class Session:
         dispatch: Dispatch,
         queue: pd.DataFrame,
         observer: Observer,
+        *,
+        looks_back: bool,
     ) -> None:
+        """
+        Args:
+            looks_back: whether the ranker orders anew what is left after each batch.
+        """
         self.folder = folder
         self.options = options
         self.dispatch = dispatch
         self.queue = queue
         self.observer = observer
+        self.looks_back = looks_back
         self.started = time.monotonic()
         self.course = Course()
         self._render = renderer(dispatch, queue)
@@ -161,12 +169,10 @@ class Session:
         self.observer.start(budget.candidates or len(self.queue), budget.seconds)
         for outcome in journal.outcomes.values():
             self._show(outcome, baseline_us)
+        order = self._order()
         while not (stopped := self._stop()):
-            # Devices that work at the same time may leave gaps when a session ends.
-            left = (i for i in range(len(self.queue)) if i not in journal.outcomes)
-            chosen = islice(left, budget.room(self.course.taken, most))
             batch = []
-            for index in chosen:
+            for index in order.next(journal.outcomes, budget.room(self.course.taken, most)):
                 try:
                     batch.append(Candidate(index, self._render(index)))
                 except CannotRender as failure:
@@ -185,6 +191,13 @@ class Session:
         except OSError as error:
             self.observer.note(f"the report of failures is not complete: {error}")
         return stopped
+
+    def _order(self) -> Order:
+        if not self.looks_back:
+            return QueueOrder(len(self.queue))
+        seed = self.options.seed
+        ranker = cast(AdaptiveRanker, resolve(self.options.ranker or "", seed))
+        return AdaptiveOrder.over(self.queue, self.dispatch, ranker, seed)
 
     def _show(self, outcome: Outcome, baseline_us: float | None) -> None:
         """Counts an outcome, and tells the user and MLflow."""

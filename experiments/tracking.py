@@ -2,8 +2,8 @@
 
 Everything is kept in memory and logged at the end, by a process of its own. Measured with MLflow
 3.17 on two cores: importing it takes 1.8 to 3.4 s, making a SQLite store 3.9 s (1.1 s when it
-exists), and logging 900 metrics in one batch 0.2 s. Nothing of that may fall between measurements,
-and a process can be given up when its server is dead.
+exists), logging 900 metrics in one batch 0.2 s, and a run below another some 0.1 s. Nothing of that
+may fall between measurements, and a process can be given up when its server is dead.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -111,10 +111,12 @@ class Tracker:
         self._run = {
             "name": run_name,
             "start_ms": _now_ms(),
-            "params": {k: str(v) for k, v in params.items()},
-            "tags": {k: str(v) for k, v in (tags or {}).items()},
+            "params": _texts(params),
+            "tags": _texts(tags or {}),
             "metrics": [],
             "artifacts": [],
+            "children": [],
+            "models": [],
         }
 
     def metric(self, name: str, value: float, step: int = 0) -> None:
@@ -126,6 +128,47 @@ class Tracker:
         """Notes a file, which is read at the end."""
         if self._run is not None:
             self._run["artifacts"].append(str(Path(path).absolute()))
+
+    def child(
+        self,
+        run_name: str,
+        params: Mapping[str, object],
+        metrics: Mapping[str, float | Sequence[float]],
+    ) -> None:
+        """Notes a run below this one.
+
+        Args:
+            metrics: numbers, and curves from step 1 on; what is not finite is left out.
+        """
+        if self._run is not None:
+            points = list(_points(metrics))
+            self._run["children"].append(
+                {"name": run_name, "params": _texts(params), "metrics": points}
+            )
+
+    def model(
+        self,
+        name: str,
+        path: Path,
+        metrics: Mapping[str, float],
+        tags: Mapping[str, object] | None = None,
+    ) -> None:
+        """Notes a trained model, which becomes a new version in the registry.
+
+        Args:
+            name: in the registry.
+            path: of its file, which is read at the end.
+            metrics: how good it is.
+        """
+        if self._run is not None:
+            self._run["models"].append(
+                {
+                    "name": name,
+                    "path": str(Path(path).absolute()),
+                    "tags": _texts(tags or {}),
+                    "metrics": list(_points(metrics)),
+                }
+            )
 
     def finish(self, status: str = "FINISHED", metrics: Mapping[str, float] | None = None) -> None:
         """Logs everything. Only the first call does something.
@@ -176,6 +219,20 @@ class Tracker:
             return {"error": f"MLflow ended with exit code {done.returncode}: {complaint}"}
         answer: dict[str, str] = json.loads(lines[-1])
         return answer
+
+
+def _texts(values: Mapping[str, object]) -> dict[str, str]:
+    return {k: str(v) for k, v in values.items()}
+
+
+def _points(
+    metrics: Mapping[str, float | Sequence[float]],
+) -> Iterator[tuple[str, float, int, int]]:
+    """Name, value, time and step of all that is finite, for stores refuse anything else."""
+    now = _now_ms()
+    for name, values in metrics.items():
+        steps = [(0, values)] if isinstance(values, float | int) else enumerate(values, 1)
+        yield from ((name, float(v), now, step) for step, v in steps if math.isfinite(v))
 
 
 def _now_ms() -> int:

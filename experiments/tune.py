@@ -28,7 +28,15 @@ def tune(options: TuneOptions, observer: Observer) -> Result:
     prepared = prepare(options, observer)
     folder = RunFolder(options.out)
     folder.create(prepared.manifest, prepared.dispatch, prepared.queue)
-    return Session(folder, prepared.options, prepared.dispatch, prepared.queue, observer).run()
+    session = Session(
+        folder,
+        prepared.options,
+        prepared.dispatch,
+        prepared.queue,
+        observer,
+        looks_back=prepared.manifest["looks_back"],
+    )
+    return session.run()
 
 
 def resume(
@@ -67,5 +75,6 @@ def resume(
             f"{path} was measured on {manifest['devices']}, this is {here}",
             "resume it there; times of different devices cannot be mixed",
         )
-    session = Session(folder, options, dispatch, queue, observer)
+    looks_back = manifest.get("looks_back", False)
+    session = Session(folder, options, dispatch, queue, observer, looks_back=looks_back)
     return session.finished() or session.run()

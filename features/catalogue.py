@@ -8,15 +8,14 @@ features is refused when it is loaded, and the version is how.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from ..search.problem import Problem, Target
 from .access import access
 from .context import context, cpu_context
 from .cpu_view import CpuView
+from .generic import generic_of
 from .gpu_context import gpu_context
 from .gpu_memory import gpu_memory
 from .gpu_parallel import gpu_parallel
@@ -26,43 +25,22 @@ from .memory import memory
 from .parallel import parallel
 from .quantization import quantization
 from .registers import registers
-from .registry import Feature, collect
+from .registry import Catalogue, collect
 from .shape import shape
-from .view import View
-
-
-@dataclass(frozen=True)
-class Catalogue:
-    """The features of one kind of target.
-
-    Attributes:
-        name: of the kind of target.
-        version: changes with the list of features, and with the meaning of any.
-        view: how its features look at candidates.
-        features: in the order of the columns.
-    """
-
-    name: str
-    version: int
-    view: type[View]
-    features: tuple[Feature, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(f.name for f in self.features)
-
 
 CPU = Catalogue(
     "cpu",
     1,
     CpuView,
     collect((shape, quantization, registers, memory, access, parallel, context, cpu_context)),
+    "CPUs",
 )
 GPU = Catalogue(
     "gpu",
     1,
     GpuView,
     collect((gpu_tiles, gpu_parallel, gpu_memory, context, gpu_context)),
+    "GPUs",
 )
 CATALOGUES = (CPU, GPU)
 
@@ -73,11 +51,11 @@ def catalogue_for(target: Target) -> Catalogue:
 
 
 def catalogue_of(columns: Iterable[str]) -> Catalogue | None:
-    """The catalogue that a frame with these columns was computed with; None if with neither."""
+    """The catalogue that a frame with these columns was computed with; None if with none."""
     present = set(columns)
     shares = {c.name: len(present & set(c.names)) / len(c.names) for c in CATALOGUES}
     best = max(CATALOGUES, key=lambda c: shares[c.name])
-    return best if shares[best.name] else None
+    return best if shares[best.name] else generic_of(present)
 
 
 def extract(problem: Problem, target: Target, candidates: pd.DataFrame) -> pd.DataFrame:
@@ -97,9 +75,4 @@ def extract(problem: Problem, target: Target, candidates: pd.DataFrame) -> pd.Da
         InputError: a derived column is missing.
     """
     catalogue = catalogue_for(target)
-    view = catalogue.view(problem, target, candidates)
-    values = np.empty((len(catalogue.features), len(candidates)), dtype=np.float32)
-    # float32 also hides that log2 differs in the last bit between machines, so that ties stay ties.
-    for row, item in zip(values, catalogue.features, strict=True):
-        row[:] = item.function(view)
-    return pd.DataFrame(values.T, columns=pd.Index(catalogue.names), index=candidates.index)
+    return catalogue.compute(catalogue.view(problem, target, candidates))

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+import pandas as pd
+
 from .view import Column
 
 # From the view of its catalogue. A feature that is the same for all candidates of a problem may
@@ -30,6 +33,38 @@ class Feature:
     doc: str
     group: str
     function: Function
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The features of one kind of candidates.
+
+    Attributes:
+        name: of the kind.
+        version: changes with the list of features, and with the meaning of any.
+        view: how its features look at candidates.
+        features: in the order of the columns.
+        subject: what the candidates are for, in words.
+    """
+
+    name: str
+    version: int
+    view: Callable[..., Any]
+    features: tuple[Feature, ...]
+    subject: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f.name for f in self.features)
+
+    def compute(self, view: Any) -> pd.DataFrame:
+        """All features of the candidates that a view shows, as float32."""
+        index = view.candidates.index
+        values = np.empty((len(self.features), len(index)), dtype=np.float32)
+        # float32 also hides that log2 differs in the last bit between machines: ties stay ties.
+        for row, item in zip(values, self.features, strict=True):
+            row[:] = item.function(view)
+        return pd.DataFrame(values.T, columns=pd.Index(self.names), index=index)
 
 
 class Theme:

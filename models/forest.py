@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike
-from sklearn.ensemble import RandomForestRegressor
 
-from ..search.errors import InputError
-from . import untrusted
-from .ranker import Ranker, Scores, features
 from .training import Training
+from .tree_ranker import TreeRanker
+from .trees import Trees
 
-_PIECE = "forest.skops"
 
-
-class ForestRanker(Ranker):
+class ForestRanker(TreeRanker):
     """Predicts speed relative to the best of the problem, as the mean of many trees."""
 
     name = "forest"
-    needs_fit = True
-
-    forest_: RandomForestRegressor
 
     def __init__(
         self, *, trees: int = 100, min_leaf: int = 5, max_features: float = 0.3, seed: int = 0
@@ -42,12 +32,9 @@ class ForestRanker(Ranker):
         self.max_features = max_features
         self.seed = seed
 
-    @property
-    def is_fitted(self) -> bool:
-        return hasattr(self, "forest_")
+    def grow(self, data: Training) -> Trees:
+        from sklearn.ensemble import RandomForestRegressor
 
-    def fit(self, frame: pd.DataFrame, groups: ArrayLike) -> Self:
-        data = Training.of(frame, groups, self.name)
         forest = RandomForestRegressor(
             n_estimators=self.trees,
             min_samples_leaf=self.min_leaf,
@@ -55,30 +42,24 @@ class ForestRanker(Ranker):
             random_state=self.seed,
             n_jobs=-1,
         )
-        forest.fit(data.features, data.speed)
-        self.catalogue_ = data.catalogue
-        self.forest_ = self._ready(forest)
-        return self
+        return _trees(forest.fit(data.features, data.speed))
 
-    def score(self, frame: pd.DataFrame) -> Scores:
-        if not self.is_fitted:
-            raise InputError(f"ranker {self.name!r} is not trained", "train it, or pass its file")
-        values = features(frame, self.catalogue_, self.name)
-        if not len(values):
-            return np.empty(0)
-        return -np.asarray(self.forest_.predict(values), dtype=np.float64)
 
-    def dump(self) -> dict[str, bytes]:
-        import skops.io
-
-        return {_PIECE: skops.io.dumps(self.forest_)}
-
-    def restore(self, payload: Mapping[str, bytes]) -> Self:
-        count = len(self.catalogue_.features)
-        forest = untrusted.load_forest(payload.get(_PIECE, b""), RandomForestRegressor, count)
-        self.forest_ = self._ready(forest)
-        return self
-
-    def _ready(self, forest: Any) -> Any:
-        # Threads add up the trees in any order, which changes the last bit and with it ties.
-        return forest.set_params(n_jobs=1)
+def _trees(forest: Any) -> Trees:
+    """The mean of a forest's trees as a sum."""
+    trees = [one.tree_ for one in forest.estimators_]
+    nodes = np.concatenate([tree.__getstate__()["nodes"] for tree in trees])
+    values = np.concatenate([tree.value[:, 0, 0] for tree in trees])
+    node = np.concatenate([np.arange(tree.node_count) for tree in trees])
+    leaf = nodes["left_child"] < 0
+    return Trees.make(
+        size=[tree.node_count for tree in trees],
+        left=np.where(leaf, 0, nodes["left_child"] - node),
+        right=np.where(leaf, 0, nodes["right_child"] - node),
+        feature=np.where(leaf, 0, nodes["feature"]),
+        threshold=np.where(leaf, 0, nodes["threshold"]),
+        missing=np.where(leaf, 0, nodes["missing_go_to_left"]),
+        value=np.where(leaf, values / len(trees), 0),
+        cover=nodes["weighted_n_node_samples"],
+        importance=forest.feature_importances_,
+    )

@@ -10,7 +10,7 @@ import pandas as pd
 from ..features import CPU, GPU, catalogue_of
 from ..search.errors import InputError
 from .gpu_terms import GPU_TERMS
-from .ranker import Ranker, Scores, listing, matrix
+from .ranker import BASE, Ranker, Reason, Scores, listing, matrix
 from .terms import TERMS, Term
 
 _TERMS = {CPU.name: TERMS, GPU.name: GPU_TERMS}
@@ -36,9 +36,16 @@ class HeuristicRanker(Ranker):
         scores: Scores = self.explain(frame).to_numpy(dtype=np.float64).sum(axis=1)
         return scores
 
+    def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
+        """What each term adds; the base is 0."""
+        return self.explain(frame if rows is None else frame.iloc[list(rows)]).assign(**{BASE: 0.0})
+
+    def reasons(self, frame: pd.DataFrame) -> dict[str, Reason]:
+        return {term.name: Reason(term.reason, term.features) for term in _terms(frame)}
+
     def explain(self, frame: pd.DataFrame) -> pd.DataFrame:
         """What each term adds to the score, one column per term, one row per candidate."""
-        terms = _TERMS[(catalogue_of(frame.columns) or CPU).name]
+        terms = _terms(frame)
         weights = self._weights(terms)
         names = list(dict.fromkeys(name for term in terms for name in term.features))
         values = matrix(frame, names, self.name).astype(np.float64)
@@ -59,3 +66,13 @@ class HeuristicRanker(Ranker):
                 f"heuristic has no term {unknown[0]!r}; it has {listing(list(known), len(known))}"
             )
         return known | given
+
+
+def _terms(frame: pd.DataFrame) -> Sequence[Term]:
+    found = catalogue_of(frame.columns) or CPU
+    if found.name not in _TERMS:
+        raise InputError(
+            f"ranker {HeuristicRanker.name!r} knows nothing of {found.subject}",
+            "train a ranker on them, or use the ranker 'shuffle'",
+        )
+    return _TERMS[found.name]

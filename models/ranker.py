@@ -5,16 +5,34 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ..features import CPU, Catalogue, catalogue_of
+from ..features import CATALOGUES, CPU, Catalogue, catalogue_of
 from ..search.errors import InputError, WorkError
 
 Scores = NDArray[np.float64]
+
+# The column of `Ranker.contributions` with what scores start from.
+BASE = "base"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What stands behind a column of `Ranker.contributions`.
+
+    Attributes:
+        text: one line: what it is, and why it matters.
+        features: the columns of the frame that it looks at.
+    """
+
+    text: str
+    features: tuple[str, ...] = ()
 
 
 class Ranker(ABC):
@@ -27,11 +45,13 @@ class Ranker(ABC):
         name: what users call it; the registry and saved files know it by this.
         needs_fit: whether `fit` must come before `score`.
         catalogue_: the features that it learned from.
+        training_: what its file says of its training; empty where it was read from none.
     """
 
     name: ClassVar[str]
     needs_fit: ClassVar[bool] = False
     catalogue_: Catalogue = CPU
+    training_: Mapping[str, Any] = MappingProxyType({})
 
     @classmethod
     def param_names(cls) -> tuple[str, ...]:
@@ -67,6 +87,31 @@ class Ranker(ABC):
         Raises:
             InputError: a feature column that the ranker needs is missing.
         """
+
+    def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
+        """Why candidates have their scores: numbers that add up to them.
+
+        Args:
+            frame: as for `score`.
+            rows: positions of the candidates to explain; all if None.
+
+        Returns:
+            A row per candidate; a column per feature, or whatever else the score is made of, and
+            `BASE`, which the score starts from.
+
+        Raises:
+            InputError: the order has no reasons.
+        """
+        raise InputError(f"ranker {self.name!r} has nothing to explain: no feature makes its order")
+
+    def reasons(self, frame: pd.DataFrame) -> dict[str, Reason]:
+        """By the columns of `contributions`: what they are. By default, features."""
+        return {f.name: Reason(f.doc, (f.name,)) for f in self.catalogue_.features}
+
+    @property
+    def parts(self) -> Mapping[str, Ranker]:
+        """The rankers that this one is made of, by their columns in `contributions`."""
+        return {}
 
     def dump(self) -> dict[str, bytes]:
         """What was learned, as named pieces of data; empty where there is nothing to keep."""
@@ -104,6 +149,12 @@ class AdaptiveRanker(Ranker):
             measured: all candidates that were taken so far, in that order: feature columns, and
                 `time_us`, which is NaN where the candidate failed. Earlier calls are forgotten.
         """
+
+    def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
+        raise InputError(
+            f"ranker {self.name!r} has nothing to explain: its order changes with what is measured",
+            "explain the ranker that it starts from",
+        )
 
 
 def order(ranker: Ranker, frame: pd.DataFrame) -> NDArray[np.intp]:
@@ -146,11 +197,12 @@ def features(frame: pd.DataFrame, catalogue: Catalogue, user: str) -> NDArray[np
         InputError: the frame is of another kind of target, or lacks some features.
     """
     found = catalogue_of(frame.columns)
-    if found and found is not catalogue:
+    if found and found.name != catalogue.name:
+        heuristic = "use the ranker 'heuristic', or " if found in CATALOGUES else ""
         raise InputError(
-            f"ranker {user!r} orders candidates for {catalogue.name.upper()}s, "
-            f"and these are for {found.name.upper()}s",
-            "use the ranker 'heuristic', or train one on such candidates",
+            f"ranker {user!r} orders candidates for {catalogue.subject}, "
+            f"and these are for {found.subject}",
+            f"{heuristic}train one on such candidates",
         )
     return matrix(frame, catalogue.names, user)
 

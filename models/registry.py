@@ -50,6 +50,7 @@ _BUILT_IN = {
     "heuristic": _BuiltIn("heuristic", "HeuristicRanker", "hand-written order, for CPUs and GPUs"),
     "forest": _BuiltIn("forest", "ForestRanker", "random forest (scikit-learn)", True),
     "lightgbm": _BuiltIn("boosting", "LightGBMRanker", "gradient-boosted trees (LightGBM)", True),
+    "adaptive": _BuiltIn("adaptive", "GaussianRanker", "corrects an order by what is measured"),
 }
 
 
@@ -110,6 +111,23 @@ def create(name: str, **params: Any) -> Ranker:
     return cls(**params)
 
 
+def seeded(name: str, seed: int) -> Ranker:
+    """A new ranker, with a seed if it takes one.
+
+    Raises:
+        InputError: there is no such ranker.
+    """
+    return create(name, **({"seed": seed} if "seed" in ranker_class(name).param_names() else {}))
+
+
+def is_file(name_or_path: str) -> bool:
+    """Whether a ranker's file is meant, not its name."""
+    if name_or_path in {*_BUILT_IN, *_plug_ins()}:
+        return False
+    path = Path(name_or_path)
+    return path.exists() or bool(path.suffix) or len(path.parts) > 1
+
+
 def resolve(name_or_path: str | Path, seed: int = 0) -> Ranker:
     """A ranker that can order at once: by name, or from a file saved by `save`.
 
@@ -122,17 +140,13 @@ def resolve(name_or_path: str | Path, seed: int = 0) -> Ranker:
     from .storage import load
 
     text = str(name_or_path)
-    names = {*_BUILT_IN, *_plug_ins()}
-    if text not in names:
-        path = Path(name_or_path)
-        if path.exists() or path.suffix or len(path.parts) > 1:
-            return load(path)
-    cls = ranker_class(text)
-    ranker = create(text, **({"seed": seed} if "seed" in cls.param_names() else {}))
+    if is_file(text):
+        return load(text)
+    ranker = seeded(text, seed)
     if not ranker.is_fitted:
         raise InputError(
             f"ranker {text!r} has to be trained first",
-            "`python -m frontrunner.experiments.ship FILE` trains one for this machine; pass FILE",
+            f"`frontrunner train RECORDINGS --ranker {text} --out FILE` does that; pass FILE",
         )
     return ranker
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ..features import CPU
+from .boosting import LightGBMRanker
 from .heuristic import HeuristicRanker
-from .ranker import Ranker, Scores, features
+from .ranker import BASE, Ranker, Reason, Scores, features
 from .storage import load
 
 # Made by `python -m frontrunner.experiments.ship`.
@@ -20,24 +25,67 @@ class CpuRanker(Ranker):
     """Orders by the mean of two ranks: a predictor trained on CPU dispatches, and the heuristic.
 
     The predictor knows the machine that it was trained on; where a problem or a machine is unlike
-    that, the heuristic keeps the order sane.
+    that, the heuristic keeps the order sane. Trained, it has a predictor of its own in place of the
+    one that comes with the package.
     """
 
     name = "cpu"
 
-    def __init__(self, *, trust: float = 0.75) -> None:
+    learned_: LightGBMRanker
+
+    def __init__(self, *, trust: float = 0.75, seed: int = 0) -> None:
         """
         Args:
             trust: the predictor's share in the mean.
+            seed: of the predictor's training.
         """
         self.trust = trust
+        self.seed = seed
+
+    def fit(self, frame: pd.DataFrame, groups: ArrayLike) -> Self:
+        self.learned_ = LightGBMRanker(seed=self.seed).fit(frame, groups)
+        return self
 
     def score(self, frame: pd.DataFrame) -> Scores:
+        scores: Scores = self.contributions(frame).to_numpy(dtype=np.float64).sum(axis=1)
+        return scores
+
+    def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
+        """The two ranks, each times its share; the base is 0."""
         features(frame, CPU, self.name)  # names missing features for this ranker
-        learned = _ranks(load(PREDICTOR).score(frame))
-        written = _ranks(HeuristicRanker().score(frame))
-        mixed: Scores = self.trust * learned + (1 - self.trust) * written
-        return mixed
+        found = pd.DataFrame(
+            {
+                name: self._trust(name) * _ranks(part.score(frame))
+                for name, part in self.parts.items()
+            },
+            index=frame.index,
+        ).assign(**{BASE: 0.0})
+        return found if rows is None else found.iloc[list(rows)]
+
+    def reasons(self, frame: pd.DataFrame) -> dict[str, Reason]:
+        text = "the rank among all candidates by the {}, from 0 to 1, times {:g}"
+        return {name: Reason(text.format(name, self._trust(name))) for name in self.parts}
+
+    @property
+    def parts(self) -> Mapping[str, Ranker]:
+        learned = self.learned_ if hasattr(self, "learned_") else _shipped()
+        return {"predictor": learned, "heuristic": HeuristicRanker()}
+
+    def dump(self) -> dict[str, bytes]:
+        return self.learned_.dump() if hasattr(self, "learned_") else {}
+
+    def restore(self, payload: Mapping[str, bytes]) -> Self:
+        if payload:
+            self.learned_ = LightGBMRanker(seed=self.seed).restore(payload)
+        return self
+
+    def _trust(self, part: str) -> float:
+        return self.trust if part == "predictor" else 1 - self.trust
+
+
+@cache
+def _shipped() -> Ranker:
+    return load(PREDICTOR)
 
 
 def _ranks(scores: Scores) -> Scores:

@@ -1,7 +1,7 @@
 """How a ranker is kept: one file of data, which cannot execute anything when it is read.
 
 The file is a zip archive: `manifest.json` says which ranker it is, with which parameters, and which
-features it was trained on; what it learned lies beside it, in formats that hold no code.
+features it was trained on; what it learned lies beside it, as numbers.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..features import CATALOGUES, CPU, Catalogue
+from ..features import CATALOGUES, GENERIC, Catalogue, generic, generic_of
 from ..search.errors import InputError
 from .ranker import Ranker, listing
 from .registry import create
 from .untrusted import read_zip
 
-FORMAT = 1
+FORMAT = 2
 
 _MANIFEST = "manifest.json"
 _LEARNED = "learned/"
@@ -74,6 +74,7 @@ def load(path: str | Path) -> Ranker:
     try:
         ranker = create(manifest["ranker"], **manifest["params"])
         ranker.catalogue_ = catalogue
+        ranker.training_ = manifest["training"]
         ranker.restore(learned)
     except InputError as error:
         raise InputError(f"cannot use {path}: {error}", error.hint) from error
@@ -108,8 +109,9 @@ def _manifest(pieces: Mapping[str, bytes], path: str | Path) -> dict[str, Any]:
         version = manifest["format"]
         ok = isinstance(manifest["ranker"], str) and isinstance(manifest["params"], dict)
         ok = ok and isinstance(manifest["features"]["version"], int)
-        ok = ok and isinstance(manifest["features"].get("catalogue", CPU.name), str)
+        ok = ok and isinstance(manifest["features"]["catalogue"], str)
         ok = ok and all(isinstance(name, str) for name in manifest["features"]["names"])
+        ok = ok and isinstance(manifest["training"], dict)
     except (KeyError, TypeError, ValueError):
         ok, version = False, None
     if version is not None and version != FORMAT:
@@ -125,12 +127,17 @@ def _manifest(pieces: Mapping[str, bytes], path: str | Path) -> dict[str, Any]:
 def _catalogue(manifest: Mapping[str, Any], path: str | Path) -> Catalogue:
     """The catalogue that the ranker was trained on, which must be as it was then."""
     said = manifest["features"]
-    # The first files said nothing, as there were only CPUs.
-    kind, version, names = said.get("catalogue", CPU.name), said["version"], said["names"]
+    kind, version, names = said["catalogue"], said["version"], said["names"]
     known = {c.name: c for c in CATALOGUES}
+    if kind == GENERIC:
+        try:
+            known[kind] = generic_of(names) or generic(())
+        except InputError as error:
+            raise InputError(f"cannot use {path}: {error}") from None
     if kind not in known:
         raise InputError(
-            f"the features of {path} are for {kind!r}, but this frontrunner has {', '.join(known)}"
+            f"the features of {path} are for {kind!r}, but this frontrunner has "
+            f"{', '.join([*known, GENERIC])}"
         )
     now = known[kind]
     if version == now.version and names == list(now.names):

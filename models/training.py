@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ..features import CATALOGUES, CPU, Catalogue, catalogue_of
+from ..features import CATALOGUES, CPU, Catalogue, catalogue_of, generic_of
 from ..search.errors import InputError
 from .ranker import matrix
 
@@ -64,12 +64,14 @@ class Training:
                 f"there is nothing to learn: none of {len(frame)} candidates has a time",
                 "record more candidates, or other problems",
             )
-        if all(set(c.names) <= set(frame.columns) for c in CATALOGUES):
+        columns = set(frame.columns)
+        known = (*CATALOGUES, generic_of(columns))
+        if sum(set(c.names) <= columns for c in known if c is not None) > 1:
             raise InputError(
                 f"ranker {user!r} got candidates of different kinds of targets",
-                "train one ranker for CPUs and one for GPUs",
+                "train one ranker for each kind",
             )
-        catalogue = catalogue_of(frame.columns) or CPU
+        catalogue = catalogue_of(columns) or CPU
         features = matrix(frame, catalogue.names, user)
         return cls(features, catalogue, codes.astype(np.intp), _speed(times, codes))
 

@@ -1,17 +1,13 @@
 """Reading what was learned from bytes that anyone may have made.
 
-Neither format can hold code. But both libraries trust the numbers in them: a tree whose child or
-feature index is out of range makes them read foreign memory. So trees are checked before use.
+What is read holds numbers, never code. But scikit-learn trusts these numbers: a tree whose child or
+feature is out of range makes it read foreign memory. So trees are checked first.
 """
 
 from __future__ import annotations
 
 import io
-import json
-import re
 import zipfile
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +15,9 @@ from numpy.typing import NDArray
 from ..search.errors import InputError
 
 MAX_BYTES = 1 << 30
-
-# skops itself trusts every scikit-learn estimator, numpy and scipy functions and more.
-_SKOPS_TYPES = {
-    ("builtins", "dict", "DictNode"),
-    ("builtins", "list", "ListNode"),
-    ("builtins", "tuple", "TupleNode"),
-    ("builtins", "str", "JsonNode"),
-    ("builtins", "str", "TypeNode"),
-    ("numpy", "ndarray", "NdArrayNode"),
-    ("sklearn.ensemble._forest", "RandomForestRegressor", "ObjectNode"),
-    ("sklearn.tree._classes", "DecisionTreeRegressor", "ObjectNode"),
-    ("sklearn.tree._tree", "Tree", "TreeNode"),
-}
+# Explaining a score takes time and memory that grow with the square of this. Trees that may grow as
+# they like on 20,000 rows are some 30 deep.
+MAX_DEPTH = 512
 
 
 def read_zip(data: bytes) -> dict[str, bytes]:
@@ -52,148 +38,49 @@ def read_zip(data: bytes) -> dict[str, bytes]:
         raise InputError(f"it is not a readable archive ({error})") from None
 
 
-def load_forest(data: bytes, kind: Any, features: int) -> Any:
-    """A forest from the bytes of a skops file.
-
-    Raises:
-        InputError: it is damaged, holds other types than forests need, or has impossible trees.
-    """
-    import skops.io
-
-    pieces = read_zip(data)
-    try:
-        schema = json.loads(pieces["schema.json"])
-    except (KeyError, ValueError):
-        raise InputError("the forest in it is not a skops file") from None
-    foreign = sorted({".".join(t[:2]) for t in _types(schema) if t not in _SKOPS_TYPES})
-    if foreign:
-        raise InputError(f"the forest in it holds types that no forest needs: {', '.join(foreign)}")
-    try:
-        forest = skops.io.loads(data, trusted=["sklearn.tree._tree.Tree"])
-        ok = type(forest) is kind and forest.n_features_in_ == features
-        ok = ok and all(_sound(e.tree_, features) for e in forest.estimators_)
-    except Exception as error:  # a damaged object fails anywhere in it
-        raise InputError(f"the forest in it cannot be read ({error})") from None
-    if not ok:
-        raise InputError("the forest in it has trees that cannot be right")
-    return forest
-
-
-def _types(node: Any) -> Iterator[tuple[str, str, str]]:
-    """Module, class and loader of every object in a skops schema."""
-    if isinstance(node, dict):
-        if "__loader__" in node or "__class__" in node:
-            yield (
-                str(node.get("__module__")),
-                str(node.get("__class__")),
-                str(node.get("__loader__")),
-            )
-        node = list(node.values())
-    if isinstance(node, list):
-        for item in node:
-            yield from _types(item)
-
-
-def _sound(tree: Any, features: int) -> bool:
-    if not 0 < tree.node_count <= tree.capacity:
-        return False
-    return _acyclic(
-        tree.children_left, tree.children_right, tree.feature, features, leaf=tree.children_left < 0
-    )
-
-
-def _acyclic(
-    left: NDArray[Any],
-    right: NDArray[Any],
-    feature: NDArray[Any],
+def check_trees(
+    sizes: NDArray[np.int64],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    feature: NDArray[np.int64],
     features: int,
-    leaf: NDArray[np.bool_],
-) -> bool:
-    """Whether inner nodes lead to later nodes that exist, and test a feature that exists."""
-    node = np.arange(len(left))
-    inner = ~leaf
-    for child in (left, right):
-        if not ((child[inner] > node[inner]) & (child[inner] < len(node))).all():
-            return False
-    return bool(((feature[inner] >= 0) & (feature[inner] < features)).all())
+) -> int:
+    """Refuses what is no list of binary trees over so many features.
 
+    Args:
+        sizes: how many nodes each tree has, its root first. The other arrays have a value for
+            each of them, one tree after the other.
+        left, right: how far from a node its children are; 0 for those of a leaf.
+        feature: which one a node tests; of a leaf, any.
 
-# LightGBM ---------------------------------------------------------------------------------------
-
-
-def strip_lightgbm(text: str) -> bytes:
-    """LightGBM's text without its last part: training parameters, which prediction ignores."""
-    return (text[: text.index("end of trees")] + "end of trees\n").encode()
-
-
-def load_lightgbm(data: bytes, names: Sequence[str]) -> Any:
-    """A booster from LightGBM's text format.
+    Returns:
+        The depth of the deepest tree.
 
     Raises:
-        InputError: it is damaged, or has impossible trees.
+        ValueError: naming what is wrong.
     """
-    import lightgbm
-
-    try:
-        text = data.decode("ascii")
-        _check_lightgbm(text, names)
-    except (ValueError, KeyError, IndexError) as error:
-        raise InputError(f"the LightGBM model in it is damaged ({error})") from None
-    try:
-        return lightgbm.Booster(model_str=text)
-    except lightgbm.basic.LightGBMError as error:
-        raise InputError(f"the LightGBM model in it cannot be read ({error})") from None
-
-
-def _check_lightgbm(text: str, names: Sequence[str]) -> None:
-    starts = [m.start() for m in re.finditer(r"^Tree=", text, re.MULTILINE)]
-    end = text.index("end of trees")
-    head = _fields(text[: starts[0] if starts else end])
-    if head["feature_names"].split() != list(names):
-        raise ValueError("its features are not those of the file")
-    if (head["num_class"], head["num_tree_per_iteration"]) != ("1", "1"):
-        raise ValueError("it has several outputs")
-    if int(head["max_feature_idx"]) != len(names) - 1:
-        raise ValueError("its number of features is wrong")
-    # The parser jumps to where these sizes point.
-    sizes = [b - a for a, b in zip(starts, [*starts[1:], end], strict=True)]
-    if [int(s) for s in head.get("tree_sizes", "").split()] != sizes:
+    count = len(left)
+    if not len(sizes) or (sizes <= 0).any() or sizes.sum() != count:
         raise ValueError("the sizes of its trees are wrong")
-    for a, size in zip(starts, sizes, strict=True):
-        _check_tree(_fields(text[a : a + size]), len(names))
-
-
-def _check_tree(tree: dict[str, str], features: int) -> None:
-    leaves = int(tree["num_leaves"])
-    if tree["num_cat"] != "0" or tree.get("is_linear", "0") != "0":
-        raise ValueError("it has a kind of tree that frontrunner does not make")
-    if len(tree["leaf_value"].split()) != leaves:
-        raise ValueError("a tree lacks leaves")
-    if leaves == 1:
-        return
-    inner = leaves - 1
-    columns = {
-        name: np.array([int(v) for v in tree[name].split()])
-        for name in ("left_child", "right_child", "split_feature", "decision_type")
-    }
-    if any(len(c) != inner for c in columns.values()) or len(tree["threshold"].split()) != inner:
-        raise ValueError("a tree lacks nodes")
-    if (columns["decision_type"] & 1).any():
-        raise ValueError("it has a kind of tree that frontrunner does not make")
-
-    # A negative child is a leaf: number those after the inner nodes.
-    def node(child: NDArray[Any]) -> NDArray[Any]:
-        return np.where(child < 0, inner - 1 - child, child)
-
-    left, right = (np.append(node(columns[c]), [0] * leaves) for c in ("left_child", "right_child"))
-    feature = np.append(columns["split_feature"], [0] * leaves)
-    if not _acyclic(left, right, feature, features, leaf=np.arange(inner + leaves) >= inner):
+    inner = np.flatnonzero((left != 0) | (right != 0))
+    if ((feature < 0) | (feature >= features)).any():
+        raise ValueError("a tree tests a feature that does not exist")
+    tree = np.repeat(np.arange(len(sizes)), sizes)
+    roots = np.cumsum(sizes) - sizes
+    children = np.concatenate([inner + left[inner], inner + right[inner]])
+    if len(children) and not 0 <= children.min() <= children.max() < count:
         raise ValueError("a tree has impossible nodes")
-
-
-def _fields(text: str) -> dict[str, str]:
-    lines = [line.partition("=") for line in text.splitlines() if "=" in line]
-    fields = {key: value for key, _, value in lines}
-    if len(fields) != len(lines):
-        raise ValueError("it says something twice")
-    return fields
+    # Paths could be longer than a tree is deep if they met again, and endless in a circle.
+    parents = np.bincount(children, minlength=count)
+    parents[roots] += 1
+    if (parents != 1).any() or (tree[children] != np.tile(tree[inner], 2)).any():
+        raise ValueError("a tree has impossible nodes")
+    depth, reached, level = 0, len(roots), roots
+    while len(level := level[left[level] != 0]):
+        level = np.concatenate([level + left[level], level + right[level]])
+        depth, reached = depth + 1, reached + len(level)
+        if depth > MAX_DEPTH:
+            raise ValueError(f"a tree is deeper than {MAX_DEPTH}")
+    if reached != count:
+        raise ValueError("a tree has impossible nodes")
+    return depth

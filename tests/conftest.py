@@ -2,11 +2,62 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from frontrunner.cli import main
+
+
+def load_samples() -> ModuleType:
+    """`features/samples.py`: test folders are no packages, so it is loaded from its file."""
+    name = "frontrunner_samples"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(
+            name, Path(__file__).parent / "features" / "samples.py"
+        )
+        assert spec
+        assert spec.loader
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def record_sample() -> Callable[..., Path]:
+    """Writes a recording of a sample problem, where wide vectors are fast and some fail."""
+    import numpy as np
+
+    from frontrunner.benchmarks.outcome import Outcome
+    from frontrunner.experiments.recording import Provenance, Recording
+
+    samples = load_samples()
+
+    def record(
+        path: Path, name: str, device: str = "local-task on a chip", seed: int = 0, count: int = 60
+    ) -> Path:
+        problem = samples.PROBLEMS[name]
+        queue = samples.candidates(problem, count, seed)
+        width = queue.filter(like="vec_").prod(axis=1).to_numpy(float)
+        noise = np.random.default_rng(seed).uniform(0, 9, count)
+        times = 1000 * np.exp(-width / width.max()) + noise
+        outcomes = {
+            i: Outcome("compile_failed", reason="no", stage="compile")
+            if i % 9 == 0
+            else Outcome("ok", float(time), 900.0, executable=str(i), device="local-task")
+            for i, time in enumerate(times)
+        }
+        provenance = Provenance(
+            problem, samples.TARGET, {"local-task": device}, "3.13.0", "3.13.0", seed, None, "test"
+        )
+        Recording.build(queue.assign(pipeline="p"), outcomes, provenance).write(path)
+        return path
+
+    return record
 
 
 class Ran:

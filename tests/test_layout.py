@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "experiments": {"search", "features", "benchmarks", "models"},
     "cli": {"search", "features", "benchmarks", "models", "experiments"},
 }
-HEAVY = ("iree", "joblib", "lightgbm", "mlflow", "numpy", "pandas", "pyarrow", "sklearn", "z3")
+HEAVY = "iree joblib lightgbm matplotlib mlflow numpy pandas pyarrow scipy sklearn z3".split()
 
 
 def name_of(path: Path) -> str:

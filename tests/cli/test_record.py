@@ -9,6 +9,7 @@ import pytest
 
 from frontrunner.benchmarks.budget import Budget
 from frontrunner.experiments import record as module
+from frontrunner.experiments import recording, t4
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.record import Recorded
 
@@ -53,6 +54,17 @@ def test_every_file_is_recorded(asked, frontrunner):
     ]  # fmt: skip
 
 
+def test_as_t4_beside_the_recording(asked, frontrunner, monkeypatch):
+    written = []
+    monkeypatch.setattr(recording.Recording, "read", lambda path: f"what is in {path}")
+    monkeypatch.setattr(t4, "write_t4", lambda *given: written.append(given))
+    ran = frontrunner(*"record a.mlir b.mlir --out o --format t4 --json".split())
+    assert ran.code == 0, ran.err
+    assert written == [(f"what is in o/{name}.parquet", Path(f"o/{name}.t4.json")) for name in "ab"]
+    first, _ = json.loads(ran.out)["recordings"]
+    assert (first["path"], first["t4"]) == ("o/a.parquet", "o/a.t4.json")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -63,6 +75,7 @@ def test_every_file_is_recorded(asked, frontrunner):
         ("a.mlir other/a.mlir --out o", "2 files are called a"),
         ("a.mlir --out o --candidates 0", "0 is not in the range"),
         ("a.mlir --out o --extra x", "no knob 'x'"),
+        ("a.mlir --out o --format csv", "'csv' is not one of 'parquet', 't4'"),
         ("gone.mlir --out o", "does not exist"),
     ],
 )

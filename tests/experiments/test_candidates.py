@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from frontrunner.experiments import candidates
-from frontrunner.experiments.candidates import PIPELINE, make_queue
+from frontrunner.experiments.candidates import PIPELINE, make_queue, with_derived
 from frontrunner.models import create
-from frontrunner.search import Dispatch, build_spaces, count, read_dispatch
+from frontrunner.search import Dispatch, build_spaces, count, derive, read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -54,3 +54,21 @@ def test_pipelines_take_turns(matvec: Dispatch, monkeypatch: pytest.MonkeyPatch)
         mine = [q[q[PIPELINE] == name].reset_index(drop=True) for q in (ranked, turns)]
         assert mine[0].equals(mine[1])
     assert set(one[PIPELINE]) == {"B"}
+
+
+def test_what_gpu_knobs_mean_is_kept_beside_them() -> None:
+    dispatch = read_dispatch(DATA / "gpu" / "matmul_2048x1280x5120.mlir", target="gfx942")
+    queue = make_queue(dispatch, create("shuffle"), pool=5, seed=0)
+    kept = with_derived(dispatch, queue)
+    assert kept[list(queue)].equals(queue)
+    assert len(set(queue[PIPELINE])) == 2
+    for space in build_spaces(dispatch):
+        rows = queue[PIPELINE] == space.pipeline
+        knobs = queue.loc[rows, [k.name for k in space.knobs]].astype(int)
+        for name in (name for name, _ in space.derived):
+            assert kept.loc[rows, f"derived.{name}"].tolist() == derive(space, knobs)[name].tolist()
+
+
+def test_cpu_knobs_speak_for_themselves(matvec: Dispatch) -> None:
+    queue = make_queue(matvec, create("shuffle"), pool=5, seed=0)
+    assert with_derived(matvec, queue) is queue

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from frontrunner.benchmarks.outcome import Outcome
-from frontrunner.experiments.recording import Provenance, Recording
+from frontrunner.experiments.recording import Kernel, Provenance, Recording
 from frontrunner.search import Dim, InputError, Operand, Problem, Target
 
 PROBLEM = Problem(
@@ -80,6 +80,37 @@ def test_the_provenance_is_plain_json_in_the_file(recording: Recording, tmp_path
     assert set(asdict(PROVENANCE)) < set(stored)
 
 
+def test_somebody_elses_kernel_comes_back(recording: Recording, tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    kernel = replace(PROVENANCE, problem=Kernel("gemm", (64, 32)), target=None, seed=None)
+    replace(recording, provenance=kernel).write(path)
+    assert Recording.read(path).provenance == kernel
+
+
+def test_what_a_gpus_knobs_mean_is_no_knob(recording: Recording, tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    replace(recording, frame=recording.frame.assign(**{"derived.tile_m": [1, 2, 3]})).write(path)
+    again = Recording.read(path)
+    assert again.knobs == recording.knobs
+    assert again.derived.to_dict("list") == {"tile_m": [1, 2, 3]}
+    assert recording.derived.columns.empty
+
+
+def test_what_measuring_costs() -> None:
+    outcomes = {
+        0: Outcome("ok", 1e6, 20.0, executable="e", device="local-task"),
+        1: Outcome("ok", 10.0, 20.0, executable="f", device="local-task"),
+        2: Outcome("crashed", stage="run"),
+        3: Outcome("crashed", stage="compile"),
+    }
+    recording = Recording.build(QUEUE, outcomes, PROVENANCE)
+    # A second is too long for more than the least number of runs, 10 us are not.
+    assert recording.measure_s.tolist() == pytest.approx([4, 0.08001, 0.08, 0])
+    told = replace(recording, frame=recording.frame.assign(measure_s=[1.0, 2.0, 3.0, 4.0]))
+    assert told.measure_s.tolist() == [1, 2, 3, 4]
+    assert told.knobs == recording.knobs
+
+
 def test_a_recording_of_nothing_is_one(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     Recording.build(QUEUE, {}, PROVENANCE).write(path)
@@ -101,13 +132,21 @@ def test_other_files_are_refused(recording: Recording, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a recording: it has no provenance"):
         Recording.read(path)
     Recording(recording.frame.drop(columns="kind"), PROVENANCE).write(path)
-    with pytest.raises(InputError, match="not a recording: it has no kind"):
+    with pytest.raises(InputError, match=r"r\.parquet has no kind$"):
+        Recording.read(path)
+    Recording(recording.frame.assign(time_us="slow"), PROVENANCE).write(path)
+    with pytest.raises(InputError, match=r"a column of .* does not make sense: .*slow"):
         Recording.read(path)
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("{", "Expecting"), ('{"format": 2}', "format 2"), ('{"format": 1}', "problem")],
+    [
+        ("{", "Expecting"),
+        ("7", "pop"),
+        ('{"format": 2}', "format 2, this frontrunner reads 1"),
+        ('{"format": 1}', "problem"),
+    ],
 )
 def test_a_provenance_of_something_else_is_refused(
     text: str, says: str, recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

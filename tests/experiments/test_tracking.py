@@ -32,7 +32,8 @@ def nowhere_else(tmp_path, monkeypatch):
 def template(tmp_path_factory):
     """An empty store; making one takes MLflow seconds."""
     database = tmp_path_factory.mktemp("template") / "mlflow.db"
-    tracker = Tracker(print, Store(f"sqlite:///{database}"))
+    runs = (database.parent / "mlruns").as_uri()
+    tracker = Tracker(print, Store(f"sqlite:///{database}", runs))
     tracker.start("template", {})
     tracker.finish()
     with closing(sqlite3.connect(database)) as connection, connection:
@@ -84,6 +85,52 @@ def test_a_run_in_the_default_store(tmp_path, warnings):
     assert tags == [("local-task",)]
     (kept,) = (tmp_path / "mlruns").rglob("spec.mlir")
     assert kept.read_text() == "module {}"
+
+
+def test_runs_below_a_run_and_models(tmp_path, warnings, database):
+    database = database.rename(tmp_path / "elsewhere.db")
+    predictor = tmp_path / "lightgbm.predictor"
+    for version in ("one", "two"):
+        predictor.write_text(version)
+        with Tracker(warnings.append, Store(f"sqlite:///{database}")) as tracker:
+            tracker.start("evaluation", {"seeds": 2})
+            tracker.metric("fewer_than_shuffle/lightgbm", 8.5)
+            for case in ("matmul", "conv"):
+                curve = [0.5, math.nan, 1.0]
+                figures = {"iterations_5": 3, "seconds": math.nan, "best_so_far": curve}
+                tracker.child(f"lightgbm {case}", {"case": case}, figures)
+            tracker.model("frontrunner-lightgbm", predictor, {"score": 0.5}, {"seeds": 2})
+    assert warnings == []
+
+    below = """
+        select r.name, r.status, p.value, c.name from runs r
+        join tags t on t.run_uuid = r.run_uuid and t.key = 'mlflow.parentRunId'
+        join runs c on c.run_uuid = t.value
+        join params p on p.run_uuid = r.run_uuid where t.value = '{}' order by r.name
+    """
+    assert rows(database, below.format(tracker.run_id)) == [
+        ("lightgbm conv", "FINISHED", "conv", "evaluation"),
+        ("lightgbm matmul", "FINISHED", "matmul", "evaluation"),
+    ]
+    metrics = "select key, step, value, count(*) from metrics group by 1, 2, 3 order by 1, 2"
+    assert rows(database, metrics) == [
+        ("best_so_far", 1, 0.5, 4),
+        ("best_so_far", 3, 1.0, 4),
+        ("fewer_than_shuffle/lightgbm", 0, 8.5, 2),
+        ("iterations_5", 0, 3.0, 4),
+        ("score", 0, 0.5, 2),
+    ]
+    versions = "select name, version, run_id, source from model_versions order by version"
+    assert [row[:2] for row in rows(database, versions)] == [
+        ("frontrunner-lightgbm", 1),
+        ("frontrunner-lightgbm", 2),
+    ]
+    assert rows(database, versions)[1][2] == tracker.run_id
+    tags = "select key, value from model_version_tags where version = 2 order by key"
+    assert rows(database, tags) == [("score", "0.5"), ("seeds", "2")]
+    places = rows(database, "select artifact_location from logged_models")
+    kept = [Path(str(place).removeprefix("file://"), predictor.name) for (place,) in places]
+    assert sorted(path.read_text() for path in kept) == ["one", "two"]
 
 
 def test_a_second_run_joins_the_first_wherever_that_is(tmp_path, warnings, monkeypatch, database):

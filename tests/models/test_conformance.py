@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from frontrunner import features
-from frontrunner.models import Ranker, create, known, load, order, ranker_class, save
+from frontrunner.models import BASE, Ranker, create, known, load, order, ranker_class, save
 from frontrunner.search.errors import InputError
 
 SMALL = {"forest": {"trees": 20}, "lightgbm": {"rounds": 20}}
@@ -27,9 +27,13 @@ CASES = [
         ("forest", SMALL["forest"]),
         ("lightgbm", SMALL["lightgbm"]),
         ("lightgbm", SMALL["lightgbm"] | {"objective": "lambdarank"}),
+        ("adaptive", {"prior": "heuristic", "seed": 2}),
         ("widest", {"sign": -2.0}),
     ]
 ]
+
+# Rankers whose order has no reasons, or that do not tell them.
+NOTHING_TO_EXPLAIN = {"shuffle", "adaptive", "widest"}
 
 TRAINED: dict[str, Ranker] = {}
 
@@ -92,6 +96,23 @@ class TestRanker:
         assert (np.diff(scores[order(ranker, training[0])]) >= 0).all()
         assert len(np.unique(scores)) > 1
 
+    def test_contributions_add_up_to_the_score(self, ranker, name, training):
+        frame = training[0]
+        rows = np.random.default_rng(0).integers(0, len(frame), 20)
+        if name in NOTHING_TO_EXPLAIN:
+            with pytest.raises(InputError, match=f"'{name}' has nothing to explain"):
+                ranker.contributions(frame, rows)
+            return
+        found = ranker.contributions(frame, rows)
+        np.testing.assert_allclose(found.sum(axis=1), ranker.score(frame)[rows], atol=1e-9)
+        assert list(found.index) == list(frame.index[rows])
+        assert found.columns[-1] == BASE
+        reasons = ranker.reasons(frame)
+        assert set(reasons) == set(found.columns) - {BASE}
+        assert all(r.text and set(r.features) <= set(frame.columns) for r in reasons.values())
+        assert set(ranker.parts) <= set(found.columns)
+        assert ranker.contributions(frame.head(0)).shape == (0, found.shape[1])
+
     def test_other_columns_and_the_order_of_columns_do_not_matter(self, ranker, training):
         frame = training[0]
         other = frame[frame.columns[::-1]].assign(time_us=1.0, dist_m=7, note="x")
@@ -153,7 +174,7 @@ class TestRanker:
         frame.loc[:, list(features.CPU.names)] = 1.0
         ranker = create(name, **params).fit(frame, training[1])
         expected = np.arange(len(frame))
-        if name == "shuffle":
+        if name in ("shuffle", "adaptive"):  # by lot, as nothing else tells candidates apart
             assert sorted(order(ranker, frame)) == list(expected)
         else:
             np.testing.assert_array_equal(order(ranker, frame), expected)

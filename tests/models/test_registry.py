@@ -8,14 +8,14 @@ import pytest
 from frontrunner.models import create, default_ranker, known, ranker_class, resolve, save
 from frontrunner.search.errors import InputError
 
-BUILT_IN = ["shuffle", "cpu", "heuristic", "forest", "lightgbm"]
+BUILT_IN = ["shuffle", "cpu", "heuristic", "forest", "lightgbm", "adaptive"]
 
 
 def test_lists_the_built_in_rankers_first(install):
     install()
     found = known()
     assert [i.name for i in found] == [*BUILT_IN, "widest"]
-    assert [i.source for i in found] == ["built in"] * 5 + ["widest-ranker"]
+    assert [i.source for i in found] == ["built in"] * len(BUILT_IN) + ["widest-ranker"]
     assert found[-1].summary == "Wide vector tiles first, with a learned offset."
     for info in found:
         assert info.summary
@@ -41,7 +41,7 @@ def test_an_unknown_name_lists_the_known_ones(install):
     install()
     with pytest.raises(InputError, match="no ranker 'forst'; did you mean 'forest'") as caught:
         create("forst")
-    assert caught.value.hint == "known rankers: shuffle, cpu, heuristic, forest, lightgbm, widest"
+    assert caught.value.hint == f"known rankers: {', '.join(BUILT_IN)}, widest"
 
 
 def test_an_unknown_parameter_lists_the_valid_ones():
@@ -97,7 +97,7 @@ def test_resolve_passes_the_seed_where_there_is_one():
 def test_resolve_asks_for_a_trained_file(name):
     with pytest.raises(InputError, match=f"'{name}' has to be trained first") as caught:
         resolve(name)
-    assert "frontrunner.experiments.ship" in caught.value.hint
+    assert f"frontrunner train RECORDINGS --ranker {name}" in caught.value.hint
 
 
 def test_resolve_reads_a_file_by_any_name(tmp_path, monkeypatch):

@@ -1,0 +1,183 @@
+"""`frontrunner explain`: what makes a candidate's position in an order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from .choices import (
+    extra_option,
+    parse_extras,
+    pipeline_option,
+    pool_option,
+    ranker_option,
+    target_option,
+)
+from .output import Output, UsageError, shared_options
+
+if TYPE_CHECKING:
+    from ..experiments.explain import Explained, Score, Share
+
+RECORDINGS = (".parquet", ".json", ".json.gz")
+# What says which candidates there are, where they are not those of a recording.
+DRAWING = {"--target": "target", "--pipeline": "pipeline", "--extra": "extras", "--pool": "pool"}
+
+
+@click.command("explain")
+@click.argument(
+    "file",
+    metavar="IN.mlir|RECORDING",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@ranker_option
+@click.option(
+    "--candidate",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Explain the candidate at position N of the order [1].",
+)
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Explain the first N.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KNOB=VALUE",
+    help="Explain the first candidate with this value of a knob; may be repeated.",
+)
+@click.option(
+    "--row",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Explain the candidate in row N of a recording, from 0.",
+)
+@click.option(
+    "--features",
+    "most",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Show the N features that add or take away most; --json has all.",
+)
+@target_option
+@pipeline_option
+@extra_option
+@pool_option
+@shared_options(seed="Seeds sampling and ties in the order, as in `tune`.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    file: Path,
+    ranker: str | None,
+    candidate: int | None,
+    top: int | None,
+    settings: tuple[str, ...],
+    row: int | None,
+    most: int,
+    target: str,
+    pipeline: str | None,
+    extras: tuple[str, ...],
+    pool: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Tell why an order put a candidate where it did.
+
+    A score is a base plus what each feature adds to it (for trees: its exact Shapley value; for the
+    heuristic: its terms); the lowest score runs first. The candidates are those that `tune` would
+    order, or those of a recording (*.parquet, *.json, *.json.gz), with their times.
+    """
+    given = {"--candidate": candidate, "--top": top, "--set": settings or None, "--row": row}
+    chosen = [option for option, value in given.items() if value is not None]
+    if len(chosen) > 1:
+        raise UsageError(f"{' and '.join(chosen)} cannot be given together", "give one of them")
+    knobs = _parse_knobs(settings)
+    recorded = file.name.endswith(RECORDINGS)
+    if recorded:
+        _check_recording(ctx)
+    elif row is not None:
+        raise UsageError("--row is for recordings", "choose with --candidate, --top or --set")
+    freed = parse_extras(extras)
+
+    from ..experiments.explain import Choice, explain
+    from ..experiments.pool import Pool
+    from ..experiments.trained_on import elsewhere
+    from ..models import resolve
+    from ..search import read_dispatch
+
+    output = Output(as_json)
+    # A ranker that cannot be used is refused before the compiler is asked.
+    chosen_ranker = resolve(ranker, seed=seed) if ranker else None
+    if recorded:
+        candidates = Pool.of_recording(file)
+    else:
+        candidates = Pool.of_dispatch(read_dispatch(file, target), pool, seed, pipeline, freed)
+    if chosen_ranker is None:
+        if not candidates.ranker:
+            raise UsageError("--ranker is missing", "other people's kernels have no usual one")
+        chosen_ranker = resolve(candidates.ranker, seed=seed)
+    if warning := elsewhere(chosen_ranker, candidates.devices, candidates.arch):
+        output.note(warning)
+    choice = Choice(position=candidate or 1, top=top, row=row, knobs=knobs)
+    explained = explain(chosen_ranker, candidates, choice, seed)
+    for one in explained:
+        _show(output, one, most)
+    output.result({"ranker": chosen_ranker.name, "explained": [e.to_dict() for e in explained]})
+
+
+def _parse_knobs(settings: tuple[str, ...]) -> dict[str, str]:
+    knobs: dict[str, str] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--set: {text!r} sets nothing", "give KNOB=VALUE, such as vec_n=16")
+        if name in knobs:
+            raise UsageError(f"--set: {name} is given twice", "give each knob once")
+        knobs[name] = value
+    return knobs
+
+
+def _check_recording(ctx: click.Context) -> None:
+    drawing = [
+        option
+        for option, name in DRAWING.items()
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if drawing:
+        raise UsageError(
+            f"{', '.join(drawing)} cannot be given with a recording, which has its candidates",
+            "leave it out",
+        )
+
+
+def _show(output: Output, one: Explained, most: int) -> None:
+    place = f"{one.position:,} of {one.candidates:,}"
+    output.line(f"candidate    {', '.join(filter(None, [place, one.pipeline]))}")
+    output.line(f"knobs        {' '.join(f'{k}={v}' for k, v in one.knobs.items())}")
+    if one.place is not None:
+        output.line(f"measured     {one.time_us:.1f} us, place {one.place}")
+    elif one.row is not None:
+        output.line("measured     it failed")
+    _show_score(output, "score", one.score, most)
+
+
+def _show_score(output: Output, name: str, score: Score, most: int) -> None:
+    output.line(f"{name:<12} {score.score:.4g} by {score.ranker}, from {score.base:.4g}")
+    output.line()
+    shares = [share for share in score.shares if share.adds]
+    rows = [(f"{s.adds:+.3g}", s.name, _values(s), s.text) for s in shares[:most]]
+    if rest := shares[most:]:
+        rows.append((f"{sum(s.adds for s in rest):+.3g}", f"{len(rest)} others", "", ""))
+    output.table(["#adds", "what", "value", "what it is"], rows)
+    output.line()
+    for part, explained in score.parts.items():
+        _show_score(output, part, explained, most)
+
+
+def _values(share: Share) -> str:
+    if list(share.values) == [share.name]:
+        return f"{share.values[share.name]:g}"
+    return ", ".join(f"{name} {value:g}" for name, value in share.values.items())

@@ -1,0 +1,65 @@
+"""`frontrunner train`: a predictor for the devices that recordings were made on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .files import check_new_file
+from .output import Output, shared_options
+
+
+@click.command("train")
+@click.argument(
+    "recordings",
+    metavar="RECORDINGS...",
+    type=click.Path(exists=True, path_type=Path),
+    nargs=-1,
+    required=True,
+)
+@click.option(
+    "--ranker",
+    default="lightgbm",
+    show_default=True,
+    metavar="NAME",
+    help="What to train: a ranker that learns, from `frontrunner rankers`.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the ranker; may be repeated. A wrong name lists the parameters.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="Write the predictor here; a file that is there is replaced.",
+)
+@shared_options(seed="Seeds training.")
+def command(
+    recordings: tuple[Path, ...],
+    ranker: str,
+    settings: tuple[str, ...],
+    out: Path,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Train a ranker on recordings and save it, for the devices that they were made on.
+
+    RECORDINGS are files, or folders that hold some. The file is data, and says what it was trained
+    on; `tune --ranker FILE` uses it. How good such a ranker is on problems that it has not seen,
+    `frontrunner evaluate` tells.
+    """
+    check_new_file(out, "--out")
+
+    from ..experiments.train import train
+
+    output = Output(as_json)
+    trained = train(recordings, ranker, settings, out, seed)
+    for line in trained.summary_lines():
+        output.line(line)
+    output.result(trained.to_dict())

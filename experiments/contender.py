@@ -1,0 +1,89 @@
+"""Who takes part in an evaluation: rankers by name, and saved ones as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..models import Ranker, create, load, ranker_class
+from ..models.registry import is_file
+from ..search import InputError
+from .corpus import Case
+from .trained_on import elsewhere, told
+
+SHUFFLE = "shuffle"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A ranker that takes part.
+
+    Attributes:
+        name: what it is called in the results.
+        ranker: its name in the registry.
+        params: of its constructor, beside the seed.
+        file: of one that is trained already, and used as it is.
+    """
+
+    name: str
+    ranker: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    file: Path | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Contender:
+        """The one that a ranker's name, or the file of a saved one, stands for.
+
+        Raises:
+            InputError: it is neither.
+        """
+        if is_file(text):
+            return cls(text, load(text).name, file=Path(text))
+        return cls(text, ranker_class(text).name)
+
+    @property
+    def needs_fit(self) -> bool:
+        """Whether it cannot do without recordings to learn from."""
+        return self.file is None and ranker_class(self.ranker).needs_fit
+
+    @property
+    def seeded(self) -> bool:
+        """Whether its order depends on a seed."""
+        return self.file is None and "seed" in ranker_class(self.ranker).param_names()
+
+    def make(self, seed: int) -> Ranker:
+        """The ranker, not trained yet unless it is from a file."""
+        if self.file is not None:
+            return load(self.file)
+        return create(self.ranker, **self.params, **({"seed": seed} if self.seeded else {}))
+
+    def elsewhere(self, cases: Sequence[Case]) -> str:
+        """A warning if a saved ranker was trained on other devices than these; empty if not."""
+        if self.file is None:
+            return ""
+        devices = {d for case in cases for d in case.recording.provenance.devices.values()}
+        return elsewhere(load(self.file), sorted(devices))
+
+    def seen(self, cases: Sequence[Case]) -> list[str]:
+        """The cases that a saved ranker says it was trained on."""
+        if self.file is None:
+            return []
+        ranker = load(self.file)
+        known = {*told(ranker, "problems"), *told(ranker, "recordings")}
+        return [case.name for case in cases if known & {case.name, case.problem}]
+
+
+def find_contenders(names: str) -> list[Contender]:
+    """Those of a list with commas, each once, and random order, which all are compared with.
+
+    Raises:
+        InputError: the list is empty, or has something that is no ranker.
+    """
+    asked = [name.strip() for name in names.split(",") if name.strip()]
+    if not asked:
+        raise InputError(
+            "the list of rankers is empty", "give some of `frontrunner rankers`, such as heuristic"
+        )
+    return [Contender.of(name) for name in dict.fromkeys([SHUFFLE, *asked])]

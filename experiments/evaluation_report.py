@@ -1,0 +1,134 @@
+"""What an evaluation leaves: a folder, and runs and models in MLflow.
+
+| file | holds |
+| --- | --- |
+| `evaluation.json` | what was asked for, and the figures of each ranker and case |
+| `summary.csv`, `.parquet` | a row per ranker |
+| `cases.csv`, `.parquet` | a row per recording: how hard it is, what each ranker took |
+| `results.csv`, `.parquet` | a row per ranker, recording and seed |
+| `curves.csv`, `.parquet` | the best so far, as a share of the optimum, in the same rows |
+| `plots/*.png` | pictures |
+| `predictors/*.predictor` | rankers trained on all recordings |
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from ..search import WorkError
+from .evaluate import Evaluation
+from .plots import plots
+from .scoreboard import by_case, summarise
+from .tracking import Tracker
+
+KEYS = ["ranker", "case", "seed"]
+# What a row of results is about, beside its seed.
+ABOUT = ["ranker", "case", "problem", "device", "left_out"]
+PREDICTOR = ".predictor"
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """An evaluation, summed up.
+
+    Attributes:
+        asked: how it was made, for `evaluation.json` and MLflow.
+        summary, cases: as `scoreboard` makes them.
+    """
+
+    asked: Mapping[str, Any]
+    evaluation: Evaluation
+    summary: pd.DataFrame
+    cases: pd.DataFrame
+
+    @classmethod
+    def of(cls, evaluation: Evaluation, asked: Mapping[str, Any], seed: int) -> Self:
+        """Sums up.
+
+        Args:
+            seed: of the confidence intervals.
+        """
+        results = evaluation.results
+        return cls(asked, evaluation, summarise(results, seed), by_case(results))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, as JSON has them: what is not known is None."""
+        tables = {"rankers": self.summary, "cases": self.cases}
+        told = {name: json.loads(table.to_json(orient="index")) for name, table in tables.items()}
+        return {**self.asked, **told}
+
+
+def write_report(report: Report, folder: Path) -> None:
+    """Writes the folder, whole or not at all.
+
+    Raises:
+        WorkError: it cannot be written.
+    """
+    evaluation = report.evaluation
+    tables = {
+        "summary": report.summary.reset_index(),
+        "cases": report.cases.reset_index(),
+        "results": evaluation.results,
+        "curves": evaluation.results[KEYS].join(evaluation.curves.add_prefix("best_of_")),
+    }
+    whole = folder.resolve()
+    partial = whole.with_name(f".{whole.name}.partial")
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        for name in ("plots", "predictors"):
+            (partial / name).mkdir(parents=True)
+        (partial / "evaluation.json").write_text(json.dumps(report.to_dict(), indent=2) + "\n")
+        for name, table in tables.items():
+            table.to_csv(partial / f"{name}.csv", index=False)
+            table.to_parquet(partial / f"{name}.parquet", index=False)
+        for name, figure in plots(evaluation, report.summary):
+            figure.savefig(partial / "plots" / f"{name}.png", dpi=150)
+        for name, predictor in evaluation.predictors.items():
+            _predictor(partial, name).write_bytes(predictor.data)
+        partial.replace(whole)  # also over an empty folder, but over no other
+    except OSError as error:
+        raise WorkError(
+            f"cannot write to {folder}: {error.strerror}", "make room, or name another place"
+        ) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def track_report(report: Report, folder: Path, tracker: Tracker) -> None:
+    """Tracks what was written: figures, files, a run for each ranker and case, and predictors."""
+    evaluation, results = report.evaluation, report.evaluation.results
+    for figure, values in report.summary.items():
+        for ranker, value in values.items():
+            tracker.metric(f"{figure}/{_plain(ranker)}", value)
+    for path in sorted(folder.rglob("*.*")):
+        if path.suffix != PREDICTOR:
+            tracker.artifact(path)
+    for (ranker, case), rows in results.groupby(["ranker", "case"], sort=False):
+        about = _named(rows[ABOUT].iloc[0])
+        figures = _named(rows.drop(columns=[*ABOUT, "seed"]).mean())
+        curve = evaluation.curves.loc[rows.index].mean().to_list()
+        tracker.child(f"{ranker} {case}", about, figures | {"best_so_far": curve})
+    for ranker in evaluation.predictors:
+        figures = _named(report.summary.loc[[ranker]].iloc[0])
+        tracker.model(f"frontrunner-{ranker}", _predictor(folder, ranker), figures, report.asked)
+
+
+def _predictor(folder: Path, ranker: str) -> Path:
+    return folder / "predictors" / f"{ranker}{PREDICTOR}"
+
+
+def _named(values: pd.Series) -> dict[str, Any]:
+    return {str(name): value for name, value in values.items()}
+
+
+def _plain(name: object) -> str:
+    """What MLflow takes as a part of a metric's name; a ranker can be a path."""
+    return re.sub(r"[^\w.-]", "_", str(name))

@@ -1,0 +1,202 @@
+"""How good an order of candidates is, and what a random order comes to, exactly.
+
+Orders are judged by the times of candidates in the order in which they were taken; NaN is a failed
+candidate, which costs an iteration as any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# A candidate is near-optimal within the middle one; the others are reported beside it.
+LEVELS = (0.01, 0.05, 0.10)
+NEAR = 0.05
+KS = (1, 8, 16, 64)
+# Of the way from the median to the optimum; as in the authors' examples.
+CUTOFF = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """What all orders of one case's candidates are measured against.
+
+    Attributes:
+        best: the shortest time.
+        worst: the longest time, which stands for a failure where a time is needed.
+        baseline: how far above `best` a random order's best time is expected to be after 1, 2, ...
+            candidates, up to the budget of the performance score.
+        near: for each of `LEVELS`, how many candidates are that near the best.
+        shares: of all candidates, best over own time, from the best on; 0 for a failure.
+    """
+
+    best: float
+    worst: float
+    baseline: Floats
+    near: dict[float, int]
+    shares: Floats
+
+    @classmethod
+    def of(cls, times: Floats) -> Self:
+        """The scale of a case.
+
+        Args:
+            times: of all its candidates; at least one is not NaN.
+        """
+        best, worst = float(np.nanmin(times)), float(np.nanmax(times))
+        excess = np.sort(np.nan_to_num(times, nan=worst)) - best
+        cutoff = (1 - CUTOFF) * (float(np.nanmedian(times)) - best)
+        return cls(
+            best=best,
+            worst=worst,
+            baseline=_baseline(excess, cutoff),
+            near={level: int(near(times, best, level).sum()) for level in LEVELS},
+            shares=np.sort(share(times, best))[::-1],
+        )
+
+    @property
+    def candidates(self) -> int:
+        return len(self.shares)
+
+    @property
+    def difficulty(self) -> float:
+        """The share of candidates that are near-optimal: the smaller, the harder."""
+        return self.near[NEAR] / self.candidates
+
+    def expected_iterations(self, within: float = NEAR) -> float:
+        """How many candidates random order takes on average until one is that near the best."""
+        return (self.candidates + 1) / (self.near[within] + 1)
+
+    def decided(self, taken: Floats) -> bool:
+        """Whether no metric depends on what is taken after these."""
+        enough = len(taken) >= max(*KS, len(self.baseline))
+        return enough and bool(near(taken, self.best, min(LEVELS)).any())
+
+
+def measure(scale: Scale, taken: Floats, seconds: Floats) -> dict[str, float]:
+    """All metrics of an order.
+
+    Args:
+        taken: times in the order in which candidates were taken, at least until `scale.decided`.
+        seconds: what taking each of them cost; NaN where that is not known.
+
+    Returns:
+        `iterations_1`, `_5` and `_10`: how many candidates are taken until the first within as many
+        percent of the best; `best_of_1`, `_8`, `_16` and `_64`: the best time as a share of the
+        best among the first so many, 0 if they all failed; `score`: see `performance_score`;
+        `seconds`: what it costs until the first near-optimal one.
+    """
+    curve = best_shares(taken, scale.best)
+    found = {level: iterations_to(taken, scale.best, level) for level in LEVELS}
+    return {
+        **{_iterations(level): float(count) for level, count in found.items()},
+        **{f"best_of_{k}": float(curve[min(k, len(curve)) - 1]) for k in KS},
+        "score": performance_score(scale, taken),
+        "seconds": float(seconds[: found[NEAR]].sum()),
+    }
+
+
+def expect(scale: Scale, times: Floats, seconds: Floats) -> dict[str, float]:
+    """The exact expectation of all metrics over uniformly random orders; see `measure`."""
+    curve = expected_best(scale.shares, max(KS))
+    good = near(times, scale.best)
+    # A candidate that is not near-optimal is as likely to come before all the near-optimal ones as
+    # it is to come after the first, after the second, ...
+    seconds_before = float(seconds[~good].sum()) / (int(good.sum()) + 1)
+    return {
+        **{_iterations(level): scale.expected_iterations(level) for level in LEVELS},
+        **{f"best_of_{k}": float(curve[min(k, len(curve)) - 1]) for k in KS},
+        "score": 0.0,
+        "seconds": seconds_before + float(seconds[good].mean()),
+    }
+
+
+def near(times: Floats, best: float, within: float = NEAR) -> NDArray[np.bool_]:
+    """Which times are within a share of the best; failures are not."""
+    return times <= best * (1 + within)
+
+
+def share(times: Floats, best: float) -> Floats:
+    """The best time as a share of each; 0 for failures."""
+    return np.nan_to_num(best / times, nan=0.0)
+
+
+def iterations_to(taken: Floats, best: float, within: float = NEAR) -> int:
+    """How many candidates are taken until the first that is within a share of the best.
+
+    Raises:
+        ValueError: none of them is.
+    """
+    hits = np.flatnonzero(near(taken, best, within))
+    if not len(hits):
+        raise ValueError(f"none of {len(taken)} candidates is within {within:.0%} of the best")
+    return int(hits[0]) + 1
+
+
+def best_shares(taken: Floats, best: float) -> Floats:
+    """The best so far after each candidate, as a share of the optimum; 0 while all failed."""
+    return np.maximum.accumulate(share(taken, best))
+
+
+def performance_score(scale: Scale, taken: Floats) -> float:
+    """How much better than random search an order does within a budget: 1 is the optimum at once.
+
+    This is the score of Willemsen et al., "A methodology for comparing optimization algorithms for
+    auto-tuning", Future Generation Computer Systems 159, 2024, 10.1016/j.future.2024.05.021, for
+    one space: the mean over the budget of (baseline - found) / (baseline - optimum), where
+    `baseline` and `found` are the best times so far of random search and of the order, and the
+    budget ends where the baseline has come 95 % of the way from the median to the optimum. 0 is as
+    good as random search, and there is no lower limit. It differs from what the authors' package
+    (autotuning_methodology 1.x) computes in four ways:
+
+    * The budget is counted in candidates, each of the same weight, not in time.
+    * The baseline is the exact expectation of random search's best time; theirs is the time whose
+      rank is the expected rank, smoothed.
+    * Failures count: they take a place in the baseline and in the order, and until something has
+      worked, the best time so far is the slowest of the space. Theirs leaves them out of the
+      baseline.
+    * The budget starts with the first candidate; theirs where the baseline has come 1 % of the way.
+    """
+    budget = len(scale.baseline)
+    padded = np.nan_to_num(taken[:budget], nan=scale.worst)
+    excess = np.minimum.accumulate(padded) - scale.best
+    # Where random search is sure to have the optimum, so has any order: neither is better.
+    sure = scale.baseline == 0
+    return float(np.mean(np.where(sure, 0.0, 1 - excess / np.where(sure, 1.0, scale.baseline))))
+
+
+def expected_best(ranked: Floats, count: int | None = None) -> Floats:
+    """The expected best of the first 1, 2, ... values in uniformly random order, exactly.
+
+    Args:
+        ranked: the values, from the best on.
+        count: how many to go up to; all if None or more than there are.
+    """
+    n = len(ranked)
+    count = n if count is None else min(count, n)
+    steps = np.diff(ranked)
+    worse = np.arange(n - 1, 0, -1)  # how many come after each value but the last
+    # The best of the first so many is worse than a value if all of them are.
+    all_worse = np.ones(n - 1)
+    found = np.empty(count)
+    for taken in range(count):
+        all_worse *= np.maximum(worse - taken, 0) / (n - taken)
+        found[taken] = ranked[0] + steps @ all_worse
+    return found
+
+
+def _baseline(excess: Floats, cutoff: float) -> Floats:
+    count = 64
+    # Most budgets are short, and all of a curve takes time that grows with the square of the space.
+    while (curve := expected_best(excess, count))[-1] > cutoff:
+        count *= 2
+    return curve[: int(np.argmax(curve <= cutoff)) + 1]
+
+
+def _iterations(level: float) -> str:
+    return f"iterations_{level * 100:.0f}"

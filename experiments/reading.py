@@ -1,0 +1,59 @@
+"""Recordings in any format, which is told by what is in the file, not by its name."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+from ..search import InputError
+from .kernel_tuner import mend, to_t4
+from .recording import Recording
+from .t4 import read_t4
+
+_PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
+_KNOWN = "give Parquet of `frontrunner record`, T4 results or a Kernel Tuner cache"
+
+
+def read_recording(path: Path) -> Recording:
+    """Reads ours, T4 results and Kernel Tuner caches; the latter two also gzipped.
+
+    Raises:
+        InputError: it cannot be read, is damaged, or is something else.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    if not data:
+        raise InputError(f"{path} is empty", _KNOWN)
+    if data.startswith(_PARQUET):
+        return Recording.read(path)
+    content = _json(data, path)
+    if not isinstance(content, dict) or content.keys().isdisjoint(("results", "cache")):
+        raise InputError(f"{path} holds JSON, but neither T4 results nor a cache", _KNOWN)
+    try:
+        return read_t4(to_t4(content) if "cache" in content else content, path)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InputError(f"{path} is damaged, or of another kind ({what})", _KNOWN) from error
+
+
+def _json(data: bytes, path: Path) -> Any:
+    try:
+        text = (gzip.decompress(data) if data.startswith(_GZIP) else data).decode()
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(
+            f"{path} is cut short or no gzip file: {error}", "copy it again"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is neither Parquet nor JSON", _KNOWN) from error
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        try:
+            return mend(text)
+        except (ValueError, RecursionError):
+            raise InputError(f"{path} is cut short or no JSON: {error}", _KNOWN) from error

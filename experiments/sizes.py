@@ -1,0 +1,152 @@
+"""How much of a predictor's quality its size buys: a table over rankers of several sizes.
+
+    python -m frontrunner.experiments.sizes RECORDINGS...
+
+For each: its file, and what loading it, ranking 4096 candidates and training take, with how many
+candidates it takes to the first one within 5 % of the best, leaving one problem out at a time. The
+forest that scikit-learn grows by default takes longest by far.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from ..features import extract
+from ..models import load, order, save
+from ..search import InputError, Problem
+from .contender import Contender
+from .corpus import Case, group_frame, read_cases
+from .evaluate import evaluate
+from .holdout import PROBLEM
+from .scoreboard import summarise
+from .trained_on import describe
+
+CONFIGURATIONS = (
+    Contender("forest, as grown by default", "forest", {"min_leaf": 1, "max_features": 1.0}),
+    Contender("forest, 100 trees, leaves of 5", "forest", {"trees": 100, "min_leaf": 5}),
+    Contender("forest, 30 trees, leaves of 5", "forest", {"trees": 30, "min_leaf": 5}),
+    Contender("forest, 30 trees, leaves of 20", "forest", {"trees": 30, "min_leaf": 20}),
+    Contender("forest, 10 trees, leaves of 20", "forest", {"trees": 10, "min_leaf": 20}),
+    Contender("lightgbm, 600 rounds, 63 leaves", "lightgbm", {"rounds": 600, "leaves": 63}),
+    Contender("lightgbm, 300 rounds, 31 leaves", "lightgbm", {"rounds": 300, "leaves": 31}),
+    Contender("lightgbm, 150 rounds, 31 leaves", "lightgbm", {"rounds": 150, "leaves": 31}),
+    Contender("lightgbm, 150 rounds, 15 leaves", "lightgbm", {"rounds": 150, "leaves": 15}),
+    Contender("lightgbm, 60 rounds, 15 leaves", "lightgbm", {"rounds": 60, "leaves": 15}),
+    Contender("lightgbm, 30 rounds, 7 leaves", "lightgbm", {"rounds": 30, "leaves": 7}),
+)
+COLUMNS = (
+    "file kB", "load ms", "cold ms", "rank ms", "with features ms", "train s", "iterations",
+    "fewer than shuffle",
+)  # fmt: skip
+CANDIDATES = 4096
+REPEATS = 9
+
+# The first prediction builds what later ones use, so loading is not done without one.
+_LOAD = """
+import sys, time
+started = time.perf_counter()
+import pandas as pd
+from frontrunner.models import load
+frame = pd.DataFrame({name: [0.0] for name in sys.argv[3:]})
+def once():
+    load(sys.argv[1]).score(frame)
+once()
+times = [1e3 * (time.perf_counter() - started)]
+for _ in range(int(sys.argv[2])):
+    started = time.perf_counter()
+    once()
+    times.append(1e3 * (time.perf_counter() - started))
+print(*times)
+"""
+
+
+def measure(contender: Contender, cases: Sequence[Case]) -> dict[str, float]:
+    """One row: a figure per column.
+
+    Raises:
+        InputError: the recordings are of different kinds, or of other people's kernels.
+    """
+    describing = _describing(cases[0])
+    frame, groups = group_frame(cases)
+    started = time.perf_counter()
+    ranker = contender.make(seed=0).fit(frame, groups)
+    train_s = time.perf_counter() - started
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "predictor"
+        save(ranker, path, describe(cases, frame, groups))
+        size = path.stat().st_size
+        cold, warm = _loading(path, ranker.catalogue_.names)
+        ranker = load(path)
+    features = cases[0].features.sample(CANDIDATES, replace=True, random_state=0)
+    judged = evaluate(cases, [contender], PROBLEM).results
+    quality = summarise(judged).to_dict("index")[contender.name]
+    figures = (
+        size / 1e3,
+        warm,
+        cold,
+        _milliseconds(lambda: order(ranker, features)),
+        _milliseconds(lambda: order(ranker, describing())),
+        train_s,
+        float(quality["iterations_geomean"]),
+        float(quality["fewer_than_shuffle"]),
+    )
+    return dict(zip(COLUMNS, figures, strict=True))
+
+
+def _loading(path: Path, names: Sequence[str]) -> tuple[float, float]:
+    """Milliseconds in a new process: with all imports, and the median after that."""
+    command = [sys.executable, "-c", _LOAD, str(path), str(REPEATS), *names]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    cold, *warm = map(float, done.stdout.split())
+    return cold, median(warm)
+
+
+def _describing(case: Case) -> Callable[[], pd.DataFrame]:
+    """Computes the features of as many candidates as are ranked.
+
+    Raises:
+        InputError: they are those of other people's kernels.
+    """
+    recording = case.recording
+    problem, target = recording.provenance.problem, recording.provenance.target
+    if target is None or not isinstance(problem, Problem):
+        raise InputError(f"{case.name} is of somebody else's kernel", "give recordings of ours")
+    known = recording.frame[recording.knobs] if target.gpu is None else recording.derived
+    rows = known.dropna(axis="columns").astype("int64")
+    rows = rows.sample(CANDIDATES, replace=True, random_state=0)
+    return lambda: extract(problem, target, rows)
+
+
+def _milliseconds(work: Callable[[], Any]) -> float:
+    work()
+    times = []
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        work()
+        times.append(1e3 * (time.perf_counter() - started))
+    return median(times)
+
+
+def main(arguments: Sequence[str]) -> None:
+    cases = read_cases([Path(a) for a in arguments])
+    table = Table("predictor", *COLUMNS)
+    for contender in CONFIGURATIONS:
+        figures = measure(contender, cases)
+        table.add_row(contender.name, *(f"{value:.1f}" for value in figures.values()))
+        print(contender.name, *(f"{k}: {v:.1f}" for k, v in figures.items()), sep="; ", flush=True)
+    Console(width=160).print(table)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,203 @@
+"""Features of knobs that nobody explained: those of a kernel that is known by its knobs alone.
+
+| feature | is |
+| --- | --- |
+| `knob.a` | the value of a number; a flag is 0 or 1 |
+| `log2.a` | its magnitude, as log2(1 + a), mirrored for negative values |
+| `pow2.a` | whether it is a power of two |
+| `product.a.b` | the product of two numbers: threads of a block, points of a tile |
+| `ratio.a.b` | the first over the second, 0 where that is 0 |
+| `is.a.v` | whether a word has the value v |
+
+Knobs come in the order of their names. In a feature's name they are quoted as in a URL, dots too:
+so they can be read from it, and LightGBM takes it, which refuses JSON's special characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from itertools import combinations
+from typing import Any
+from urllib.parse import quote, unquote
+
+import numpy as np
+import pandas as pd
+
+from ..search.errors import InputError
+from .registry import Catalogue, Feature, Function
+from .view import Column
+
+GENERIC = "generic"
+VERSION = 1
+
+# Pairs of more knobs are too many features: 100 have 10,200.
+MAX_KNOBS = 100
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True, eq=False)
+class KnobView:
+    """Candidates of somebody else's kernel.
+
+    Attributes:
+        candidates: one row per candidate, one column per knob; what is missing is 0.
+    """
+
+    candidates: pd.DataFrame
+
+    @cached_property
+    def numbers(self) -> dict[str, Column]:
+        """By knob: its values."""
+        found = self.candidates.loc[:, [not is_word(c) for _, c in self.candidates.items()]]
+        return {str(name): _finite(found[name]) for name in found}
+
+    def number(self, knob: str) -> Column:
+        if knob not in self.numbers:
+            raise InputError(
+                f"the candidates lack the knob {knob!r}, or its values are no numbers",
+                f"they have {', '.join(map(str, self.candidates.columns))}",
+            )
+        return self.numbers[knob]
+
+    def word(self, knob: str) -> pd.Series:
+        if knob not in self.candidates:
+            raise InputError(f"the candidates lack the knob {knob!r}")
+        return _words(self.candidates[knob])
+
+
+def is_word(column: pd.Series) -> bool:
+    """Whether a knob's values are words rather than numbers or flags."""
+    return not pd.api.types.is_numeric_dtype(column) and any(isinstance(v, str) for v in column)
+
+
+def generic(numbers: Iterable[str], words: Mapping[str, Iterable[str]] | None = None) -> Catalogue:
+    """The features of a kernel.
+
+    Args:
+        numbers: its knobs that are numbers or flags.
+        words: its other knobs, with their values.
+
+    Raises:
+        InputError: there are too many knobs.
+    """
+    values = {name: tuple(sorted(set(v))) for name, v in (words or {}).items()}
+    return _catalogue(tuple(sorted(set(numbers))), tuple(sorted(values.items())))
+
+
+def generic_for(frames: Sequence[pd.DataFrame]) -> Catalogue:
+    """The features of a kernel whose candidates are in these frames, all with the same columns."""
+    words: dict[str, set[str]] = {}
+    for frame in frames:
+        for name, column in frame.items():
+            if is_word(column):
+                words.setdefault(str(name), set())
+    for frame in frames:
+        for name, values in words.items():
+            values |= set(_words(frame[name]))
+    numbers = {str(name) for frame in frames for name in frame} - set(words)
+    return generic(numbers, words)
+
+
+def generic_of(names: Iterable[str]) -> Catalogue | None:
+    """The catalogue that has features of these names; None if none of them is of a knob.
+
+    Raises:
+        InputError: there are too many knobs.
+    """
+    numbers: list[str] = []
+    words: dict[str, list[str]] = {}
+    for name in names:
+        kind, *rest = name.split(".")
+        match kind, [unquote(part) for part in rest]:
+            case "knob", [knob]:
+                numbers.append(knob)
+            case "is", [knob, value]:
+                words.setdefault(knob, []).append(value)
+    return generic(numbers, words) if numbers or words else None
+
+
+def extract_knobs(catalogue: Catalogue, candidates: pd.DataFrame) -> pd.DataFrame:
+    """Computes all features of candidates of somebody else's kernel.
+
+    Args:
+        catalogue: as `generic` makes it.
+        candidates: one row per candidate, one column per knob.
+
+    Returns:
+        A float32 frame with the catalogue's names as columns, and the candidates' index. All values
+        are finite.
+
+    Raises:
+        InputError: a knob is missing.
+    """
+    return catalogue.compute(catalogue.view(candidates))
+
+
+@lru_cache(maxsize=32)
+def _catalogue(
+    numbers: tuple[str, ...], words: tuple[tuple[str, tuple[str, ...]], ...]
+) -> Catalogue:
+    if len(numbers) > MAX_KNOBS:
+        raise InputError(
+            f"a kernel with {len(numbers)} knobs has too many features, {MAX_KNOBS} are the most"
+        )
+    pairs = tuple(combinations(numbers, 2))
+    features = [
+        *(_feature("knob", "the value of {}", _value, a) for a in numbers),
+        *(_feature("log2", "the magnitude of {}", _log2, a) for a in numbers),
+        *(_feature("pow2", "whether {} is a power of two", _pow2, a) for a in numbers),
+        *(_feature("product", "{} times {}", _product, *pair) for pair in pairs),
+        *(_feature("ratio", "{} over {}", _ratio, *pair) for pair in pairs),
+        *(_feature("is", "whether {} is {}", _is, a, v) for a, values in words for v in values),
+    ]
+    return Catalogue(GENERIC, VERSION, KnobView, tuple(features), "other people's kernels")
+
+
+def _feature(kind: str, doc: str, function: Any, *parts: str) -> Feature:
+    name = ".".join([kind, *(quote(p, safe="").replace(".", "%2E") for p in parts)])
+    bound: Function = partial(_call, function, parts)
+    return Feature(name, doc.format(*parts), GENERIC, bound)
+
+
+def _call(function: Any, parts: tuple[str, ...], view: KnobView) -> Column:
+    values: Column = function(view, *parts)
+    return values
+
+
+def _value(view: KnobView, a: str) -> Column:
+    return view.number(a)
+
+
+def _log2(view: KnobView, a: str) -> Column:
+    values = view.number(a)
+    return np.asarray(np.sign(values) * np.log2(1 + np.abs(values)))
+
+
+def _pow2(view: KnobView, a: str) -> Column:
+    return np.asarray(np.frexp(view.number(a))[0] == 0.5, dtype=np.float64)
+
+
+def _product(view: KnobView, a: str, b: str) -> Column:
+    return np.clip(view.number(a) * view.number(b), -_LARGEST, _LARGEST)
+
+
+def _ratio(view: KnobView, a: str, b: str) -> Column:
+    over, under = view.number(a), view.number(b)
+    with np.errstate(over="ignore"):
+        found = np.divide(over, under, out=np.zeros_like(over), where=under != 0)
+    return np.clip(found, -_LARGEST, _LARGEST)
+
+
+def _is(view: KnobView, a: str, value: str) -> Column:
+    return np.asarray(view.word(a) == value, dtype=np.float64)
+
+
+def _words(column: pd.Series) -> pd.Series:
+    return column.fillna("").astype(str)
+
+
+def _finite(column: pd.Series) -> Column:
+    values = column.astype(np.float64).to_numpy()
+    return np.clip(np.nan_to_num(values), -_LARGEST, _LARGEST)

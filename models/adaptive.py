@@ -1,0 +1,217 @@
+"""An order that looks back: what was measured corrects what was believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+
+from ..features import CPU, GPU, catalogue_of
+from .gaussian import Array, Kernel, Process
+from .ranker import AdaptiveRanker, Ranker, Scores, features
+from .registry import is_file, resolve, seeded
+from .training import TIME
+
+USUAL, NOTHING = "usual", "nothing"
+# What `usual` means: for candidates of which nothing else is known, and for those to learn from.
+_READY = {CPU.name: "cpu", GPU.name: "heuristic"}
+_LEARNER = "lightgbm"
+
+# The line that carries the prior over to measured times has this slope until measurements say
+# otherwise, as so many would have to. On 24 foreign spaces 10 took 10 % fewer candidates than 1.
+SLOPE, STUBBORN = 0.5, 10.0
+# The kernel is learned from 8 measurements, and again when there are so many times more; from the
+# best, and others by lot, where there are more than this.
+FIRST, GROWTH = 8, 1.4
+BEST, OTHERS = 40, 120
+# Candidates that the process looks at, half of them by lot: 8 choices among so many take 0.5 s.
+SHORTLIST = 4096
+# Of two features that vary alike, one is enough: there are fewer length scales to learn.
+ALIKE = 0.95
+SAMPLE = 2000
+
+_STREAM = 2
+
+
+class GaussianRanker(AdaptiveRanker):
+    """Starts from another ranker's order and corrects it by what was measured.
+
+    Times are explained by a line in the logarithm of the prior's rank, and what is left by a
+    Gaussian process over the features. Where the prior is wrong, the line's slope goes to zero and
+    the process decides alone. What promises most improvement comes next, and a share of each batch
+    by lot: greed would never see what prior and process are both wrong about.
+    """
+
+    name = "adaptive"
+
+    prior_: Ranker
+    _measured: pd.DataFrame | None = None
+    _learned: tuple[bytes, Kernel] | None = None
+
+    def __init__(
+        self, *, prior: str = USUAL, batch: int = 8, explore: float = 0.25, seed: int = 0
+    ) -> None:
+        """
+        Args:
+            prior: name or file of the ranker to start from; `usual` for the one that is used where
+                none is asked for, `nothing` to start by lot.
+            batch: how many candidates to take between two looks.
+            explore: the share of a batch that is chosen by lot.
+            seed: of the lots, and of the prior's training.
+        """
+        self.prior = prior
+        self.batch = batch
+        self.explore = explore
+        self.seed = seed
+
+    def fit(self, frame: pd.DataFrame, groups: ArrayLike) -> Self:
+        """Trains the prior."""
+        if learner := self._learner():
+            self.prior_ = learner.fit(frame, groups)
+            self.catalogue_ = learner.catalogue_
+        return self
+
+    def observe(self, measured: pd.DataFrame) -> Self:
+        self._measured = measured
+        return self
+
+    def score(self, frame: pd.DataFrame) -> Scores:
+        if frame.empty:
+            return np.empty(0)
+        measured = self._measured if self._measured is not None else frame.iloc[:0]
+        count = len(measured)
+        everything = pd.concat([measured.drop(columns=TIME, errors="ignore"), frame])
+        values = features(everything, catalogue_of(frame.columns) or self.catalogue_, self.name)
+        rng = np.random.default_rng([self.seed, _STREAM, count])
+        expected = self._believe(everything)
+        first: list[int] = []
+        times = measured[TIME].to_numpy(dtype=np.float64) if count else np.empty(0)
+        inputs = _inputs(values)
+        if np.isfinite(times).any() and inputs.size:
+            kernel = self._kernel(inputs[:count], expected[:count], times)
+            residual, expected = _explain(times, expected)
+            process = Process(kernel, inputs[:count], residual)
+            best = float((residual + expected[:count]).min())
+            likely = count + _shortlist(expected[count:], rng)
+            picks = process.choose(inputs[likely], expected[likely], best, self.batch)
+            first = [int(i) - count for i in likely[picks]]
+        return self._ranks(expected[count:], first, rng)
+
+    def _ranks(self, expected: Array, first: list[int], rng: np.random.Generator) -> Scores:
+        """Places from 0: the first ones, some by lot, and all others as expected."""
+        lots = rng.permutation(len(expected))
+        order = [*first, *np.lexsort((lots, expected))]
+        drawn = list(lots[: round(self.explore * self.batch)])
+        at = self.batch - len(drawn)
+        order = list(dict.fromkeys([*dict.fromkeys(order[:at]), *drawn, *order]))
+        ranks = np.empty(len(expected))
+        ranks[np.array(order, dtype=np.intp)] = np.arange(len(expected))
+        return ranks
+
+    def _believe(self, frame: pd.DataFrame) -> Array:
+        """The prior's order as numbers of mean 0 and deviation 1; all 0 without a prior."""
+        prior = self._prior(frame)
+        if prior is None:
+            return np.zeros(len(frame))
+        logs = np.log(rankdata(prior.score(frame)))
+        return _standard(logs)
+
+    def _prior(self, frame: pd.DataFrame) -> Ranker | None:
+        if hasattr(self, "prior_"):
+            return self.prior_
+        name = self.prior
+        if name == USUAL:
+            catalogue = catalogue_of(frame.columns) or self.catalogue_
+            name = _READY.get(catalogue.name, NOTHING)
+        return None if name == NOTHING else resolve(name, self.seed)
+
+    def _kernel(self, inputs: Array, belief: Array, times: Array) -> Kernel:
+        """The kernel that the first measurements call for, as many as there are steps of growth.
+
+        It depends on nothing else, so that a run which is resumed takes the same order.
+        """
+        size = min(FIRST, len(times))
+        while int(size * GROWTH) <= len(times):
+            size = int(size * GROWTH)
+        key = times[:size].tobytes()
+        if self._learned is None or self._learned[0] != key:
+            residual, _ = _explain(times[:size], belief[:size])
+            rows = np.arange(size)
+            if size > BEST + OTHERS:
+                ranked = np.argsort(residual, kind="stable")
+                lots = np.random.default_rng([self.seed, _STREAM, size]).permutation(size - BEST)
+                rows = np.concatenate([ranked[:BEST], ranked[BEST:][lots[:OTHERS]]])
+            self._learned = key, Kernel.learn(inputs[rows], residual[rows])
+        return self._learned[1]
+
+    def dump(self) -> dict[str, bytes]:
+        return self.prior_.dump() if hasattr(self, "prior_") else {}
+
+    def restore(self, payload: Mapping[str, bytes]) -> Self:
+        if payload and (learner := self._learner()):
+            learner.catalogue_ = self.catalogue_
+            self.prior_ = learner.restore(payload)
+        return self
+
+    def _learner(self) -> Ranker | None:
+        """The prior before its training; None where there is none, or it is a file's."""
+        name = _LEARNER if self.prior == USUAL else self.prior
+        if name == NOTHING or is_file(name):
+            return None
+        return seeded(name, self.seed)
+
+
+def _inputs(values: NDArray[np.float32]) -> Array:
+    """Features from 0 to 1, without those that vary like another."""
+    sample = values[:: max(1, len(values) // SAMPLE)].astype(np.float64)
+    varies = np.flatnonzero(np.nan_to_num(np.ptp(sample, axis=0)) > 0)
+    if not len(varies):
+        return np.empty((len(values), 0))
+    alike = np.abs(np.atleast_2d(np.corrcoef(sample[:, varies], rowvar=False))) >= ALIKE
+    kept: list[int] = []
+    for column in range(len(varies)):
+        if not alike[column, kept].any():
+            kept.append(column)
+    chosen = np.nan_to_num(values[:, varies[kept]]).astype(np.float64)
+    low, high = chosen.min(axis=0), chosen.max(axis=0)
+    inputs: Array = (chosen - low) / (high - low)
+    return inputs
+
+
+def _explain(times: Array, belief: Array) -> tuple[Array, Array]:
+    """What the line leaves of the measured times, and what it expects of all candidates.
+
+    Both are in deviations of the logarithms of the times; a failure is a little worse than the
+    worst time.
+
+    Args:
+        times: of the first candidates.
+        belief: of all.
+    """
+    logs = np.log(times)
+    worst, best = np.nanmax(logs), np.nanmin(logs)
+    values = _standard(np.where(np.isnan(logs), worst + (worst - best) / 10, logs))
+    line = np.column_stack([np.ones(len(belief)), belief])
+    seen = line[: len(times)]
+    pull = np.diag([0.0, STUBBORN])
+    weights = np.linalg.lstsq(seen.T @ seen + pull, seen.T @ values + pull @ [0, SLOPE])[0]
+    expected: Array = line @ weights
+    return values - expected[: len(times)], expected
+
+
+def _shortlist(expected: Array, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Candidates to look at: all of a few; of many, the most promising and others by lot."""
+    if len(expected) <= SHORTLIST:
+        return np.arange(len(expected))
+    order = np.argsort(expected, kind="stable")
+    half = SHORTLIST // 2
+    return np.concatenate([order[:half], rng.choice(order[half:], half, replace=False)])
+
+
+def _standard(values: Array) -> Array:
+    standard: Array = (values - values.mean()) / (values.std() or 1.0)
+    return standard

@@ -1,0 +1,149 @@
+"""Trees as a few arrays of numbers: small in a file, read in milliseconds, walked fast.
+
+Whatever library trained them. On 22,000 candidates: 300 trees of LightGBM took 126 kB and 16 ms to
+load, not the 332 kB and 70 ms of LightGBM's text with the checks that it needs, and half the time
+to score; 100 trees of scikit-learn 1.9 MB and 43 ms, not the 7.5 MB and 2 s of skops, whose files
+also differ from one run to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..search.errors import InputError
+from .untrusted import check_trees
+
+# Little-endian, as they stand in files.
+_TYPES = {
+    "size": "<u4",
+    "left": "<i4",
+    "right": "<i4",
+    "feature": "<u2",
+    "threshold": "<f4",
+    "missing": "<u1",
+    "value": "<f4",
+    "cover": "<f4",
+    "importance": "<f4",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Regression trees whose answers are added up.
+
+    All but the first and the last array have an item for each node, one tree after the other, each
+    with its root first.
+
+    Attributes:
+        size: how many nodes each tree has.
+        left, right: how far on from a node its children are; 0 for those of a leaf.
+        feature: which one a node tests; 0 for a leaf, as in what follows.
+        threshold: values up to this go left.
+        missing: whether a missing value goes left.
+        value: a leaf's answer; 0 for other nodes.
+        cover: how many training rows reached the node.
+        importance: each feature's share in what splits gained in training.
+    """
+
+    size: NDArray[np.uint32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    feature: NDArray[np.uint16]
+    threshold: NDArray[np.float32]
+    missing: NDArray[np.uint8]
+    value: NDArray[np.float32]
+    cover: NDArray[np.float32]
+    importance: NDArray[np.float32]
+
+    @classmethod
+    def make(cls, **columns: ArrayLike) -> Self:
+        """Trees from arrays of any type of number.
+
+        Raises:
+            ValueError: they are no trees.
+        """
+        # Thresholds are rounded down: so no float32 value changes sides.
+        columns["threshold"] = _below(np.asarray(columns["threshold"], np.float64))
+        return cls(**{n: np.asarray(columns[n]).astype(t) for n, t in _TYPES.items()})
+
+    @classmethod
+    def decode(cls, pieces: Mapping[str, bytes], features: int) -> Self:
+        """The inverse of `encode`, on bytes that may come from anyone.
+
+        Raises:
+            InputError: they are no trees over so many features.
+        """
+        try:
+            trees = cls(**{n: np.frombuffer(pieces[n], dtype) for n, dtype in _TYPES.items()})
+            if len(trees.importance) != features:
+                raise ValueError(f"its trees are over {len(trees.importance)} features")
+        except KeyError as error:
+            raise InputError(f"what was learned is damaged (it lacks {error})") from None
+        except ValueError as error:
+            raise InputError(f"what was learned is damaged ({error})") from None
+        return trees
+
+    def __post_init__(self) -> None:
+        lengths = {len(getattr(self, name)) for name in set(_TYPES) - {"size", "importance"}}
+        if len(lengths) > 1:
+            raise ValueError("its arrays are of different lengths")
+        size, left, right, feature = (
+            getattr(self, name).astype(np.int64) for name in ("size", "left", "right", "feature")
+        )
+        check_trees(size, left, right, feature, len(self.importance))
+        if not (np.isfinite(self.value).all() and (self.cover > 0).all()):
+            raise ValueError("it has impossible numbers")
+
+    def encode(self) -> dict[str, bytes]:
+        """One piece of bytes per array."""
+        return {field.name: getattr(self, field.name).tobytes() for field in fields(self)}
+
+    def predict(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
+        """One answer per row."""
+        found = np.zeros(len(values))
+        for walker in self._walkers:
+            found += walker.predict(values)[:, 0]
+        return found
+
+    @cached_property
+    def _walkers(self) -> list[Any]:
+        """The trees as scikit-learn has them, which walks them in compiled code."""
+        from sklearn.tree._tree import NODE_DTYPE, Tree
+
+        leaf = self.left == 0
+        ends = np.cumsum(self.size, dtype=np.int64)
+        starts = ends - self.size
+        node = np.arange(len(leaf)) - np.repeat(starts, self.size)
+        nodes = np.zeros(len(leaf), NODE_DTYPE)
+        nodes["left_child"] = np.where(leaf, -1, node + self.left)
+        nodes["right_child"] = np.where(leaf, -1, node + self.right)
+        nodes["feature"] = self.feature
+        nodes["threshold"] = self.threshold
+        nodes["missing_go_to_left"] = self.missing != 0
+        values = self.value.astype(np.float64).reshape(-1, 1, 1)
+        walkers = []
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            walker = Tree(len(self.importance), np.ones(1, dtype=np.intp), 1)
+            walker.__setstate__(
+                {
+                    "max_depth": 0,  # only paths, which are not asked for, need it
+                    "node_count": end - start,
+                    "nodes": nodes[start:end],
+                    "values": values[start:end],
+                }
+            )
+            walkers.append(walker)
+        return walkers
+
+
+def _below(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """The largest float32 that is not above each value."""
+    with np.errstate(over="ignore"):
+        near = values.astype(np.float32)
+    return np.where(near <= values, near, np.nextafter(near, np.float32(-np.inf)))

@@ -1,0 +1,212 @@
+"""`frontrunner evaluate` on recordings of a made-up machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from frontrunner.benchmarks.outcome import Outcome
+from frontrunner.cli import main
+from frontrunner.experiments.recording import Provenance, Recording
+from frontrunner.models import create, load, read_manifest, save
+
+# Test folders are no packages, so what they share is loaded from its file.
+_path = Path(__file__).parents[1] / "features" / "samples.py"
+_spec = importlib.util.spec_from_file_location("frontrunner_samples", _path)
+assert _spec
+assert _spec.loader
+samples = importlib.util.module_from_spec(_spec)
+sys.modules.setdefault("frontrunner_samples", samples)
+_spec.loader.exec_module(samples)
+
+COUNT = 60
+
+
+def record(path: Path, name: str, device: str, seed: int, fails: bool = False) -> Path:
+    """A recording where wide vectors are fast, and every ninth candidate fails."""
+    problem = samples.PROBLEMS[name]
+    queue = samples.candidates(problem, COUNT, seed)
+    width = queue.filter(like="vec_").prod(axis=1).to_numpy(float)
+    times = 1000 * np.exp(-width / width.max()) + np.random.default_rng(seed).uniform(0, 9, COUNT)
+    good = {"baseline_us": 900.0, "device": "local-task", "compile_s": 0.5}
+    outcomes = {
+        i: Outcome("compile_failed", compile_s=0.5)
+        if fails or i % 9 == 0
+        else Outcome("ok", float(time), executable=str(i), **good)
+        for i, time in enumerate(times)
+    }
+    provenance = Provenance(
+        problem, samples.TARGET, {"local-task": device}, "3.13.0", "3.13.0", seed, None, "test"
+    )
+    Recording.build(queue.assign(pipeline="p"), outcomes, provenance).write(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recordings")
+    for seed, (name, device) in enumerate(
+        [("skinny", "one chip"), ("odd", "one chip"), ("batch", "one chip"), ("odd", "other chip")]
+    ):
+        record(folder / f"{name}-{device[:5].strip()}.parquet", name, device, seed)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+QUICK = ("--no-mlflow", "--jobs", 1)
+
+
+@pytest.fixture(scope="module")
+def made(recordings, tmp_path_factory):
+    """The folder of an evaluation with a learned ranker."""
+    folder = tmp_path_factory.mktemp("evaluation") / "made"
+    options = ("--rankers", "heuristic,lightgbm", "--seeds", 2, "--out", folder)
+    assert main([str(a) for a in ("evaluate", recordings, *options, *QUICK)]) == 0
+    return folder
+
+
+def test_the_figures(made):
+    found = json.loads((made / "evaluation.json").read_text())
+    assert found["rankers"].keys() == {"shuffle", "heuristic", "lightgbm"}
+    shuffle, learned = found["rankers"]["shuffle"], found["rankers"]["lightgbm"]
+    for key in (
+        "iterations_geomean",
+        "fewer_than_shuffle",
+        "best_of_16_median",
+        "best_of_16_worst",
+        "worst_ratio_to_shuffle",
+        "size_bytes",
+    ):
+        assert isinstance(learned[key], float | int)
+    assert shuffle["fewer_than_shuffle"] == 1
+    assert learned["fewer_than_shuffle"] > 1
+    assert learned["fewer_than_shuffle_low"] <= learned["fewer_than_shuffle"]
+    assert (shuffle["size_bytes"], learned["size_bytes"] > 1000) == (0, True)
+    assert found["cases"].keys() == {"skinny-one c", "odd-one c", "batch-one c", "odd-other"}
+    assert found["cases"]["skinny-one c"]["candidates"] == COUNT
+    assert (found["holdout"], found["seeds"], found["recordings"]) == ("problem", 2, 4)
+
+
+def test_the_files(made):
+    assert {p.relative_to(made).as_posix() for p in made.rglob("*") if p.is_file()} == {
+        "evaluation.json",
+        *(
+            f"{t}.{e}"
+            for t in ("summary", "cases", "results", "curves")
+            for e in ("csv", "parquet")
+        ),
+        *(f"plots/{n}.png" for n in ("best_so_far", "iterations", "ranks", "importances", "size")),
+        "predictors/lightgbm.predictor",
+    }
+    assert [p.name for p in made.parent.iterdir()] == ["made"]
+    results = pd.read_parquet(made / "results.parquet")
+    assert len(results) == (1 + 1 + 2) * 4
+    assert set(results[results.ranker == "lightgbm"].seed) == {0, 1}
+    pd.testing.assert_frame_equal(pd.read_csv(made / "results.csv"), results)
+    # Both recordings of one problem were left out together.
+    assert results[results.case.str.startswith("odd")].left_out.nunique() == 1
+    predictor = made / "predictors" / "lightgbm.predictor"
+    assert load(predictor).is_fitted
+    assert len(read_manifest(predictor)["training"]["problems"]) == 3
+
+
+def test_a_saved_ranker_that_knows_the_recordings(frontrunner, recordings, made):
+    file = made / "predictors" / "lightgbm.predictor"
+    ran = frontrunner("evaluate", recordings, "--rankers", file, "--out", "out", "--json", *QUICK)
+    assert ran.code == 0
+    assert "was trained on 4 of these 4 recordings" in ran.err
+    found = json.loads(ran.out)
+    assert found.pop("out") == "out"
+    assert found == json.loads(Path("out", "evaluation.json").read_text())
+    assert found["rankers"][str(file)]["size_bytes"] == file.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("devices", "foreign"),
+    [(["one chip"], "other chip"), (["one chip", "other chip"], ""), (["x"], "one chip, other")],
+)
+def test_a_saved_ranker_of_another_device(frontrunner, recordings, devices, foreign):
+    save(create("heuristic"), "saved", {"devices": devices})
+    ran = frontrunner("evaluate", recordings, "--rankers", "saved", "--out", "out", *QUICK)
+    assert ran.code == 0
+    assert ("the ranker was trained on" in ran.err) is bool(foreign)
+    assert f"and this is {foreign}" in ran.err or not foreign
+
+
+def test_a_table_for_people(frontrunner, recordings, tmp_path):
+    ran = frontrunner("evaluate", recordings, "--rankers", "heuristic", "--verbose", *QUICK)
+    assert ran.code == 0
+    (heuristic,) = (line for line in ran.out.splitlines() if line.startswith("heuristic"))
+    assert "x" in heuristic
+    assert any(line.startswith("odd-other") for line in ran.out.splitlines())
+    assert ran.out.splitlines()[-1] == "written to runs/evaluation-1"
+    assert (tmp_path / "runs" / "evaluation-1" / "summary.csv").exists()
+
+
+def test_devices_are_left_out(frontrunner, recordings):
+    options = ("--rankers", "heuristic", "--holdout", "device", "--seed", 5, "--out", "out")
+    assert frontrunner("evaluate", recordings, *options, *QUICK).code == 0
+    assert set(pd.read_csv("out/results.csv").left_out) == {"one chip", "other chip"}
+    assert json.loads(Path("out", "evaluation.json").read_text())["seed"] == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--rankers", ""], "the list of rankers is empty"),
+        (["--rankers", "lightgmb"], "did you mean 'lightgbm'"),
+        (["--holdout", "weather"], "'weather' is not one of"),
+        (["--seeds", "0"], "--seeds"),
+        (["--out", "taken"], "--out: taken is not empty"),
+    ],
+)
+def test_options_that_cannot_be_used(frontrunner, recordings, options, says):
+    Path("taken").mkdir()
+    Path("taken", "thesis.txt").write_text("")
+    ran = frontrunner("evaluate", recordings, *options)
+    assert ran.code == 2
+    assert says in ran.err
+    assert ran.err.startswith("error: ")
+
+
+def test_recordings_that_cannot_be_used(frontrunner, recordings, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (tmp_path / "cut.parquet").write_bytes(b"")
+    hopeless = record(tmp_path / "hopeless.parquet", "odd", "one chip", 0, fails=True)
+    one = recordings / "skinny-one c.parquet"
+    for arguments, says in (
+        ([], "Missing argument"),
+        (["nowhere"], "nowhere"),
+        ([empty], "empty holds no recordings"),
+        ([tmp_path / "cut.parquet"], "cut.parquet"),
+        ([hopeless], "has no successful candidate"),
+        ([one, "--holdout", "device"], "recordings of one device only: one chip"),
+        ([one, "--rankers", "lightgbm"], "'lightgbm' has nothing to learn from"),
+    ):
+        ran = frontrunner("evaluate", *arguments, "--no-mlflow")
+        assert (ran.code, says in ran.err) == (2, True), ran.err
+        assert len(ran.err.splitlines()) <= 2
+    assert not Path("runs").exists()
+
+
+def test_a_folder_that_cannot_be_written_leaves_nothing(frontrunner, recordings, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    ran = frontrunner("evaluate", recordings, "--rankers", "heuristic", "--out", "made", *QUICK)
+    assert ran.code == 1
+    assert "cannot write to made: No space left on device" in ran.err
+    assert list(Path().iterdir()) == []

@@ -1,0 +1,58 @@
+"""Folds: nothing that is judged on is learned from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from frontrunner.experiments.corpus import Case
+from frontrunner.experiments.holdout import folds
+from frontrunner.search import InputError
+
+
+def case(name: str, problem: str, device: str, *columns: str) -> Case:
+    features = pd.DataFrame(np.zeros((1, len(columns))), columns=list(columns))
+    return Case(name, problem, device, features, np.ones(1), np.ones(1), None)
+
+
+def names(cases: list[Case], by: str) -> list[tuple[str, list[str], list[str]]]:
+    return [
+        (fold.left_out, [c.name for c in fold.train], [c.name for c in fold.test])
+        for fold in folds(cases, by)
+    ]
+
+
+CASES = [
+    case("a", "matmul", "one", "x", "y"),
+    case("b", "conv", "one", "y", "x"),
+    case("c", "matmul", "two", "x", "y"),
+]
+
+
+def test_all_recordings_of_a_problem_are_left_out_together():
+    assert names(CASES, "problem") == [("matmul", ["b"], ["a", "c"]), ("conv", ["a", "c"], ["b"])]
+
+
+def test_all_recordings_of_a_device_are_left_out_together():
+    assert names(CASES, "device") == [("one", ["c"], ["a", "b"]), ("two", ["a", "b"], ["c"])]
+
+
+def test_only_what_has_the_same_features_is_learned_from():
+    cases = [*CASES, case("d", "gemm", "one", "z"), case("e", "gemm", "two", "z")]
+    assert names(cases, "device") == [
+        ("one", ["c"], ["a", "b"]),
+        ("two", ["a", "b"], ["c"]),
+        ("one", ["e"], ["d"]),
+        ("two", ["d"], ["e"]),
+    ]
+
+
+def test_there_may_be_nothing_to_learn_from():
+    assert names(CASES[:1], "problem") == [("matmul", [], ["a"])]
+
+
+def test_one_device_cannot_be_left_out():
+    with pytest.raises(InputError, match="recordings of one device only: one") as caught:
+        folds(CASES[:2], "device")
+    assert "recordings of another device" in caught.value.hint

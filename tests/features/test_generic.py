@@ -1,0 +1,108 @@
+"""Features of knobs that nobody explained."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from frontrunner.features import (
+    CPU,
+    GENERIC,
+    catalogue_of,
+    extract_knobs,
+    generic,
+    generic_for,
+    generic_of,
+)
+from frontrunner.search import InputError
+
+
+def one(**knobs: object) -> pd.Series:
+    frame = pd.DataFrame({name: [value] for name, value in knobs.items()})
+    return extract_knobs(generic_for([frame]), frame).iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("knobs", "expected"),
+    [
+        ({"a": 8}, {"knob.a": 8, "log2.a": math.log2(9), "pow2.a": 1}),
+        ({"a": 0}, {"knob.a": 0, "log2.a": 0, "pow2.a": 0}),
+        ({"a": -4}, {"knob.a": -4, "log2.a": -math.log2(5), "pow2.a": 0}),
+        ({"a": 0.25}, {"knob.a": 0.25, "log2.a": math.log2(1.25), "pow2.a": 1}),
+        ({"a": 12.5}, {"knob.a": 12.5, "pow2.a": 0}),
+        ({"a": True}, {"knob.a": 1, "log2.a": 1, "pow2.a": 1}),
+        ({"a": math.nan}, {"knob.a": 0, "log2.a": 0, "pow2.a": 0}),
+        ({"b": 32, "a": 4}, {"product.a.b": 128, "ratio.a.b": 0.125}),
+        ({"a": 4, "b": 0}, {"product.a.b": 0, "ratio.a.b": 0}),
+        ({"a": "cubic"}, {"is.a.cubic": 1}),
+    ],
+)
+def test_values(knobs: dict[str, object], expected: dict[str, float]) -> None:
+    found = one(**knobs)
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+
+
+def test_names_are_those_of_the_knobs_in_their_order() -> None:
+    frame = pd.DataFrame({"y": [1, 2], "mode": ["b", "a"], "x": [True, False]})
+    found = extract_knobs(generic_for([frame]), frame)
+    assert list(found) == [
+        "knob.x", "knob.y", "log2.x", "log2.y", "pow2.x", "pow2.y",
+        "product.x.y", "ratio.x.y", "is.mode.a", "is.mode.b",
+    ]  # fmt: skip
+    assert found["is.mode.a"].tolist() == [0, 1]
+    assert (found.dtypes == np.float32).all()
+
+
+def test_all_values_are_finite() -> None:
+    huge = [1e300, -1e300, math.inf, -math.inf, math.nan, 0, 1e-300]
+    frame = pd.DataFrame({"a": huge, "b": huge[::-1], "c": [True, None] * 3 + [False]})
+    found = extract_knobs(generic_for([frame]), frame)
+    assert np.isfinite(found.to_numpy()).all()
+
+
+def test_the_index_is_the_candidates() -> None:
+    frame = pd.DataFrame({"a": [1, 2]}, index=[7, 3])
+    assert extract_knobs(generic_for([frame]), frame).index.tolist() == [7, 3]
+
+
+def test_words_have_the_values_of_all_frames() -> None:
+    frames = [pd.DataFrame({"a": values}) for values in (["x", "y"], ["z", None])]
+    catalogue = generic_for(frames)
+    assert catalogue.names == ("is.a.", "is.a.x", "is.a.y", "is.a.z")
+    assert extract_knobs(catalogue, frames[1])["is.a."].tolist() == [0, 1]
+
+
+ODD = ["a.b", "c d", "é", "x[0]", "%2E", "k:v", "a"]
+
+
+def test_the_catalogue_is_told_from_its_names() -> None:
+    catalogue = generic(ODD, {"mode.1": ["a.b", "", "{1, 2}"]})
+    assert generic_of(catalogue.names) == catalogue
+    assert generic_of([*catalogue.names[::-1], "time_us"]) == catalogue
+    assert catalogue_of(pd.Index(catalogue.names)) == catalogue
+    assert catalogue.name == GENERIC
+    # What LightGBM takes as a feature's name.
+    assert not any(set(name) & set('[]{}":, ') for name in catalogue.names)
+    assert all(name.isascii() for name in catalogue.names)
+
+
+def test_other_columns_are_not_taken_for_knobs() -> None:
+    assert catalogue_of(CPU.names) is CPU
+    assert catalogue_of(["time_us", "knobs", "knob.a.b", "is.a"]) is None
+
+
+def test_a_missing_knob_is_named() -> None:
+    with pytest.raises(InputError, match="lack the knob 'b'"):
+        extract_knobs(generic(["a", "b"]), pd.DataFrame({"a": [1]}))
+    with pytest.raises(InputError, match="lack the knob 'b', or its values are no numbers"):
+        extract_knobs(generic(["b"]), pd.DataFrame({"b": ["x"]}))
+    with pytest.raises(InputError, match="lack the knob 'b'"):
+        extract_knobs(generic([], {"b": ["x"]}), pd.DataFrame({"a": [1]}))
+
+
+def test_too_many_knobs_are_refused() -> None:
+    with pytest.raises(InputError, match="101 knobs has too many features"):
+        generic_of(f"knob.k{i}" for i in range(101))
