@@ -35,6 +35,7 @@ class Case:
             same operation, and on other devices.
         device: the chip's fingerprint.
         features: a row per candidate.
+        knobs: likewise, what candidates were made of; a pipeline is one where they have one.
         times: in microseconds; NaN where a candidate failed.
         seconds: what taking each candidate costs a tuning run, to compile and to measure; NaN where
             that is not known.
@@ -44,6 +45,7 @@ class Case:
     problem: str
     device: str
     features: pd.DataFrame
+    knobs: pd.DataFrame
     times: NDArray[np.float64]
     seconds: NDArray[np.float64]
     recording: Recording
@@ -69,6 +71,7 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
             problem=_problem(recording.provenance.problem),
             device=_device(recording.provenance.devices.values()),
             features=_features(recording, catalogues),
+            knobs=_knobs(recording),
             times=recording.frame["time_us"].to_numpy(np.float64),
             seconds=(recording.frame["compile_s"] + recording.measure_s).to_numpy(np.float64),
             recording=recording,
@@ -176,7 +179,7 @@ def _catalogues(recordings: Iterable[Recording]) -> dict[frozenset[Hashable], Ca
 
 
 def _knobs(recording: Recording) -> pd.DataFrame:
-    """A kernel's knobs; a pipeline is one of them where candidates have one."""
+    """What candidates are made of; a pipeline is a knob where candidates have one."""
     pipelines = [PIPELINE] if (recording.frame[PIPELINE] != "").any() else []
     return recording.frame[[*recording.knobs, *pipelines]]
 

@@ -48,7 +48,8 @@ class AdaptiveOrder:
     def __init__(self, ranker: AdaptiveRanker, features: pd.DataFrame, length: int) -> None:
         """
         Args:
-            features: of the candidates to choose from, by queue position.
+            features: of the candidates to choose from, by queue position; knobs for a ranker that
+                reads them.
             length: of the queue, whose other candidates come last.
         """
         self.ranker = ranker
@@ -68,7 +69,8 @@ class AdaptiveOrder:
         behind = np.arange(HEAD, len(queue))
         lots = np.random.default_rng(seed).permutation(behind)[:HEAD]
         chosen = pd.concat([queue.iloc[:HEAD], queue.iloc[np.sort(lots)]])
-        return cls(ranker, features_of(dispatch, chosen), len(queue))
+        frame = chosen if ranker.reads_knobs else features_of(dispatch, chosen)
+        return cls(ranker, frame, len(queue))
 
     def next(self, outcomes: Mapping[int, Outcome], count: int) -> list[int]:
         taken = [i for i in outcomes if i in self.features.index]

@@ -7,7 +7,6 @@ from dataclasses import fields
 from itertools import starmap
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ..benchmarks.outcome import Outcome
@@ -54,16 +53,13 @@ def replay(
     """
     if not isinstance(ranker, AdaptiveRanker):
         return order(ranker, case.features)
+    frame = case.knobs if ranker.reads_knobs else case.features
     left = np.arange(len(case.times))
     taken = left[:0]
     while len(left) and not enough(case.times[taken]):
         # The first time, this has the ranker forget what it saw of another case.
-        ranker.observe(_measured(case, taken))
-        ranked = left[order(ranker, case.features.iloc[left])]
+        ranker.observe(frame.iloc[taken].assign(**{TIME: case.times[taken]}))
+        ranked = left[order(ranker, frame.iloc[left])]
         taken = np.concatenate([taken, ranked[: ranker.batch]])
         left = np.sort(ranked[ranker.batch :])
     return taken
-
-
-def _measured(case: Case, rows: NDArray[np.intp]) -> pd.DataFrame:
-    return case.features.iloc[rows].assign(**{TIME: case.times[rows]})

@@ -137,9 +137,11 @@ class AdaptiveRanker(Ranker):
 
     Attributes:
         batch: how many candidates to take between two looks; one of the constructor's parameters.
+        reads_knobs: whether the frames that it is shown have a column per knob, not per feature.
     """
 
     batch: int
+    reads_knobs: ClassVar[bool] = False
 
     @abstractmethod
     def observe(self, measured: pd.DataFrame) -> Self:

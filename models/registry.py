@@ -51,6 +51,8 @@ _BUILT_IN = {
     "forest": _BuiltIn("forest", "ForestRanker", "random forest (scikit-learn)", True),
     "lightgbm": _BuiltIn("boosting", "LightGBMRanker", "gradient-boosted trees (LightGBM)", True),
     "adaptive": _BuiltIn("adaptive", "GaussianRanker", "corrects an order by what is measured"),
+    "tpe": _BuiltIn("tpe", "TpeRanker", "Optuna's TPE over knobs, a baseline"),
+    "genetic": _BuiltIn("genetic", "GeneticRanker", "genetic search over knobs, a baseline"),
 }
 
 

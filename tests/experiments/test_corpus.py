@@ -98,6 +98,9 @@ def test_features_of_each_pipeline_are_those_of_its_knobs(record: Callable[..., 
     own = whole.loc[[1]].drop(columns=["cache_m", "cache_n", "cache_k"])
     assert case.features.loc[[0, 2]].equals(extract(PROBLEM, TARGET, whole).loc[[0, 2]])
     assert case.features.loc[[1]].equals(extract(PROBLEM, TARGET, own))
+    assert set(case.knobs) == {*KNOBS, "pipeline"}
+    assert case.knobs["pipeline"].tolist() == ["P", "Q", "P"]
+    assert case.knobs["cache_m"].isna().tolist() == [False, True, False]
 
 
 def test_gpu_features_are_those_of_what_knobs_mean(tmp_path: Path) -> None:
@@ -183,6 +186,7 @@ def test_somebody_elses_kernel(tmp_path: Path) -> None:
     assert case.times.tolist() == [1000, 2000]
     assert case.seconds.tolist() == pytest.approx([0.502, 0.504])
     assert list(case.features) == ["knob.x", "log2.x", "pow2.x", "is.m.a", "is.m.b"]
+    assert case.knobs.to_dict("list") == {"x": [4, 8], "m": ["a", "b"]}
 
 
 def test_kernels_with_the_same_knobs_have_the_same_features(tmp_path: Path) -> None:

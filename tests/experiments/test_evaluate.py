@@ -101,7 +101,7 @@ def case(name, best_level, problem=None, device="chip", seconds=2.0):
     times = 100 + 20 * np.abs(level - best_level)
     features = pd.DataFrame({"level": level, "time": times})
     return Case(
-        name, problem or name, device, features, times, np.full(N, seconds),
+        name, problem or name, device, features, features, times, np.full(N, seconds),
         Recording(pd.DataFrame(), PROVENANCE),
     )  # fmt: skip
 
@@ -187,7 +187,7 @@ def _real(made):
     frame = pd.DataFrame(0.0, index=range(N), columns=list(CPU.names))
     return Case(
         made.name, made.problem, made.device, frame.assign(**{CPU.names[0]: made.features.level}),
-        made.times, made.seconds, made.recording,
+        made.knobs, made.times, made.seconds, made.recording,
     )  # fmt: skip
 
 

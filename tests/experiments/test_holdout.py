@@ -13,7 +13,7 @@ from frontrunner.search import InputError
 
 def case(name: str, problem: str, device: str, *columns: str) -> Case:
     features = pd.DataFrame(np.zeros((1, len(columns))), columns=list(columns))
-    return Case(name, problem, device, features, np.ones(1), np.ones(1), None)
+    return Case(name, problem, device, features, features, np.ones(1), np.ones(1), None)
 
 
 def names(cases: list[Case], by: str) -> list[tuple[str, list[str], list[str]]]:

@@ -67,6 +67,19 @@ class TestAdaptive:
         assert order.next(outcomes(*range(11)), 4) == [11]
 
 
+def test_a_ranker_that_reads_knobs_is_shown_them():
+    dispatch = read_dispatch(DATA / "matmul.mlir")
+    ranker = resolve("genetic", seed=1)
+    queue = make_queue(dispatch, ranker, pool=60, seed=1)
+    order = AdaptiveOrder.over(queue, dispatch, ranker, seed=1)
+    pd.testing.assert_frame_equal(order.features, queue)
+    known: dict[int, Outcome] = {}
+    while len(known) < len(queue):
+        taken = order.next(known, 8)
+        assert taken and not set(taken) & set(known)
+        known |= outcomes(*taken)
+
+
 def test_of_a_long_queue_a_head_and_lots_are_chosen(monkeypatch):
     monkeypatch.setattr(ordering, "HEAD", 16)
     dispatch = read_dispatch(DATA / "matmul.mlir")

@@ -33,6 +33,7 @@ OUTCOMES = {
 QUEUE = pd.DataFrame({"tile": range(8), "pipeline": "p"})
 # The first three rows are alike for who sees only `coarse`.
 FEATURES = pd.DataFrame({"fine": [3.0, 1, 2, 5, 4], "coarse": [0.0, 0, 0, 1, 1]}, index=[9] * 5)
+KNOBS = pd.DataFrame({"tile": [1, 2, 4, 8, 16], "layout": list("aabba")}, index=[9] * 5)
 TIMES = np.array([30.0, np.nan, 20, 50, 40])
 
 
@@ -67,7 +68,7 @@ class Reverses(AdaptiveRanker):
 @pytest.fixture
 def case() -> Case:
     recording = Recording.build(QUEUE, OUTCOMES, PROVENANCE)
-    return Case("c", "p", "d", FEATURES, TIMES, np.ones(5), recording)
+    return Case("c", "p", "d", FEATURES, KNOBS, TIMES, np.ones(5), recording)
 
 
 def test_an_order_that_does_not_change_is_taken_as_it_is(case):
@@ -84,6 +85,14 @@ def test_a_ranker_that_looks_back_is_told_what_it_took(case):
     last = ranker.told[-1]
     assert list(last.fine) == [4, 5, 3, 1]
     assert list(last.time_us.fillna(-1)) == [40, -1, 30, 20]
+
+
+def test_it_is_shown_knobs_if_it_reads_them(case, monkeypatch):
+    monkeypatch.setattr(Reverses, "reads_knobs", True)
+    ranker = Reverses(batch=4)
+    replay(ranker, case)
+    assert list(ranker.told[-1]) == ["tile", "layout", "time_us"]
+    assert list(ranker.told[-1].tile) == [16, 8, 4, 2]
 
 
 def test_it_forgets_the_case_before(case):

@@ -28,12 +28,17 @@ CASES = [
         ("lightgbm", SMALL["lightgbm"]),
         ("lightgbm", SMALL["lightgbm"] | {"objective": "lambdarank"}),
         ("adaptive", {"prior": "heuristic", "seed": 2}),
+        ("tpe", {"seed": 3}),
+        ("genetic", {"batch": 4}),
         ("widest", {"sign": -2.0}),
     ]
 ]
 
 # Rankers whose order has no reasons, or that do not tell them.
-NOTHING_TO_EXPLAIN = {"shuffle", "adaptive", "widest"}
+NOTHING_TO_EXPLAIN = {"shuffle", "adaptive", "tpe", "genetic", "widest"}
+
+# Rankers that order by lot where nothing was measured.
+BY_LOT = {"shuffle", "tpe", "genetic"}
 
 TRAINED: dict[str, Ranker] = {}
 
@@ -119,7 +124,7 @@ class TestRanker:
         np.testing.assert_array_equal(ranker.score(other), ranker.score(frame))
 
     def test_missing_features_are_named(self, ranker, name, training):
-        if name == "shuffle":
+        if name in BY_LOT:
             ranker.score(training[0][[]])
             return
         with pytest.raises(InputError, match=rf"'{name}' needs features.*vec_n_log2|vec_k_log2"):
@@ -174,7 +179,7 @@ class TestRanker:
         frame.loc[:, list(features.CPU.names)] = 1.0
         ranker = create(name, **params).fit(frame, training[1])
         expected = np.arange(len(frame))
-        if name in ("shuffle", "adaptive"):  # by lot, as nothing else tells candidates apart
+        if name in BY_LOT | {"adaptive"}:  # by lot, as nothing else tells candidates apart
             assert sorted(order(ranker, frame)) == list(expected)
         else:
             np.testing.assert_array_equal(order(ranker, frame), expected)

@@ -8,7 +8,7 @@ import pytest
 from frontrunner.models import create, default_ranker, known, ranker_class, resolve, save
 from frontrunner.search.errors import InputError
 
-BUILT_IN = ["shuffle", "cpu", "heuristic", "forest", "lightgbm", "adaptive"]
+BUILT_IN = ["shuffle", "cpu", "heuristic", "forest", "lightgbm", "adaptive", "tpe", "genetic"]
 
 
 def test_lists_the_built_in_rankers_first(install):
