@@ -36,8 +36,8 @@ CARRIED = (
     *(
         f"benchmarks/{name}.py"
         for name in (
-            "__init__ budget bundle bundle_runner call checks device finals inputs kernel lines "
-            "measuring outcome results rounds together"
+            "__init__ budget bundle bundle_runner call checks device estimate finals inputs kernel "
+            "lines measuring outcome results rounds together"
         ).split()
     ),
     *(f"search/{name}.py" for name in ("__init__", "errors", "isolate", "lazy")),

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from ..search import InputError
 from .bundle import Bundle
+from .estimate import Repeat
 from .finals import Finals, accepted
-from .outcome import OK, Outcome
+from .outcome import BASELINE, OK, Outcome
 from .results import Measurements
 
 _AGAIN = "measure again with another --out, or give the file as it was written"
@@ -32,10 +33,8 @@ def check_results(path: Path, bundle: Bundle, measured: Measurements) -> None:
         if wrong:
             raise _edited(path, f"outcome {index} {wrong}")
     for repeat in measured.repeats:
-        if repeat.index not in measured.outcomes or not _positive(repeat.baseline_us):
-            raise _edited(path, f"a further measurement is of candidate {repeat.index}")
-        if repeat.time_us is not None and not _positive(repeat.time_us):
-            raise _edited(path, f"candidate {repeat.index} took {repeat.time_us!r} us")
+        if wrong := _wrong_repeat(repeat, measured):
+            raise _edited(path, f"a further measurement is {wrong}")
     verdict = measured.verdict
     if verdict is None:
         return
@@ -59,6 +58,17 @@ def _wrong_outcome(outcome: Outcome, uris: tuple[str, ...]) -> str:
     if outcome.kind != OK and outcome.time_us is not None:
         return f"is {outcome.kind} and has a time"
     return ""
+
+
+def _wrong_repeat(repeat: Repeat, measured: Measurements) -> str:
+    if repeat.index not in (BASELINE, *measured.outcomes):
+        return f"of candidate {repeat.index}"
+    if repeat.device not in measured.header.uris:
+        return f"of device {repeat.device!r}"
+    if type(repeat.block) is not int or repeat.block < 0:
+        return f"in block {repeat.block!r}"
+    failed = repeat.time_us is None and repeat.index != BASELINE
+    return "" if failed or _positive(repeat.time_us) else f"of {repeat.time_us!r} us"
 
 
 def _wrong_finals(finals: Finals, known: set[int]) -> str:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ..search import InputError
+from .estimate import Repeat
 from .finals import Finals, Standing
 from .lines import LineFile, not_ours, parse_lines
 from .outcome import Outcome, read_record
-from .rounds import Repeat
 
 FORMAT = 1
 

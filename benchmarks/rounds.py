@@ -1,73 +1,51 @@
 """Measures candidates again, in interleaved rounds, until the near-optimal set is not noise.
 
-A candidate that was measured once may be near the best by luck. For a recording, all that are not
-hopeless are measured in two more rounds, and all within 15 % of the best in eighteen more; each
-round has an order of its own, with the baseline measured every few candidates, before and after.
+A candidate that was measured once may be near the best by luck, or not by bad luck. For a
+recording, all that are not hopeless are measured in three rounds, and all that may be within 15 %
+of the best in forty. A round takes its candidates in an order of its own, in blocks that begin with
+the baseline; what a block has in common is drift, and taken out (see `estimate`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from .device import Device, KernelFailed, shares_cores
+from .estimate import Estimate, Repeat, estimates
 from .measuring import HOPELESS
-from .outcome import OK, Outcome
+from .outcome import BASELINE, OK, Outcome
 from .together import together
 
-ROUNDS = 2
+ROUNDS = 3
 NEAR = 1.15
-# How far the median of n measurements is from that of n others, on a shared machine of two cores:
-# 5.0 % for n = 5, 3.7 % for 8, 2.6 % for 20. Near-optimal means within 5 %.
-NEAR_ROUNDS = 18
-SECONDS = 0.04
-BASELINE_SECONDS = 0.06
-# Candidates between two baselines: half a second, in which a machine has not drifted far.
-BATCH = 8
+# On a shared machine of two cores, kernels of 80 and 200 us, as medians of n measurements against n
+# others: 8 are 5.5 % apart, 20 are 2.5 %. Near-optimal means within 5 %.
+NEAR_ROUNDS = 40
+# Standard errors that a candidate may have been unlucky, and the best one lucky.
+DOUBT = 2.0
+# Many short measurements say more than few long ones: of the spread between measurements of 40 ms,
+# each the 10th percentile of hundreds of runs, a third is left within one.
+SECONDS = 0.015
+# Candidates of one block: half a second, in which a machine has not drifted far.
+BLOCK = 16
 
 
-@dataclass(frozen=True)
-class Repeat:
-    """One more measurement of a candidate.
+def standings(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> dict[int, Estimate]:
+    """What is known of each candidate that was measured, by queue position.
 
-    Attributes:
-        index: its place in the queue.
-        time_us: None if it failed this time.
-        baseline_us: mean of those before and after its batch.
+    One that ever failed is left out, and so is one that another stands for.
     """
-
-    index: int
-    time_us: float | None
-    baseline_us: float
-
-    @property
-    def ratio(self) -> float | None:
-        return None if self.time_us is None else self.time_us / self.baseline_us
-
-    def to_record(self) -> dict[str, Any]:
-        return {"repeat": asdict(self)}
-
-
-def ratios(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> dict[int, list[float]]:
-    """All times of candidates that were measured, as shares of the baseline's.
-
-    A candidate that ever failed is left out, and so is one that another stands for.
-    """
-    found = {
-        index: [outcome.relative]
+    known = estimates(repeats)
+    failed = {repeat.index for repeat in repeats if repeat.time_us is None}
+    return {
+        index: known.get(index) or Estimate.of_one(outcome.relative)
         for index, outcome in outcomes.items()
         if outcome.kind == OK and outcome.same_as is None and outcome.relative is not None
+        if index not in failed
     }
-    for repeat in repeats:
-        if repeat.ratio is None:
-            found.pop(repeat.index, None)
-        elif repeat.index in found:
-            found[repeat.index].append(repeat.ratio)
-    return found
 
 
 def measure_again(
@@ -85,13 +63,17 @@ def measure_again(
         seed: of the orders.
     """
     repeats = list(known)
-    while chosen := _due(outcomes, repeats):
-        order = np.random.default_rng([seed, len(repeats)]).permutation(sorted(chosen))
+    while chosen := _due(standings(outcomes, repeats)):
+        order = np.random.default_rng([seed, len(repeats)]).permutation(sorted(chosen)).tolist()
         lanes = [
-            _lane(device, [int(i) for i in order if outcomes[int(i)].device == device.uri],
-                  executables)
+            _lane(
+                device,
+                [index for index in order if outcomes[index].device == device.uri],
+                executables,
+                1 + max((r.block for r in repeats if r.device == device.uri), default=-1),
+            )
             for device in devices
-        ]  # fmt: skip
+        ]
         if any(shares_cores(device.uri) for device in devices):
             found: Iterator[Repeat] = (repeat for lane in lanes for repeat in lane)
         else:
@@ -101,35 +83,32 @@ def measure_again(
             yield repeat
 
 
-def _due(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> set[int]:
+def _due(known: Mapping[int, Estimate]) -> set[int]:
     """Candidates that have not had all their rounds."""
-    times = {index: (float(np.median(r)), len(r) - 1) for index, r in
-             ratios(outcomes, repeats).items()}  # fmt: skip
-    best = min((time for time, _ in times.values()), default=0.0)
+    fastest = min((one.relative for one in known.values()), default=0.0)
+    # The best at worst: what is not within reach of this is not near-optimal.
+    surely = min((one.relative * (1 + DOUBT * one.error) for one in known.values()), default=0.0)
     due = set()
-    for index, (time, rounds) in times.items():
-        wanted = ROUNDS if time <= HOPELESS * best else 0
-        wanted += NEAR_ROUNDS if time <= NEAR * best else 0
-        if rounds < wanted:
+    for index, one in known.items():
+        wanted = ROUNDS if one.relative <= HOPELESS * fastest else 0
+        if one.relative * (1 - DOUBT * one.error) <= NEAR * surely:
+            wanted = NEAR_ROUNDS
+        if one.rounds < wanted:
             due.add(index)
     return due
 
 
 def _lane(
-    device: Device, order: Sequence[int], executables: Mapping[int, Path]
+    device: Device, order: Sequence[int], executables: Mapping[int, Path], block: int
 ) -> Iterator[Repeat]:
     """One device's part of a round."""
-    if not order:
-        return
-    before = device.measure_baseline(BASELINE_SECONDS)
-    for start in range(0, len(order), BATCH):
-        times: dict[int, float | None] = {}
-        for index in order[start : start + BATCH]:
+    for start in range(0, len(order), BLOCK):
+        time_us: float | None = device.measure_baseline(SECONDS)
+        yield Repeat(BASELINE, time_us, block, device.uri)
+        for index in order[start : start + BLOCK]:
             try:
-                times[index] = device.measure(executables[index], SECONDS, verify=False)
+                time_us = device.measure(executables[index], SECONDS, verify=False)
             except KernelFailed:
-                times[index] = None
-        after = device.measure_baseline(BASELINE_SECONDS)
-        for index, time_us in times.items():
-            yield Repeat(index, time_us, (before + after) / 2)
-        before = after
+                time_us = None
+            yield Repeat(index, time_us, block, device.uri)
+        block += 1

@@ -15,19 +15,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..benchmarks.device import TIMING_QUANTILE
+from ..benchmarks.estimate import Estimate, Repeat
 from ..benchmarks.kernel import LEAST
 from ..benchmarks.measuring import SCREEN_SECONDS
 from ..benchmarks.outcome import BASELINE, CRASHED, OK, Outcome
-from ..benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS, Repeat, ratios
+from ..benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, standings
 from ..search import InputError, Problem, Target
 from .candidates import DERIVED, PIPELINE
 from .run_folder import write_whole
 
 FORMAT = 1
 TIMING = (
-    f"quantile {TIMING_QUANTILE:g} of the wall-clock times of single runs, repeated for "
-    f"{SCREEN_SECONDS:g} s in a process that stays up; beside the baseline of the same device; "
-    f"then {ROUNDS} interleaved rounds, and {NEAR_ROUNDS} more within {NEAR - 1:.0%} of the best"
+    f"quantile {TIMING_QUANTILE:g} of the wall-clock times of single runs in a process that stays "
+    f"up, for {SCREEN_SECONDS:g} s beside the baseline of the same device; then {ROUNDS} "
+    f"interleaved rounds of {SECONDS:g} s, {NEAR_ROUNDS} where it may be within {NEAR - 1:.0%} of "
+    "the best; drift taken out by median polish"
 )
 
 _KEY = b"frontrunner"
@@ -141,8 +143,8 @@ class Recording:
     ) -> Self:
         """Puts candidates and what became of them side by side.
 
-        A time is the median of its ratios to the baselines beside it, times the median baseline:
-        free of the machine's drift.
+        A time is a share of the baseline's, as found by all measurements together, times the
+        median baseline: free of the machine's drift.
 
         Args:
             outcomes: by queue position.
@@ -236,8 +238,7 @@ class Recording:
 
 def _rows(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> Iterator[dict[str, Any]]:
     """What became of candidates, in queue order, from all their measurements."""
-    measured = ratios(outcomes, repeats)
-    measured[BASELINE] = [1.0]
+    measured = standings(outcomes, repeats) | {BASELINE: Estimate(1.0, 0.0, 0, None)}
     usual = {
         device: float(np.median([o.baseline_us for o in outcomes.values()
                                  if o.device == device and o.baseline_us]))
@@ -247,12 +248,10 @@ def _rows(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> Iterato
         row = {**asdict(outcome), "relative": None, "measurements": 0, "spread": None}
         own = index if outcome.same_as is None else outcome.same_as
         if outcome.kind == OK and own in measured:
-            found = np.array(measured[own])
-            middle = float(np.median(found))
-            baseline_us = usual[outcome.device]
-            row |= {"relative": middle, "time_us": middle * baseline_us}
-            row |= {"baseline_us": baseline_us, "measurements": len(found)}
-            row["spread"] = float(np.quantile(found, 0.75) - np.quantile(found, 0.25)) / middle
+            found, baseline_us = measured[own], usual[outcome.device]
+            row |= {"relative": found.relative, "time_us": found.relative * baseline_us}
+            row |= {"baseline_us": baseline_us, "measurements": max(1, found.rounds)}
+            row["spread"] = found.spread
         elif outcome.kind == OK:
             row |= {"kind": CRASHED, "time_us": None, "stage": "run"}
             row["reason"] = "failed when it was measured again"

@@ -1,0 +1,114 @@
+"""Times of candidates from measurements in blocks, without what a block has in common.
+
+The logarithm of a time is taken as the candidate's, plus the block's, plus noise: a median polish
+finds both. On two kernels it halved the error of ratios to the baseline beside them, which add the
+baseline's noise to the candidate's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .outcome import BASELINE
+
+STEPS = 10
+# The noise of one measurement where there are not enough to tell.
+USUAL_NOISE = 0.15
+ENOUGH = 30
+# Of a normal distribution: the interquartile range in deviations, and how much farther the median
+# of a sample is off than its mean.
+QUARTILES = 1.35
+MEDIAN = 1.25
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """One more measurement.
+
+    Attributes:
+        index: the candidate's place in the queue, or `BASELINE`.
+        time_us: None if it failed this time.
+        block: number of the block that it was measured in, on its device.
+    """
+
+    index: int
+    time_us: float | None
+    block: int
+    device: str
+
+    def to_record(self) -> dict[str, Any]:
+        return {"repeat": asdict(self)}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is known of a candidate's time.
+
+    Attributes:
+        relative: its time as a share of the baseline's.
+        error: the standard error of `relative`, as a share of it.
+        rounds: how many measurements in blocks it rests on.
+        spread: their interquartile range, as a share of `relative`; None without rounds.
+    """
+
+    relative: float
+    error: float
+    rounds: int
+    spread: float | None
+
+    @classmethod
+    def of_one(cls, relative: float) -> Estimate:
+        """From a single measurement beside the baseline."""
+        return cls(relative, USUAL_NOISE, 0, None)
+
+
+def estimates(repeats: Sequence[Repeat]) -> dict[int, Estimate]:
+    """The estimates of all candidates that were measured in blocks, by queue position."""
+    found: dict[int, Estimate] = {}
+    for device in dict.fromkeys(repeat.device for repeat in repeats):
+        found |= _of_device([r for r in repeats if r.device == device and r.time_us is not None])
+    return found
+
+
+def _of_device(repeats: Sequence[Repeat]) -> dict[int, Estimate]:
+    indices, item = np.unique([repeat.index for repeat in repeats], return_inverse=True)
+    _, block = np.unique([repeat.block for repeat in repeats], return_inverse=True)
+    logs = np.log([repeat.time_us or np.nan for repeat in repeats])
+    # Every block has a baseline: a start from which few steps are left.
+    baseline = list(indices).index(BASELINE)
+    drift = np.empty(block.max() + 1)
+    drift[block[item == baseline]] = logs[item == baseline]
+    for _ in range(STEPS):
+        own = _medians(logs - drift[block], item)
+        drift = _medians(logs - own[item], block)
+    noise = logs - drift[block] - own[item]
+    usual = _spread(noise) / QUARTILES if len(noise) >= ENOUGH else USUAL_NOISE
+    found = {}
+    for at, index in enumerate(indices.tolist()):
+        mine = noise[item == at]
+        found[index] = Estimate(
+            relative=float(np.exp(own[at] - own[baseline])),
+            error=float(MEDIAN * usual / np.sqrt(len(mine))),
+            rounds=len(mine),
+            spread=_spread(mine),
+        )
+    return found
+
+
+def _medians(values: NDArray[np.float64], group: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The median of each group; groups are numbered from 0."""
+    order = np.lexsort((values, group))
+    sizes = np.bincount(group)
+    starts = np.cumsum(sizes) - sizes
+    low, high = order[starts + (sizes - 1) // 2], order[starts + sizes // 2]
+    medians: NDArray[np.float64] = (values[low] + values[high]) / 2
+    return medians
+
+
+def _spread(values: NDArray[np.float64]) -> float:
+    return float(np.quantile(values, 0.75) - np.quantile(values, 0.25))
