@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,12 @@ from types import ModuleType
 import pytest
 
 from frontrunner.cli import main
+
+
+def pytest_configure() -> None:
+    # A shell's background jobs ignore Ctrl-C, and so would what tests start and interrupt.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def load_samples() -> ModuleType:

@@ -28,7 +28,7 @@ def asked(monkeypatch, tmp_path):
 
     def pack(options, observer):
         asked.append(options)
-        return Packed(options.out, "ab", "contraction", "sm_90", 5, {"ok": 5}, 4, 1_500_000)
+        return Packed(options.out, "ab", "mm", "sm_90", 5, {"ok": 5}, 4, 1_500_000, (0.5, 0.75))
 
     def run_bundle(path, devices, out, budget, say, *, record):
         asked.append((path, devices, out, budget, record))
@@ -63,6 +63,7 @@ def test_pack(asked, frontrunner):
     ]  # fmt: skip
     answer = json.loads(ran.out)
     assert (answer["bundle"], answer["candidates"], answer["executables"]) == ("o", 5, 4)
+    assert answer["compile_s"] == 1.25
     assert "python o --device URI" in ran.err.splitlines()[-1]
 
 
