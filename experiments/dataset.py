@@ -1,9 +1,11 @@
-"""The problems of the CPU dataset, as files for `frontrunner record`.
+"""The CPU dataset: its problems, and the table in the card of its recordings.
 
-    python -m frontrunner.experiments.dataset DIR
+    python -m frontrunner.experiments.dataset problems DIR
+    python -m frontrunner.experiments.dataset table RECORDINGS
 
-writes one MLIR file each. Sizes are those of public models, or awkward on purpose; each takes the
-compiler's default some milliseconds on two cores.
+writes one MLIR file per problem for `frontrunner record`; prints what came of them. Sizes are those
+of public models, or awkward on purpose; each takes the compiler's default some milliseconds on two
+cores.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..benchmarks.dispatches import attention, batch_matmul, conv, matmul, matvec
+from .metrics import NEAR
+from .recording import Recording
 
 PROBLEMS = (
     # Products: square, few rows, odd, transposed, narrow types.
@@ -62,11 +66,49 @@ PROBLEMS = (
 )
 
 
-def main(arguments: Sequence[str]) -> None:
-    folder = Path(arguments[0])
+COLUMNS = (
+    "recording", "candidates", "failed", "within 5 %", "default", "best", "speedup", "noise floor",
+)  # fmt: skip
+
+
+def write_problems(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in PROBLEMS:
         (folder / f"{name}.mlir").write_text(text)
+
+
+def table(folder: Path) -> str:
+    """A row per recording, in Markdown.
+
+    Raises:
+        InputError: one cannot be read.
+    """
+    rows = [COLUMNS, ["---"] * len(COLUMNS)]
+    for path in sorted(folder.glob("*.parquet")):
+        recording = Recording.read(path)
+        frame, floor = recording.frame, recording.provenance.noise_floor
+        best = frame.loc[frame["relative"].idxmin()]
+        near = frame["relative"] <= (1 + NEAR) * best["relative"]
+        default_us = best["time_us"] / best["relative"]
+        figures = [
+            f"{len(frame)}",
+            f"{frame['relative'].isna().sum()}",
+            f"{near.sum()}",
+            f"{default_us:.0f} us",
+            f"{best['time_us']:.0f} us",
+            f"{1 / best['relative']:.2f}x",
+            f"{floor:.1%}",
+        ]
+        rows.append([f"`{path.stem}`", *figures])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def main(arguments: Sequence[str]) -> None:
+    what, folder = arguments
+    if what == "table":
+        print(table(Path(folder)), end="")
+    else:
+        write_problems(Path(folder))
 
 
 if __name__ == "__main__":
