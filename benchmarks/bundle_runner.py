@@ -143,9 +143,13 @@ class _Session:
         results, queue = self.results, self.manifest.queue
         paths = {entry.index: ready[entry.digest].executable
                  for entry in queue if entry.kind == OK}  # fmt: skip
+
+        def tell(left: int) -> None:
+            self.say(f"[{len(results.repeats)} further measurements] {left} candidates need more")
+
         self.say("measuring again, in interleaved rounds")
         repeats = measure_again(
-            devices, paths, results.outcomes, results.repeats, self.manifest.seed
+            devices, paths, results.outcomes, results.repeats, self.manifest.seed, tell
         )
         for repeat in repeats:
             results.repeat(repeat)

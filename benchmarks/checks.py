@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..search import InputError
@@ -28,13 +29,17 @@ def check_results(path: Path, bundle: Bundle, measured: Measurements) -> None:
             wrong = "is not of a candidate of the bundle"
         elif queue[index].kind != OK and outcome.kind != queue[index].kind:
             wrong = f"is {outcome.kind}, though the candidate is {queue[index].kind}"
-        elif outcome.same_as is not None and outcome.same_as not in (-1, *measured.outcomes):
+        elif outcome.same_as is not None and not _known(outcome.same_as, measured.outcomes):
             wrong = f"is the same as {outcome.same_as}, which was not measured"
         if wrong:
             raise _edited(path, f"outcome {index} {wrong}")
     for repeat in measured.repeats:
         if wrong := _wrong_repeat(repeat, measured):
             raise _edited(path, f"a further measurement is {wrong}")
+    blocks = {(r.device, r.block) for r in measured.repeats if r.index == BASELINE}
+    for repeat in measured.repeats:
+        if (repeat.device, repeat.block) not in blocks:
+            raise _edited(path, f"block {repeat.block} of {repeat.device} has no baseline")
     verdict = measured.verdict
     if verdict is None:
         return
@@ -61,14 +66,19 @@ def _wrong_outcome(outcome: Outcome, uris: tuple[str, ...]) -> str:
 
 
 def _wrong_repeat(repeat: Repeat, measured: Measurements) -> str:
-    if repeat.index not in (BASELINE, *measured.outcomes):
-        return f"of candidate {repeat.index}"
+    if not _known(repeat.index, measured.outcomes):
+        return f"of candidate {repeat.index!r}"
     if repeat.device not in measured.header.uris:
         return f"of device {repeat.device!r}"
     if type(repeat.block) is not int or repeat.block < 0:
         return f"in block {repeat.block!r}"
     failed = repeat.time_us is None and repeat.index != BASELINE
     return "" if failed or _positive(repeat.time_us) else f"of {repeat.time_us!r} us"
+
+
+def _known(index: object, outcomes: Mapping[int, Outcome]) -> bool:
+    """Whether there is such an outcome; what is no number cannot even be looked up."""
+    return type(index) is int and (index == BASELINE or index in outcomes)
 
 
 def _wrong_finals(finals: Finals, known: set[int]) -> str:

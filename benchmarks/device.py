@@ -116,10 +116,10 @@ class Device:
         """
         if not self._child.running:
             self.start()
-        runs = seconds + 4 * SLOWEST * (self.baseline_us or 1e6) / 1e6
         request = Measure(executable, seconds, give_up_us=give_up_us, verify=verify)
+        limit = time_limit(seconds, self.baseline_us)
         try:
-            timing: Timing = self._child.call(request, timeout=GRACE + runs)
+            timing: Timing = self._child.call(request, timeout=limit)
         except ChildDied as death:
             first = str(death).splitlines()[0]
             raise KernelFailed("crashed", f"the kernel crashed: {first}") from death
@@ -136,6 +136,15 @@ class Device:
 
     def close(self) -> None:
         self._child.close()
+
+
+def time_limit(seconds: float, baseline_us: float) -> float:
+    """Seconds after which a measurement of so many seconds is given up.
+
+    Args:
+        baseline_us: time of the compiler's default; 0 if that is not known yet.
+    """
+    return GRACE + seconds + 4 * SLOWEST * (baseline_us or 1e6) / 1e6
 
 
 def check_uris(uris: Sequence[str]) -> None:

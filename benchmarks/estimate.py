@@ -78,7 +78,7 @@ def estimates(repeats: Sequence[Repeat]) -> dict[int, Estimate]:
 def _of_device(repeats: Sequence[Repeat]) -> dict[int, Estimate]:
     indices, item = np.unique([repeat.index for repeat in repeats], return_inverse=True)
     _, block = np.unique([repeat.block for repeat in repeats], return_inverse=True)
-    logs = np.log([repeat.time_us or np.nan for repeat in repeats])
+    logs = np.log(np.array([repeat.time_us for repeat in repeats], np.float64))
     # Every block has a baseline: a start from which few steps are left.
     baseline = list(indices).index(BASELINE)
     drift = np.empty(block.max() + 1)

@@ -95,7 +95,7 @@ def parse_lines(data: bytes, path: Path) -> list[dict[str, Any]]:
             record = json.loads(line)
             if not isinstance(record, dict):
                 raise ValueError("not an object")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise not_ours(path, number, error) from error
         records.append(record)
     return records

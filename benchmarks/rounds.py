@@ -8,7 +8,7 @@ the baseline; what a block has in common is drift, and taken out (see `estimate`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +54,7 @@ def measure_again(
     outcomes: Mapping[int, Outcome],
     known: Sequence[Repeat],
     seed: int,
+    tell: Callable[[int], None] = lambda left: None,
 ) -> Iterator[Repeat]:
     """Measures candidates until each has the rounds that its time calls for.
 
@@ -61,9 +62,11 @@ def measure_again(
         executables: by queue position.
         known: measurements of an earlier session.
         seed: of the orders.
+        tell: told before each round how many candidates it has.
     """
     repeats = list(known)
     while chosen := _due(standings(outcomes, repeats)):
+        tell(len(chosen))
         order = np.random.default_rng([seed, len(repeats)]).permutation(sorted(chosen)).tolist()
         lanes = [
             _lane(

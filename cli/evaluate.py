@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .. import __version__
 from .files import check_new_folder, next_run_folder
 from .output import Output, shared_options
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RANKERS = "heuristic,cpu,forest,lightgbm,adaptive"
 # Logging 180 runs with their curves took 28 s on a busy machine.
 TRACKING_SECONDS = 300.0
 
@@ -31,10 +32,9 @@ TRACKING_SECONDS = 300.0
 )
 @click.option(
     "--rankers",
-    default=RANKERS,
-    show_default=True,
     metavar="A,B,...",
-    help="Names from `frontrunner rankers`, or files of trained ones; shuffle is always there.",
+    help="Names from `frontrunner rankers`, with parameters (`forest:trees=30:min_leaf=9`) or not, "
+    "or files of trained ones; shuffle is always there [those that can order all recordings].",
 )
 @click.option(
     "--holdout",
@@ -68,7 +68,7 @@ TRACKING_SECONDS = 300.0
 @shared_options(seed="The first seed of the rankers; also seeds the confidence intervals.")
 def command(
     recordings: tuple[Path, ...],
-    rankers: str,
+    rankers: str | None,
     holdout: str,
     out: Path | None,
     seeds: int,
@@ -85,15 +85,17 @@ def command(
     folder = out or next_run_folder("evaluation")
     check_new_folder(folder, "--out", "name a new folder")
 
-    from ..experiments.contender import find_contenders
+    from ..experiments.contender import find_contenders, usual_rankers
     from ..experiments.corpus import read_cases
     from ..experiments.evaluate import evaluate
     from ..experiments.evaluation_report import Report, track_report, write_report
     from ..experiments.tracking import Tracker
+    from ..experiments.trained_on import digest
 
     output = Output(as_json)
-    contenders = find_contenders(rankers)
+    contenders = find_contenders(rankers) if rankers is not None else []
     cases = read_cases(recordings)
+    contenders = contenders or find_contenders(usual_rankers(cases))
     for contender in contenders:
         if warning := contender.elsewhere(cases):
             output.note(f"warning: {contender.name}: {warning}")
@@ -102,31 +104,38 @@ def command(
                 f"warning: {contender.name} was trained on {len(seen)} of these {len(cases)} "
                 f"recordings, such as {seen[0]}: what it learned by heart flatters it"
             )
-    asked = {"holdout": holdout, "seeds": seeds, "seed": seed, "recordings": len(cases)}
-    tracker = Tracker(output.note, timeout_s=TRACKING_SECONDS)
-    if mlflow:
-        names = ",".join(c.name for c in contenders)
-        tracker.start(folder.name, asked | {"rankers": names}, {"kind": "evaluation"})
-    with _bar() as progress:
-        evaluation = evaluate(
-            cases,
-            contenders,
-            holdout,
-            seeds=range(seed, seed + seeds),
-            jobs=jobs,
-            progress=progress,
-        )
-    report = Report.of(evaluation, asked, seed)
-    write_report(report, folder)
-    _show_rankers(output, report.summary)
-    if verbose:
+    asked = {
+        "rankers": ",".join(c.name for c in contenders),
+        "holdout": holdout,
+        "seeds": seeds,
+        "seed": seed,
+        "recordings": len(cases),
+        "data": digest(cases),
+        "frontrunner": __version__,
+    }
+    with Tracker(output.note, timeout_s=TRACKING_SECONDS) as tracker:
+        if mlflow:
+            tracker.start(folder.name, asked, {"kind": "evaluation"})
+        with _bar() as progress:
+            evaluation = evaluate(
+                cases,
+                contenders,
+                holdout,
+                seeds=range(seed, seed + seeds),
+                jobs=jobs,
+                progress=progress,
+            )
+        report = Report.of(evaluation, asked, seed)
+        # Shown before it is written, which can fail.
+        _show_rankers(output, report.summary)
+        if verbose:
+            output.line()
+            _show_cases(output, report.cases)
+        output.result({**report.to_dict(), "out": folder})
+        write_report(report, folder)
         output.line()
-        _show_cases(output, report.cases)
-    output.line()
-    output.line(f"written to {folder}")
-    output.result({**report.to_dict(), "out": folder})
-    track_report(report, folder, tracker)
-    tracker.finish()
+        output.line(f"written to {folder}")
+        track_report(report, folder, tracker)
 
 
 @contextmanager
@@ -165,13 +174,13 @@ def _show_rankers(output: Output, summary: pd.DataFrame) -> None:
                 name,
                 f"{row.iterations_geomean:.1f}",
                 f"{row.fewer_than_shuffle:.1f}x",
-                f"{row.fewer_than_shuffle_low:.1f}-{row.fewer_than_shuffle_high:.1f}",
+                _known("{:.1f}-{:.1f}", row.fewer_than_shuffle_low, row.fewer_than_shuffle_high),
                 f"{row.worst_ratio_to_shuffle:.2f}x",
                 f"{row.win_rate:.0%}",
                 f"{row.best_of_16_median:.1%}",
                 f"{row.best_of_16_worst:.1%}",
                 f"{row.score:.2f}",
-                f"{row.seconds:.1f}",
+                _known("{:.1f}", row.seconds),
                 f"{row.size_bytes / 1000:.1f}",
                 f"{row.train_s:.2f}",
                 f"{row.rank_s * 1000:.1f}",
@@ -179,6 +188,10 @@ def _show_rankers(output: Output, summary: pd.DataFrame) -> None:
             for name, row in summary.iterrows()
         ],
     )
+
+
+def _known(text: str, *figures: float) -> str:
+    return "-" if any(map(math.isnan, figures)) else text.format(*figures)
 
 
 def _show_cases(output: Output, cases: pd.DataFrame) -> None:

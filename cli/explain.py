@@ -21,7 +21,6 @@ from .output import Output, UsageError, shared_options
 if TYPE_CHECKING:
     from ..experiments.explain import Explained, Score, Share
 
-RECORDINGS = (".parquet", ".json", ".json.gz")
 # What says which candidates there are, where they are not those of a recording.
 DRAWING = {"--target": "target", "--pipeline": "pipeline", "--extra": "extras", "--pool": "pool"}
 
@@ -95,19 +94,20 @@ def command(
     if len(chosen) > 1:
         raise UsageError(f"{' and '.join(chosen)} cannot be given together", "give one of them")
     knobs = _parse_knobs(settings)
-    recorded = file.name.endswith(RECORDINGS)
-    if recorded:
-        _check_recording(ctx)
-    elif row is not None:
-        raise UsageError("--row is for recordings", "choose with --candidate, --top or --set")
     freed = parse_extras(extras)
 
+    from ..experiments.corpus import ENDINGS
     from ..experiments.explain import Choice, explain
     from ..experiments.pool import Pool
     from ..experiments.trained_on import elsewhere
     from ..models import resolve
     from ..search import read_dispatch
 
+    recorded = file.name.endswith(ENDINGS)
+    if recorded:
+        _check_recording(ctx)
+    elif row is not None:
+        raise UsageError("--row is for recordings", "choose with --candidate, --top or --set")
     output = Output(as_json)
     # A ranker that cannot be used is refused before the compiler is asked.
     chosen_ranker = resolve(ranker, seed=seed) if ranker else None

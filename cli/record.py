@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,7 +19,7 @@ from .choices import (
     pipeline_option,
     target_option,
 )
-from .output import Interrupted, Output, UsageError, shared_options
+from .output import Interrupted, Output, UsageError, shared_options, write_failure
 
 # Large enough that the shares of pipelines are those of their sizes.
 POOL = 100_000
@@ -64,11 +66,12 @@ def command(
     jobs: int | None,
     seed: int,
     as_json: bool,
-) -> None:
+) -> int:
     """Measure candidates in interleaved rounds, one recording per dispatch.
 
     What DIR holds already is not recorded again, only written in another format, and an interrupted
-    recording goes on. Leave the machine alone meanwhile.
+    recording goes on. One that fails does not keep the others from it. Leave the machine alone
+    meanwhile.
     """
     freed = parse_extras(extras)
     for name, times in Counter(f.stem for f in files).items():
@@ -85,11 +88,13 @@ def command(
     from ..experiments.record import record
     from ..experiments.recording import Recording
     from ..experiments.t4 import write_t4
+    from ..search import FrontrunnerError
 
     output = Output(as_json)
-    made = []
+    made: list[dict[str, Any]] = []
+    failed: list[dict[str, Any]] = []
+    codes = []
     for file in files:
-        observer = make_progress(sys.stderr)
         options = TuneOptions(
             input=file,
             out=out / f"{file.stem}.parquet",
@@ -102,16 +107,22 @@ def command(
             pipeline=pipeline,
         )
         try:
-            one = record(options, devices, observer, output.note)
+            with closing(make_progress(sys.stderr)) as observer:
+                one = record(options, devices, observer, output.note)
+            made.append(asdict(one))
+            there = "" if one.new else "was there already, "
+            best = "none ran" if one.best is None else f"best {one.best:.2f}x, {one.near} near it"
+            output.line(f"{one.path}: {there}{one.ok} of {one.candidates} candidates ran, {best}")
+            if form == "t4":
+                t4 = one.path.with_suffix(".t4.json")
+                write_t4(Recording.read(one.path), t4)
+                made[-1]["t4"] = t4
         except KeyboardInterrupt:
             raise Interrupted("the same command goes on from here") from None
-        finally:
-            observer.close()
-        best = "none ran" if one.best is None else f"best {one.best:.2f}x, {one.near} near it"
-        output.line(f"{one.path}: {one.ok} of {one.candidates} candidates ran, {best}")
-        made.append(asdict(one))
-        if form == "t4":
-            t4 = one.path.with_suffix(".t4.json")
-            write_t4(Recording.read(one.path), t4)
-            made[-1]["t4"] = t4
-    output.result({"recordings": made})
+        except FrontrunnerError as error:
+            code = write_failure(f"{file}: {error}", error.hint, error.exit_code, as_json=False)
+            codes.append(code)
+            failed.append({"input": file, "message": str(error), "hint": error.hint})
+    first = {"error": failed[0]} if failed else {}
+    output.result({"recordings": made, "failed": failed, **first})
+    return min(codes, default=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -39,11 +40,7 @@ def make_queue(
         InputError: the problem has no candidate, or the pipeline cannot lower it.
     """
     candidates, features = draw(build_spaces(dispatch, pipeline, extras), pool, seed)
-    if candidates.empty:
-        raise InputError(
-            f"the space of {dispatch.problem.label} is empty",
-            dispatch.silence or "nothing can be tuned here",
-        )
+    check_some(candidates, dispatch)
     queue = candidates.iloc[order(ranker, features)]
     if alternate:
         turns = queue.groupby(PIPELINE).cumcount()
@@ -69,6 +66,21 @@ def draw(spaces: Iterable[Space], pool: int, seed: int) -> tuple[pd.DataFrame, p
     return pd.concat(frames or none, ignore_index=True), pd.concat(
         features or none, ignore_index=True
     )
+
+
+def check_some(candidates: pd.DataFrame, dispatch: Dispatch) -> None:
+    """Refuses a dispatch that has no candidate."""
+    if candidates.empty:
+        raise InputError(
+            f"the space of {dispatch.problem.label} is empty",
+            dispatch.silence or "nothing can be tuned here",
+        )
+
+
+def plain(value: Any) -> Any:
+    """A knob's value; whole where pandas made it a float because others lack the knob."""
+    value = value.item() if hasattr(value, "item") else value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def renderer(dispatch: Dispatch, queue: pd.DataFrame) -> Callable[[int], str]:

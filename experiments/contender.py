@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..features import CPU, GPU, catalogue_of
 from ..models import Ranker, create, load, ranker_class
 from ..models.registry import is_file
 from ..search import InputError
-from .corpus import Case
+from .corpus import Case, chip
+from .settings import read_settings
 from .trained_on import elsewhere, told
 
 SHUFFLE = "shuffle"
+# They learn to order candidates of any kind.
+LEARNERS = ("forest", "lightgbm", "adaptive")
 
 
 @dataclass(frozen=True)
@@ -36,12 +40,18 @@ class Contender:
     def of(cls, text: str) -> Contender:
         """The one that a ranker's name, or the file of a saved one, stands for.
 
+        Args:
+            text: parameters may follow a name: `forest:trees=30:min_leaf=20`.
+
         Raises:
-            InputError: it is neither.
+            InputError: it is neither, or there is no such parameter.
         """
-        if is_file(text):
+        name, *settings = text.split(":")
+        if is_file(name) or Path(text).exists():
             return cls(text, load(text).name, file=Path(text))
-        return cls(text, ranker_class(text).name)
+        contender = cls(text, ranker_class(name).name, read_settings(name, settings))
+        contender.make(seed=0)  # refuses what cannot be
+        return contender
 
     @property
     def needs_fit(self) -> bool:
@@ -67,12 +77,27 @@ class Contender:
         return elsewhere(load(self.file), sorted(devices))
 
     def seen(self, cases: Sequence[Case]) -> list[str]:
-        """The cases that a saved ranker says it was trained on."""
-        if self.file is None:
+        """The cases that a ranker which is not trained on others says it was trained on.
+
+        One by name has nothing to be trained on where there is one problem only.
+        """
+        if self.file is None and len({case.problem for case in cases}) > 1:
             return []
-        ranker = load(self.file)
-        known = {*told(ranker, "problems"), *told(ranker, "recordings")}
-        return [case.name for case in cases if known & {case.name, case.problem}]
+        ranker = self.make(seed=0)
+        known = {
+            (problem, chip(device))
+            for known in (ranker, *ranker.parts.values())
+            for problem in told(known, "problems")
+            for device in told(known, "devices")
+        }
+        return [case.name for case in cases if (case.problem, case.device) in known]
+
+
+def usual_rankers(cases: Sequence[Case]) -> str:
+    """The rankers to compare where none are asked for: those that can order all cases."""
+    kinds = {getattr(catalogue_of(case.features.columns), "name", "") for case in cases}
+    ready = ["heuristic"] * (kinds <= {CPU.name, GPU.name}) + ["cpu"] * (kinds == {CPU.name})
+    return ",".join([*ready, *LEARNERS])
 
 
 def find_contenders(names: str) -> list[Contender]:

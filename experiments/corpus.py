@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,10 +32,11 @@ class Case:
         name: the file's, which no other case of a corpus has.
         problem: what was computed; the same for recordings with other elementwise work around the
             same operation, and on other devices.
-        device: the chip's fingerprint.
+        device: the chips, with ` + ` between several.
         features: a row per candidate.
         knobs: likewise, what candidates were made of; a pipeline is one where they have one.
-        times: in microseconds; NaN where a candidate failed.
+        times: in microseconds; NaN where a candidate failed. On several devices, as if all had been
+            measured on the middling one.
         seconds: what taking each candidate costs a tuning run, to compile and to measure; NaN where
             that is not known.
     """
@@ -69,10 +69,10 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
         Case(
             name=name,
             problem=_problem(recording.provenance.problem),
-            device=_device(recording.provenance.devices.values()),
+            device=" + ".join(sorted(set(map(chip, recording.provenance.devices.values())))),
             features=_features(recording, catalogues),
             knobs=_knobs(recording),
-            times=recording.frame["time_us"].to_numpy(np.float64),
+            times=_times(recording.frame),
             seconds=(recording.frame["compile_s"] + recording.measure_s).to_numpy(np.float64),
             recording=recording,
         )
@@ -98,6 +98,11 @@ def group_frame(cases: Sequence[Case]) -> tuple[pd.DataFrame, NDArray[np.str_]]:
             )
     frame = pd.concat([c.features.assign(time_us=c.times) for c in cases], ignore_index=True)
     return frame, np.repeat([c.name for c in cases], [len(c.features) for c in cases])
+
+
+def chip(fingerprint: str) -> str:
+    """What is left of a device's fingerprint without the driver and the device's number."""
+    return fingerprint.partition(" on ")[2] or fingerprint
 
 
 def _files(path: Path) -> list[Path]:
@@ -146,9 +151,9 @@ def _problem(problem: Problem | Kernel) -> str:
     return f"{problem.label}_{digest[:6]}"
 
 
-def _device(fingerprints: Iterable[str]) -> str:
-    """Without the device's position in this machine, which says nothing about the chip."""
-    return ", ".join(sorted({re.sub(r"://\S* on ", " on ", f) for f in fingerprints}))
+def _times(frame: pd.DataFrame) -> NDArray[np.float64]:
+    times = frame["relative"] * frame["baseline_us"].median()
+    return times.fillna(frame["time_us"]).to_numpy(np.float64)
 
 
 def _features(

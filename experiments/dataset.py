@@ -14,7 +14,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from ..benchmarks.dispatches import attention, batch_matmul, conv, matmul, matvec
+from ..benchmarks.estimate import MEDIAN, QUARTILES
 from .metrics import NEAR
 from .recording import Recording
 
@@ -67,7 +70,7 @@ PROBLEMS = (
 
 
 COLUMNS = (
-    "recording", "candidates", "failed", "within 5 %", "default", "best", "speedup", "noise floor",
+    "recording", "candidates", "failed", "within 5 %", "default", "best", "speedup", "error",
 )  # fmt: skip
 
 
@@ -85,22 +88,26 @@ def table(folder: Path) -> str:
     """
     rows = [COLUMNS, ["---"] * len(COLUMNS)]
     for path in sorted(folder.glob("*.parquet")):
-        recording = Recording.read(path)
-        frame, floor = recording.frame, recording.provenance.noise_floor
-        best = frame.loc[frame["relative"].idxmin()]
-        near = frame["relative"] <= (1 + NEAR) * best["relative"]
-        default_us = best["time_us"] / best["relative"]
+        frame = Recording.read(path).frame
+        relative, default_us = frame["relative"], float(frame["baseline_us"].median())
+        best = float(relative.min())
         figures = [
             f"{len(frame)}",
-            f"{frame['relative'].isna().sum()}",
-            f"{near.sum()}",
+            f"{relative.isna().sum()}",
+            f"{(relative <= (1 + NEAR) * best).sum()}",
             f"{default_us:.0f} us",
-            f"{best['time_us']:.0f} us",
-            f"{1 / best['relative']:.2f}x",
-            f"{floor:.1%}",
+            f"{default_us * best:.0f} us",
+            f"{1 / best:.2f}x",
+            f"{_error(frame.iloc[int(relative.argmin())]):.1%}",
         ]
         rows.append([f"`{path.stem}`", *figures])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _error(row: pd.Series) -> float:
+    """The standard error of a time, as a share of it: that of a median of its measurements."""
+    deviation = row["spread"] / QUARTILES
+    return float(MEDIAN * deviation / row["measurements"] ** 0.5)
 
 
 def main(arguments: Sequence[str]) -> None:

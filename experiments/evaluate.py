@@ -49,8 +49,9 @@ class Evaluation:
     Attributes:
         results: a row per ranker, case and seed: who and what it was, `candidates` and `difficulty`
             (the share that is near-optimal) of the case, the metrics of `metrics.measure`,
-            `expected` (iterations of random order to 5 %), and `size_bytes`, `train_s` and `rank_s`
-            of the ranker. Random order is there once per case, with exact expectations.
+            `expected` (iterations of random order to 5 %; `expected_log`: their logarithm), and
+            `size_bytes`, `train_s` and `rank_s` of the ranker. Random order is there once per case,
+            with exact expectations.
         curves: for each row of `results`, the best so far after 1, 2, ... `CURVE` candidates, as a
             share of the optimum.
         ranks: a row per candidate and ranker that does not look back: `ranker`, `case`, and its
@@ -188,7 +189,7 @@ def _fit(contender: Contender, cases: Sequence[Case], seed: int) -> tuple[Ranker
         return ranker, b"", train_s
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "predictor"
-        save(ranker, path, describe(cases, frame, groups))
+        save(ranker, path, describe(cases))
         return ranker, path.read_bytes(), train_s
 
 
@@ -204,6 +205,7 @@ def _row(
         "candidates": scale.candidates,
         "difficulty": scale.difficulty,
         "expected": scale.expected_iterations(),
+        "expected_log": scale.expected_log_iterations(),
         **figures,
     }
 

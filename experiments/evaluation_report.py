@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -80,9 +81,8 @@ def write_report(report: Report, folder: Path) -> None:
         "curves": evaluation.results[KEYS].join(evaluation.curves.add_prefix("best_of_")),
     }
     whole = folder.resolve()
-    partial = whole.with_name(f".{whole.name}.partial")
+    partial = whole.with_name(f".{whole.name}.{os.getpid()}.partial")
     try:
-        shutil.rmtree(partial, ignore_errors=True)
         for name in ("plots", "predictors"):
             (partial / name).mkdir(parents=True)
         (partial / "evaluation.json").write_text(json.dumps(report.to_dict(), indent=2) + "\n")
@@ -118,11 +118,13 @@ def track_report(report: Report, folder: Path, tracker: Tracker) -> None:
         tracker.child(f"{ranker} {case}", about, figures | {"best_so_far": curve})
     for ranker in evaluation.predictors:
         figures = _named(report.summary.loc[[ranker]].iloc[0])
-        tracker.model(f"frontrunner-{ranker}", _predictor(folder, ranker), figures, report.asked)
+        tracker.model(
+            f"frontrunner-{_plain(ranker)}", _predictor(folder, ranker), figures, report.asked
+        )
 
 
 def _predictor(folder: Path, ranker: str) -> Path:
-    return folder / "predictors" / f"{ranker}{PREDICTOR}"
+    return folder / "predictors" / f"{_plain(ranker)}{PREDICTOR}"
 
 
 def _named(values: pd.Series) -> dict[str, Any]:
@@ -130,5 +132,5 @@ def _named(values: pd.Series) -> dict[str, Any]:
 
 
 def _plain(name: object) -> str:
-    """What MLflow takes as a part of a metric's name; a ranker can be a path."""
+    """What MLflow takes as a part of a name; a ranker can be a path, or have parameters."""
     return re.sub(r"[^\w.-]", "_", str(name))

@@ -29,7 +29,7 @@ def folds(cases: Sequence[Case], by: str) -> list[Fold]:
     """Leaves out each problem, or each device, in turn, in the order of the cases.
 
     Where the cases of one have different feature columns, as other people's kernels do, each kind
-    is a fold of its own.
+    is a fold of its own. What was recorded on several devices counts as each of them.
 
     Args:
         by: `PROBLEM` or `DEVICE`.
@@ -47,9 +47,13 @@ def folds(cases: Sequence[Case], by: str) -> list[Fold]:
     found = []
     for key, columns in dict.fromkeys(zip(keys, map(_columns, cases), strict=True)):
         alike = [(k, c) for k, c in zip(keys, cases, strict=True) if _columns(c) == columns]
-        train = tuple(case for k, case in alike if k != key)
+        train = tuple(case for k, case in alike if not _parts(k) & _parts(key))
         found.append(Fold(key, train, tuple(case for k, case in alike if k == key)))
     return found
+
+
+def _parts(key: str) -> set[str]:
+    return set(key.split(" + "))
 
 
 def _columns(case: Case) -> frozenset[str]:

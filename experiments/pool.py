@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..models import Ranker, default_ranker, order
 from ..search import Dispatch, InputError, Knob, Space, build_spaces, satisfies
-from .candidates import PIPELINE, draw
+from .candidates import PIPELINE, check_some, draw, plain
 from .corpus import read_cases
 
 # Knobs by name, as a user writes their values.
@@ -58,11 +58,7 @@ class Pool:
         """
         spaces = build_spaces(dispatch, pipeline, extras)
         candidates, features = draw(spaces, size, seed)
-        if candidates.empty:
-            raise InputError(
-                f"the space of {dispatch.problem.label} is empty",
-                dispatch.silence or "nothing can be tuned here",
-            )
+        check_some(candidates, dispatch)
         target, times = dispatch.target, np.full(len(candidates), np.nan)
         usual = default_ranker(target)
         return cls(candidates, features, times, (), target.arch, usual, spaces)
@@ -97,7 +93,7 @@ class Pool:
     def knobs(self, row: int) -> dict[str, Any]:
         """Those that the candidate's pipeline has, with their values."""
         values = self.candidates.drop(columns=PIPELINE).iloc[row].dropna()
-        return {str(name): _plain(value) for name, value in values.items()}
+        return {str(name): plain(value) for name, value in values.items()}
 
     def rows_with(self, given: Given) -> list[int]:
         """The rows whose knobs have the given values.
@@ -107,7 +103,7 @@ class Pool:
         """
         knobs = self.candidates.drop(columns=PIPELINE)
         _check_names(given, list(map(str, knobs)))
-        words = knobs[list(given)].map(lambda value: str(_plain(value)))
+        words = knobs[list(given)].map(lambda value: str(plain(value)))
         found = np.flatnonzero((words == pd.Series(given)).all(axis=1))
         if not len(found):
             hints = [
@@ -182,12 +178,6 @@ def _hindrance(spaces: Sequence[Space], given: Given) -> str:
 def _check_names(given: Given, known: Sequence[str]) -> None:
     if unknown := [name for name in given if name not in known]:
         raise InputError(f"no knob {unknown[0]!r}", f"there are: {', '.join(known)}")
-
-
-def _plain(value: Any) -> Any:
-    """A knob's value; whole where pandas made it a float because others lack the knob."""
-    value = value.item() if hasattr(value, "item") else value
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _show(given: Given) -> str:

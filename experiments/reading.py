@@ -30,7 +30,7 @@ def read_recording(path: Path) -> Recording:
     if not data:
         raise InputError(f"{path} is empty", _KNOWN)
     if data.startswith(_PARQUET):
-        return Recording.read(path)
+        return Recording.parse(data, path)
     content = _json(data, path)
     if not isinstance(content, dict) or content.keys().isdisjoint(("results", "cache")):
         raise InputError(f"{path} holds JSON, but neither T4 results nor a cache", _KNOWN)

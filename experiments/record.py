@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..benchmarks.budget import Budget
 from ..benchmarks.bundle import Bundle
 from ..benchmarks.bundle_runner import run_bundle
-from ..search import InputError
+from ..benchmarks.device import check_backend, check_uris
+from ..search import Dispatch, InputError, build_spaces, read_dispatch, sample
+from .candidates import PIPELINE
 from .ingest import Ingest
+from .metrics import near
 from .options import TuneOptions
 from .packing import pack
 from .prepare import digest_of_file
@@ -34,6 +37,7 @@ class Recorded:
 
     Attributes:
         near: candidates within 5 % of the best.
+        new: whether it was made now.
     """
 
     path: Path
@@ -43,19 +47,22 @@ class Recorded:
     near: int
     best: float | None
     noise_floor: float | None
+    new: bool
 
     @classmethod
-    def of(cls, path: Path, recording: Recording) -> Recorded:
-        ok = recording.frame[recording.frame["kind"] == "ok"]
-        best = float(ok["relative"].min()) if len(ok) else None
+    def of(cls, path: Path, recording: Recording, *, new: bool) -> Recorded:
+        ok = recording.frame["kind"] == "ok"
+        times = recording.frame.loc[ok, "relative"].to_numpy()
+        best = float(times.min()) if len(times) else None
         return cls(
             path=path,
             problem=recording.provenance.problem.label,
             candidates=len(recording.frame),
-            ok=len(ok),
-            near=int((ok["relative"] <= 1.05 * best).sum()) if best is not None else 0,
+            ok=len(times),
+            near=0 if best is None else int(near(times, best).sum()),
             best=None if best is None else 1 / best,
             noise_floor=recording.provenance.noise_floor,
+            new=new,
         )
 
 
@@ -69,18 +76,24 @@ def record(
         devices: to measure on; the usual one of the target if empty.
 
     Raises:
-        InputError: something given cannot be used, or does not fit what an earlier session left.
+        InputError: something given cannot be used, or does not fit what is there already.
         WorkError: a device does not answer, or results cannot be written.
     """
+    check_uris(devices)
+    dispatch = read_dispatch(options.input, options.target)
+    # Before candidates are compiled, which takes minutes.
+    check_backend(devices, dispatch.target.backend, dispatch.target.arch)
     out = options.out
     if out.exists():
-        return Recorded.of(out, Recording.read(out))
+        found = Recording.read(out)
+        _check_found(found, options, dispatch, devices)
+        return Recorded.of(out, found, new=False)
     work = out.with_name(f".{out.stem}.work")
     work.mkdir(parents=True, exist_ok=True)
     bundle, results = work / "candidates.bundle", work / "results.jsonl"
     compile_s = work / "compile_s.json"
     if compile_s.exists():
-        _check_same(bundle, options)
+        _check_unfinished(bundle, options)
     else:
         packed = pack(replace(options, out=bundle, ranker=UNIFORM, devices=()), observer)
         write_text(compile_s, json.dumps(packed.compile_s))
@@ -88,18 +101,58 @@ def record(
     recording = Ingest.read(bundle, results).recording(json.loads(compile_s.read_text()))
     recording.write(out)
     shutil.rmtree(work)
-    return Recorded.of(out, recording)
+    return Recorded.of(out, recording, new=True)
 
 
-def _check_same(bundle: Path, options: TuneOptions) -> None:
-    """Refuses what an earlier session packed from something else."""
+def _check_unfinished(bundle: Path, options: TuneOptions) -> None:
+    """Refuses to go on with what an earlier session packed from something else."""
     run = json.loads(Bundle(bundle).read("run/run.json"))
-    packed = (run["input_digest"], run["options"]["target"], run["options"]["seed"],
-              run["budget"]["candidates"])  # fmt: skip
-    given = (digest_of_file(options.input), options.target, options.seed,
-             options.budget.candidates)  # fmt: skip
-    if packed != given:
-        raise InputError(
-            f"{bundle.parent} holds an unfinished recording of another input, target, seed or size",
-            "finish that one, or remove the folder",
-        )
+    was, candidates = run["options"], run["budget"]["candidates"]
+    extras = {name: list(values) for name, values in options.extras.items()}
+    _refuse(
+        f"{bundle.parent} holds an unfinished recording",
+        {
+            "input": run["input_digest"] != digest_of_file(options.input),
+            f"target ({was['target']})": was["target"] != options.target,
+            f"seed ({was['seed']})": was["seed"] != options.seed,
+            f"pipeline ({was['pipeline'] or 'all'})": was["pipeline"] != options.pipeline,
+            f"set of extra knobs ({', '.join(was['extras']) or 'none'})": was["extras"] != extras,
+            f"number of candidates ({candidates})": candidates != options.budget.candidates,
+        },
+        "finish that one, or remove the folder",
+    )
+
+
+def _check_found(
+    found: Recording, options: TuneOptions, dispatch: Dispatch, devices: tuple[str, ...]
+) -> None:
+    """Refuses to take a recording for another one, as far as one can tell from it."""
+    was, pipelines = found.provenance, list(map(str, found.frame[PIPELINE].unique()))
+    candidates = len(found.frame)
+    _refuse(
+        f"{options.out} is a recording",
+        {
+            f"problem ({was.problem.label})": was.problem != dispatch.problem,
+            f"target ({was.target.arch if was.target else 'none'})": was.target != dispatch.target,
+            f"device ({', '.join(was.devices)})": bool(devices) and {*was.devices} != {*devices},
+            f"seed ({was.seed})": was.seed != options.seed,
+            f"pipeline ({', '.join(pipelines)})": options.pipeline is not None
+            and pipelines != [options.pipeline],
+            f"number of candidates ({candidates})": _other_number(candidates, options, dispatch),
+        },
+        "name another --out, or move the file away",
+    )
+
+
+def _other_number(found: int, options: TuneOptions, dispatch: Dispatch) -> bool:
+    """Whether recording now would come to another number; to all that there are, if fewer."""
+    most = options.budget.candidates
+    if most is not None and found >= most:
+        return found > most
+    spaces = build_spaces(dispatch, options.pipeline, options.extras)
+    return found < sum(len(sample(space, options.pool, options.seed)) for space in spaces)
+
+
+def _refuse(what: str, others: Mapping[str, bool], remedy: str) -> None:
+    if other := ", ".join(name for name, is_other in others.items() if is_other):
+        raise InputError(f"{what} of another {other}", remedy)

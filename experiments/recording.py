@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,11 +15,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..benchmarks.device import TIMING_QUANTILE
+from ..benchmarks.device import TIMING_QUANTILE, time_limit
 from ..benchmarks.estimate import Estimate, Repeat
 from ..benchmarks.kernel import LEAST
 from ..benchmarks.measuring import SCREEN_SECONDS
-from ..benchmarks.outcome import BASELINE, CRASHED, OK, Outcome
+from ..benchmarks.outcome import BASELINE, CRASHED, OK, TIMEOUT, Outcome
 from ..benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, standings
 from ..search import InputError, Problem, Target
 from .candidates import DERIVED, PIPELINE
@@ -175,13 +176,16 @@ class Recording:
     def measure_s(self) -> pd.Series:
         """What measuring each candidate costs a tuning run; NaN where that is not known.
 
-        Ours cost a run that is verified, and screening until there are enough runs. That a
-        candidate is the same as another does not count: which one comes first is up to the order.
+        Ours cost a run that is verified, and screening until there are enough runs; or what it
+        takes to give up. That a candidate is the same as another does not count: which one comes
+        first is up to the order.
         """
         if MEASURE in self.frame:
             return self.frame[MEASURE]
         run_s = self.frame["time_us"].fillna(0) / 1e6
         screening = run_s + np.maximum(SCREEN_SECONDS, LEAST * run_s)
+        limits = self.frame["baseline_us"].fillna(0).map(partial(time_limit, SCREEN_SECONDS))
+        screening = screening.mask(self.frame["kind"] == TIMEOUT, limits)
         return screening.where(self.frame["stage"] != "compile", 0.0)
 
     def write(self, path: Path) -> None:
@@ -201,12 +205,21 @@ class Recording:
         """What `write` wrote.
 
         Raises:
-            InputError: it is cut short, or no recording.
+            InputError: it cannot be read, is cut short, or no recording.
         """
         try:
             data = path.read_bytes()
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
+        return cls.parse(data, path)
+
+    @classmethod
+    def parse(cls, data: bytes, path: Path) -> Self:
+        """The recording in a file's contents.
+
+        Raises:
+            InputError: it is cut short, or no recording.
+        """
         try:
             table = pq.read_table(io.BytesIO(data))
         except (pa.ArrowException, OSError) as error:
@@ -222,18 +235,40 @@ class Recording:
             )
         try:
             provenance = Provenance.from_json(metadata[_KEY])
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise InputError(
                 f"the provenance of {path} does not make sense: {error}", "record it again"
             ) from error
         if missing := [c for c in COLUMNS if c not in table.column_names]:
             raise InputError(f"{path} has no {', '.join(missing)}", "record it again")
         try:
-            return cls(table.to_pandas().astype(COLUMNS), provenance)
+            recording = cls(table.to_pandas().astype(COLUMNS), provenance)
+            recording._check()
+            return recording
         except (ValueError, TypeError) as error:
             raise InputError(
                 f"a column of {path} does not make sense: {error}", "record it again"
             ) from error
+
+    def _check(self) -> None:
+        """Raises ValueError: a time or a knob is impossible."""
+        frame = self.frame
+        ok = frame["kind"].eq(OK).fillna(False).to_numpy(bool)
+        compared = ok & frame["baseline_us"].notna().to_numpy()
+        for name, due in (("time_us", ok), ("relative", compared)):
+            values = frame[name].to_numpy()
+            right = np.where(due, np.isfinite(values) & (values > 0), np.isnan(values))
+            if not right.all():
+                row = int(right.argmin())
+                raise ValueError(
+                    f"{name} of row {row}, {frame['kind'].iloc[row]}, is {values[row]}"
+                )
+        # Somebody else's knobs may be anything.
+        for name in self.knobs if self.provenance.target else ():
+            numbers = pd.to_numeric(frame[name], errors="coerce").astype("float64")
+            whole = (numbers % 1 == 0) | frame[name].isna()
+            if not whole.all():
+                raise ValueError(f"{name} is {frame[name][~whole].iloc[0]}, no whole number")
 
 
 def _rows(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> Iterator[dict[str, Any]]:

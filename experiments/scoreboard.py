@@ -24,8 +24,10 @@ def summarise(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
 
         * `iterations_geomean`: to within 5 % of the best, over cases and seeds; also to 1 % and
           10 %, as `iterations_1_geomean` and `iterations_10_geomean`.
-        * `fewer_than_shuffle`: the geometric mean of what random order takes over what it takes.
-        * `worst_ratio_to_shuffle`: the most that it takes, on any case, of what random order takes.
+        * `fewer_than_shuffle`: the geometric mean of what random order takes over what it takes; of
+          random order as the expectation of the logarithm, so that any random order comes to 1.
+        * `worst_ratio_to_shuffle`: the most that it takes, on any case, of what random order takes
+          on average.
         * `win_rate`: the share of cases on which it takes the fewest; ties are shared.
         * `best_of_<k>_median` and `best_of_<k>_worst`, of all cases and seeds.
         * `score`: the mean performance score.
@@ -40,8 +42,7 @@ def summarise(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     # Seconds that one ranker needs and another does not are unknown for both.
     unknown = results.loc[(results.ranker == SHUFFLE) & results.seconds.isna(), "case"]
     results = results.assign(
-        log=np.log(results.iterations_5),
-        log_fewer=np.log(results.expected / results.iterations_5),
+        log_fewer=results.expected_log - results.log_iterations_5,
         seconds=results.seconds.mask(results.case.isin(unknown)),
     )
     rows = {name: _figures(group, seed) for name, group in results.groupby("ranker", sort=False)}
@@ -59,12 +60,12 @@ def by_case(results: pd.DataFrame) -> pd.DataFrame:
 
 def _figures(group: pd.DataFrame, seed: int) -> dict[str, float]:
     """A ranker's row, from its results."""
-    low, high = np.exp(_interval(group, "log", seed))
+    low, high = np.exp(_interval(group, "log_iterations_5", seed))
     fewer_low, fewer_high = np.exp(_interval(group, "log_fewer", seed))
     score_low, score_high = _interval(group, "score", seed)
     ratio = (group.iterations_5 / group.expected).groupby(group.case).mean()
     figures = {
-        "iterations_geomean": np.exp(group.log.mean()),
+        "iterations_geomean": np.exp(group.log_iterations_5.mean()),
         "iterations_geomean_low": low,
         "iterations_geomean_high": high,
         "fewer_than_shuffle": np.exp(group.log_fewer.mean()),
@@ -76,7 +77,7 @@ def _figures(group: pd.DataFrame, seed: int) -> dict[str, float]:
         "score_high": score_high,
     }
     for column in ("iterations_1", "iterations_10"):
-        figures[f"{column}_geomean"] = np.exp(np.log(group[column]).mean())
+        figures[f"{column}_geomean"] = np.exp(group[f"log_{column}"].mean())
     for k in KS:
         figures[f"best_of_{k}_median"] = group[f"best_of_{k}"].median()
         figures[f"best_of_{k}_worst"] = group[f"best_of_{k}"].min()

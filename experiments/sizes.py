@@ -84,7 +84,7 @@ def measure(contender: Contender, cases: Sequence[Case]) -> dict[str, float]:
     train_s = time.perf_counter() - started
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "predictor"
-        save(ranker, path, describe(cases, frame, groups))
+        save(ranker, path, describe(cases))
         size = path.stat().st_size
         cold, warm = _loading(path, ranker.catalogue_.names)
         ranker = load(path)

@@ -20,7 +20,7 @@ from ..benchmarks.outcome import (
     WRONG_RESULT,
 )
 from ..search import InputError
-from .candidates import PIPELINE
+from .candidates import PIPELINE, plain
 from .foreign import Taken, build, from_name
 from .recording import MEASURE, Kernel, Recording
 from .run_folder import write_whole
@@ -172,7 +172,7 @@ def _result(row: Mapping[Hashable, Any], knobs: list[str]) -> dict[str, Any]:
     value = time_ms if ok else ERRORS.get(kind, ERRORS[CRASHED])
     in_compiler = kind == CRASHED and row["stage"] == "compile"
     return {
-        "configuration": {k: _plain(row[k]) for k in knobs if not pd.isna(row[k])},
+        "configuration": {k: plain(row[k]) for k in knobs if not pd.isna(row[k])},
         "times": {
             **{name: ms for name, ms in costs_ms.items() if not math.isnan(ms)},
             "framework": 0,
@@ -186,8 +186,3 @@ def _result(row: Mapping[Hashable, Any], knobs: list[str]) -> dict[str, Any]:
         "objectives": [TIME],
         **({} if ok else {"kind": kind, "stage": row["stage"], "reason": row["reason"]}),
     }
-
-
-def _plain(value: Any) -> Any:
-    """A column with gaps holds whole numbers as floats."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value

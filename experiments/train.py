@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-import json
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ from typing import Any
 from ..models import Ranker, create, ranker_class, save
 from ..search import FrontrunnerError, InputError
 from .corpus import group_frame, read_cases
+from .settings import read_settings
 from .trained_on import describe
 
 
@@ -22,6 +20,7 @@ class Trained:
     """A predictor that was written.
 
     Attributes:
+        contender: the ranker with the parameters that were given, as `evaluate` takes it.
         params: all parameters of the ranker.
         devices: fingerprints of those that it is for.
         data: a hash of what it was trained on.
@@ -30,6 +29,7 @@ class Trained:
 
     predictor: Path
     ranker: str
+    contender: str
     params: dict[str, Any]
     recordings: int
     problems: int
@@ -53,7 +53,7 @@ class Trained:
             f"device       {', '.join(self.devices)}",
             f"predictor    {self.predictor} ({self.size_bytes / 1e3:.0f} kB)",
             f"use it       frontrunner tune IN.mlir --ranker {self.predictor}",
-            f"judge it     frontrunner evaluate RECORDINGS --rankers {self.ranker}, "
+            f"judge it     frontrunner evaluate RECORDINGS --rankers {self.contender}, "
             "on problems that it was not trained on",
         ]
 
@@ -70,7 +70,7 @@ def train(
         InputError: the ranker does not learn, the recordings cannot be learned from, or the file
             cannot be written.
     """
-    params = _params(name, settings)
+    params = read_settings(name, settings)
     cls = ranker_class(name)
     if cls.fit is Ranker.fit:
         raise InputError(
@@ -94,11 +94,12 @@ def train(
             "give other values",
         ) from error
     seconds = time.monotonic() - started
-    training = describe(cases, frame, groups)
+    training = describe(cases)
     save(ranker, out, training)
     return Trained(
         predictor=out,
         ranker=name,
+        contender=":".join([name, *settings]),
         params=ranker.get_params(),
         recordings=len(cases),
         problems=len(training["problems"]),
@@ -109,51 +110,3 @@ def train(
         size_bytes=out.stat().st_size,
         seconds=seconds,
     )
-
-
-def _params(name: str, settings: Sequence[str]) -> dict[str, Any]:
-    """The values of `name=value`, of the types that the parameters' defaults have."""
-    signature = inspect.signature(ranker_class(name)).parameters
-    defaults = {p.name: p.default for p in signature.values()}
-    found: dict[str, Any] = {}
-    for text in settings:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise InputError(f"{text!r} sets nothing", "give NAME=VALUE, such as min_leaf=20")
-        if key not in defaults:
-            known = ", ".join(f"{k}={v}" for k, v in defaults.items())
-            raise InputError(
-                f"ranker {name!r} has no parameter {key!r}",
-                f"its parameters and their defaults: {known or 'none'}",
-            )
-        if key in found:
-            raise InputError(f"{key} is set twice", "set it once")
-        read, kind = _READERS.get(type(defaults[key]), (json.loads, "JSON"))
-        try:
-            found[key] = read(value)
-        except ValueError:
-            raise InputError(
-                f"{key} of ranker {name!r} has to be {kind}, got {value!r}",
-                f"its default is {defaults[key]}",
-            ) from None
-    return found
-
-
-def _flag(text: str) -> bool:
-    if text not in ("true", "false"):
-        raise ValueError
-    return text == "true"
-
-
-def _number(text: str) -> float:
-    if not math.isfinite(value := float(text)):
-        raise ValueError
-    return value
-
-
-_READERS: Mapping[type, tuple[Callable[[str], Any], str]] = {
-    bool: (_flag, "true or false"),
-    int: (int, "a whole number"),
-    float: (_number, "a number"),
-    str: (str, "a word"),
-}

@@ -7,23 +7,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike
 
 from .. import __version__
 from ..models import Ranker
-from .corpus import Case
-
-TIME = "time_us"
+from .corpus import Case, chip
 
 
-def describe(cases: Sequence[Case], frame: pd.DataFrame, groups: ArrayLike) -> dict[str, Any]:
+def describe(cases: Sequence[Case]) -> dict[str, Any]:
     """What to save with a ranker that was fitted on these cases.
 
     Nothing in it depends on when or where this runs: the same recordings make the same file.
-
-    Args:
-        frame, groups: what it was fitted on, as `group_frame` makes them.
     """
     said = [case.recording.provenance for case in cases]
     return {
@@ -31,11 +24,22 @@ def describe(cases: Sequence[Case], frame: pd.DataFrame, groups: ArrayLike) -> d
         "archs": _words(p.target.arch for p in said if p.target is not None),
         "recordings": [case.name for case in cases],
         "problems": _words(case.problem for case in cases),
-        "candidates": len(frame),
-        "data": _digest(frame, groups),
+        "candidates": sum(len(case.times) for case in cases),
+        "data": digest(cases),
         "compilers": _words(p.compiler for p in said),
         "frontrunner": __version__,
     }
+
+
+def digest(cases: Iterable[Case]) -> str:
+    """Tells data apart: the features and times of each case."""
+    found = hashlib.sha256()
+    for case in cases:
+        names = sorted(map(str, case.features))
+        found.update(repr((names, case.features.shape)).encode())
+        found.update(np.ascontiguousarray(case.features[names], dtype="<f4").tobytes())
+        found.update(np.ascontiguousarray(case.times, dtype="<f8").tobytes())
+    return found.hexdigest()
 
 
 def told(ranker: Ranker, key: str) -> list[str]:
@@ -54,7 +58,7 @@ def elsewhere(ranker: Ranker, devices: Sequence[str], arch: str = "") -> str:
     trained, here = (
         (told(ranker, "devices"), list(devices)) if devices else (told(ranker, "archs"), [arch])
     )
-    foreign = [d for d in here if _chip(d) not in set(map(_chip, trained))]
+    foreign = [d for d in here if chip(d) not in set(map(chip, trained))]
     if not trained or not any(foreign):
         return ""
     return (
@@ -63,20 +67,5 @@ def elsewhere(ranker: Ranker, devices: Sequence[str], arch: str = "") -> str:
     )
 
 
-def _chip(fingerprint: str) -> str:
-    """What is left of a device's fingerprint without the driver and the device's number."""
-    return fingerprint.partition(" on ")[2] or fingerprint
-
-
 def _words(words: Iterable[str]) -> list[str]:
     return sorted({word for word in words if word})
-
-
-def _digest(frame: pd.DataFrame, groups: ArrayLike) -> str:
-    """Tells training data apart: features, times, and which belong together."""
-    names = sorted(str(c) for c in frame.columns if c != TIME)
-    codes, _ = pd.factorize(np.asarray(groups))
-    digest = hashlib.sha256(repr(names).encode())
-    for values, dtype in ((frame[names], "<f4"), (frame[TIME], "<f8"), (codes, "<i8")):
-        digest.update(np.ascontiguousarray(values, dtype=dtype).tobytes())
-    return digest.hexdigest()

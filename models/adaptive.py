@@ -10,16 +10,16 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from ..features import CPU, GPU, catalogue_of
+from ..features import CPU, GPU, Catalogue, catalogue_of
+from ..search.errors import InputError
 from .gaussian import Array, Kernel, Process
 from .ranker import AdaptiveRanker, Ranker, Scores, features
 from .registry import is_file, resolve, seeded
 from .training import TIME
 
 USUAL, NOTHING = "usual", "nothing"
-# What `usual` means: for candidates of which nothing else is known, and for those to learn from.
+# What `usual` means for candidates of which nothing else is known.
 _READY = {CPU.name: "cpu", GPU.name: "heuristic"}
-_LEARNER = "lightgbm"
 
 # The line that carries the prior over to measured times has this slope until measurements say
 # otherwise, as so many would have to. On 24 foreign spaces 10 took 10 % fewer candidates than 1.
@@ -47,6 +47,7 @@ class GaussianRanker(AdaptiveRanker):
     """
 
     name = "adaptive"
+    limits = AdaptiveRanker.limits | {"explore": (0, 1)}
 
     prior_: Ranker
     _measured: pd.DataFrame | None = None
@@ -58,7 +59,7 @@ class GaussianRanker(AdaptiveRanker):
         """
         Args:
             prior: name or file of the ranker to start from; `usual` for the one that is used where
-                none is asked for, `nothing` to start by lot.
+                none is asked for, `nothing` to start by lot. With a file, it cannot be trained.
             batch: how many candidates to take between two looks.
             explore: the share of a batch that is chosen by lot.
             seed: of the lots, and of the prior's training.
@@ -70,7 +71,7 @@ class GaussianRanker(AdaptiveRanker):
 
     def fit(self, frame: pd.DataFrame, groups: ArrayLike) -> Self:
         """Trains the prior."""
-        if learner := self._learner():
+        if learner := self._learner(self._catalogue(frame)):
             self.prior_ = learner.fit(frame, groups)
             self.catalogue_ = learner.catalogue_
         return self
@@ -85,12 +86,12 @@ class GaussianRanker(AdaptiveRanker):
         measured = self._measured if self._measured is not None else frame.iloc[:0]
         count = len(measured)
         everything = pd.concat([measured.drop(columns=TIME, errors="ignore"), frame])
-        values = features(everything, catalogue_of(frame.columns) or self.catalogue_, self.name)
+        values = features(everything, self._catalogue(frame), self.name)
         rng = np.random.default_rng([self.seed, _STREAM, count])
         expected = self._believe(everything)
         first: list[int] = []
         times = measured[TIME].to_numpy(dtype=np.float64) if count else np.empty(0)
-        inputs = _inputs(values)
+        inputs = _inputs(values, everything.index)
         if np.isfinite(times).any() and inputs.size:
             kernel = self._kernel(inputs[:count], expected[:count], times)
             residual, expected = _explain(times, expected)
@@ -125,9 +126,11 @@ class GaussianRanker(AdaptiveRanker):
             return self.prior_
         name = self.prior
         if name == USUAL:
-            catalogue = catalogue_of(frame.columns) or self.catalogue_
-            name = _READY.get(catalogue.name, NOTHING)
+            name = _READY.get(self._catalogue(frame).name, NOTHING)
         return None if name == NOTHING else resolve(name, self.seed)
+
+    def _catalogue(self, frame: pd.DataFrame) -> Catalogue:
+        return catalogue_of(frame.columns) or self.catalogue_
 
     def _kernel(self, inputs: Array, belief: Array, times: Array) -> Kernel:
         """The kernel that the first measurements call for, as many as there are steps of growth.
@@ -137,6 +140,7 @@ class GaussianRanker(AdaptiveRanker):
         size = min(FIRST, len(times))
         while int(size * GROWTH) <= len(times):
             size = int(size * GROWTH)
+        size = max(size, int(np.argmax(np.isfinite(times))) + 1)  # failures alone teach nothing
         key = times[:size].tobytes()
         if self._learned is None or self._learned[0] != key:
             residual, _ = _explain(times[:size], belief[:size])
@@ -149,25 +153,44 @@ class GaussianRanker(AdaptiveRanker):
         return self._learned[1]
 
     def dump(self) -> dict[str, bytes]:
+        self._learner(self.catalogue_)  # refuses what `restore` would
         return self.prior_.dump() if hasattr(self, "prior_") else {}
 
     def restore(self, payload: Mapping[str, bytes]) -> Self:
-        if payload and (learner := self._learner()):
+        learner = self._learner(self.catalogue_)
+        if payload and learner:
             learner.catalogue_ = self.catalogue_
             self.prior_ = learner.restore(payload)
         return self
 
-    def _learner(self) -> Ranker | None:
-        """The prior before its training; None where there is none, or it is a file's."""
-        name = _LEARNER if self.prior == USUAL else self.prior
-        if name == NOTHING or is_file(name):
+    def _learner(self, catalogue: Catalogue) -> Ranker | None:
+        """The prior before its training; None where there is none.
+
+        Raises:
+            InputError: it is a file's. That is trained already, and whoever loads a saved ranker
+                must not be made to read another file, which may be endless.
+        """
+        name = self.prior
+        if name == USUAL:
+            name = "cpu" if catalogue.name == CPU.name else "lightgbm"
+        if name == NOTHING:
             return None
+        if is_file(name):
+            raise InputError(
+                f"ranker {self.name!r} with the file {name!r} as prior can only be used as it is, "
+                "not trained or saved",
+                "give the name of a ranker as prior",
+            )
         return seeded(name, self.seed)
 
 
-def _inputs(values: NDArray[np.float32]) -> Array:
-    """Features from 0 to 1, without those that vary like another."""
-    sample = values[:: max(1, len(values) // SAMPLE)].astype(np.float64)
+def _inputs(values: NDArray[np.float32], labels: pd.Index) -> Array:
+    """Features from 0 to 1, without those that vary like another.
+
+    A sample by labels tells which: the rows' places change as candidates are measured.
+    """
+    rows = np.argsort(labels.to_numpy(), kind="stable")[:: max(1, len(values) // SAMPLE)]
+    sample = values[rows].astype(np.float64)
     varies = np.flatnonzero(np.nan_to_num(np.ptp(sample, axis=0)) > 0)
     if not len(varies):
         return np.empty((len(values), 0))

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..search.errors import InputError
+from .ranker import MOST
 from .training import Training
 from .tree_ranker import TreeRanker
 from .trees import Trees
+from .untrusted import MAX_TREES
 
 _OBJECTIVES = ("lambdarank", "regression")
 
@@ -23,6 +25,14 @@ class LightGBMRanker(TreeRanker):
     """Learns an order per problem, or the speed relative to the problem's best candidate."""
 
     name = "lightgbm"
+    limits = TreeRanker.limits | {
+        "rounds": (1, MAX_TREES),
+        "learning_rate": (1e-6, 1),
+        "leaves": (2, 131_072),  # as LightGBM says
+        "min_leaf": (1, MOST),
+        "feature_share": (1e-6, 1),
+        "threads": (1, 1024),
+    }
 
     def __init__(
         self,

@@ -6,15 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from .ranker import MOST
 from .training import Training
 from .tree_ranker import TreeRanker
 from .trees import Trees
+from .untrusted import MAX_TREES
 
 
 class ForestRanker(TreeRanker):
     """Predicts speed relative to the best of the problem, as the mean of many trees."""
 
     name = "forest"
+    limits = TreeRanker.limits | {
+        "trees": (1, MAX_TREES),
+        "min_leaf": (1, MOST),
+        "max_features": (1e-6, 1),
+    }
 
     def __init__(
         self, *, trees: int = 100, min_leaf: int = 5, max_features: float = 0.3, seed: int = 0

@@ -23,6 +23,7 @@ class GeneticRanker(KnobRanker):
     """
 
     name = "genetic"
+    limits = KnobRanker.limits | {"mutation": (0, 1)}
 
     def __init__(self, *, batch: int = 20, mutation: float = 0.1, seed: int = 0) -> None:
         """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,7 @@ import pandas as pd
 from ..features import CPU, GPU, catalogue_of
 from ..search.errors import InputError
 from .gpu_terms import GPU_TERMS
-from .ranker import BASE, Ranker, Reason, Scores, listing, matrix
+from .ranker import BASE, Ranker, Reason, Scores, is_number, listing, matrix
 from .terms import TERMS, Term
 
 _TERMS = {CPU.name: TERMS, GPU.name: GPU_TERMS}
@@ -31,6 +33,15 @@ class HeuristicRanker(Ranker):
             weights: other weights than the terms' own, by the terms' names.
         """
         self.weights = weights
+
+    @classmethod
+    def check_params(cls, params: Mapping[str, Any]) -> None:
+        weights = params.get("weights") or {}
+        if not (isinstance(weights, Mapping) and all(map(is_number, weights.values()))):
+            raise InputError(
+                f"weights of ranker {cls.name!r} have to be numbers by the names of its terms, "
+                f"got {reprlib.repr(weights)}"
+            )
 
     def score(self, frame: pd.DataFrame) -> Scores:
         scores: Scores = self.explain(frame).to_numpy(dtype=np.float64).sum(axis=1)

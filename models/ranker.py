@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import reprlib
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +22,10 @@ Scores = NDArray[np.float64]
 
 # The column of `Ranker.contributions` with what scores start from.
 BASE = "base"
+
+LARGEST = sys.float_info.max
+# LightGBM takes no larger whole numbers.
+MOST = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -44,12 +50,14 @@ class Ranker(ABC):
     Attributes:
         name: what users call it; the registry and saved files know it by this.
         needs_fit: whether `fit` must come before `score`.
+        limits: the least and the largest value of parameters that are numbers.
         catalogue_: the features that it learned from.
         training_: what its file says of its training; empty where it was read from none.
     """
 
     name: ClassVar[str]
     needs_fit: ClassVar[bool] = False
+    limits: ClassVar[dict[str, tuple[float, float]]] = {"seed": (0, MOST)}
     catalogue_: Catalogue = CPU
     training_: Mapping[str, Any] = MappingProxyType({})
 
@@ -57,6 +65,37 @@ class Ranker(ABC):
     def param_names(cls) -> tuple[str, ...]:
         """The names of the constructor's parameters."""
         return tuple(p for p in inspect.signature(cls.__init__).parameters if p != "self")
+
+    @classmethod
+    def check_params(cls, params: Mapping[str, Any]) -> None:
+        """Refuses values of another type than the parameter's default, or beyond `limits`.
+
+        Raises:
+            InputError: naming the first of them.
+        """
+        signature = inspect.signature(cls.__init__).parameters
+        for name, value in params.items():
+            default = signature[name].default
+            low, high = cls.limits.get(name, (-LARGEST, LARGEST))
+            match default:
+                case bool():
+                    ok, kind = isinstance(value, bool), "true or false"
+                case int():
+                    ok = isinstance(value, int) and is_number(value, low, high)
+                    kind = "a whole number"
+                case float():
+                    ok, kind = is_number(value, low, high), "a number"
+                case str():
+                    ok, kind = isinstance(value, str), "a word"
+                case _:
+                    continue
+            if not ok:
+                limits = f" from {low} to {high}" if name in cls.limits else ""
+                raise InputError(
+                    f"{name} of ranker {cls.name!r} has to be {kind}{limits}, "
+                    f"got {reprlib.repr(value)}",
+                    f"its default is {default}",
+                )
 
     def get_params(self) -> dict[str, Any]:
         """The constructor's parameters with their values."""
@@ -142,6 +181,7 @@ class AdaptiveRanker(Ranker):
 
     batch: int
     reads_knobs: ClassVar[bool] = False
+    limits = Ranker.limits | {"batch": (1, 1000)}
 
     @abstractmethod
     def observe(self, measured: pd.DataFrame) -> Self:
@@ -149,7 +189,8 @@ class AdaptiveRanker(Ranker):
 
         Args:
             measured: all candidates that were taken so far, in that order: feature columns, and
-                `time_us`, which is NaN where the candidate failed. Earlier calls are forgotten.
+                `time_us`, which is NaN where the candidate failed. Rows have the labels that they
+                had before they were taken. Earlier calls are forgotten.
         """
 
     def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
@@ -207,6 +248,11 @@ def features(frame: pd.DataFrame, catalogue: Catalogue, user: str) -> NDArray[np
             f"{heuristic}train one on such candidates",
         )
     return matrix(frame, catalogue.names, user)
+
+
+def is_number(value: object, low: float = -LARGEST, high: float = LARGEST) -> bool:
+    """Whether a value is a finite number, and no flag, within limits."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
 
 
 def listing(names: Sequence[str], limit: int = 8) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -93,7 +94,7 @@ def ranker_class(name: str) -> type[Ranker]:
     raise InputError(f"no ranker {name!r}{guess}", f"known rankers: {', '.join(names)}")
 
 
-def create(name: str, **params: Any) -> Ranker:
+def create(name: str, /, **params: Any) -> Ranker:
     """A new ranker.
 
     Args:
@@ -101,7 +102,7 @@ def create(name: str, **params: Any) -> Ranker:
         params: its constructor's parameters.
 
     Raises:
-        InputError: there is no such ranker, or it has no such parameter.
+        InputError: there is no such ranker, or it has no such parameter, or not with such a value.
     """
     cls = ranker_class(name)
     valid = cls.param_names()
@@ -110,6 +111,7 @@ def create(name: str, **params: Any) -> Ranker:
             f"ranker {name!r} has no parameter {unknown[0]!r}",
             f"its parameters: {', '.join(valid) or 'none'}",
         )
+    cls.check_params(params)
     return cls(**params)
 
 
@@ -127,7 +129,8 @@ def is_file(name_or_path: str) -> bool:
     if name_or_path in {*_BUILT_IN, *_plug_ins()}:
         return False
     path = Path(name_or_path)
-    return path.exists() or bool(path.suffix) or len(path.parts) > 1
+    # Unlike this, `path.exists()` raises an error where the name is too long for a file.
+    return os.path.exists(path) or bool(path.suffix) or len(path.parts) > 1
 
 
 def resolve(name_or_path: str | Path, seed: int = 0) -> Ranker:

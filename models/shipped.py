@@ -30,6 +30,7 @@ class CpuRanker(Ranker):
     """
 
     name = "cpu"
+    limits = Ranker.limits | {"trust": (0, 1)}
 
     learned_: LightGBMRanker
 
@@ -43,6 +44,7 @@ class CpuRanker(Ranker):
         self.seed = seed
 
     def fit(self, frame: pd.DataFrame, groups: ArrayLike) -> Self:
+        features(frame, CPU, self.name)  # it could not order other candidates
         self.learned_ = LightGBMRanker(seed=self.seed).fit(frame, groups)
         return self
 

@@ -18,7 +18,7 @@ from ..features import CATALOGUES, GENERIC, Catalogue, generic, generic_of
 from ..search.errors import InputError
 from .ranker import Ranker, listing
 from .registry import create
-from .untrusted import read_zip
+from .untrusted import MAX_BYTES, read_zip
 
 FORMAT = 2
 
@@ -35,7 +35,7 @@ def save(ranker: Ranker, path: str | Path, training: Mapping[str, Any] | None = 
         training: what to remember of its training (device, problems, counts, ...), as JSON values.
 
     Raises:
-        InputError: the ranker is not trained, or the file cannot be written.
+        InputError: the ranker is not trained or too large, or the file cannot be written.
     """
     if not ranker.is_fitted:
         raise InputError(f"ranker {ranker.name!r} is not trained, so there is nothing to save")
@@ -52,6 +52,11 @@ def save(ranker: Ranker, path: str | Path, training: Mapping[str, Any] | None = 
     }
     pieces = {_MANIFEST: json.dumps(manifest, indent=1).encode()}
     pieces |= {_LEARNED + name: data for name, data in ranker.dump().items()}
+    if (size := sum(map(len, pieces.values()))) > MAX_BYTES:
+        raise InputError(
+            f"what ranker {ranker.name!r} learned takes {size} bytes, more than {MAX_BYTES}",
+            "train fewer trees, or smaller ones",
+        )
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, data in pieces.items():
@@ -94,6 +99,10 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, bytes]:
     try:
+        if path.exists() and not path.is_file():
+            raise InputError(
+                f"{path} is not a regular file", "give a file that `frontrunner train` wrote"
+            )
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read the ranker {path}: {error.strerror}") from None
@@ -112,7 +121,7 @@ def _manifest(pieces: Mapping[str, bytes], path: str | Path) -> dict[str, Any]:
         ok = ok and isinstance(manifest["features"]["catalogue"], str)
         ok = ok and all(isinstance(name, str) for name in manifest["features"]["names"])
         ok = ok and isinstance(manifest["training"], dict)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         ok, version = False, None
     if version is not None and version != FORMAT:
         raise InputError(

@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from ..search.errors import InputError
 
-MAX_BYTES = 1 << 30
+# Some 4 million nodes of trees. A hundred trees that may grow as they like on 22,000 rows have 1.3.
+MAX_BYTES = 100_000_000
+# Each is a step of loops in Python.
+MAX_TREES = 10_000
 # Explaining a score takes time and memory that grow with the square of this. Trees that may grow as
 # they like on 20,000 rows are some 30 deep.
 MAX_DEPTH = 512
@@ -44,7 +47,7 @@ def check_trees(
     right: NDArray[np.int64],
     feature: NDArray[np.int64],
     features: int,
-) -> int:
+) -> None:
     """Refuses what is no list of binary trees over so many features.
 
     Args:
@@ -53,15 +56,14 @@ def check_trees(
         left, right: how far from a node its children are; 0 for those of a leaf.
         feature: which one a node tests; of a leaf, any.
 
-    Returns:
-        The depth of the deepest tree.
-
     Raises:
         ValueError: naming what is wrong.
     """
     count = len(left)
     if not len(sizes) or (sizes <= 0).any() or sizes.sum() != count:
         raise ValueError("the sizes of its trees are wrong")
+    if len(sizes) > MAX_TREES:
+        raise ValueError(f"it has more than {MAX_TREES} trees")
     inner = np.flatnonzero((left != 0) | (right != 0))
     if ((feature < 0) | (feature >= features)).any():
         raise ValueError("a tree tests a feature that does not exist")
@@ -83,4 +85,3 @@ def check_trees(
             raise ValueError(f"a tree is deeper than {MAX_DEPTH}")
     if reached != count:
         raise ValueError("a tree has impossible nodes")
-    return depth

@@ -105,6 +105,7 @@ def test_a_file_of_something_else_is_refused_and_kept(text: str, tmp_path: Path)
         '{"index": 1, "kind": "splendid"}',
         '{"index": 1, "kind": "ok", "extra": 1}',
         '{"finals": {}}',
+        "[" * 100_000,
     ],
 )
 def test_an_edited_line_is_named(line: str, path: Path) -> None:

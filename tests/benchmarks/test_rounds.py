@@ -73,6 +73,15 @@ def test_the_near_optimal_have_the_most_rounds() -> None:
     assert machine.order[: len(first)] != machine.order[len(first) : 2 * len(first)]
 
 
+def test_each_round_is_told_of() -> None:
+    told: list[int] = []
+    given = paths(TIMES), outcomes(TIMES), []
+    repeats = list(measure_again([Machine(TIMES)], *given, 0, told.append))
+    assert len(told) == NEAR_ROUNDS
+    assert told[0] == len(TIMES) - len(HOPELESS) > told[-1] > 1
+    assert sum(told) == count(repeats).total()
+
+
 def test_each_block_begins_with_the_baseline() -> None:
     repeats = list(measure_again([Machine(TIMES)], paths(TIMES), outcomes(TIMES), [], 0))
     blocks: dict[int, list[int]] = {}

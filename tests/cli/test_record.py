@@ -12,6 +12,7 @@ from frontrunner.experiments import record as module
 from frontrunner.experiments import recording, t4
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.record import Recorded
+from frontrunner.search import InputError, WorkError
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def asked(monkeypatch, tmp_path):
     def record(options, devices, observer, say):
         asked.append((options, devices))
         say("on the way")
-        return Recorded(options.out, "contraction", 600, 599, 3, 2.5, 0.05)
+        return Recorded(options.out, "contraction", 600, 599, 3, 2.5, 0.05, options.seed != 9)
 
     monkeypatch.setattr(module, "record", record)
     monkeypatch.chdir(tmp_path)
@@ -63,6 +64,47 @@ def test_as_t4_beside_the_recording(asked, frontrunner, monkeypatch):
     assert written == [(f"what is in o/{name}.parquet", Path(f"o/{name}.t4.json")) for name in "ab"]
     first, _ = json.loads(ran.out)["recordings"]
     assert (first["path"], first["t4"]) == ("o/a.parquet", "o/a.t4.json")
+
+
+def test_what_was_there_is_said(asked, frontrunner):
+    ran = frontrunner(*"record a.mlir --out o --seed 9".split())
+    assert ran.out == (
+        "o/a.parquet: was there already, 599 of 600 candidates ran, best 2.50x, 3 near it\n"
+    )
+
+
+WRONG, BROKEN = InputError("no such knob", "take another"), WorkError("it does not run")
+
+
+@pytest.mark.parametrize(
+    ("errors", "code"),
+    [({"a": BROKEN}, 1), ({"a": WRONG}, 2), ({"a": WRONG, "b": BROKEN}, 1), ({"b": WRONG}, 2)],
+)
+def test_one_that_fails_does_not_keep_the_others_from_it(
+    asked, frontrunner, monkeypatch, errors, code
+):
+    made = module.record
+
+    def record(options, *others):
+        if error := errors.get(options.input.stem):
+            raise error
+        return made(options, *others)
+
+    monkeypatch.setattr(module, "record", record)
+    Path("c.mlir").touch()
+    ran = frontrunner(*"record a.mlir b.mlir c.mlir --out o --json".split())
+    assert ran.code == code
+    result = json.loads(ran.out)
+    assert [r["path"] for r in result["recordings"]] == [
+        f"o/{name}.parquet" for name in "abc" if name not in errors
+    ]
+    assert result["failed"] == [
+        {"input": f"{name}.mlir", "message": str(error), "hint": error.hint}
+        for name, error in errors.items()
+    ]
+    assert result["error"] == result["failed"][0]
+    for name, error in errors.items():
+        assert f"error: {name}.mlir: {error}\n" in ran.err
 
 
 @pytest.mark.parametrize(

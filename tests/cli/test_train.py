@@ -54,7 +54,7 @@ def test_trains_and_says_what_next(recordings, frontrunner, tmp_path):
         ("recordings --out f --ranker shuffle", "'shuffle' learns nothing"),
         ("recordings --out f --ranker forst", "did you mean 'forest'"),
         ("recordings --out f --set depth=3", "no parameter 'depth'"),
-        ("recordings --out f --set learning_rate=-1", "cannot be trained with learning_rate=-1"),
+        ("recordings --out f --set rounds=0", "has to be a whole number from 1 to 10000, got 0"),
     ],
 )
 def test_refused(recordings, frontrunner, tmp_path, arguments, message):

@@ -21,6 +21,7 @@ from frontrunner.benchmarks import finals, rounds
 from frontrunner.benchmarks.budget import Budget
 from frontrunner.benchmarks.bundle import Bundle
 from frontrunner.benchmarks.bundle_runner import run_bundle
+from frontrunner.benchmarks.outcome import BASELINE
 from frontrunner.benchmarks.results import Verdict, read_results
 from frontrunner.benchmarks.rounds import NEAR, NEAR_ROUNDS
 from frontrunner.experiments.ingest import Ingest
@@ -152,11 +153,15 @@ def test_a_bundle_runs_with_numpy_and_the_runtime_alone_and_survives_a_kill(
 def test_a_recording_has_further_rounds(packed: Packed, tmp_path: Path) -> None:
     results = tmp_path / "r.jsonl"
 
+    said: list[str] = []
+
     def run(record: bool) -> Verdict:
-        return run_bundle(packed.bundle, (), results, Budget(), lambda _: None, record=record)
+        return run_bundle(packed.bundle, (), results, Budget(), said.append, record=record)
 
     assert not run(False).recorded
     assert run(True).recorded  # goes on from there
+    told = [line for line in said if line.endswith("candidates need more")]
+    assert len(told) >= NEAR_ROUNDS and told[0].startswith("[0 further measurements]")
     frame = Ingest.read(packed.bundle, results).recording().frame
     measured = frame[(frame.kind == "ok") & frame.same_as.isna()]
     near = measured.relative <= NEAR * measured.relative.min()
@@ -261,6 +266,14 @@ def test_a_run_that_has_not_ended_is_a_recording_only(
     assert recording.provenance.noise_floor is None
 
 
+REPEAT = {"index": 0, "time_us": 10.0, "block": 0, "device": "local-task"}
+
+
+def repeated(records: list[dict[str, Any]], **changes: Any) -> None:
+    records.append({"repeat": {**REPEAT, "index": BASELINE}})
+    records.append({"repeat": {**REPEAT, **changes}})
+
+
 EDITS: dict[str, Callable[[list[dict[str, Any]]], object]] = {
     "another bundle": lambda r: r[0].update(bundle="0" * 64),
     "outcome 0 is not of a candidate": lambda r: r[1].update(executable="0" * 16),
@@ -271,6 +284,11 @@ EDITS: dict[str, Callable[[list[dict[str, Any]]], object]] = {
     "took NaN|took nan": lambda r: r[1].update(time_us=float("nan")),
     "is of device 'cuda'": lambda r: r[1].update(device="cuda"),
     "is the same as 77": lambda r: r[1].update(same_as=77),
+    r"is the same as \[1\]": lambda r: r[1].update(same_as=[1]),
+    "block 1 of local-task has no baseline": lambda r: repeated(r, block=1),
+    "block 0 of local-sync has no baseline": lambda r: repeated(r, device="local-sync"),
+    "further measurement is of candidate 77": lambda r: repeated(r, index=77),
+    r"further measurement is of candidate \[0\]": lambda r: repeated(r, index=[0]),
     "no candidate True": lambda r: r[1].update(index=True),
     "has an outcome already": lambda r: r[2].update(index=r[1]["index"]),
     r"devices \(\) of": lambda r: r[0].update(devices=[]),

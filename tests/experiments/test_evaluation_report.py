@@ -23,9 +23,11 @@ def row(ranker: str, case: str, seed: int, iterations: float) -> dict[str, objec
     about = {"ranker": ranker, "case": case, "problem": case, "device": "chip", "left_out": case}
     figures = {"candidates": 9, "difficulty": 0.1, "expected": 5.0, "score": 0.5, "seconds": np.nan}
     levels = {"iterations_1": iterations, "iterations_5": iterations, "iterations_10": iterations}
+    logs = {f"log_{name}": np.log(count) for name, count in levels.items()}
+    logs["expected_log"] = np.log(5)
     shares = dict.fromkeys(["best_of_1", "best_of_8", "best_of_16", "best_of_64"], 0.9)
     about |= {"seed": seed, "size_bytes": 0, "train_s": 1.0, "rank_s": 0.1}
-    return about | figures | levels | shares
+    return about | figures | levels | logs | shares
 
 
 @pytest.fixture

@@ -235,6 +235,7 @@ REFUSED = {
     "neither Parquet nor JSON": b"\xff\xfe\x00",
     "is cut short or no JSON": b"time,kind\n",
     "is cut short or no JSON: ": json.dumps(RESULTS).encode()[:-30],
+    "is cut short or no JSON:  ": b"[" * 100_000,
     "is cut short or no gzip file": gzip.compress(json.dumps(RESULTS).encode())[:-30],
     "is cut short or no Parquet file": b"PAR1 and no more",
     "neither T4 results nor a cache": {"Results": []},

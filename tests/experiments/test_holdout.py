@@ -48,6 +48,16 @@ def test_only_what_has_the_same_features_is_learned_from():
     ]
 
 
+def test_what_was_recorded_on_several_devices_is_of_each():
+    cases = [*CASES, case("d", "gemm", "one + two", "x", "y"), case("e", "gemm", "three", "x", "y")]
+    assert names(cases, "device") == [
+        ("one", ["c", "e"], ["a", "b"]),
+        ("two", ["a", "b", "e"], ["c"]),
+        ("one + two", ["e"], ["d"]),
+        ("three", ["a", "b", "c", "d"], ["e"]),
+    ]
+
+
 def test_there_may_be_nothing_to_learn_from():
     assert names(CASES[:1], "problem") == [("matmul", [], ["a"])]
 

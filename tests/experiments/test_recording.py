@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from frontrunner.benchmarks.device import time_limit
+from frontrunner.benchmarks.measuring import SCREEN_SECONDS
 from frontrunner.benchmarks.outcome import Outcome
 from frontrunner.experiments.recording import Kernel, Provenance, Recording
 from frontrunner.search import Dim, InputError, Operand, Problem, Target
@@ -106,6 +110,10 @@ def test_what_measuring_costs() -> None:
     recording = Recording.build(QUEUE, outcomes, PROVENANCE)
     # A second is too long for more than the least number of runs, 10 us are not.
     assert recording.measure_s.tolist() == pytest.approx([4, 0.08001, 0.08, 0])
+    late = {0: Outcome("timeout", baseline_us=1e5, stage="run"), 1: Outcome("timeout", stage="run")}
+    given_up = Recording.build(QUEUE, late, PROVENANCE).measure_s.tolist()
+    assert given_up == [time_limit(SCREEN_SECONDS, 1e5), time_limit(SCREEN_SECONDS, 0)]
+    assert given_up[1] > given_up[0] > 20
     told = replace(recording, frame=recording.frame.assign(measure_s=[1.0, 2.0, 3.0, 4.0]))
     assert told.measure_s.tolist() == [1, 2, 3, 4]
     assert told.knobs == recording.knobs
@@ -140,9 +148,44 @@ def test_other_files_are_refused(recording: Recording, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"time_us": [0.0, None, 1.0]}, "time_us of row 0, ok, is 0.0"),
+        ({"time_us": [1.0, None, -1.0]}, "time_us of row 2, ok, is -1.0"),
+        ({"time_us": [1.0, None, math.inf]}, "time_us of row 2, ok, is inf"),
+        ({"time_us": [1.0, None, None]}, "time_us of row 2, ok, is nan"),
+        ({"time_us": [1.0, 1.0, 1.0]}, "time_us of row 1, compile_failed, is 1.0"),
+        ({"kind": ["ok", None, None]}, "time_us of row 2, <NA>, is 30.0"),
+        ({"relative": [math.inf, None, 1.0]}, "relative of row 0, ok, is inf"),
+        ({"relative": [1.0, None, None]}, "relative of row 2, ok, is nan"),
+        ({"baseline_us": [20.0, 20.0, None]}, "relative of row 2, ok, is 1.5"),
+        ({"tile_m": ["8", "wide", None]}, "tile_m is wide, no whole number"),
+        ({"tile_m": [8.0, None, 2.5]}, "tile_m is 2.5, no whole number"),
+        ({"tile_m": [8.0, None, math.inf]}, "tile_m is inf, no whole number"),
+    ],
+)
+def test_impossible_times_and_knobs_are_refused(
+    changes: dict[str, Any], says: str, recording: Recording, tmp_path: Path
+) -> None:
+    path = tmp_path / "r.parquet"
+    replace(recording, frame=recording.frame.assign(**changes)).write(path)
+    with pytest.raises(InputError) as refused:
+        Recording.read(path)
+    assert str(refused.value) == f"a column of {path} does not make sense: {says}"
+
+
+def test_somebody_elses_knobs_may_be_words(recording: Recording, tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    frame = recording.frame.assign(tile_m=["wide", None, "narrow"])
+    Recording(frame, replace(PROVENANCE, problem=Kernel("gemm"), target=None)).write(path)
+    assert list(Recording.read(path).frame["tile_m"].dropna()) == ["wide", "narrow"]
+
+
+@pytest.mark.parametrize(
     ("text", "says"),
     [
         ("{", "Expecting"),
+        ("[" * 100_000, "recursion"),
         ("7", "pop"),
         ('{"format": 2}', "format 2, this frontrunner reads 1"),
         ('{"format": 1}', "problem"),

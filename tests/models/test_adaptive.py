@@ -10,7 +10,8 @@ import pytest
 
 from frontrunner.features import extract_knobs, generic_for
 from frontrunner.models import Ranker, create, load, order, save
-from frontrunner.models.adaptive import SHORTLIST, GaussianRanker
+from frontrunner.models.adaptive import SAMPLE, SHORTLIST, GaussianRanker
+from frontrunner.search.errors import InputError
 
 KNOBS = pd.DataFrame(
     list(product([16, 32, 64, 128], [1, 2, 4, 8, 16], [1, 2, 4, 8], [0, 1], [1, 2, 3, 5, 7])),
@@ -129,6 +130,22 @@ def test_a_resumed_search_takes_the_same_order():
     assert list(first.observe(measured).score(left)) == list(again.score(left))
 
 
+def test_a_resumed_search_of_a_large_space_takes_the_same_order():
+    """Its features are judged by a sample, and each sample would find others of these alike."""
+    rng = np.random.default_rng(0)
+    some = rng.normal(size=(2 * SAMPLE, 10))
+    knobs = pd.DataFrame(np.hstack([some, some + rng.normal(0, 0.33, some.shape)]))
+    knobs = knobs.rename(columns=str)
+    frame = extract_knobs(generic_for([knobs]), knobs).assign(time_us=rng.random(len(knobs)))
+    frame = frame.iloc[rng.permutation(len(frame))]
+    first = GaussianRanker(prior="nothing").observe(frame.iloc[:8])
+    first.score(frame.iloc[8:].sort_index())
+    again = GaussianRanker(prior="nothing")
+    left = frame.iloc[10:].sort_index()
+    told = [ranker.observe(frame.iloc[:10]).score(left) for ranker in (first, again)]
+    assert list(told[0]) == list(told[1])
+
+
 def test_another_search_starts_anew():
     ranker = adaptive(SLOWNESS)
     before = list(ranker.score(FRAME))
@@ -144,6 +161,14 @@ def test_failures_are_outcomes_too(failed):
     times[:failed] = np.nan
     ranker = adaptive(SLOWNESS).observe(FRAME.iloc[:8].assign(time_us=times))
     assert sorted(ranker.score(FRAME.iloc[8:])) == list(range(len(FRAME) - 8))
+
+
+@pytest.mark.parametrize("success", [15, 21, 29])
+def test_a_late_first_success_is_learned_from(success):
+    count = success // 8 * 8 + 8
+    times = np.where(np.arange(count) == success, 5.0, np.nan)
+    ranker = adaptive(SLOWNESS).observe(FRAME.iloc[:count].assign(time_us=times))
+    assert sorted(ranker.score(FRAME.iloc[count:])) == list(range(len(FRAME) - count))
 
 
 def test_failures_are_avoided():
@@ -184,3 +209,24 @@ def test_it_trains_its_prior_and_is_saved_with_it(tmp_path):
     loaded = load(tmp_path / "a.predictor")
     ranker.observe(frame.iloc[:0])
     assert list(loaded.score(FRAME)) == list(ranker.score(FRAME))
+
+
+def test_for_cpus_it_trains_what_is_steadied_by_the_heuristic(training, unseen, tmp_path):
+    ranker = create("adaptive").fit(*training)
+    assert ranker.prior_.name == "cpu"
+    save(ranker, tmp_path / "a.predictor")
+    loaded = load(tmp_path / "a.predictor")
+    assert loaded.prior_.name == "cpu"
+    assert list(loaded.score(unseen)) == list(ranker.score(unseen))
+    assert list(ranker.score(unseen)) != list(create("adaptive").score(unseen))
+
+
+def test_it_starts_from_a_file_but_is_neither_trained_nor_saved_with_it(training, unseen, tmp_path):
+    path = tmp_path / "a.predictor"
+    save(create("shuffle", seed=3), path)
+    ranker = create("adaptive", prior=str(path), explore=0)
+    assert list(order(ranker, unseen)) == list(order(load(path), unseen))
+    for use in (lambda: ranker.fit(*training), lambda: save(ranker, tmp_path / "b")):
+        with pytest.raises(InputError, match=r"file '.*' as prior can only be used as it is"):
+            use()
+    assert list(tmp_path.iterdir()) == [path]

@@ -74,6 +74,8 @@ def test_what_is_for_our_targets_refuses_them(recorded):
     with pytest.raises(InputError, match="for CPUs, and these are for other people's") as caught:
         create("cpu").score(frame)
     assert "heuristic" not in caught.value.hint
+    with pytest.raises(InputError, match="for CPUs, and these are for other people's"):
+        create("cpu").fit(*recorded)
     assert sorted(order(create("shuffle"), frame)) == list(range(len(frame)))
 
 

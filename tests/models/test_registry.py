@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 
@@ -48,6 +49,55 @@ def test_an_unknown_parameter_lists_the_valid_ones():
     with pytest.raises(InputError, match="ranker 'shuffle' has no parameter 'sead'") as caught:
         create("shuffle", sead=3)
     assert caught.value.hint == "its parameters: seed"
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_number_among_parameters_has_limits(name):
+    cls = ranker_class(name)
+    defaults = cls().get_params()
+    cls.check_params(defaults)
+    numbers = {key for key, value in defaults.items() if isinstance(value, int | float)}
+    assert numbers <= set(cls.limits)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "message"),
+    [
+        ("adaptive", {"batch": 0}, "batch .* a whole number from 1 to 1000, got 0"),
+        ("tpe", {"batch": -1}, "batch .* got -1"),
+        ("genetic", {"batch": "x"}, "batch .* got 'x'"),
+        ("genetic", {"mutation": 1.5}, "mutation .* a number from 0 to 1, got 1.5"),
+        ("adaptive", {"batch": True}, "batch .* got True"),
+        ("adaptive", {"batch": 8.0}, "batch .* got 8.0"),
+        ("adaptive", {"explore": math.nan}, "explore .* a number from 0 to 1, got nan"),
+        ("adaptive", {"explore": 7}, "explore .* got 7"),
+        ("adaptive", {"explore": None}, "explore .* got None"),
+        ("adaptive", {"prior": 3}, "prior .* a word, got 3"),
+        ("shuffle", {"seed": -1}, "seed .* got -1"),
+        ("shuffle", {"seed": 10**400}, r"seed .* got 1000.*\.\.\."),
+        ("cpu", {"trust": [0.5]}, r"trust .* got \[0.5\]"),
+        ("forest", {"trees": 0}, "trees .* from 1 to 10000, got 0"),
+        ("lightgbm", {"rounds": 0}, "rounds .* from 1 to 10000, got 0"),
+        ("lightgbm", {"leaves": 1}, "leaves .* from 2 to 131072, got 1"),
+        ("lightgbm", {"learning_rate": math.inf}, "learning_rate .* got inf"),
+        ("heuristic", {"weights": "x"}, "weights .* have to be numbers .* got 'x'"),
+        ("heuristic", {"weights": {"lanes": "x"}}, "weights .* have to be numbers"),
+        ("heuristic", {"weights": {"lanes": math.nan}}, "weights .* have to be numbers"),
+        ("shuffle", {"name": "x"}, "has no parameter 'name'"),
+    ],
+)
+def test_impossible_parameters_are_refused(name, params, message):
+    with pytest.raises(InputError, match=message) as caught:
+        create(name, **params)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+def test_parameters_of_a_plug_in_have_the_type_of_their_default(install):
+    install()
+    assert create("widest", sign=2).get_params() == {"sign": 2}
+    with pytest.raises(InputError, match="sign of ranker 'widest' has to be a number, got inf"):
+        create("widest", sign=math.inf)
 
 
 @pytest.mark.parametrize("use", [known, lambda: create("shuffle"), lambda: resolve("forest")])
@@ -111,6 +161,11 @@ def test_resolve_reads_a_file_by_any_name(tmp_path, monkeypatch):
 def test_resolve_of_a_missing_file_says_so(tmp_path):
     with pytest.raises(InputError, match=r"cannot read the ranker .*none.zip: No such file"):
         resolve(tmp_path / "none.zip")
+
+
+def test_a_name_too_long_for_a_file_is_no_ranker():
+    with pytest.raises(InputError, match="no ranker 'xxx"):
+        resolve("x" * 5000)
 
 
 def test_the_default_needs_no_training_and_suits_the_target(samples):

@@ -145,6 +145,19 @@ def test_an_unknown_ranker_and_unknown_parameters_are_refused(file):
     assert "no ranker 'oracle'" in refusal(file)
 
 
+@pytest.mark.parametrize(
+    ("ranker", "params", "message"),
+    [
+        ("tpe", {"batch": 0}, "batch of ranker 'tpe' has to be a whole number"),
+        ("shuffle", {"name": "x"}, "'shuffle' has no parameter 'name'"),
+        ("adaptive", {"prior": "/dev/zero"}, "the file '/dev/zero' as prior"),
+    ],
+)
+def test_parameters_that_somebody_made_up_are_refused(file, ranker, params, message):
+    edit_manifest(file, lambda m: m.update(ranker=ranker, params=params))
+    assert message in refusal(file)
+
+
 @pytest.mark.parametrize("share", [0, 0.3, 0.9, 0.999])
 def test_a_truncated_file_is_refused(file, share):
     data = file.read_bytes()
@@ -179,7 +192,11 @@ def test_foreign_files_are_refused(tmp_path, content):
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     assert "No such file" in refusal(tmp_path / "none")
-    assert "Is a directory" in refusal(tmp_path)
+    assert "not a regular file" in refusal(tmp_path)
+
+
+def test_a_device_is_not_read():
+    assert "/dev/zero is not a regular file" in refusal("/dev/zero")
 
 
 NO_KIND = b"""{"format": 2, "ranker": "shuffle", "params": {},
@@ -187,7 +204,9 @@ NO_KIND = b"""{"format": 2, "ranker": "shuffle", "params": {},
 
 
 @pytest.mark.parametrize(
-    "manifest", [b"{", b"[]", b"{}", b'{"format": 2, "ranker": 3}', b"null", NO_KIND]
+    "manifest",
+    [b"{", b"[]", b"{}", b'{"format": 2, "ranker": 3}', b"null", NO_KIND, b"[" * 100_000],
+    ids=["cut", "list", "empty", "number", "null", "no kind", "nested"],
 )
 def test_a_damaged_manifest_is_refused(file, manifest):
     rewrite(file, lambda pieces: pieces.update({"manifest.json": manifest}))
@@ -207,6 +226,13 @@ def test_missing_learned_data_is_refused(file):
 def test_an_archive_that_unpacks_to_too_much_is_refused(file, monkeypatch):
     monkeypatch.setattr("frontrunner.models.untrusted.MAX_BYTES", 1000)
     assert "more than 1000" in refusal(file)
+
+
+def test_what_could_not_be_read_again_is_not_saved(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr("frontrunner.models.storage.MAX_BYTES", 1000)
+    with pytest.raises(InputError, match=r"learned takes \d+ bytes, more than 1000"):
+        save(trained, tmp_path / "ranker.zip")
+    assert list(tmp_path.iterdir()) == []
 
 
 # What somebody could put into a file on purpose -----------------------------------------------

@@ -194,6 +194,15 @@ def test_a_circle_beside_a_tree_is_refused():
         Trees.make(**loop, **rest, importance=np.ones(FEATURES))
 
 
+def test_too_many_trees_are_refused():
+    """Each takes a step in Python, however small it is."""
+    names = ("left", "right", "feature", "threshold", "missing", "value")
+    roots = {name: np.zeros(10_001) for name in names}
+    ones = {name: np.ones(10_001) for name in ("size", "cover")}
+    with pytest.raises(ValueError, match="more than 10000 trees"):
+        Trees.make(**roots, **ones, importance=np.ones(FEATURES))
+
+
 def test_trees_too_deep_to_explain_are_refused():
     depth = 600
     inner = np.arange(2 * depth + 1) % 2 == 0
