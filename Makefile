@@ -15,7 +15,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env env-dev tune evaluate test lint format lock clean
+.PHONY: help env env-dev tune evaluate predictor test lint format lock clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -29,6 +29,9 @@ tune: env  ## tune the example dispatch on this machine's CPU
 
 evaluate: env  ## compare the rankers on the recordings in experiments/recordings
 	$(BIN)/frontrunner evaluate experiments/recordings --rankers $(RANKERS) $(ARGS)
+
+predictor: env  ## train the predictor that ships in the package, as it is in the repository
+	$(BIN)/frontrunner train experiments/recordings --ranker lightgbm --out models/data/cpu.predictor
 
 test: env-dev  ## run all tests
 	$(BIN)/python -m pytest -n 2 $(ARGS)

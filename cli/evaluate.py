@@ -44,6 +44,12 @@ TRACKING_SECONDS = 300.0
     help="What is left out of the training in turn, to be judged on.",
 )
 @click.option(
+    "--folds",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Leave them out in N parts, which takes less training [each on its own].",
+)
+@click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
@@ -70,6 +76,7 @@ def command(
     recordings: tuple[Path, ...],
     rankers: str | None,
     holdout: str,
+    folds: int | None,
     out: Path | None,
     seeds: int,
     jobs: int | None,
@@ -107,6 +114,7 @@ def command(
     asked = {
         "rankers": ",".join(c.name for c in contenders),
         "holdout": holdout,
+        "folds": folds,
         "seeds": seeds,
         "seed": seed,
         "recordings": len(cases),
@@ -121,6 +129,7 @@ def command(
                 cases,
                 contenders,
                 holdout,
+                parts=folds,
                 seeds=range(seed, seed + seeds),
                 jobs=jobs,
                 progress=progress,

@@ -35,10 +35,12 @@ class Predictor:
 
     Attributes:
         data: the contents of its file.
+        train_s: what training took.
         importances: how much it relies on each feature; None where it cannot tell.
     """
 
     data: bytes
+    train_s: float
     importances: pd.Series | None
 
 
@@ -77,6 +79,7 @@ def evaluate(
     contenders: Sequence[Contender],
     by: str,
     *,
+    parts: int | None = None,
     seeds: Sequence[int] = (0,),
     jobs: int | None = None,
     progress: Progress = lambda done, total: None,
@@ -85,6 +88,7 @@ def evaluate(
 
     Args:
         by: what is left out at a time, `holdout.PROBLEM` or `holdout.DEVICE`.
+        parts: how many parts of them to leave out in turn; each on its own if None.
         seeds: each ranker that depends on a seed is trained and judged with all of them.
         jobs: how many processes work at it; one per core if None.
         progress: is told how many of how many parts are done.
@@ -94,15 +98,15 @@ def evaluate(
     """
     # What was recorded beside times and features would be sent to every process.
     cases = [replace(c, recording=replace(c.recording, frame=pd.DataFrame())) for c in cases]
-    parts = folds(cases, by)
+    held = folds(cases, by, parts)
     others = [c for c in contenders if c.ranker != SHUFFLE]
     for contender in others:
-        _check_trainable(contender, parts, by)
+        _check_trainable(contender, held, by)
     alike = len({frozenset(case.features.columns) for case in cases}) == 1
-    to_judge = [(c, part, seeds if c.seeded else seeds[:1]) for part in parts for c in others]
+    to_judge = [(c, part, seeds if c.seeded else seeds[:1]) for part in held for c in others]
     to_train = [(c, cases, seeds[0]) for c in others if alike and c.file is None]
     total = len(to_judge) + len(to_train)
-    found = [_expect(part, case) for part in parts for case in part.test]
+    found = [_expect(part, case) for part in held for case in part.test]
     predictors = {}
     with Parallel(min(jobs or cpu_count(), max(total, 1)), return_as="generator") as pool:
         for done, judged in enumerate(pool(delayed(_judge)(*task) for task in to_judge), 1):
@@ -168,10 +172,10 @@ def _judge(contender: Contender, part: Fold, seeds: Sequence[int]) -> list[_Judg
 
 def _train(contender: Contender, cases: Sequence[Case], seed: int) -> Predictor | None:
     """Trains a ranker on everything; None if it does not learn."""
-    ranker, file, _ = _fit(contender, cases, seed)
+    ranker, file, train_s = _fit(contender, cases, seed)
     # Not all rankers can tell.
     importances = getattr(ranker, "importances", lambda: None)()
-    return Predictor(file, importances) if file else None
+    return Predictor(file, train_s, importances) if file else None
 
 
 def _fit(contender: Contender, cases: Sequence[Case], seed: int) -> tuple[Ranker, bytes, float]:

@@ -25,7 +25,7 @@ class Fold:
     test: tuple[Case, ...]
 
 
-def folds(cases: Sequence[Case], by: str) -> list[Fold]:
+def folds(cases: Sequence[Case], by: str, parts: int | None = None) -> list[Fold]:
     """Leaves out each problem, or each device, in turn, in the order of the cases.
 
     Where the cases of one have different feature columns, as other people's kernels do, each kind
@@ -33,6 +33,8 @@ def folds(cases: Sequence[Case], by: str) -> list[Fold]:
 
     Args:
         by: `PROBLEM` or `DEVICE`.
+        parts: leaves out so many parts of the problems or devices in turn, not each of them: that
+            is as many times to train.
 
     Raises:
         InputError: no other device is left to learn from.
@@ -44,6 +46,9 @@ def folds(cases: Sequence[Case], by: str) -> list[Fold]:
             f"only: {keys[0]}",
             "add recordings of another device, or use --holdout problem",
         )
+    if parts:
+        places = {key: f"part {i % parts + 1}" for i, key in enumerate(dict.fromkeys(keys))}
+        keys = [places[key] for key in keys]
     found = []
     for key, columns in dict.fromkeys(zip(keys, map(_columns, cases), strict=True)):
         alike = [(k, c) for k, c in zip(keys, cases, strict=True) if _columns(c) == columns]

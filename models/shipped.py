@@ -17,12 +17,12 @@ from .heuristic import HeuristicRanker
 from .ranker import BASE, Ranker, Reason, Scores, features
 from .storage import load
 
-# Made by `python -m frontrunner.experiments.ship`.
+# Made by `make predictor`.
 PREDICTOR = Path(__file__).with_name("data") / "cpu.predictor"
 
 
 class CpuRanker(Ranker):
-    """Orders by the mean of two ranks: a predictor trained on CPU dispatches, and the heuristic.
+    """Orders by the mean of two places: a predictor trained on CPU dispatches, and the heuristic.
 
     The predictor knows the machine that it was trained on; where a problem or a machine is unlike
     that, the heuristic keeps the order sane. Trained, it has a predictor of its own in place of the
@@ -53,11 +53,11 @@ class CpuRanker(Ranker):
         return scores
 
     def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
-        """The two ranks, each times its share; the base is 0."""
+        """The logarithms of the two places, each times its share; the base is 0."""
         features(frame, CPU, self.name)  # names missing features for this ranker
         found = pd.DataFrame(
             {
-                name: self._trust(name) * _ranks(part.score(frame))
+                name: self._trust(name) * _places(part.score(frame))
                 for name, part in self.parts.items()
             },
             index=frame.index,
@@ -65,7 +65,7 @@ class CpuRanker(Ranker):
         return found if rows is None else found.iloc[list(rows)]
 
     def reasons(self, frame: pd.DataFrame) -> dict[str, Reason]:
-        text = "the rank among all candidates by the {}, from 0 to 1, times {:g}"
+        text = "the logarithm of the place among all candidates by the {}, times {:g}"
         return {name: Reason(text.format(name, self._trust(name))) for name in self.parts}
 
     @property
@@ -90,7 +90,6 @@ def _shipped() -> Ranker:
     return load(PREDICTOR)
 
 
-def _ranks(scores: Scores) -> Scores:
-    """Ranks from 0 to 1; equal scores share one, so that the order does not matter."""
-    ranks = pd.Series(scores).rank(method="average", na_option="bottom").to_numpy(np.float64)
-    return ranks / max(1, len(ranks))
+def _places(scores: Scores) -> Scores:
+    """Logarithms of places; equal scores share one, so that the order does not matter."""
+    return np.log(pd.Series(scores).rank(na_option="bottom").to_numpy(np.float64))

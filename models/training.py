@@ -26,15 +26,17 @@ class Training:
         features: one row per candidate, one column per feature of the catalogue.
         catalogue: the one that the frame was computed with.
         groups: the number of each row's group, from 0.
-        speed: the group's best time over the row's: 1 for the best, 0 for a failed candidate. It
-            is the same scale for every problem, tells near-winners apart, and has failures worse
-            than all else without a made-up time.
+        speed: the group's best time over the row's: 1 for the best, 0 for a failed candidate.
+        place: the logarithm of the row's place in its group, 0 for the best; failures share the
+            last places. It is the same scale for every problem, tells near-winners apart, and
+            has failures worse than all else without a made-up time.
     """
 
     features: NDArray[np.float32]
     catalogue: Catalogue
     groups: NDArray[np.intp]
     speed: NDArray[np.float64]
+    place: NDArray[np.float64]
 
     @classmethod
     def of(cls, frame: pd.DataFrame, groups: ArrayLike, user: str) -> Training:
@@ -73,7 +75,10 @@ class Training:
             )
         catalogue = catalogue_of(columns) or CPU
         features = matrix(frame, catalogue.names, user)
-        return cls(features, catalogue, codes.astype(np.intp), _speed(times, codes))
+        by_group = pd.Series(times).groupby(codes)
+        speed = by_group.transform("min").to_numpy() / times
+        place = by_group.rank(na_option="bottom").to_numpy()
+        return cls(features, catalogue, codes.astype(np.intp), np.nan_to_num(speed), np.log(place))
 
     def ranked(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows sorted by group, and the groups' sizes, none above `MAX_GROUP`.
@@ -86,8 +91,3 @@ class Training:
             parts = -(-len(members) // MAX_GROUP)
             rows.extend(members[i::parts] for i in range(parts))
         return np.concatenate(rows), np.array([len(r) for r in rows], dtype=np.intp)
-
-
-def _speed(times: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
-    best = pd.Series(times).groupby(groups).transform("min").to_numpy()
-    return np.where(np.isnan(times), 0.0, best / times)

@@ -46,7 +46,7 @@ def report():
         results=pd.DataFrame(rows),
         curves=pd.DataFrame(curves, columns=range(1, CURVE + 1)),
         ranks=ranks,
-        predictors={"lightgbm": Predictor(b"trees", importances)},
+        predictors={"lightgbm": Predictor(b"trees", 1.0, importances)},
     )
     return Report.of(evaluation, {"holdout": "problem", "seeds": 2}, seed=0)
 

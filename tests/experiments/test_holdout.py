@@ -58,6 +58,16 @@ def test_what_was_recorded_on_several_devices_is_of_each():
     ]
 
 
+def test_parts_are_left_out_whole():
+    cases = [*CASES, case("d", "gemv", "one", "x", "y"), case("e", "gemm", "one", "x", "y")]
+    found = folds(cases, "problem", parts=2)
+    assert [(f.left_out, [c.name for c in f.test]) for f in found] == [
+        ("part 1", ["a", "c", "d"]),
+        ("part 2", ["b", "e"]),
+    ]
+    assert [[c.name for c in f.train] for f in found] == [["b", "e"], ["a", "c", "d"]]
+
+
 def test_there_may_be_nothing_to_learn_from():
     assert names(CASES[:1], "problem") == [("matmul", [], ["a"])]
 
