@@ -24,6 +24,9 @@ _READY = {CPU.name: "cpu", GPU.name: "heuristic"}
 # The line that carries the prior over to measured times has this slope until measurements say
 # otherwise, as so many would have to. On 24 foreign spaces 10 took 10 % fewer candidates than 1.
 SLOPE, STUBBORN = 0.5, 10.0
+# After so many outcomes without a better one, every other batch is chosen without the prior: it may
+# be right about all candidates but the best ones, and no outcome would tell.
+PATIENCE = 16
 # The kernel is learned from 8 measurements, and again when there are so many times more; from the
 # best, and others by lot, where there are more than this.
 FIRST, GROWTH = 8, 1.4
@@ -51,7 +54,6 @@ class GaussianRanker(AdaptiveRanker):
 
     prior_: Ranker
     _measured: pd.DataFrame | None = None
-    _learned: tuple[bytes, Kernel] | None = None
 
     def __init__(
         self, *, prior: str = USUAL, batch: int = 8, explore: float = 0.25, seed: int = 0
@@ -68,6 +70,7 @@ class GaussianRanker(AdaptiveRanker):
         self.batch = batch
         self.explore = explore
         self.seed = seed
+        self._learned: dict[bool, tuple[bytes, Kernel]] = {}
 
     def fit(self, frame: pd.DataFrame, groups: ArrayLike) -> Self:
         """Trains the prior."""
@@ -88,12 +91,13 @@ class GaussianRanker(AdaptiveRanker):
         everything = pd.concat([measured.drop(columns=TIME, errors="ignore"), frame])
         values = features(everything, self._catalogue(frame), self.name)
         rng = np.random.default_rng([self.seed, _STREAM, count])
-        expected = self._believe(everything)
-        first: list[int] = []
         times = measured[TIME].to_numpy(dtype=np.float64) if count else np.empty(0)
+        doubting = self._doubts(times)
+        expected = np.zeros(len(everything)) if doubting else self._believe(everything)
+        first: list[int] = []
         inputs = _inputs(values, everything.index)
         if np.isfinite(times).any() and inputs.size:
-            kernel = self._kernel(inputs[:count], expected[:count], times)
+            kernel = self._kernel(inputs[:count], expected[:count], times, doubting)
             residual, expected = _explain(times, expected)
             process = Process(kernel, inputs[:count], residual)
             best = float((residual + expected[:count]).min())
@@ -121,6 +125,13 @@ class GaussianRanker(AdaptiveRanker):
         logs = np.log(rankdata(prior.score(frame)))
         return _standard(logs)
 
+    def _doubts(self, times: Array) -> bool:
+        """Whether to choose the next batch without the prior."""
+        if not np.isfinite(times).any():
+            return False
+        since = len(times) - 1 - int(np.nanargmin(times))
+        return since >= PATIENCE and len(times) // self.batch % 2 == 1
+
     def _prior(self, frame: pd.DataFrame) -> Ranker | None:
         if hasattr(self, "prior_"):
             return self.prior_
@@ -132,7 +143,7 @@ class GaussianRanker(AdaptiveRanker):
     def _catalogue(self, frame: pd.DataFrame) -> Catalogue:
         return catalogue_of(frame.columns) or self.catalogue_
 
-    def _kernel(self, inputs: Array, belief: Array, times: Array) -> Kernel:
+    def _kernel(self, inputs: Array, belief: Array, times: Array, doubting: bool) -> Kernel:
         """The kernel that the first measurements call for, as many as there are steps of growth.
 
         It depends on nothing else, so that a run which is resumed takes the same order.
@@ -142,15 +153,17 @@ class GaussianRanker(AdaptiveRanker):
             size = int(size * GROWTH)
         size = max(size, int(np.argmax(np.isfinite(times))) + 1)  # failures alone teach nothing
         key = times[:size].tobytes()
-        if self._learned is None or self._learned[0] != key:
+        learned_from, kernel = self._learned.get(doubting, (b"", None))
+        if kernel is None or learned_from != key:
             residual, _ = _explain(times[:size], belief[:size])
             rows = np.arange(size)
             if size > BEST + OTHERS:
                 ranked = np.argsort(residual, kind="stable")
                 lots = np.random.default_rng([self.seed, _STREAM, size]).permutation(size - BEST)
                 rows = np.concatenate([ranked[:BEST], ranked[BEST:][lots[:OTHERS]]])
-            self._learned = key, Kernel.learn(inputs[rows], residual[rows])
-        return self._learned[1]
+            kernel = Kernel.learn(inputs[rows], residual[rows])
+            self._learned[doubting] = key, kernel
+        return kernel
 
     def dump(self) -> dict[str, bytes]:
         self._learner(self.catalogue_)  # refuses what `restore` would
