@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCK := requirements.lock
 # Those of the table in the README.
-RANKERS := heuristic,cpu,forest,lightgbm,adaptive
+RANKERS := heuristic,cpu,forest,lightgbm,adaptive,tpe,genetic
 # The first interpreter that is new enough; choose another with `make PYTHON=python3.12 tune`.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 python3.11; do \
@@ -27,7 +27,7 @@ env-dev: $(VENV)/.env-dev  ## the same, with what tests and checks need
 tune: env  ## tune the example dispatch on this machine's CPU
 	$(BIN)/frontrunner tune examples/matmul_skinny.mlir --budget 24
 
-evaluate: env  ## compare the rankers on the recordings in experiments/recordings
+evaluate: env-dev  ## compare the rankers on the recordings in experiments/recordings
 	$(BIN)/frontrunner evaluate experiments/recordings --rankers $(RANKERS) $(ARGS)
 
 predictor: env  ## train the predictor that ships in the package, as it is in the repository

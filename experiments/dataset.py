@@ -24,17 +24,13 @@ from .recording import Recording
 PROBLEMS = (
     # Products: square, few rows, odd, transposed, narrow types.
     matmul(256, 256, 256),
-    matmul(512, 512, 512),
     matmul(16, 1024, 1024),
     matmul(32, 768, 3072),
-    matmul(1024, 128, 256),
-    matmul(100, 300, 500),
     matmul(127, 257, 129),
     matmul(128, 768, 768, transposed="rhs"),
     matmul(256, 256, 512, transposed="lhs"),
     matmul(128, 512, 512, "bf16,bf16,f32"),
     matmul(256, 512, 256, "i8,i8,i32"),
-    matmul(128, 768, 768, "i8,i8,i32", transposed="rhs"),
     # One row, one column.
     matvec(2048, 2048),
     matvec(4096, 1024),
@@ -42,7 +38,6 @@ PROBLEMS = (
     matmul(1, 2048, 2048, transposed="rhs"),
     # Many at once.
     batch_matmul(12, 128, 128, 64),
-    batch_matmul(8, 197, 64, 197),
     batch_matmul(48, 32, 64, 32),
     # Convolutions.
     conv(56, 64, 64, 3),
@@ -55,19 +50,16 @@ PROBLEMS = (
     conv(28, 192, 0, 3, stride=2),
     # Attention.
     attention(8, 64, 64, 64),
-    attention(12, 128, 128, 64),
     attention(4, 256, 256, 32),
-    # With the elementwise work that models fuse: BERT's query projection and its output, ViT-tiny's
-    # MLP, GPT-2's next token, ResNet-18, MobileNetV2.
+    # With the elementwise work that models fuse: BERT's query projection and its output, GPT-2's
+    # next token, ResNet-18, MobileNetV2.
     matmul(128, 384, 384, steps=("bias",)),
     matmul(128, 384, 1536, steps=("bias", "residual")),
-    matmul(197, 768, 192, steps=("bias", "gelu")),
     matmul(1, 2304, 768, steps=("bias",)),
     conv(28, 128, 128, 3, steps=("bias", "relu")),
     conv(14, 256, 256, 3, steps=("bias", "residual", "relu")),
     conv(28, 144, 0, 3, steps=("bias", "relu6")),
 )
-
 
 COLUMNS = (
     "recording", "candidates", "failed", "within 5 %", "default", "best", "speedup", "error",
@@ -98,16 +90,21 @@ def table(folder: Path) -> str:
             f"{default_us:.0f} us",
             f"{default_us * best:.0f} us",
             f"{1 / best:.2f}x",
-            f"{_error(frame.iloc[int(relative.argmin())]):.1%}",
+            _error(frame.iloc[int(relative.argmin())]),
         ]
         rows.append([f"`{path.stem}`", *figures])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def _error(row: pd.Series) -> float:
-    """The standard error of a time, as a share of it: that of a median of its measurements."""
+def _error(row: pd.Series) -> str:
+    """The standard error of a time, as a share of it: that of a median of its measurements.
+
+    A candidate that compiles to what the default does has none.
+    """
+    if pd.isna(row["spread"]):
+        return "-"
     deviation = row["spread"] / QUARTILES
-    return float(MEDIAN * deviation / row["measurements"] ** 0.5)
+    return f"{MEDIAN * deviation / row['measurements'] ** 0.5:.1%}"
 
 
 def main(arguments: Sequence[str]) -> None:

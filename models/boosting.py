@@ -42,14 +42,16 @@ class LightGBMRanker(TreeRanker):
         learning_rate: float = 0.1,
         leaves: int = 15,
         min_leaf: int = 10,
-        feature_share: float = 0.3,
+        feature_share: float = 0.6,
         threads: int = 1,
         seed: int = 0,
     ) -> None:
         """
         Args:
             objective: `regression` predicts the logarithm of the place, `lambdarank` learns from
-                pairs. OBJECTIVE_FIGURES
+                pairs. On 29 CPU dispatches, leaving a sixth of them out in turn, both took 3.6
+                candidates (geometric mean) to the first near-optimal one, `lambdarank` with three
+                times the training; the relative speed as a target took 4.0, shuffle 139.
             rounds: how many trees are added up.
             learning_rate: how much each tree counts.
             leaves: the most leaves of a tree.
