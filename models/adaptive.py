@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Self
 
 import numpy as np
@@ -54,6 +55,7 @@ class GaussianRanker(AdaptiveRanker):
 
     prior_: Ranker
     _measured: pd.DataFrame | None = None
+    _learned: Mapping[bool, tuple[bytes, Kernel]] = MappingProxyType({})
 
     def __init__(
         self, *, prior: str = USUAL, batch: int = 8, explore: float = 0.25, seed: int = 0
@@ -70,7 +72,6 @@ class GaussianRanker(AdaptiveRanker):
         self.batch = batch
         self.explore = explore
         self.seed = seed
-        self._learned: dict[bool, tuple[bytes, Kernel]] = {}
 
     def fit(self, frame: pd.DataFrame, groups: ArrayLike) -> Self:
         """Trains the prior."""
@@ -162,7 +163,7 @@ class GaussianRanker(AdaptiveRanker):
                 lots = np.random.default_rng([self.seed, _STREAM, size]).permutation(size - BEST)
                 rows = np.concatenate([ranked[:BEST], ranked[BEST:][lots[:OTHERS]]])
             kernel = Kernel.learn(inputs[rows], residual[rows])
-            self._learned[doubting] = key, kernel
+            self._learned = {**self._learned, doubting: (key, kernel)}
         return kernel
 
     def dump(self) -> dict[str, bytes]:

@@ -117,7 +117,7 @@ def test_parts_are_explained_too(recorded: Pool) -> None:
     assert found.score.parts["heuristic"].score == pytest.approx(heuristic[3])
     rank = (heuristic < heuristic[3]).sum() + 1
     share = next(s for s in found.score.shares if s.name == "heuristic")
-    assert share.adds == pytest.approx(0.5 * rank / len(heuristic))
+    assert share.adds == pytest.approx(0.5 * np.log(rank))
 
 
 def test_the_first_few(recorded: Pool) -> None:
