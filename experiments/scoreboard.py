@@ -26,6 +26,9 @@ def summarise(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
           10 %, as `iterations_1_geomean` and `iterations_10_geomean`.
         * `fewer_than_shuffle`: the geometric mean of what random order takes over what it takes; of
           random order as the expectation of the logarithm, so that any random order comes to 1.
+        * `fewer_than_mean_shuffle`: the same against the mean that random order takes, as others
+          report it; any random order comes to more than 1, for the logarithm of a mean is more
+          than the mean of logarithms.
         * `worst_ratio_to_shuffle`: the most that it takes, on any case, of what random order takes
           on average.
         * `win_rate`: the share of cases on which it takes the fewest; ties are shared.
@@ -71,6 +74,7 @@ def _figures(group: pd.DataFrame, seed: int) -> dict[str, float]:
         "fewer_than_shuffle": np.exp(group.log_fewer.mean()),
         "fewer_than_shuffle_low": fewer_low,
         "fewer_than_shuffle_high": fewer_high,
+        "fewer_than_mean_shuffle": np.exp((np.log(group.expected) - group.log_iterations_5).mean()),
         "worst_ratio_to_shuffle": ratio.max(),
         "score": group.score.mean(),
         "score_low": score_low,
