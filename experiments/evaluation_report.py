@@ -132,5 +132,6 @@ def _named(values: pd.Series) -> dict[str, Any]:
 
 
 def _plain(name: object) -> str:
-    """What MLflow takes as a part of a name; a ranker can be a path, or have parameters."""
-    return re.sub(r"[^\w.-]", "_", str(name))
+    """What MLflow takes as a part of any name, of a model most strictly; a ranker can be a path,
+    or have parameters."""
+    return re.sub(r"[^\w-]", "_", str(name))

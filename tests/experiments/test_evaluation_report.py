@@ -16,6 +16,8 @@ from frontrunner.experiments.tracking import Tracker
 from frontrunner.search import WorkError
 
 FILE = "/tmp/my own.predictor"
+# Characters that MLflow takes in no name of a model.
+LEARNED = "lightgbm:rate=0.1"
 CASES = ("matmul", "conv")
 
 
@@ -33,20 +35,20 @@ def row(ranker: str, case: str, seed: int, iterations: float) -> dict[str, objec
 @pytest.fixture
 def report():
     rows = [row("shuffle", case, 0, 5) for case in CASES]
-    rows += [row("lightgbm", case, seed, 1 + 2 * seed) for case in CASES for seed in (0, 1)]
+    rows += [row(LEARNED, case, seed, 1 + 2 * seed) for case in CASES for seed in (0, 1)]
     rows += [row(FILE, case, 0, 2) for case in CASES]
     curves = np.linspace([0.1] * len(rows), [1.0] * len(rows), CURVE, axis=1)
     curves[2] = 1.0
     places = np.arange(1, 10) / 9
     ranks = pd.DataFrame(
-        {"ranker": "lightgbm", "case": "conv", "predicted": places, "real": places[::-1]}
+        {"ranker": LEARNED, "case": "conv", "predicted": places, "real": places[::-1]}
     )
     importances = pd.Series({"reuse": 3.0, "lanes": 1.0, "peel": 0.0})
     evaluation = Evaluation(
         results=pd.DataFrame(rows),
         curves=pd.DataFrame(curves, columns=range(1, CURVE + 1)),
         ranks=ranks,
-        predictors={"lightgbm": Predictor(b"trees", 1.0, importances)},
+        predictors={LEARNED: Predictor(b"trees", 1.0, importances)},
     )
     return Report.of(evaluation, {"holdout": "problem", "seeds": 2}, seed=0)
 
@@ -63,23 +65,23 @@ def test_everything_is_tracked(report, tmp_path, monkeypatch):
 
     (run,) = written
     metrics = {name: value for name, value, *_ in run["metrics"]}
-    assert metrics["fewer_than_shuffle/lightgbm"] == pytest.approx(5 / 3**0.5)
-    assert metrics["fewer_than_shuffle/_tmp_my_own.predictor"] == pytest.approx(2.5)
-    assert "seconds/lightgbm" not in metrics  # not known
+    assert metrics["fewer_than_shuffle/lightgbm_rate_0_1"] == pytest.approx(5 / 3**0.5)
+    assert metrics["fewer_than_shuffle/_tmp_my_own_predictor"] == pytest.approx(2.5)
+    assert "seconds/lightgbm_rate_0_1" not in metrics  # not known
     kept = {Path(path).name for path in run["artifacts"]}
     assert {"evaluation.json", "results.csv", "results.parquet", "ranks.png"} < kept
-    assert "lightgbm.predictor" not in kept
+    assert "lightgbm_rate_0_1.predictor" not in kept
     assert [child["name"] for child in run["children"]] == [
-        f"{ranker} {case}" for ranker in ("shuffle", "lightgbm", FILE) for case in CASES
+        f"{ranker} {case}" for ranker in ("shuffle", LEARNED, FILE) for case in CASES
     ]
     learned = run["children"][2]
-    assert (learned["params"]["ranker"], learned["params"]["case"]) == ("lightgbm", "matmul")
+    assert (learned["params"]["ranker"], learned["params"]["case"]) == (LEARNED, "matmul")
     figures = {(name, step): value for name, value, _, step in learned["metrics"]}
     assert figures["iterations_5", 0] == 2  # of two seeds
     assert figures["best_so_far", 1] == pytest.approx((1 + 0.1) / 2)
     assert figures["best_so_far", CURVE] == 1
     (model,) = run["models"]
-    assert model["name"] == "frontrunner-lightgbm"
+    assert model["name"] == "frontrunner-lightgbm_rate_0_1"
     assert Path(model["path"]).read_bytes() == b"trees"
     assert model["tags"] == {"holdout": "problem", "seeds": "2"}
 
@@ -94,7 +96,7 @@ def test_the_pictures(report):
     (axes,) = figures["iterations"].axes
     assert [label.get_text() for label in axes.get_yticklabels()] == list(CASES)
     (axes,) = figures["ranks"].axes
-    assert axes.get_title() == "lightgbm: rank correlation -1.00"
+    assert axes.get_title() == f"{LEARNED}: rank correlation -1.00"
     (axes,) = figures["importances"].axes
     assert [bar.get_width() for bar in axes.patches] == [0, 0.25, 0.75]
 
