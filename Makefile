@@ -50,7 +50,7 @@ format: env-dev  ## rewrite the sources in the house style
 	$(BIN)/ruff format .
 
 lock: env-dev  ## refresh requirements.lock from pyproject.toml (ARGS=--upgrade for newer versions)
-	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --all-extras \
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --extra dev \
 		--no-header --no-annotate --quiet --output-file $(LOCK) $(ARGS)
 
 clean:  ## remove .venv and caches, but no results

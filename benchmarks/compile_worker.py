@@ -33,13 +33,13 @@ class CompileReply:
 
     Attributes:
         error: empty on success.
-        applied: whether the spec matched an op.
+        applied: dispatches of which the spec matched an op.
         digest: of the executable.
     """
 
     error: str = ""
     details: str = ""
-    applied: bool = False
+    applied: tuple[str, ...] = ()
     digest: str = ""
     seconds: float = 0.0
 

@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 
 from ..search import Dispatch, WorkError
 from ..search.isolate import Child, ChildDied, ChildTimeout
+from ..search.model import Model
 from ..search.room import check_room
 from ..search.target import usable_cores
 from .compile_worker import CompileReply, CompileRequest
@@ -20,7 +21,7 @@ COMPILE_TIMEOUT = 60.0
 
 
 class Compiler:
-    """A pool of compile workers for one dispatch.
+    """A pool of compile workers for one dispatch or model.
 
     joblib hands the work to threads, each of which drives one worker process of its own: a pool of
     processes would be torn down as a whole by the first compiler crash.
@@ -32,12 +33,12 @@ class Compiler:
 
     def __init__(
         self,
-        dispatch: Dispatch,
+        compiled: Dispatch | Model,
         folder: Path,
         jobs: int | None = None,
         timeout: float = COMPILE_TIMEOUT,
     ) -> None:
-        self.dispatch = dispatch
+        self.compiled = compiled
         self.folder = folder
         self.jobs = jobs or usable_cores()
         self.timeout = timeout
@@ -95,7 +96,8 @@ class Compiler:
                 path.write_text(spec)
             except OSError as error:
                 raise WorkError(f"cannot write {path}: {error.strerror}") from error
-        request = CompileRequest(self.dispatch.source, self.dispatch.target.flags, path, executable)
+        flags = self.compiled.target.flags
+        request = CompileRequest(self.compiled.source, flags, path, executable)
         child = self._children.get()
         try:
             reply: CompileReply = child.call(request, timeout=self.timeout)
@@ -117,4 +119,4 @@ class Compiler:
         if spec is not None and not reply.applied:
             reason = "the tuning spec matched no op"
             return Compiled(NOT_APPLIED, executable, reply.digest, reply.seconds, reason)
-        return Compiled(OK, executable, reply.digest, reply.seconds)
+        return Compiled(OK, executable, reply.digest, reply.seconds, applied=reply.applied)

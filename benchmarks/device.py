@@ -23,9 +23,9 @@ GRACE, SLOWEST = 5.0, 50.0
 TIMING_QUANTILE = 0.1
 # glibc returns large outputs to the system after each run by default, and the page faults of the
 # next one would be timed: 1 to 2 ms for a 16 MB result.
-_KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(2**33)}
+KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(2**33)}
 
-_DOCTOR = "see `frontrunner doctor` for the devices that answer"
+DOCTOR = "see `frontrunner doctor` for the devices that answer"
 
 # Driver to the backend whose code it runs.
 DRIVERS = {
@@ -59,7 +59,7 @@ class Device:
         check_uris([uri])
         self.uri = uri
         self._setup = Setup(uri, call, baseline, seed)
-        self._child = Child("frontrunner.benchmarks.kernel:answer", env=_KEEP_MEMORY)
+        self._child = Child("frontrunner.benchmarks.kernel:answer", env=KEEP_MEMORY)
         self.baseline_us = 0.0
 
     def start(self) -> None:
@@ -75,7 +75,7 @@ class Device:
             first = str(error).splitlines()[0]
             raise WorkError(
                 f"device {self.uri} cannot run the compiler's default: {first}",
-                _DOCTOR,
+                DOCTOR,
             ) from error
 
     def measure_baseline(self, seconds: float) -> float:
@@ -193,7 +193,7 @@ def fingerprint(uri: str) -> str:
             return f"{uri} on {child.call(uri, timeout=IDENTIFY_TIMEOUT)}"
     except (ChildDied, ChildTimeout, RuntimeError) as error:
         first = str(error).splitlines()[0]
-        raise WorkError(f"device {uri} does not answer: {first}", _DOCTOR) from error
+        raise WorkError(f"device {uri} does not answer: {first}", DOCTOR) from error
 
 
 def _driver(uri: str) -> str:

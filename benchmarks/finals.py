@@ -40,6 +40,12 @@ class Standing:
     interval: tuple[float, float]
     time_us: float
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Standing:
+        """The inverse of `asdict`, also after a round trip through JSON (lists for tuples)."""
+        low, high = data["interval"]
+        return cls(int(data["index"]), data["speedup"], (low, high), data["time_us"])
+
 
 @dataclass(frozen=True)
 class Finals:
@@ -62,13 +68,9 @@ class Finals:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Finals:
         """The inverse of `to_dict`, also after a round trip through JSON (lists for tuples)."""
-        standings = (
-            Standing(int(s["index"]), s["speedup"], (low, high), s["time_us"])
-            for s in data["standings"]
-            for low, high in [s["interval"]]
-        )
+        standings = tuple(Standing.from_dict(s) for s in data["standings"])
         failed = tuple((int(index), str(reason)) for index, reason in data["failed"])
-        return cls(tuple(standings), data["baseline_us"], data["noise_floor"], failed)
+        return cls(standings, data["baseline_us"], data["noise_floor"], failed)
 
 
 def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:
@@ -155,10 +157,10 @@ def run_finals(
     standings = []
     for index, samples in times.items():
         ratios = middle / np.array(samples)
-        low, high = _interval(ratios, rng)
+        low, high = interval(ratios, rng)
         speedup = float(np.median(ratios))
         standings.append(Standing(index, speedup, (low, high), float(np.median(samples))))
-    low, high = _interval(last / first, rng)
+    low, high = interval(last / first, rng)
     return Finals(
         standings=tuple(sorted(standings, key=lambda s: -s.speedup)),
         baseline_us=float(np.median(middle)),
@@ -192,7 +194,7 @@ def verify_on_other_inputs(
             device.close()
 
 
-def _interval(ratios: Ratios, rng: np.random.Generator, draws: int = 2000) -> tuple[float, float]:
+def interval(ratios: Ratios, rng: np.random.Generator, draws: int = 2000) -> tuple[float, float]:
     """A 95 % bootstrap interval of the median."""
     picks = rng.integers(0, len(ratios), (draws, len(ratios)))
     low, high = np.quantile(np.median(ratios[picks], axis=1), [0.025, 0.975])

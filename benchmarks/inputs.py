@@ -10,8 +10,11 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.generic]
 
-_FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
-_INTS = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+_Types = dict[str, type[np.generic]]
+_FLOATS: _Types = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+_INTS: _Types = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+# How tensors of an element type are held; bf16 as its 16 bits.
+NUMPY: _Types = {**_FLOATS, **_INTS, "i1": np.bool_, "bf16": np.uint16}
 
 
 def make_input(shape: tuple[int, ...], dtype: str, seed: int) -> Array:

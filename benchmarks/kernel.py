@@ -10,15 +10,14 @@ import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import iree.runtime as rt
 import numpy as np
 
 from .call import Call
-from .inputs import Array, Tolerance, make_input
+from .inputs import NUMPY, Array, Tolerance, make_input
 
-_ELEMENTS = {
+HAL_TYPES = {
     "i1": rt.HalElementType.BOOL_8,
     "i8": rt.HalElementType.SINT_8,
     "i16": rt.HalElementType.SINT_16,
@@ -35,7 +34,6 @@ COLD = 3.0
 # A run of 30 us may last as long as another process's turn on the core: 3 to 12 ms were seen. What
 # is no longer than this is not given up after one run.
 SLICE_US = 50_000.0
-_HOST_TYPES = {"bf16": np.uint16}
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ class _Kernel:
         found: list[Array] = []
         for i, (shape, dtype) in enumerate(self._device.setup.call.outputs):
             view = results.get_as_object(i, rt.HalBufferView)
-            mapped = view.map().asarray(shape, np.dtype(_HOST_TYPES.get(dtype, _numpy(dtype))))
+            mapped = view.map().asarray(shape, np.dtype(NUMPY[dtype]))
             found.append(np.array(mapped))
         return found
 
@@ -115,7 +113,7 @@ class _Device:
                 allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
                 device=self.device,
                 buffer=np.ascontiguousarray(values),
-                element_type=_ELEMENTS[dtype],
+                element_type=HAL_TYPES[dtype],
             )
             self.arguments.push_ref(view)
         self.baseline = _Kernel(self, setup.baseline)
@@ -152,12 +150,6 @@ class _Device:
             if wrong is not None:
                 return wrong
         return None
-
-
-def _numpy(dtype: str) -> Any:
-    return {"i1": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64}.get(
-        dtype, f"int{dtype[1:]}" if dtype.startswith("i") else None
-    )
 
 
 def identify(uri: str) -> str:

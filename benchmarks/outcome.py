@@ -33,6 +33,7 @@ class Compiled:
     Attributes:
         kind: `ok`, `compile_failed`, `not_applied`, `crashed` or `timeout`.
         log: everything that the compiler said.
+        applied: dispatches of which the tuning spec matched an op.
     """
 
     kind: str
@@ -41,6 +42,7 @@ class Compiled:
     seconds: float = 0.0
     reason: str = ""
     log: str = ""
+    applied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

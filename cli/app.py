@@ -17,6 +17,7 @@ from .output import UsageError, write_failure
 # Name to summary. Modules are imported when their command is used, so that help stays fast.
 COMMANDS = {
     "tune": "Find a faster configuration for one dispatch, within a budget.",
+    "tune-model": "Find a spec that makes a whole model faster, within a budget.",
     "space": "Count the candidates of each pipeline, or list them.",
     "rankers": "List rankers, built in and plugged in.",
     "link": "Merge tuning specs into one; the newest wins.",

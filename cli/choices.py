@@ -1,10 +1,13 @@
-"""Options that several commands share: what to compile for, and which candidates."""
+"""Options that several commands share: what to compile for, which candidates, how long."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from .output import UsageError
 
@@ -80,3 +83,32 @@ def parse_extras(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
             ) from None
         found[name] = tuple(numbers)
     return found
+
+
+def check_minutes(minutes: float) -> None:
+    """Refuses what is no span of time."""
+    if not (minutes > 0 and math.isfinite(minutes)):
+        raise UsageError(f"--minutes must be more than 0, got {minutes:g}", "such as --minutes 5")
+
+
+def given(ctx: click.Context, name: str) -> bool:
+    """Whether the user gave a parameter."""
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def check_resume(ctx: click.Context, folder: Path, again: Collection[str], hint: str) -> None:
+    """Refuses a folder that is not there, and options that cannot change when work goes on.
+
+    Args:
+        again: names of parameters that may be given anew.
+        hint: which these are, for people.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"--resume: there is no folder {folder}", "name the folder of a run")
+    fixed = [
+        parameter.opts[0]
+        for parameter in ctx.command.params
+        if parameter.name not in again and given(ctx, str(parameter.name))
+    ]
+    if fixed:
+        raise UsageError(f"{', '.join(fixed)} cannot change when a run is resumed", hint)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from .choices import (
+    check_minutes,
+    check_resume,
     device_option,
     extra_option,
+    given,
     jobs_option,
     parse_extras,
     pipeline_option,
@@ -25,6 +26,7 @@ from .output import Interrupted, Output, UsageError, shared_options
 DEFAULT_CANDIDATES = 64
 # What a resumed run may be given anew; all else is read from its folder.
 RESUMABLE = {"file", "resume", "budget", "minutes", "patience", "as_json"}
+ANEW = "only --budget, --minutes and --patience may be given anew"
 # What has no meaning where nothing is measured.
 MEASURING = {"--device": "devices", "--patience": "patience"}
 
@@ -101,11 +103,11 @@ def command(
     compiler makes of each pipeline's candidates.
     """
     freed = parse_extras(extras)
-    if minutes is not None and not (minutes > 0 and math.isfinite(minutes)):
-        raise UsageError(f"--minutes must be more than 0, got {minutes:g}", "such as --minutes 5")
+    if minutes is not None:
+        check_minutes(minutes)
     seconds = None if minutes is None else minutes * 60
     if resume is not None:
-        _check_resume(ctx, resume)
+        check_resume(ctx, resume, RESUMABLE, ANEW)
         folder = resume
     elif file is None:
         raise UsageError("IN.mlir is missing", "name a dispatch, or a run with --resume DIR")
@@ -127,8 +129,8 @@ def command(
     observer = make_progress(sys.stderr)
     try:
         if resume is not None:
-            given = any(value is not None for value in (budget, seconds, patience))
-            limits = Budget(budget, seconds, patience) if given else None
+            anew = any(value is not None for value in (budget, seconds, patience))
+            limits = Budget(budget, seconds, patience) if anew else None
             result = resume_run(resume, limits, observer, input=file)
         else:
             assert file is not None
@@ -164,28 +166,9 @@ def command(
 
 
 def _check_compile_only(ctx: click.Context) -> None:
-    given = [option for option, name in MEASURING.items() if _given(ctx, name)]
-    if given:
+    chosen = [option for option, name in MEASURING.items() if given(ctx, name)]
+    if chosen:
         raise UsageError(
-            f"{', '.join(given)} cannot be given with --compile-only, which measures nothing",
+            f"{', '.join(chosen)} cannot be given with --compile-only, which measures nothing",
             "leave one of them out",
         )
-
-
-def _check_resume(ctx: click.Context, folder: Path) -> None:
-    if not folder.is_dir():
-        raise UsageError(f"--resume: there is no folder {folder}", "name the folder of a run")
-    fixed = [
-        parameter.opts[0]
-        for parameter in ctx.command.params
-        if parameter.name not in RESUMABLE and _given(ctx, str(parameter.name))
-    ]
-    if fixed:
-        raise UsageError(
-            f"{', '.join(fixed)} cannot change when a run is resumed",
-            "only --budget, --minutes and --patience may be given anew",
-        )
-
-
-def _given(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE

@@ -30,7 +30,7 @@ class TuneResult:
         candidates: how many were taken from the queue.
         winner: the winner's place in the queue, from 1; None without one.
         near_best: the place of the first one within 5 % of the run's best.
-        best_measured: speedup of the best finalist, also where it was not enough for a spec.
+        finalists: measured again in the end, fastest first; also where none was enough for a spec.
     """
 
     speedup: float
@@ -43,7 +43,7 @@ class TuneResult:
     candidates: int
     winner: int | None
     near_best: int | None
-    best_measured: float | None
+    finalists: tuple[Standing, ...]
     run: Path
     stopped: str
     seconds: float
@@ -74,7 +74,7 @@ class TuneResult:
             candidates=len(outcomes),
             winner=winner.index + 1 if winner else None,
             near_best=near,
-            best_measured=finals.standings[0].speedup if finals.standings else None,
+            finalists=finals.standings,
             run=run,
             stopped=stopped,
             seconds=round(seconds, 1),
@@ -89,6 +89,7 @@ class TuneResult:
         fields["speedup_ci"] = tuple(fields["speedup_ci"])
         fields["run"] = Path(fields["run"])
         fields["spec"] = fields["spec"] and Path(fields["spec"])
+        fields["finalists"] = tuple(Standing.from_dict(s) for s in fields["finalists"])
         return cls(**fields)
 
     def metrics(self) -> dict[str, float]:
@@ -119,7 +120,7 @@ class TuneResult:
             f"stopped by: {self.stopped}"
         ]
         if self.spec is None:
-            best = f" (best: {self.best_measured:.2f}x)" if self.best_measured else ""
+            best = f" (best: {self.finalists[0].speedup:.2f}x)" if self.finalists else ""
             lines.append(f"nothing beat the compiler's default beyond noise{best}")
             lines.append(f"speedup      1.00x (the default, {self.baseline_us:.1f} us)")
             lines.append(f"noise floor  {self.noise_floor:.1%}")

@@ -49,10 +49,12 @@ class Session:
         observer: Observer,
         *,
         looks_back: bool,
+        tracked: bool = True,
     ) -> None:
         """
         Args:
             looks_back: whether the ranker orders anew what is left after each batch.
+            tracked: whether to be a run in MLflow.
         """
         self.folder = folder
         self.options = options
@@ -60,6 +62,7 @@ class Session:
         self.queue = queue
         self.observer = observer
         self.looks_back = looks_back
+        self.tracked = tracked
         self.started = time.monotonic()
         self.course = Course()
         self._render = renderer(dispatch, queue)
@@ -87,7 +90,8 @@ class Session:
         with ExitStack() as stack:
             self.journal = stack.enter_context(Journal(self.folder.journal))
             self.tracker = stack.enter_context(Tracker(warn=self.observer.note))
-            self.tracker.start(self.folder.path.name, self._params(), self._tags())
+            if self.tracked:
+                self.tracker.start(self.folder.path.name, self._params(), self._tags())
             self.folder.work.mkdir(exist_ok=True)
             self.compiler = stack.enter_context(
                 Compiler(self.dispatch, self.folder.work, self.options.jobs)

@@ -15,8 +15,11 @@ from .run_folder import RunFolder
 from .session import Result, Session
 
 
-def tune(options: TuneOptions, observer: Observer) -> Result:
+def tune(options: TuneOptions, observer: Observer, *, tracked: bool = True) -> Result:
     """Tunes one dispatch into a new folder.
+
+    Args:
+        tracked: whether to be a run in MLflow.
 
     Raises:
         InputError: something given cannot be used; nothing was written.
@@ -35,12 +38,18 @@ def tune(options: TuneOptions, observer: Observer) -> Result:
         prepared.queue,
         observer,
         looks_back=prepared.manifest["looks_back"],
+        tracked=tracked,
     )
     return session.run()
 
 
 def resume(
-    path: Path, budget: Budget | None, observer: Observer, input: Path | None = None
+    path: Path,
+    budget: Budget | None,
+    observer: Observer,
+    input: Path | None = None,
+    *,
+    tracked: bool = True,
 ) -> Result:
     """Continues a run where it stopped; no measurement is repeated.
 
@@ -48,6 +57,7 @@ def resume(
         path: the run's folder.
         budget: new limits; those that are None stay. Candidates count from the run's start.
         input: must be what the run was started with, where given.
+        tracked: whether to be a run in MLflow.
     """
     folder = RunFolder(path)
     manifest, dispatch, queue = folder.load()
@@ -76,5 +86,7 @@ def resume(
             "resume it there; times of different devices cannot be mixed",
         )
     looks_back = manifest.get("looks_back", False)
-    session = Session(folder, options, dispatch, queue, observer, looks_back=looks_back)
+    session = Session(
+        folder, options, dispatch, queue, observer, looks_back=looks_back, tracked=tracked
+    )
     return session.finished() or session.run()

@@ -59,11 +59,7 @@ class View:
     @cached_property
     def shapes(self) -> dict[Operand, tuple[int, ...]]:
         """By operand: how far each dim of the tensor is touched by the whole problem."""
-        return {
-            operand: tuple(1 + sum(c * (self.sizes[p] - 1) for p, c in e) for e in operand.index)
-            for operands in self.slots.values()
-            for operand in operands
-        }
+        return {o: self.problem.extents(o) for operands in self.slots.values() for o in operands}
 
     def bytes_of(self, slot: str) -> int:
         """The bytes of the slot's operands that the whole problem touches."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import io
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ CONFIGURATIONS = "executable-configurations"
 _SERIALIZED_SPEC = "iree_codegen.tuning_spec_mlirbc"
 _BYTECODE = b"ML\xefR"
 _ERROR = 2
+_NAME = re.compile(r'"[^"]*"|[\w$.]+')
 _DIAGNOSTIC = ctypes.CFUNCTYPE(
     None, ctypes.c_int, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t, ctypes.c_void_p
 )
@@ -125,12 +127,20 @@ def _embed(source: str, spec: Path) -> str:
     )
 
 
-def compile_with_spec(source: str, flags: Sequence[str], spec: Path | None) -> tuple[bytes, bool]:
+def _applied(text: str) -> tuple[str, ...]:
+    """The dispatches that a spec configures, as the functions of their executables."""
+    parts = [p for p in text.split("hal.executable.export public @")[1:] if APPLIED in p]
+    return tuple(match[0].strip('"') for part in parts if (match := _NAME.match(part)))
+
+
+def compile_with_spec(
+    source: str, flags: Sequence[str], spec: Path | None
+) -> tuple[bytes, tuple[str, ...]]:
     """Compiles a module at `executable-sources` under a tuning spec.
 
     Returns:
-        The executable, and whether the spec's annotation was found on an op (always False without
-        a spec): a spec that matches nothing is silently ignored by the compiler.
+        The executable, and the dispatches in which the spec's annotation was found on an op: a spec
+        that matches nothing is silently ignored by the compiler.
     """
     path = ""
     if spec and spec_option(flags) == SPEC_OPTION:
@@ -141,6 +151,6 @@ def compile_with_spec(source: str, flags: Sequence[str], spec: Path | None) -> t
     with compilation(source.encode(), [*flags, f"{SPEC_OPTION}={path}"]) as unit:
         unit.run(start=SOURCES, stop=CONFIGURATIONS)
         # 2 ms against the 300 to 500 ms that the backend takes afterwards.
-        applied = spec is not None and APPLIED in unit.text()
+        applied = _applied(unit.text()) if spec else ()
         unit.run(start=CONFIGURATIONS)
         return unit.vmfb(), applied

@@ -143,8 +143,7 @@ def _generic(problem: Problem) -> str:
         return f"affine_map<({dims}) -> ({', '.join(sums)})>"
 
     def tensor(operand: Operand) -> str:
-        extents = (1 + sum(c * (problem.dims[d].size - 1) for d, c in e) for e in operand.index)
-        return f"tensor<{'x'.join(map(str, extents))}xf32>"
+        return f"tensor<{'x'.join(map(str, problem.extents(operand)))}xf32>"
 
     maps = ", ".join(index(o) for o in problem.operands)
     kinds = ", ".join('"parallel"' if d.parallel else '"reduction"' for d in problem.dims)

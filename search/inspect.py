@@ -84,7 +84,7 @@ def _describe(
     function = declaration = ""
     for op in module.body.operations:
         if op.operation.name == "hal.executable":
-            target = _executable_target(op.operation)
+            target = executable_target(op.operation)
             sites = sources.count(f"stream.cmd.dispatch @{symbol(op.operation)}::")
             for root in (o for o in walk(op.operation) if "root_op" in o.attributes):
                 problem = problem_of(root)
@@ -127,7 +127,8 @@ def _sizes(problem: Problem) -> str:
     return "x".join(str(d.size) for d in problem.dims)
 
 
-def _executable_target(executable: ir.Operation) -> dict[str, Any]:
+def executable_target(executable: ir.Operation) -> dict[str, Any]:
+    """Facts about what an executable is compiled for, as `describe_target` takes them."""
     variant = next(o for o in walk(executable) if o.name == "hal.executable.variant")
     text = str(variant.attributes["target"])
     if '<"rocm"' in text or '<"cuda"' in text:

@@ -104,6 +104,15 @@ class Problem:
         shared = self.points // (size["n"] * size["k1"])
         return 2 * shared * (size["n"] + size["k1"])
 
+    def extents(self, operand: Operand) -> tuple[int, ...]:
+        """How far each dim of an operand's tensor is touched by the whole problem."""
+        return tuple(1 + sum(c * (self.dims[d].size - 1) for d, c in e) for e in operand.index)
+
+    @property
+    def bytes_touched(self) -> int:
+        """Bytes that are read or written if each element is moved once."""
+        return sum(math.prod(self.extents(o)) * o.bytes_per_element for o in self.operands)
+
     def dim(self, name: str) -> Dim:
         return next(d for d in self.dims if d.name == name)
 

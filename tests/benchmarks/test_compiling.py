@@ -85,7 +85,7 @@ def test_a_compiler_crash_costs_one_candidate(matmul: Dispatch, tmp_path: Path) 
         assert crashed.kind == "crashed"
         assert "the compiler crashed" in crashed.reason
         assert "processor" in crashed.log
-        compiler.dispatch = matmul
+        compiler.compiled = matmul
         assert compiler.baseline().kind == "ok"
 
 

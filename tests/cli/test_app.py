@@ -82,7 +82,7 @@ def test_help_lists_the_commands(arguments, frontrunner):
     ("arguments", "message", "hint"),
     [
         (["tun"], "no such command 'tun'", "did you mean 'tune'?"),
-        (["xyzzy"], "no such command 'xyzzy'", "commands: tune, space"),
+        (["xyzzy"], "no such command 'xyzzy'", "commands: tune, tune-model"),
         (["tune", "--bugdet", "3"], "--bugdet", "frontrunner tune --help"),
         (["rankers", "--seed", "-1"], "-1", "frontrunner rankers --help"),
         (["rankers", "--seed", "x"], "'x'", "frontrunner rankers --help"),

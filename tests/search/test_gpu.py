@@ -156,7 +156,7 @@ def test_an_earlier_spec_is_not_applied_again(tmp_path: Path) -> None:
     spec = tmp_path / "spec.mlir"
     spec.write_text(render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)]))
     assert compile_with_spec(dispatch.source, flags, spec)[0] != default
-    assert compile_with_spec(dispatch.source, flags, None) == (default, False)
+    assert compile_with_spec(dispatch.source, flags, None) == (default, ())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,156 @@
+"""What a model is run with: inputs that the user gives, or that its signature tells.
+
+They are kept as raw bytes in files, for the tools of the runtime and for measuring.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..search import InputError, WorkError
+from ..search.model import Argument, Function
+from .inputs import NUMPY, Array, make_input, to_bf16
+
+_HINT = "give one --input per argument, such as 1x128xi64=7, 2xf32=1,2 or @values.npy"
+_GIVEN = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+)(?:=(?P<values>.*))?", re.DOTALL)
+# Where an integer is not seen to be an index it may still be one, or a mask.
+SAFE_ROWS = 2
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """An input as raw bytes."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    path: Path
+
+    def for_tools(self) -> str:
+        """As the tools of the runtime take it."""
+        return "x".join([*map(str, self.shape), self.dtype]) + f"=@{self.path}"
+
+    def read(self) -> Array:
+        values = np.fromfile(self.path, dtype=NUMPY[self.dtype])
+        found: Array = values.reshape(self.shape)
+        return found
+
+
+def prepare_inputs(
+    function: Function, given: Sequence[str], folder: Path, seeds: Sequence[int]
+) -> list[tuple[InputFile, ...]]:
+    """Writes a set of inputs for each seed; those that the user gave are the same in all sets.
+
+    Args:
+        given: inputs in the order of the arguments, as the runtime's tools take them; either all
+            or none.
+
+    Raises:
+        InputError: they do not fit the function, or it takes what cannot be made.
+    """
+    arguments = function.inputs
+    if given and len(given) != len(arguments):
+        raise InputError(
+            f"{function.name} takes {len(arguments)} inputs, got {len(given)}",
+            f"it takes: {', '.join(map(str, arguments)) or 'nothing'}",
+        )
+    fixed = [_given(text, one) for text, one in zip(given, arguments, strict=False)]
+    if not given:
+        for argument in arguments:
+            if None in argument.shape:
+                raise InputError(
+                    f"{function.name} takes {argument}, whose size is up to you", _HINT
+                )
+            if argument.dtype not in NUMPY:
+                raise InputError(f"no input of type {argument} can be made", "none is supported")
+    sets = []
+    for seed in seeds:
+        files = []
+        for place, argument in enumerate(arguments):
+            path = folder / f"input-{seed}-{place}.bin"
+            values = fixed[place] if given else _made(argument, seed + place)
+            try:
+                np.ascontiguousarray(values).tofile(path)
+            except OSError as error:
+                raise WorkError(f"cannot write {path}: {error.strerror}") from error
+            files.append(InputFile(values.shape, argument.dtype, path))
+        sets.append(tuple(files))
+    return sets
+
+
+def _made(argument: Argument, seed: int) -> Array:
+    shape = tuple(d for d in argument.shape if d is not None)
+    if argument.dtype.startswith("i") and argument.dtype != "i1":
+        rows = argument.rows or SAFE_ROWS
+        most = min(rows, np.iinfo(NUMPY[argument.dtype]).max)  # type: ignore[type-var]
+        drawn = np.random.default_rng(seed).integers(0, most, shape)
+        return drawn.astype(NUMPY[argument.dtype])
+    return make_input(shape, argument.dtype, seed)
+
+
+def _given(text: str, argument: Argument) -> Array:
+    """One `--input`: `SHAPExTYPE=VALUES`, `SHAPExTYPE=@FILE` of raw bytes, or `@FILE.npy`."""
+    if text.startswith("@"):
+        values = _npy(Path(text[1:]))
+    else:
+        match = _GIVEN.fullmatch(text.strip())
+        if match is None or match["dtype"] not in NUMPY:
+            raise InputError(f"--input {text!r} is not a tensor", _HINT)
+        shape = tuple(int(d) for d in match["shape"].split("x")[:-1])
+        values = _values(text, match["values"] or "0", shape, match["dtype"])
+        if match["dtype"] != argument.dtype:
+            raise _unlike(text, argument)
+    sizes = zip(values.shape, argument.shape, strict=False)
+    same = len(values.shape) == len(argument.shape) and all(d in (a, None) for a, d in sizes)
+    if not same or values.dtype != NUMPY.get(argument.dtype):
+        raise _unlike(text, argument)
+    return values
+
+
+def _unlike(text: str, argument: Argument) -> InputError:
+    return InputError(f"--input {text.partition('=')[0]} does not fit: expected {argument}", _HINT)
+
+
+def _npy(path: Path) -> Array:
+    try:
+        loaded: Array = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise InputError(f"--input: cannot read {path}: {error.strerror or error}", _HINT) from None
+    except (ValueError, EOFError) as error:
+        raise InputError(f"--input: {path} is not a .npy file ({error})", _HINT) from None
+    if not isinstance(loaded, np.ndarray):
+        raise InputError(f"--input: {path} holds several arrays", "give a .npy file")
+    return loaded
+
+
+def _values(text: str, values: str, shape: tuple[int, ...], dtype: str) -> Array:
+    kind, size = np.dtype(NUMPY[dtype]), math.prod(shape)
+    if values.startswith("@"):
+        try:
+            data = Path(values[1:]).read_bytes()
+        except OSError as error:
+            raise InputError(f"--input: cannot read {values[1:]}: {error.strerror}") from None
+        if len(data) != size * kind.itemsize:
+            raise InputError(
+                f"--input: {values[1:]} holds {len(data)} bytes, {text.partition('=')[0]} takes "
+                f"{size * kind.itemsize}",
+                _HINT,
+            )
+        return np.frombuffer(data, kind).reshape(shape)
+    words = re.split(r"[\s,\[\]]+", values.strip(" []"))
+    try:
+        numbers = np.array([float(w) if "f" in dtype else int(w) for w in words])
+        if dtype == "bf16":
+            numbers = to_bf16(numbers.astype(np.float32))
+        elif "f" not in dtype and np.any(numbers.astype(kind) != numbers):
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise InputError(f"--input {text!r}: not values of {dtype}", _HINT) from None
+    if len(numbers) not in (1, size):
+        raise InputError(f"--input {text!r} has {len(numbers)} values, expected 1 or {size}", _HINT)
+    return np.broadcast_to(numbers.astype(kind), (size,)).reshape(shape)

@@ -1,0 +1,127 @@
+"""Whole models as the tuner sees them: variants of one are compared and timed in turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..search import WorkError
+from ..search.isolate import Child, ChildDied, ChildTimeout
+from .device import DOCTOR, KEEP_MEMORY
+from .finals import interval
+from .model_kernel import Compare, Race, Subject
+
+SETUP_TIMEOUT = 300.0
+TIMEOUT = 600.0
+# Rounds of a race, and seconds of a turn: a turn of a slow model is one run.
+ROUNDS = 15
+TURN = 0.3
+
+
+class ModelFailed(Exception):
+    """A variant of the model did not run, or computed something else."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much faster one variant is than another.
+
+    Attributes:
+        speedup: median over the rounds of the ratio of times.
+        interval: of the speedup, 95 %, by bootstrap over the rounds.
+        before_us, after_us: medians of the times.
+        noise_floor: how far the ratio of the first variant to itself, from one round to the next,
+            strays from 1 (95 %).
+    """
+
+    speedup: float
+    interval: tuple[float, float]
+    before_us: float
+    after_us: float
+    noise_floor: float
+
+    @property
+    def real(self) -> bool:
+        """Whether the second variant is faster by more than noise explains."""
+        return self.interval[0] > 1.0
+
+
+class ModelRunner:
+    """Runs variants of a model on one device, in a process of its own.
+
+    Args:
+        subject: what all variants have in common.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self._child = Child("frontrunner.benchmarks.model_kernel:answer", env=KEEP_MEMORY)
+
+    def check(self, variant: Path, expected: Path) -> None:
+        """Compares outputs on all sets of inputs.
+
+        Raises:
+            ModelFailed: they differ, or a variant does not run.
+        """
+        wrong = self._ask(Compare(variant, expected))
+        if wrong is not None:
+            raise ModelFailed(f"wrong results: {wrong}")
+
+    def gain(self, before: Path, after: Path, seed: int, rounds: int = ROUNDS) -> Gain:
+        """How much faster one variant is than another, measured in turn.
+
+        Raises:
+            ModelFailed: one of them does not run.
+        """
+        times = np.array(self._ask(Race((before, before, after), rounds, TURN, seed)))
+        rng = np.random.default_rng(seed)
+        first, twin, second = times.T
+        middle = np.sqrt(first * twin)
+        low, high = interval(twin / first, rng)
+        return Gain(
+            float(np.median(middle / second)),
+            interval(middle / second, rng),
+            float(np.median(middle)),
+            float(np.median(second)),
+            max(1 - low, high - 1, 0.0),
+        )
+
+    def close(self) -> None:
+        self._child.close()
+
+    def __enter__(self) -> ModelRunner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ask(self, request: Compare | Race) -> list[list[float]] | str | None:
+        try:
+            if not self._child.running:
+                self._start()
+            answer: list[list[float]] | str | None = self._child.call(request, timeout=TIMEOUT)
+            return answer
+        except ChildDied as death:
+            first = str(death).splitlines()[0]
+            raise ModelFailed(f"the model crashed: {first}") from death
+        except ChildTimeout as late:
+            raise ModelFailed(f"the model gave {late}") from late
+        except RuntimeError as error:
+            self._child.close()
+            raise ModelFailed(f"the runtime refused: {error}") from error
+
+    def _start(self) -> None:
+        """
+        Raises:
+            WorkError: the device does not answer, or parameters cannot be loaded.
+        """
+        try:
+            self._child.call(self.subject, timeout=SETUP_TIMEOUT)
+        except (ChildDied, ChildTimeout, RuntimeError) as error:
+            self._child.close()
+            first = str(error).splitlines()[0]
+            raise WorkError(
+                f"device {self.subject.device} cannot be used: {first}", DOCTOR
+            ) from error

@@ -1,0 +1,48 @@
+"""What this machine reaches at best, measured: arithmetic by NumPy's BLAS, memory by a copy."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..search import Problem
+
+# Large enough for BLAS to be at its best, and for a copy not to stay in caches.
+SIZE = 768
+BYTES = 128 * 1024**2
+REPEATS = 5
+
+
+@dataclass(frozen=True)
+class Peak:
+    """What a machine reaches at best.
+
+    Attributes:
+        flops: operations a second in f32, on all cores.
+        bandwidth: bytes a second that a copy moves.
+    """
+
+    flops: float
+    bandwidth: float
+
+    def least_us(self, problem: Problem) -> float:
+        """What a problem takes at least, be it in arithmetic or in moving each element once."""
+        return 1e6 * max(problem.flops / self.flops, problem.bytes_touched / self.bandwidth)
+
+
+def measure_peak() -> Peak:
+    """Takes a second."""
+    matrix = np.ones((SIZE, SIZE), np.float32)
+    source = np.ones(BYTES, np.uint8)
+    sink = np.empty_like(source)
+    arithmetic, memory = [], []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        matrix @ matrix
+        middle = time.perf_counter()
+        np.copyto(sink, source)
+        arithmetic.append(middle - start)
+        memory.append(time.perf_counter() - middle)
+    return Peak(2 * SIZE**3 / min(arithmetic), 2 * BYTES / min(memory))
