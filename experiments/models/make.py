@@ -1,6 +1,6 @@
 """Makes the models that `make models` tunes: public architectures, with random weights.
 
-    python experiments/models/make.py OUT [NAME...]
+    python -m frontrunner.experiments.models.make OUT [NAME...]
 
 Needs the extra `torch`. Writes OUT/<name>.mlir and OUT/<name>.irpa.
 """
@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import BertConfig, MobileNetV2Config, ResNetConfig, ViTConfig
 
-from frontrunner.experiments.export import Exported, export_module, export_transformers
+from ..export import Exported, export_module, export_transformers
 
 IMAGE = (1, 3, 224, 224)
 
