@@ -30,6 +30,7 @@ from .model_folder import ModelFolder
 from .model_options import ModelOptions
 from .model_report import report
 from .model_result import ModelResult
+from .onnx_model import as_mlir
 from .options import TuneOptions
 from .progress import Observer
 from .result import TuneResult
@@ -64,11 +65,12 @@ def tune_model(options: ModelOptions, make_observer: MakeObserver, tell: Tell) -
         WorkError: the model does not run, or results cannot be written.
     """
     started = time.monotonic()
-    check(options)
+    _check(options)
     tell(f"reading {options.input}")
-    model = _read(options)
-    ModelFolder(options.out).create(options)
-    return _tune(model, options, started, make_observer, tell)
+    with as_mlir(options) as plain:
+        model = _read(plain, str(options.input))
+        ModelFolder(options.out).create(options)
+        return _tune(model, plain, started, make_observer, tell)
 
 
 def resume_model(
@@ -84,12 +86,13 @@ def resume_model(
     options = folder.load(input)
     if (done := ModelResult.read(folder.result)) is not None:
         return done
-    check(options)
+    _check(options)
     tell(f"reading {options.input}")
-    return _tune(_read(options), options, started, make_observer, tell)
+    with as_mlir(options) as plain:
+        return _tune(_read(plain, str(options.input)), plain, started, make_observer, tell)
 
 
-def check(options: ModelOptions) -> None:
+def _check(options: ModelOptions) -> None:
     """Refuses what can be refused before the compiler is asked.
 
     Raises:
@@ -107,8 +110,8 @@ def check(options: ModelOptions) -> None:
             )
 
 
-def _read(options: ModelOptions) -> Model:
-    model = read_model(options.input, options.target)
+def _read(options: ModelOptions, name: str) -> Model:
+    model = read_model(options.input, options.target, name)
     given = {scope for scope, _ in options.parameters}
     if missing := [scope for scope in model.scopes if scope not in given]:
         raise InputError(

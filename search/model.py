@@ -95,15 +95,17 @@ class Model:
         return found[0]
 
 
-def read_model(path: Path, target: str = "host") -> Model:
+def read_model(path: Path, target: str = "host", name: str = "") -> Model:
     """Reads a model for a target.
 
     Args:
         path: MLIR that `iree-compile` accepts, of any input dialect.
+        name: what to call it in messages, if not by its path.
 
     Raises:
         InputError: the file cannot be read, does not compile or cannot be called.
     """
+    name = name or str(path)
     try:
         if not path.is_file():
             raise InputError(f"{path} is not a regular file", "give an MLIR file")
@@ -112,7 +114,7 @@ def read_model(path: Path, target: str = "host") -> Model:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", "give an MLIR file") from error
     flags = resolve_target(target)
-    request = {"name": str(path), "path": str(path), "target": flags}
+    request = {"name": name, "path": str(path), "target": flags}
     with Child("frontrunner.search.flow:read") as child:
         try:
             answer = child.call(request, timeout=READ_TIMEOUT)
@@ -120,13 +122,13 @@ def read_model(path: Path, target: str = "host") -> Model:
             check_room()
             first = str(death).splitlines()[0]
             raise InputError(
-                f"the compiler crashed while reading {path} ({first})",
+                f"the compiler crashed while reading {name} ({first})",
                 "see that iree-compile accepts it",
             ) from death
         except RuntimeError as error:
-            raise InputError(f"cannot make out {path}: {error}", "please report it") from error
+            raise InputError(f"cannot make out {name}: {error}", "please report it") from error
         except ChildTimeout as late:
-            raise InputError(f"the compiler took over {READ_TIMEOUT:.0f} s on {path}") from late
+            raise InputError(f"the compiler took over {READ_TIMEOUT:.0f} s on {name}") from late
     functions = tuple(
         Function(
             name,

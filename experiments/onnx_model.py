@@ -1,0 +1,58 @@
+"""Models that come as ONNX: imported by the compiler's own tool, weights into an archive."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..search import InputError
+from .model_options import ModelOptions
+
+IMPORTER = "iree.compiler.tools.import_onnx"
+TIMEOUT = 1800.0
+# That the importer gives to weights.
+SCOPE = "model"
+
+
+@contextmanager
+def as_mlir(options: ModelOptions) -> Iterator[ModelOptions]:
+    """The options with MLIR and archives for input; the files of an import last as long as this.
+
+    Raises:
+        InputError: it is not an ONNX model, or the extra is not installed.
+    """
+    if options.input.suffix.lower() != ".onnx":
+        yield options
+        return
+    if find_spec("onnx") is None:
+        raise InputError(f"{options.input} needs onnx", "pip install 'frontrunner[onnx]'")
+    with tempfile.TemporaryDirectory(prefix="frontrunner-") as name:
+        mlir, weights = Path(name) / "model.mlir", Path(name) / "model.irpa"
+        line = [sys.executable, "-m", IMPORTER, str(options.input), "-o", str(mlir)]
+        line += [
+            "--externalize-params",
+            f"--params-scope={SCOPE}",
+            "--save-params-to",
+            str(weights),
+        ]
+        try:
+            done = subprocess.run(
+                line, capture_output=True, text=True, errors="replace",
+                timeout=TIMEOUT, stdin=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise InputError(f"importing {options.input} took over {TIMEOUT:.0f} s") from None
+        if done.returncode or not mlir.exists():
+            last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise InputError(
+                f"{options.input} is not an ONNX model that can be imported: {last}",
+                "see that iree-import-onnx takes it",
+            )
+        archives = ((SCOPE, weights),) if weights.exists() else ()
+        yield replace(options, input=mlir, parameters=(*options.parameters, *archives))
