@@ -77,7 +77,8 @@ def _attention(root: ir.Operation) -> Problem | None:
         "k1": (detail.k1_dims, "k"),
         "k2": (detail.k2_dims, "k"),
     }
-    if any(len(dims) != 1 for stem, (dims, _) in roles.items() if stem != "batch"):
+    # A single query, as of a decoder's step, has no rows.
+    if len(detail.m_dims) > 1 or any(len(roles[stem][0]) != 1 for stem in ("n", "k1", "k2")):
         return None
     names = {d: _numbered(s, list(ds), d) for s, (ds, _) in roles.items() for d in ds}
     by_dim = {d: role for ds, role in roles.values() for d in ds}

@@ -43,6 +43,7 @@ KINDS = [
     "conv_depthwise_nchw",
     "conv_grouped",
     "attention",
+    "attention_decode",
 ]
 
 

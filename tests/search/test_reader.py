@@ -94,6 +94,12 @@ def roles(problem: Problem) -> dict[str, tuple[int, str]]:
             },
             "f32 f32 f32 f32",
         ),
+        (
+            "attention_decode",
+            "attention",
+            {"batch": (4, "batch"), "n": (16, "n"), "k1": (16, "k"), "k2": (64, "k")},
+            "f32 f32 f32 f32",
+        ),
     ],
 )  # fmt: skip
 def test_names_the_root_ops_dims_and_types(

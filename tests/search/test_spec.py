@@ -45,6 +45,7 @@ def applies(dispatch: Dispatch, spec: Path) -> bool:
         "conv_depthwise_nchw",
         "conv_grouped",
         "attention",
+        "attention_decode",
     ],
 )
 def test_the_defaults_own_spec_gives_the_default(dispatch: Read, name: str, tmp_path: Path) -> None:
