@@ -1,11 +1,10 @@
-"""Files and folders that commands write: checked before work starts, and written whole."""
+"""Files and folders that commands write, checked before work starts."""
 
 from __future__ import annotations
 
 import os
 import re
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from .output import UsageError
@@ -49,34 +48,6 @@ def check_new_file(path: Path, option: str) -> None:
     if not path.parent.is_dir():
         raise UsageError(f"{option}: there is no folder {path.parent}", "make it first")
     _check_writable(path, option)
-
-
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Writes a file so that it appears only when it is complete.
-
-    Args:
-        path: where the file goes; a file there is replaced.
-        write: writes the contents to the path that it is given.
-
-    Raises:
-        UsageError: the folder cannot be written to.
-    """
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
-    os.close(handle)
-    part = Path(name)
-    try:
-        write(part)
-        # mkstemp makes files private; a result has the permissions of any new file.
-        mask = os.umask(0)
-        os.umask(mask)
-        part.chmod(0o666 & ~mask)
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def _check_writable(path: Path, option: str) -> None:

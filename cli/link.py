@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .files import check_new_file, write_whole
+from .files import check_new_file
 from .output import Output, shared_options
 
 
@@ -31,6 +31,7 @@ def command(specs: tuple[Path, ...], out: Path | None, seed: int, as_json: bool)
         check_new_file(out, "--out")
 
     from ..search import link_specs
+    from ..search.files import write_whole
 
     output = Output(as_json)
     linked = link_specs(specs)
@@ -39,7 +40,7 @@ def command(specs: tuple[Path, ...], out: Path | None, seed: int, as_json: bool)
     for dropped in linked.dropped:
         output.note(f"dropped: {dropped}")
     if out is not None:
-        write_whole(out, lambda part: _write(part, linked.text))
+        write_whole(out, linked.text.encode())
         output.note(f"{linked.matchers} matchers from {len(specs)} specs written to {out}")
     elif not as_json:
         click.echo(linked.text, nl=not linked.text.endswith("\n"))
@@ -52,7 +53,3 @@ def command(specs: tuple[Path, ...], out: Path | None, seed: int, as_json: bool)
             "conflicts": linked.conflicts,
         }
     )
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text)

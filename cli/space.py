@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .choices import extra_option, parse_extras, pipeline_option, target_option
-from .files import check_new_file, write_whole
+from .files import check_new_file
 from .output import Output, UsageError, shared_options
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def command(
     freed = parse_extras(extras)
 
     from ..search import build_spaces, count, read_dispatch
+    from ..search.files import write_whole
 
     output = Output(as_json)
     dispatch = read_dispatch(file, target)
@@ -82,7 +83,7 @@ def command(
             )
         frame = _sample(spaces, shares([c.value for c in counts], rows), seed)
         if out is not None:
-            write_whole(out, lambda part: frame.to_parquet(part, index=False))
+            write_whole(out, frame.to_parquet(index=False))
             output.line(f"{len(frame):,} candidates written to {out}")
             data["out"] = out
         else:

@@ -15,12 +15,13 @@ from ..benchmarks.compiling import Compiler
 from ..benchmarks.outcome import CRASHED, OK, Compiled
 from ..benchmarks.runner import executable_name
 from ..search import CannotRender, WorkError
+from ..search.files import write_whole
 from ..search.spec import spec_of
 from .candidates import renderer
 from .options import TuneOptions
 from .prepare import Prepared, prepare
 from .progress import Observer
-from .run_folder import run_files, versions, write_whole
+from .run_folder import run_files, versions
 
 
 @dataclass(frozen=True)

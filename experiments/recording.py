@@ -22,8 +22,8 @@ from ..benchmarks.measuring import SCREEN_SECONDS
 from ..benchmarks.outcome import BASELINE, CRASHED, OK, TIMEOUT, Outcome
 from ..benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, standings
 from ..search import InputError, Problem, Target
+from ..search.files import write_whole
 from .candidates import DERIVED, PIPELINE
-from .run_folder import write_whole
 
 FORMAT = 1
 TIMING = (

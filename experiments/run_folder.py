@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -26,8 +25,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..search import Dispatch, InputError, Problem, Target, TensorType, WorkError
+from ..search import Dispatch, InputError, Problem, Target, TensorType
 from ..search.emitted import Emitted
+from ..search.files import write_whole
 
 FORMAT = 2
 
@@ -148,24 +148,6 @@ def write_text(path: Path, text: str) -> None:
         WorkError: the disk is full or the like.
     """
     write_whole(path, text.encode(), f"make room, then --resume {path.parent}")
-
-
-def write_whole(path: Path, data: bytes, remedy: str = "make room, or name another place") -> None:
-    """Writes a file so that it appears whole or not at all.
-
-    Raises:
-        WorkError: the disk is full or the like.
-    """
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise WorkError(f"cannot write {path}: {error.strerror}", remedy) from error
 
 
 def _dispatch(fields: Mapping[str, Any], source: str) -> Dispatch:

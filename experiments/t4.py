@@ -20,10 +20,10 @@ from ..benchmarks.outcome import (
     WRONG_RESULT,
 )
 from ..search import InputError
+from ..search.files import write_whole
 from .candidates import PIPELINE, plain
 from .foreign import Taken, build, from_name
 from .recording import MEASURE, Kernel, Recording
-from .run_folder import write_whole
 
 VERSION = "1.0.0"
 TIME = "time"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from ..features import CATALOGUES, GENERIC, Catalogue, generic, generic_of
 from ..search.errors import InputError
+from ..search.files import write_whole
 from .ranker import Ranker, listing
 from .registry import create
 from .untrusted import MAX_BYTES, read_zip
@@ -35,7 +35,8 @@ def save(ranker: Ranker, path: str | Path, training: Mapping[str, Any] | None = 
         training: what to remember of its training (device, problems, counts, ...), as JSON values.
 
     Raises:
-        InputError: the ranker is not trained or too large, or the file cannot be written.
+        InputError: the ranker is not trained or too large.
+        WorkError: the file cannot be written.
     """
     if not ranker.is_fitted:
         raise InputError(f"ranker {ranker.name!r} is not trained, so there is nothing to save")
@@ -62,7 +63,7 @@ def save(ranker: Ranker, path: str | Path, training: Mapping[str, Any] | None = 
         for name, data in pieces.items():
             info = zipfile.ZipInfo(name, _TIME)
             archive.writestr(info, data, zipfile.ZIP_DEFLATED, compresslevel=9)
-    _write(Path(path), buffer.getvalue())
+    write_whole(Path(path), buffer.getvalue())
 
 
 def load(path: str | Path) -> Ranker:
@@ -166,18 +167,3 @@ def _catalogue(manifest: Mapping[str, Any], path: str | Path) -> Catalogue:
         f"the features of {path} are not those of this frontrunner: {'; '.join(problems)}",
         "train the ranker again",
     )
-
-
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        try:
-            with temporary.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None

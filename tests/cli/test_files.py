@@ -1,12 +1,10 @@
-"""Files and folders that commands write."""
+"""Files and folders that commands write, checked before work starts."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from frontrunner.cli.files import check_new_file, check_new_folder, next_run_folder, write_whole
+from frontrunner.cli.files import check_new_file, check_new_folder, next_run_folder
 from frontrunner.cli.output import UsageError
 
 
@@ -50,39 +48,8 @@ def test_files_that_cannot_be_written(tmp_path, path, message):
         check_new_file(tmp_path / path, "--out")
 
 
-def write_new(part: Path) -> None:
-    part.write_text("new\n")
-
-
 def test_a_file_that_exists_may_be_replaced(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
     check_new_file(path, "--out")
     assert path.read_text() == "old"
-    write_whole(path, write_new)
-    assert path.read_text() == "new\n"
-
-
-def test_files_have_the_permissions_of_any_new_file(tmp_path):
-    (tmp_path / "other").touch()
-    write_whole(tmp_path / "file", lambda part: None)
-    assert (tmp_path / "file").stat().st_mode == (tmp_path / "other").stat().st_mode
-
-
-def test_a_file_that_fails_half_way_is_not_there(tmp_path):
-    path = tmp_path / "file"
-    path.write_text("old")
-
-    def write(part: Path) -> None:
-        part.write_text("half")
-        raise ValueError
-
-    with pytest.raises(ValueError, match=r"^$"):
-        write_whole(path, write)
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_folder_that_vanished(tmp_path):
-    with pytest.raises(UsageError, match="cannot write"):
-        write_whole(tmp_path / "gone" / "file", lambda part: None)

@@ -12,7 +12,7 @@ import pytest
 
 from frontrunner import features
 from frontrunner.models import create, load, read_manifest, save
-from frontrunner.search.errors import InputError
+from frontrunner.search.errors import InputError, WorkError
 
 
 @pytest.fixture(scope="module", params=["forest", "lightgbm"])
@@ -85,7 +85,7 @@ def test_a_failed_save_keeps_the_old_file(file, trained, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(InputError, match=r"cannot write .*No space left on device"):
+    with pytest.raises(WorkError, match=r"cannot write .*No space left on device"):
         save(create("shuffle"), file)
     assert file.read_bytes() == before
     assert [p.name for p in file.parent.iterdir()] == ["ranker.zip"]
@@ -93,7 +93,7 @@ def test_a_failed_save_keeps_the_old_file(file, trained, monkeypatch):
 
 @pytest.mark.parametrize("where", ["none/ranker.zip", "."])
 def test_a_place_that_cannot_be_written_is_named(tmp_path, where):
-    with pytest.raises(InputError, match="cannot write"):
+    with pytest.raises(WorkError, match="cannot write"):
         save(create("shuffle"), tmp_path / where)
     assert list(tmp_path.iterdir()) == []
 

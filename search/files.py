@@ -1,0 +1,40 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from .errors import WorkError
+
+
+def write_whole(path: Path, data: bytes, remedy: str = "make room, or name another place") -> None:
+    """Writes a file that appears only when it is complete and on disk; one there is replaced.
+
+    Several processes may write the same file: the last one's stays.
+
+    Args:
+        remedy: what the user can do when it cannot be written.
+
+    Raises:
+        WorkError: the disk is full, the folder is gone or the like.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        part = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            # mkstemp makes files private; a result has the permissions of any new file.
+            mask = os.umask(0)
+            os.umask(mask)
+            part.chmod(0o666 & ~mask)
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise WorkError(f"cannot write {path}: {error.strerror}", remedy) from error
