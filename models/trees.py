@@ -97,7 +97,13 @@ class Trees:
             getattr(self, name).astype(np.int64) for name in ("size", "left", "right", "feature")
         )
         check_trees(size, left, right, feature, len(self.importance))
-        if not (np.isfinite(self.value).all() and (self.cover > 0).all()):
+        inner, cover = np.flatnonzero(left), self.cover
+        children = np.concatenate([inner + left[inner], inner + right[inner]])
+        if not (
+            np.isfinite(self.value).all()
+            and (np.isfinite(cover) & (cover > 0)).all()
+            and (cover[children] <= np.tile(cover[inner], 2)).all()
+        ):
             raise ValueError("it has impossible numbers")
 
     def encode(self) -> dict[str, bytes]:

@@ -171,6 +171,9 @@ def test_the_sound_ones_are_sound():
         ("value", [0, 1, np.nan, 0, 0, 3, 4, 5], "impossible numbers"),
         ("cover", [4, 0, 2, 6, 4, 2, 2, 2], "impossible numbers"),
         ("cover", [np.nan, 2, 2, 6, 4, 2, 2, 2], "impossible numbers"),
+        ("cover", [np.inf, 2, 2, 6, 4, 2, 2, 2], "impossible numbers"),
+        # More training rows than reached the parent.
+        ("cover", [4, 2, 5, 6, 4, 2, 2, 2], "impossible numbers"),
         ("importance", [0.2] * 5, "over 5 features"),
     ],
 )
