@@ -99,11 +99,13 @@ def command(
     from ..experiments.corpus import ENDINGS
     from ..experiments.explain import Choice, explain
     from ..experiments.pool import Pool
+    from ..experiments.reading import looks_recorded
     from ..experiments.trained_on import elsewhere
     from ..models import resolve
     from ..search import read_dispatch
 
-    recorded = file.name.endswith(ENDINGS)
+    # By its name, too: so what is wrong with a damaged one is told.
+    recorded = file.name.endswith(ENDINGS) or looks_recorded(file)
     if recorded:
         _check_recording(ctx)
     elif row is not None:

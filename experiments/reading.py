@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import Any
 
 from ..search import InputError
 from .kernel_tuner import mend, to_t4
-from .recording import Recording
+from .recording import Recording, read_bytes
 from .t4 import read_t4
 
 _PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
+# MLIR may start with a brace, too, but not go on like that.
+_JSON = re.compile(rb'\s*\{\s*["}]')
 _KNOWN = "give Parquet of `frontrunner record`, T4 results or a Kernel Tuner cache"
 
 
@@ -23,10 +26,7 @@ def read_recording(path: Path) -> Recording:
     Raises:
         InputError: it cannot be read, is damaged, or is something else.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    data = read_bytes(path)
     if not data:
         raise InputError(f"{path} is empty", _KNOWN)
     if data.startswith(_PARQUET):
@@ -39,6 +39,15 @@ def read_recording(path: Path) -> Recording:
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         what = f"{type(error).__name__}: {error}".splitlines()[0]
         raise InputError(f"{path} is damaged, or of another kind ({what})", _KNOWN) from error
+
+
+def looks_recorded(path: Path) -> bool:
+    """Whether a file starts as recordings do, and so is not MLIR."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        start = file.read(1024)
+    return start.startswith((_PARQUET, _GZIP)) or _JSON.match(start) is not None
 
 
 def _json(data: bytes, path: Path) -> Any:

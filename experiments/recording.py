@@ -207,11 +207,7 @@ class Recording:
         Raises:
             InputError: it cannot be read, is cut short, or no recording.
         """
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror}") from error
-        return cls.parse(data, path)
+        return cls.parse(read_bytes(path), path)
 
     @classmethod
     def parse(cls, data: bytes, path: Path) -> Self:
@@ -269,6 +265,20 @@ class Recording:
             whole = (numbers % 1 == 0) | frame[name].isna()
             if not whole.all():
                 raise ValueError(f"{name} is {frame[name][~whole].iloc[0]}, no whole number")
+
+
+def read_bytes(path: Path) -> bytes:
+    """What is in a recording's file.
+
+    Raises:
+        InputError: it cannot be read, or might never end.
+    """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a regular file", "give a file of `frontrunner record`")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _rows(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from pathlib import Path
 
@@ -59,6 +60,14 @@ def test_the_usual_ranker_and_the_first_candidates(files, frontrunner):
     assert ran.err == ""
 
 
+@pytest.mark.parametrize("name", ["r.pq", "r.mlir"])
+def test_a_recording_is_told_by_what_is_in_the_file(files, frontrunner, name):
+    recording = Path("r.parquet").rename(name)
+    ran = frontrunner("explain", recording, "--ranker", "here")
+    assert ran.code == 0, ran.err
+    assert "candidate    1 of 60" in ran.out
+
+
 def test_a_dispatch(files, frontrunner):
     ran = frontrunner("explain", MATVEC, *"--pool 50 --set vec_m=8 --json".split())
     assert ran.code == 0, ran.err
@@ -94,6 +103,9 @@ def test_a_warning_where_the_device_is_another(files, frontrunner, ranker, warne
         ("cut.parquet", "is cut short"),
         ("empty.parquet", "is empty"),
         ("kernel.json", "--ranker is missing"),
+        ("kernel", "--ranker is missing"),
+        ("fifo.parquet", "is not a regular file"),
+        ("fifo", "is not a regular file"),
         ("gone.mlir", "does not exist"),
         ("text.mlir --row 3", "--row is for recordings"),
         ("text.mlir", "text.mlir"),
@@ -108,6 +120,9 @@ def test_refused(files, frontrunner, arguments, message):
     result = {"configuration": {"x": 1}, "times": {}, "invalidity": "correct", "correctness": 1,
               "measurements": [{"name": "time", "value": 1}]}  # fmt: skip
     Path("kernel.json").write_text(json.dumps({"results": [result]}))
+    Path("kernel").write_text(json.dumps({"results": [result]}, indent=1))
+    for name in ("fifo.parquet", "fifo"):
+        os.mkfifo(name)
     ran = frontrunner("explain", *arguments.split())
     assert ran.code == 2, ran.err
     assert message in ran.err.splitlines()[0]
