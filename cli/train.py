@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from .files import check_new_file
-from .output import Output, shared_options
+from .output import Output, UsageError, shared_options
 
 
 @click.command("train")
@@ -37,10 +38,12 @@ from .output import Output, shared_options
     type=click.Path(path_type=Path),
     required=True,
     metavar="FILE",
-    help="Write the predictor here; a file that is there is replaced.",
+    help="Write the predictor here; one that is there is replaced, but no other file.",
 )
 @shared_options(seed="Seeds training.")
+@click.pass_context
 def command(
+    ctx: click.Context,
     recordings: tuple[Path, ...],
     ranker: str,
     settings: tuple[str, ...],
@@ -55,6 +58,9 @@ def command(
     `frontrunner evaluate` tells.
     """
     check_new_file(out, "--out")
+    seeded = [text for text in settings if text.partition("=")[0] == "seed"]
+    if seeded and ctx.get_parameter_source("seed") is ParameterSource.COMMANDLINE:
+        raise UsageError(f"--seed {seed} and --set {seeded[0]} are both given", "give one of them")
 
     from ..experiments.train import train
 

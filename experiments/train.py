@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..models import Ranker, create, ranker_class, save
+from ..features import GENERIC
+from ..models import Ranker, create, is_file, is_saved, ranker_class, save
 from ..search import FrontrunnerError, InputError
 from .corpus import group_frame, read_cases
 from .settings import read_settings
@@ -22,6 +24,7 @@ class Trained:
     Attributes:
         contender: the ranker with the parameters that were given, as `evaluate` takes it.
         params: all parameters of the ranker.
+        catalogue: which features it looks at: those of CPUs, of GPUs, or of other people's kernels.
         devices: fingerprints of those that it is for.
         data: a hash of what it was trained on.
         seconds: that training took, without reading the recordings.
@@ -35,6 +38,7 @@ class Trained:
     problems: int
     candidates: int
     features: int
+    catalogue: str
     devices: list[str]
     data: str
     size_bytes: int
@@ -46,15 +50,24 @@ class Trained:
 
     def summary_lines(self) -> list[str]:
         """For people; ends with what to do next."""
+        # Rankers' names go before files' where one is asked for.
+        file = str(self.predictor)
+        file = shlex.quote(file if is_file(file) else f"./{file}")
+        contender = shlex.quote(self.contender)
+        if self.catalogue == GENERIC:
+            use = f"frontrunner explain RECORDING --ranker {file}; dispatches cannot be tuned by it"
+            judge = f"--holdout device --rankers {contender}, on devices"
+        else:
+            use = f"frontrunner tune IN.mlir --ranker {file}"
+            judge = f"--rankers {contender}, on problems"
         return [
             f"trained      {self.ranker}, {self.features} features, in {self.seconds:.1f} s",
             f"on           {self.candidates:,} candidates of {self.recordings} recordings, "
             f"{self.problems} problems",
             f"device       {', '.join(self.devices)}",
             f"predictor    {self.predictor} ({self.size_bytes / 1e3:.0f} kB)",
-            f"use it       frontrunner tune IN.mlir --ranker {self.predictor}",
-            f"judge it     frontrunner evaluate RECORDINGS --rankers {self.contender}, "
-            "on problems that it was not trained on",
+            f"use it       {use}",
+            f"judge it     frontrunner evaluate RECORDINGS {judge} that it was not trained on",
         ]
 
 
@@ -65,11 +78,17 @@ def train(
 
     Args:
         settings: parameters of the ranker that are not to have their defaults, as `name=value`.
+        out: where the predictor goes; of what may be there, only a predictor is replaced.
 
     Raises:
         InputError: the ranker does not learn, the recordings cannot be learned from, or the file
-            cannot be written.
+            holds something else.
+        WorkError: the file cannot be written.
     """
+    if not _may_replace(out):
+        raise InputError(
+            f"{out} is no predictor, so it is not replaced", "name another file, or move it away"
+        )
     params = read_settings(name, settings)
     cls = ranker_class(name)
     if cls.fit is Ranker.fit:
@@ -105,8 +124,16 @@ def train(
         problems=len(training["problems"]),
         candidates=len(frame),
         features=len(ranker.catalogue_.features),
+        catalogue=ranker.catalogue_.name,
         devices=training["devices"],
         data=training["data"],
         size_bytes=out.stat().st_size,
         seconds=seconds,
     )
+
+
+def _may_replace(path: Path) -> bool:
+    """Whether nothing is lost where a predictor is written."""
+    if not path.exists():
+        return True
+    return path.is_file() and (path.stat().st_size == 0 or is_saved(path))

@@ -2,8 +2,17 @@
 
 from .gpu_terms import GPU_TERMS
 from .ranker import BASE, AdaptiveRanker, Ranker, Reason, Scores, order
-from .registry import ENTRY_POINTS, RankerInfo, create, default_ranker, known, ranker_class, resolve
-from .storage import load, read_manifest, save
+from .registry import (
+    ENTRY_POINTS,
+    RankerInfo,
+    create,
+    default_ranker,
+    is_file,
+    known,
+    ranker_class,
+    resolve,
+)
+from .storage import is_saved, load, read_manifest, save
 from .terms import TERMS, Term
 
 __all__ = [
@@ -19,6 +28,8 @@ __all__ = [
     "Term",
     "create",
     "default_ranker",
+    "is_file",
+    "is_saved",
     "known",
     "load",
     "order",

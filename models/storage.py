@@ -98,6 +98,15 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     return _manifest(_read(Path(path)), path)
 
 
+def is_saved(path: str | Path) -> bool:
+    """Whether a file is a saved ranker, be it one that only another version can use."""
+    try:
+        manifest = json.loads(_read(Path(path))[_MANIFEST])
+    except (InputError, KeyError, ValueError, RecursionError):
+        return False
+    return isinstance(manifest, dict) and {"format", "ranker"} <= manifest.keys()
+
+
 def _read(path: Path) -> dict[str, bytes]:
     try:
         if path.exists() and not path.is_file():

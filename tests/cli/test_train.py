@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +43,49 @@ def test_trains_and_says_what_next(recordings, frontrunner, tmp_path):
     assert load("f").name == "lightgbm"
 
 
+def test_what_to_do_next_can_be_pasted(recordings, frontrunner):
+    given = ["--set", "rounds=3", "--set", "objective=lambdarank"]
+    ran = frontrunner("train", recordings, *given, "--out", "my file")
+    assert "frontrunner tune IN.mlir --ranker 'my file'\n" in ran.out
+    # The name alone is the built-in ranker's.
+    ran = frontrunner("train", recordings, *given, "--out", "lightgbm")
+    assert "frontrunner tune IN.mlir --ranker ./lightgbm\n" in ran.out
+
+
+def test_other_peoples_kernels_are_no_dispatches(tmp_path, frontrunner, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    results = [
+        {"configuration": {"x": i}, "times": {}, "invalidity": "correct", "correctness": 1,
+         "measurements": [{"name": "time", "value": i}]}
+        for i in range(1, 30)
+    ]  # fmt: skip
+    Path("gemm_A4000_T4.json").write_text(json.dumps({"results": results}))
+    ran = frontrunner(*"train gemm_A4000_T4.json --set rounds=3 --out f".split())
+    assert ran.code == 0, ran.err
+    assert "tune IN.mlir" not in ran.out
+    assert "frontrunner explain RECORDING --ranker f; dispatches cannot be tuned" in ran.out
+    assert "evaluate RECORDINGS --holdout device --rankers lightgbm:rounds=3" in ran.out
+
+
+def test_a_predictor_is_replaced_and_an_empty_file(recordings, frontrunner):
+    Path("f").touch()
+    for rounds in (3, 4):
+        ran = frontrunner(*f"train {recordings} --set rounds={rounds} --out f".split())
+        assert ran.code == 0, ran.err
+        assert load("f").get_params()["rounds"] == rounds
+
+
+@pytest.mark.parametrize("name", ["recordings/a.parquet", "linked", "notes"])
+def test_nothing_else_is_replaced(recordings, frontrunner, name):
+    Path("linked").symlink_to("recordings/a.parquet")
+    Path("notes").write_text("mine")
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    ran = frontrunner("train", recordings, "--set", "rounds=3", "--out", name)
+    assert ran.code == 2
+    assert f"{name} is no predictor, so it is not replaced" in ran.err
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -53,6 +97,7 @@ def test_trains_and_says_what_next(recordings, frontrunner, tmp_path):
         ("recordings --out recordings", "is a folder"),
         ("recordings --out f --ranker shuffle", "'shuffle' learns nothing"),
         ("recordings --out f --ranker forst", "did you mean 'forest'"),
+        ("recordings --out f --set seed=3 --seed 5", "--seed 5 and --set seed=3 are both given"),
         ("recordings --out f --set depth=3", "no parameter 'depth'"),
         ("recordings --out f --set rounds=0", "has to be a whole number from 1 to 10000, got 0"),
     ],

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from frontrunner import features
-from frontrunner.models import create, load, read_manifest, save
+from frontrunner.models import create, is_saved, load, read_manifest, save
 from frontrunner.search.errors import InputError, WorkError
 
 
@@ -96,6 +96,18 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, where):
     with pytest.raises(WorkError, match="cannot write"):
         save(create("shuffle"), tmp_path / where)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_another_version_is_a_saved_ranker_too(file, tmp_path):
+    assert is_saved(file)
+    for name, manifest in {"new": {"format": 99, "ranker": "x"}, "odd": {}, "list": []}.items():
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("manifest.json", json.dumps(manifest))
+        assert is_saved(tmp_path / name) is (name == "new")
+    assert not is_saved(tmp_path / "none")
+    assert not is_saved(tmp_path)
+    (tmp_path / "half").write_bytes(file.read_bytes()[:100])
+    assert not is_saved(tmp_path / "half")
 
 
 def test_an_untrained_ranker_is_not_saved(tmp_path):
