@@ -27,7 +27,7 @@ from ..search.spec import spec_of
 from .candidates import renderer, with_derived
 from .journal import Journal
 from .jury import expectation
-from .recording import Provenance, Recording
+from .recording import Drawn, Provenance, Recording
 from .result import TuneResult
 from .run_folder import RunFolder, read_run_files, write_text
 
@@ -82,6 +82,8 @@ class Ingest:
             compile_s: what compiling took, by queue position; None if that is not known any more.
         """
         header, verdict = self.measured.header, self.measured.verdict
+        options = self.run["options"]
+        extras = {name: tuple(values) for name, values in options["extras"].items()}
         provenance = Provenance(
             problem=self.dispatch.problem,
             target=self.dispatch.target,
@@ -91,6 +93,7 @@ class Ingest:
             seed=self.bundle.manifest.seed,
             noise_floor=None if verdict is None else verdict.finals.noise_floor,
             created_by=f"frontrunner {__version__}",
+            drawn=Drawn(options["pipeline"], extras),
         )
         outcomes = {
             index: replace(outcome, compile_s=math.nan if compile_s is None else compile_s[index])

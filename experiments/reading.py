@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..search import InputError
+from ..search.files import read_bytes
 from .kernel_tuner import mend, to_t4
-from .recording import Recording, read_bytes
+from .recording import Recording
 from .t4 import read_t4
 
 _PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
@@ -26,7 +27,7 @@ def read_recording(path: Path) -> Recording:
     Raises:
         InputError: it cannot be read, is damaged, or is something else.
     """
-    data = read_bytes(path)
+    data = read_bytes(path, _KNOWN)
     if not data:
         raise InputError(f"{path} is empty", _KNOWN)
     if data.startswith(_PARQUET):

@@ -22,8 +22,9 @@ from ..benchmarks.measuring import SCREEN_SECONDS
 from ..benchmarks.outcome import BASELINE, CRASHED, OK, TIMEOUT, Outcome
 from ..benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, standings
 from ..search import InputError, Problem, Target
-from ..search.files import write_whole
+from ..search.files import read_bytes, write_whole
 from .candidates import DERIVED, PIPELINE
+from .sound import check_knobs, check_problem, check_rows, check_target, check_types
 
 FORMAT = 1
 TIMING = (
@@ -33,6 +34,9 @@ TIMING = (
     "the best; drift taken out by median polish"
 )
 
+SOURCE = "give a file that `frontrunner bundle ingest` or `record` wrote"
+# What reading values that are something else raises.
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 _KEY = b"frontrunner"
 # Columns that are not knobs, and how they are stored.
 COLUMNS = {
@@ -73,6 +77,19 @@ class Kernel:
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """What candidates were drawn from, as it was asked for.
+
+    Attributes:
+        pipeline: the only one; None for all.
+        extras: values of the knobs that were set free.
+    """
+
+    pipeline: str | None
+    extras: dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
 class Provenance:
     """What times depend on.
 
@@ -85,6 +102,7 @@ class Provenance:
         noise_floor: the smallest relative difference that means anything; None if unknown.
         created_by: the program and its version.
         timing: how times were taken.
+        drawn: what candidates were drawn from; None if unknown.
     """
 
     problem: Problem | Kernel
@@ -96,6 +114,7 @@ class Provenance:
     noise_floor: float | None
     created_by: str
     timing: str = TIMING
+    drawn: Drawn | None = None
 
     def to_json(self) -> str:
         return json.dumps({"format": FORMAT, **asdict(self)})
@@ -105,7 +124,7 @@ class Provenance:
         """The inverse of `to_json`.
 
         Raises:
-            ValueError, TypeError, KeyError, AttributeError: it is something else.
+            ValueError, TypeError, KeyError, AttributeError, OverflowError: it is something else.
         """
         fields = json.loads(text)
         if (found := fields.pop("format")) != FORMAT:
@@ -115,7 +134,15 @@ class Provenance:
             fields["problem"] = Kernel(problem["name"], tuple(problem["size"]))
         else:
             fields |= {"problem": Problem.from_dict(problem), "target": Target.from_dict(target)}
-        return cls(**fields)
+        if (drawn := fields.get("drawn")) is not None:
+            extras = {name: tuple(values) for name, values in drawn["extras"].items()}
+            fields["drawn"] = Drawn(drawn["pipeline"], extras)
+        provenance = cls(**fields)
+        check_types(provenance)
+        if isinstance(provenance.problem, Problem) and provenance.target is not None:
+            check_problem(provenance.problem)
+            check_target(provenance.target)
+        return provenance
 
 
 @dataclass(frozen=True)
@@ -207,7 +234,7 @@ class Recording:
         Raises:
             InputError: it cannot be read, is cut short, or no recording.
         """
-        return cls.parse(read_bytes(path), path)
+        return cls.parse(read_bytes(path, SOURCE), path)
 
     @classmethod
     def parse(cls, data: bytes, path: Path) -> Self:
@@ -225,13 +252,10 @@ class Recording:
             ) from error
         metadata: dict[bytes, Any] = table.schema.metadata or {}
         if _KEY not in metadata:
-            raise InputError(
-                f"{path} is not a recording: it has no provenance",
-                "give a file that `frontrunner bundle ingest` or `record` wrote",
-            )
+            raise InputError(f"{path} is not a recording: it has no provenance", SOURCE)
         try:
             provenance = Provenance.from_json(metadata[_KEY])
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except _DAMAGE as error:
             raise InputError(
                 f"the provenance of {path} does not make sense: {error}", "record it again"
             ) from error
@@ -239,46 +263,15 @@ class Recording:
             raise InputError(f"{path} has no {', '.join(missing)}", "record it again")
         try:
             recording = cls(table.to_pandas().astype(COLUMNS), provenance)
-            recording._check()
+            check_rows(recording.frame)
+            # Somebody else's knobs may be anything.
+            if provenance.target is not None:
+                check_knobs(recording.frame, recording.knobs)
             return recording
-        except (ValueError, TypeError) as error:
+        except _DAMAGE as error:
             raise InputError(
                 f"a column of {path} does not make sense: {error}", "record it again"
             ) from error
-
-    def _check(self) -> None:
-        """Raises ValueError: a time or a knob is impossible."""
-        frame = self.frame
-        ok = frame["kind"].eq(OK).fillna(False).to_numpy(bool)
-        compared = ok & frame["baseline_us"].notna().to_numpy()
-        for name, due in (("time_us", ok), ("relative", compared)):
-            values = frame[name].to_numpy()
-            right = np.where(due, np.isfinite(values) & (values > 0), np.isnan(values))
-            if not right.all():
-                row = int(right.argmin())
-                raise ValueError(
-                    f"{name} of row {row}, {frame['kind'].iloc[row]}, is {values[row]}"
-                )
-        # Somebody else's knobs may be anything.
-        for name in self.knobs if self.provenance.target else ():
-            numbers = pd.to_numeric(frame[name], errors="coerce").astype("float64")
-            whole = (numbers % 1 == 0) | frame[name].isna()
-            if not whole.all():
-                raise ValueError(f"{name} is {frame[name][~whole].iloc[0]}, no whole number")
-
-
-def read_bytes(path: Path) -> bytes:
-    """What is in a recording's file.
-
-    Raises:
-        InputError: it cannot be read, or might never end.
-    """
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is not a regular file", "give a file of `frontrunner record`")
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _rows(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> Iterator[dict[str, Any]]:

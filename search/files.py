@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are read whole, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,24 @@ import os
 import tempfile
 from pathlib import Path
 
-from .errors import WorkError
+from .errors import InputError, WorkError
+
+
+def read_bytes(path: Path, remedy: str) -> bytes:
+    """What is in a file; what might never end is refused.
+
+    Args:
+        remedy: what the user can do if it is none.
+
+    Raises:
+        InputError: it is no regular file, or cannot be read.
+    """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a regular file", remedy)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}", remedy) from error
 
 
 def write_whole(path: Path, data: bytes, remedy: str = "make room, or name another place") -> None:

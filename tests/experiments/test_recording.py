@@ -48,6 +48,16 @@ OUTCOMES = {
 }
 
 
+def told(*way: str | int, **changes: Any) -> str:
+    """The provenance as it is in the file, with something in it changed."""
+    found = json.loads(PROVENANCE.to_json())
+    place = found
+    for step in way:
+        place = place[step]
+    place.update(changes)
+    return json.dumps(found)
+
+
 @pytest.fixture
 def recording() -> Recording:
     return Recording.build(QUEUE, OUTCOMES, PROVENANCE)
@@ -157,6 +167,19 @@ def test_other_files_are_refused(recording: Recording, tmp_path: Path) -> None:
         ({"time_us": [1.0, 1.0, 1.0]}, "time_us of row 1, compile_failed, is 1.0"),
         ({"kind": ["ok", None, None]}, "time_us of row 2, <NA>, is 30.0"),
         ({"relative": [math.inf, None, 1.0]}, "relative of row 0, ok, is inf"),
+        (
+            {"relative": [1.5, None, 1.0]},
+            "time_us of row 2 is 30, but relative * baseline_us is 20",
+        ),
+        ({"baseline_us": [20.0, -1.0, 20.0]}, "baseline_us of row 1, compile_failed, is -1.0"),
+        ({"baseline_us": [math.inf, None, 20.0]}, "baseline_us of row 0, ok, is inf"),
+        ({"pipeline": ["a", None, "b"]}, "pipeline of row 1 is missing"),
+        ({"index": [0, 3, 3]}, "index 3 is in two rows"),
+        ({"tile_m": [8.0, None, 8.0]}, "row 2 is the same candidate as one before it"),
+        ({"tile_m": [8.0, None, -4.0]}, "tile_m is -4.0, less than 0"),
+        ({"vec_m": [1, 4, 0]}, "vec_m is 0, less than 1"),
+        ({"derived.threads": [64, None, 64]}, "derived.threads is nan, no whole number"),
+        ({"tile_m": [8.0, None, 1e30]}, "tile_m is 1e+30, no whole number"),
         ({"relative": [1.0, None, None]}, "relative of row 2, ok, is nan"),
         ({"baseline_us": [20.0, 20.0, None]}, "relative of row 2, ok, is 1.5"),
         ({"tile_m": ["8", "wide", None]}, "tile_m is wide, no whole number"),
@@ -174,6 +197,12 @@ def test_impossible_times_and_knobs_are_refused(
     assert str(refused.value) == f"a column of {path} does not make sense: {says}"
 
 
+def test_switches_may_be_off(recording: Recording, tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    replace(recording, frame=recording.frame.assign(peel=[0, 1, 0])).write(path)
+    assert list(Recording.read(path).frame["peel"]) == [0, 1, 0]
+
+
 def test_somebody_elses_knobs_may_be_words(recording: Recording, tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     frame = recording.frame.assign(tile_m=["wide", None, "narrow"])
@@ -189,6 +218,33 @@ def test_somebody_elses_knobs_may_be_words(recording: Recording, tmp_path: Path)
         ("7", "pop"),
         ('{"format": 2}', "format 2, this frontrunner reads 1"),
         ('{"format": 1}', "problem"),
+        (told(devices=["local-task"]), r"devices is \['local-task'\]"),
+        (told(devices="local-task"), "devices is 'local-task'"),
+        (told(devices=None), "devices is None"),
+        (told(devices={"x": 5}), r"devices\['x'\] is 5"),
+        (told(compiler=3), "compiler is 3"),
+        (told(noise_floor=math.nan), "noise_floor is nan"),
+        (told("target", cores=None), "target.cores is None"),
+        (told("target", cores="many"), "target.cores is 'many'"),
+        (told("target", cores=0), "cores is 0, not from 1"),
+        (told("target", registers=True), "target.registers is True"),
+        (told("target", cache_bytes="big"), r"target.cache_bytes\[0\] is 'b'"),
+        (told("target", cache_bytes=[1, 2]), r"target.cache_bytes is \(1, 2\)"),
+        (told("problem", kind="scan"), "kind is 'scan'"),
+        (told("problem", dims=[]), "its dims are none"),
+        (told("problem", operands=[]), "0 of its 0 operands are outputs"),
+        (told("problem", "dims", 0, size="a"), r"problem.dims\[0\].size is 'a'"),
+        (told("problem", "dims", 1, size=None), r"problem.dims\[1\].size is None"),
+        (told("problem", "dims", 0, size=10**30), "the size of m is 10+, not from 1"),
+        (told("problem", "dims", 0, size=-1), "the size of m is -1"),
+        (told("problem", "dims", 0, name="n"), "its dims are n, n, k"),
+        (told("problem", "dims", 0, role="x"), "the role of m is 'x'"),
+        (told("problem", "operands", 0, dtype="f8"), "the type of lhs is 'f8'"),
+        (told("problem", "operands", 0, index=[[[3, 1]]]), "a loop of lhs is 3, not from 0 to 2"),
+        (told("problem", "operands", 0, index=[[[1, 0]]]), "a stride of lhs is 0"),
+        (told("problem", "operands", 2, index=[]), "out has no dims"),
+        (told(drawn={"pipeline": 5, "extras": {}}), "drawn"),
+        (told(drawn={"pipeline": None, "extras": {"x": ["a"]}}), "drawn"),
     ],
 )
 def test_a_provenance_of_something_else_is_refused(
