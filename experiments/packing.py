@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from ..search import CannotRender, WorkError
 from ..search.files import write_whole
 from ..search.spec import spec_of
 from .candidates import renderer
+from .kept import Kept
 from .options import TuneOptions
 from .prepare import Prepared, prepare
 from .progress import Observer
@@ -60,11 +62,13 @@ class Packed:
         ]
 
 
-def pack(options: TuneOptions, observer: Observer) -> Packed:
+def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> Packed:
     """Compiles the compiler's default and as many candidates as the budget holds.
 
     Args:
         options: as of a tuning run without devices; `out` is the bundle's file.
+        keep: a folder that holds what is compiled as it comes, so that packing goes on from there
+            if it is interrupted; none is kept if None.
 
     Raises:
         InputError: something given cannot be used; nothing was written.
@@ -73,8 +77,9 @@ def pack(options: TuneOptions, observer: Observer) -> Packed:
     prepared = prepare(options, observer)
     dispatch = prepared.dispatch
     target = dispatch.target
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with ExitStack() as stack:
+        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        kept = stack.enter_context(Kept(folder))
         with Compiler(dispatch, folder, options.jobs) as compiler:
             observer.phase("compiling the compiler's default")
             baseline = compiler.baseline()
@@ -83,7 +88,7 @@ def pack(options: TuneOptions, observer: Observer) -> Packed:
                     f"the compiler's default does not compile: {baseline.reason}",
                     "see that iree-compile accepts the input",
                 )
-            compiled = list(_compile(prepared, compiler, options.budget.candidates, observer))
+            compiled = list(_compile(prepared, compiler, kept, observer))
         executables = {
             c.digest: c.executable.read_bytes() for c in [*compiled, baseline] if c.kind == OK
         }
@@ -95,11 +100,7 @@ def pack(options: TuneOptions, observer: Observer) -> Packed:
             call=call_of(dispatch),
             seed=options.seed,
             baseline=baseline.digest,
-            # The folder is of this packing only, and a bundle is the same when packed again.
-            queue=tuple(
-                Entry(i, c.kind, c.digest, c.reason.replace(f"{folder}/", ""))
-                for i, c in enumerate(compiled)
-            ),
+            queue=tuple(Entry(i, c.kind, c.digest, c.reason) for i, c in enumerate(compiled)),
         )
     run = run_files(prepared.manifest, dispatch, prepared.queue)
     needed = {digest: executables[digest] for digest in manifest.digests}
@@ -119,9 +120,10 @@ def pack(options: TuneOptions, observer: Observer) -> Packed:
 
 
 def _compile(
-    prepared: Prepared, compiler: Compiler, most: int | None, observer: Observer
+    prepared: Prepared, compiler: Compiler, kept: Kept, observer: Observer
 ) -> Iterator[Compiled]:
     """Compiles the queue's head, in order."""
+    most = prepared.options.budget.candidates
     count = min(most or len(prepared.queue), len(prepared.queue))
     config = renderer(prepared.dispatch, prepared.queue)
     specs, failed = [], {}
@@ -133,7 +135,7 @@ def _compile(
     observer.phase(f"compiling {count} candidates")
     observer.start(count, None)
     seen: set[str] = set()
-    done = compiler.compile(specs)
+    done = kept.compile(compiler, specs)
     for compiled in (failed[i] if i in failed else next(done) for i in range(count)):
         twin = compiled.kind == OK and compiled.digest in seen
         seen.add(compiled.digest)

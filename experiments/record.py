@@ -6,26 +6,23 @@ run with further rounds and ingested. So it can be interrupted at any point, and
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..benchmarks.budget import Budget
-from ..benchmarks.bundle import Bundle
 from ..benchmarks.bundle_runner import run_bundle
-from ..benchmarks.device import check_backend, check_uris
-from ..search import Dispatch, InputError, build_spaces, read_dispatch, sample
+from ..benchmarks.device import check_backend, check_uris, drivers_of
+from ..search import Dispatch, build_spaces, read_dispatch, sample
 from .candidates import PIPELINE
 from .ingest import Ingest
 from .metrics import near
 from .options import TuneOptions
 from .packing import pack
-from .prepare import digest_of_file
 from .progress import Observer
-from .recording import Recording
-from .run_folder import write_text
+from .record_work import Work, refuse_other
+from .recording import Drawn, Recording
 
 # A ranker that knows nothing: what it puts first is a uniform sample over all pipelines.
 UNIFORM = "shuffle"
@@ -88,60 +85,47 @@ def record(
         found = Recording.read(out)
         _check_found(found, options, dispatch, devices)
         return Recorded.of(out, found, new=False)
-    work = out.with_name(f".{out.stem}.work")
-    work.mkdir(parents=True, exist_ok=True)
-    bundle, results = work / "candidates.bundle", work / "results.jsonl"
-    compile_s = work / "compile_s.json"
-    if compile_s.exists():
-        _check_unfinished(bundle, options)
-    else:
-        packed = pack(replace(options, out=bundle, ranker=UNIFORM, devices=()), observer)
-        write_text(compile_s, json.dumps(packed.compile_s))
-    run_bundle(bundle, devices, results, Budget(), say, record=True)
-    recording = Ingest.read(bundle, results).recording(json.loads(compile_s.read_text()))
+    work = Work(out.with_name(f".{out.stem}.work"))
+    if not work.packed:
+        work.create()
+        given = replace(options, out=work.bundle, ranker=UNIFORM, devices=())
+        work.finish_packing(pack(given, observer, work.compiled).compile_s)
+    compile_s = work.check(options, devices or tuple(drivers_of(dispatch.target.backend)[:1]))
+    run_bundle(work.bundle, devices, work.results, Budget(), say, record=True)
+    recording = Ingest.read(work.bundle, work.results).recording(compile_s)
     recording.write(out)
-    shutil.rmtree(work)
+    shutil.rmtree(work.path)
     return Recorded.of(out, recording, new=True)
-
-
-def _check_unfinished(bundle: Path, options: TuneOptions) -> None:
-    """Refuses to go on with what an earlier session packed from something else."""
-    run = json.loads(Bundle(bundle).read("run/run.json"))
-    was, candidates = run["options"], run["budget"]["candidates"]
-    extras = {name: list(values) for name, values in options.extras.items()}
-    _refuse(
-        f"{bundle.parent} holds an unfinished recording",
-        {
-            "input": run["input_digest"] != digest_of_file(options.input),
-            f"target ({was['target']})": was["target"] != options.target,
-            f"seed ({was['seed']})": was["seed"] != options.seed,
-            f"pipeline ({was['pipeline'] or 'all'})": was["pipeline"] != options.pipeline,
-            f"set of extra knobs ({', '.join(was['extras']) or 'none'})": was["extras"] != extras,
-            f"number of candidates ({candidates})": candidates != options.budget.candidates,
-        },
-        "finish that one, or remove the folder",
-    )
 
 
 def _check_found(
     found: Recording, options: TuneOptions, dispatch: Dispatch, devices: tuple[str, ...]
 ) -> None:
     """Refuses to take a recording for another one, as far as one can tell from it."""
-    was, pipelines = found.provenance, list(map(str, found.frame[PIPELINE].unique()))
-    candidates = len(found.frame)
-    _refuse(
+    was, candidates = found.provenance, len(found.frame)
+    drawn = was.drawn or _as_found(found, options)
+    extras = {name: tuple(values) for name, values in options.extras.items()}
+    refuse_other(
         f"{options.out} is a recording",
         {
             f"problem ({was.problem.label})": was.problem != dispatch.problem,
             f"target ({was.target.arch if was.target else 'none'})": was.target != dispatch.target,
             f"device ({', '.join(was.devices)})": bool(devices) and {*was.devices} != {*devices},
             f"seed ({was.seed})": was.seed != options.seed,
-            f"pipeline ({', '.join(pipelines)})": options.pipeline is not None
-            and pipelines != [options.pipeline],
+            f"pipeline ({drawn.pipeline or 'all'})": drawn.pipeline != options.pipeline,
+            f"set of extra knobs ({', '.join(drawn.extras) or 'none'})": drawn.extras != extras,
             f"number of candidates ({candidates})": _other_number(candidates, options, dispatch),
         },
         "name another --out, or move the file away",
     )
+
+
+def _as_found(found: Recording, options: TuneOptions) -> Drawn:
+    """What an older recording may have been drawn from: as is asked for, unless it shows."""
+    pipelines = [str(name) for name in found.frame[PIPELINE].unique()]
+    same = options.pipeline is None or pipelines == [options.pipeline]
+    pipeline = options.pipeline if same else ", ".join(pipelines)
+    return Drawn(pipeline, {name: tuple(values) for name, values in options.extras.items()})
 
 
 def _other_number(found: int, options: TuneOptions, dispatch: Dispatch) -> bool:
@@ -151,8 +135,3 @@ def _other_number(found: int, options: TuneOptions, dispatch: Dispatch) -> bool:
         return found > most
     spaces = build_spaces(dispatch, options.pipeline, options.extras)
     return found < sum(len(sample(space, options.pool, options.seed)) for space in spaces)
-
-
-def _refuse(what: str, others: Mapping[str, bool], remedy: str) -> None:
-    if other := ", ".join(name for name, is_other in others.items() if is_other):
-        raise InputError(f"{what} of another {other}", remedy)

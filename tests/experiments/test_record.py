@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,11 +13,14 @@ import pytest
 
 from frontrunner.benchmarks import finals, rounds
 from frontrunner.benchmarks.budget import Budget
+from frontrunner.benchmarks.bundle import Bundle
+from frontrunner.benchmarks.compiling import Compiler
+from frontrunner.benchmarks.outcome import Compiled
 from frontrunner.experiments import record as module
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.record import record
-from frontrunner.experiments.recording import Recording
+from frontrunner.experiments.recording import Drawn, Recording
 from frontrunner.search import InputError, read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
@@ -66,7 +71,8 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"budget": Budget(5)}, "number of candidates (6)"),
         ({"budget": Budget(7)}, "number of candidates (6)"),
         ({"budget": Budget()}, "number of candidates (6)"),
-        ({"pipeline": "CPUDoubleTilingExpert"}, "pipeline ("),
+        ({"pipeline": "CPUDoubleTilingExpert"}, "pipeline (all)"),
+        ({"extras": {"bank_padding": (0, 1)}}, "set of extra knobs (none)"),
         ({"seed": 5, "budget": Budget(7)}, "seed (0), number of candidates (6)"),
     ]:
         with pytest.raises(InputError) as refused:
@@ -74,6 +80,13 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert f"{out} is a recording of another {says}" in str(refused.value)
     with pytest.raises(InputError, match=r"another device \(local-sync\)"):
         record(options(out), ("local-task",), NullProgress(), silent)
+    told = replace(found.provenance, drawn=Drawn("CPUDoubleTilingExpert", {"x": (0, 1)}))
+    replace(found, provenance=told).write(out)
+    with pytest.raises(InputError, match=r"pipeline \(CPUDouble\w+\), set of extra knobs \(x\)$"):
+        record(options(out), (), NullProgress(), silent)
+    # Older ones do not tell.
+    replace(found, provenance=replace(found.provenance, drawn=None)).write(out)
+    before = out.read_bytes()
     # The whole space is no other number, however many are asked for.
     all_of_it = options(out, budget=Budget(1000), pool=3)
     monkeypatch.setattr(module, "build_spaces", lambda *_: ["one", "the other"])
@@ -94,6 +107,8 @@ def test_an_interrupted_recording_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
     results = tmp_path / ".matmul.work" / "results.jsonl"
     before = results.read_text()
     assert len(before.splitlines()) == 1 + 6
+    with pytest.raises(InputError, match=r"another device \(local-sync\)$"):
+        record(options(out), (), NullProgress(), silent)
     for changes, says in [
         ({"seed": 5}, "seed (0)"),
         ({"pipeline": "CPUDoubleTilingExpert"}, "pipeline (all)"),
@@ -107,6 +122,101 @@ def test_an_interrupted_recording_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
     made = record(options(out), ("local-sync",), NullProgress(), silent)
     assert made.candidates == 6
     assert not results.exists()
+
+
+def test_what_was_compiled_is_not_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "matmul.parquet"
+    asked: list[str] = []
+    compile_all = Compiler.compile
+
+    def counted(self: Compiler, specs: Sequence[tuple[str, str]]) -> Iterator[Compiled]:
+        asked.extend(name for name, _ in specs)
+        return compile_all(self, specs)
+
+    class Interrupted(NullProgress):
+        taken = 0
+
+        def outcome(self, kind: str, best_us: float | None) -> None:
+            self.taken += 1
+            if self.taken == 3:
+                raise KeyboardInterrupt
+
+    def never(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Compiler, "compile", counted)
+    monkeypatch.setattr(module, "run_bundle", never)
+    given = options(out, jobs=1, budget=Budget(4))
+    with pytest.raises(KeyboardInterrupt):
+        record(given, ("local-sync",), Interrupted(), silent)
+    assert len(asked) == 4
+    work = tmp_path / ".matmul.work"
+    kept = work / "compiled"
+    assert len((kept / "compiled.jsonl").read_text().splitlines()) == 3
+    # One is damaged, and a line was cut short.
+    (kept / f"{asked[1]}.vmfb").write_bytes(b"no executable")
+    with (kept / "compiled.jsonl").open("a") as file:
+        file.write('{"name": "0000')
+    before, asked[:] = list(asked), []
+    with pytest.raises(KeyboardInterrupt):
+        record(given, ("local-sync",), NullProgress(), silent)
+    assert asked == [before[1], before[3]]
+    times = json.loads((work / "compile_s.json").read_text())
+    assert len(times) == 4
+    assert all(seconds > 0 for seconds in times)
+    assert {entry.kind for entry in Bundle(work / "candidates.bundle").manifest.queue} == {"ok"}
+    assert not kept.exists()
+
+
+def test_a_damaged_folder_is_found_before_measuring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, work = tmp_path / "matmul.parquet", tmp_path / ".matmul.work"
+
+    def never(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    def again() -> None:
+        record(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+
+    monkeypatch.setattr(module, "run_bundle", never)
+    with pytest.raises(KeyboardInterrupt):
+        again()
+    bundle, compile_s, results = (
+        work / name for name in ("candidates.bundle", "compile_s.json", "results.jsonl")
+    )
+    good = {path: path.read_bytes() for path in (bundle, compile_s)}
+    for path, data in [
+        (compile_s, b"{"),
+        (compile_s, b"[1]"),
+        (compile_s, b'["a", 1]'),
+        (compile_s, b"[1, NaN]"),
+        (compile_s, b"7"),
+        (bundle, good[bundle][:-1]),
+        (results, b"notes\n"),
+    ]:
+        path.write_bytes(data)
+        with pytest.raises(InputError, match=r"unfinished in .* cannot be continued") as refused:
+            again()
+        assert str(path) in str(refused.value)
+        assert "remove the folder" in refused.value.hint
+        path.write_bytes(good.get(path, b""))
+    with pytest.raises(KeyboardInterrupt):
+        again()
+    # What is missing is made again.
+    bundle.unlink()
+    with pytest.raises(KeyboardInterrupt):
+        again()
+    assert bundle.read_bytes() == good[bundle]
+
+
+def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / ".matmul.work").write_text("mine")
+    with pytest.raises(InputError, match=r"cannot make the folder .*matmul\.work") as refused:
+        record(options(tmp_path / "matmul.parquet"), (), NullProgress(), silent)
+    assert "move away what is there" in refused.value.hint
 
 
 @pytest.mark.parametrize("devices", [("gpu",), ("cuda://0",), ("local-task", "local-task")])
