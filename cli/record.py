@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from .choices import (
     pipeline_option,
     target_option,
 )
-from .output import Interrupted, Output, UsageError, shared_options, write_failure
+from .output import Output, UsageError, shared_options, write_failure
 
 # Large enough that the shares of pipelines are those of their sizes.
 POOL = 100_000
@@ -91,6 +92,7 @@ def command(
     from ..search import FrontrunnerError
 
     output = Output(as_json)
+    line = _unheard(output.line)
     made: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
     codes = []
@@ -108,21 +110,35 @@ def command(
         )
         try:
             with closing(make_progress(sys.stderr)) as observer:
-                one = record(options, devices, observer, output.note)
+                one = record(options, devices, observer, _unheard(output.note))
             made.append(asdict(one))
             there = "" if one.new else "was there already, "
             best = "none ran" if one.best is None else f"best {one.best:.2f}x, {one.near} near it"
-            output.line(f"{one.path}: {there}{one.ok} of {one.candidates} candidates ran, {best}")
+            line(f"{one.path}: {there}{one.ok} of {one.candidates} candidates ran, {best}")
             if form == "t4":
                 t4 = one.path.with_suffix(".t4.json")
                 write_t4(Recording.read(one.path), t4)
                 made[-1]["t4"] = t4
         except KeyboardInterrupt:
-            raise Interrupted("the same command goes on from here") from None
+            hint = "the same command goes on from here"
+            error = {"message": "interrupted", "hint": hint}
+            output.result({"recordings": made, "failed": failed, "error": error})
+            return write_failure("interrupted", hint, 130, as_json=False)
         except FrontrunnerError as error:
-            code = write_failure(f"{file}: {error}", error.hint, error.exit_code, as_json=False)
-            codes.append(code)
+            with suppress(OSError):
+                write_failure(f"{file}: {error}", error.hint, error.exit_code, as_json=False)
+            codes.append(error.exit_code)
             failed.append({"input": file, "message": str(error), "hint": error.hint})
     first = {"error": failed[0]} if failed else {}
     output.result({"recordings": made, "failed": failed, **first})
     return min(codes, default=0)
+
+
+def _unheard(write: Callable[[str], None]) -> Callable[[str], None]:
+    """Writes as far as possible: hours of recording do not end with who reads about it."""
+
+    def attempt(text: str) -> None:
+        with suppress(OSError):
+            write(text)
+
+    return attempt

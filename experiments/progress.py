@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol, TextIO
 
@@ -169,8 +170,9 @@ class PlainProgress:
     def close(self) -> None: ...
 
     def _write(self, text: str) -> None:
-        # Flushed, for a log is watched while it grows.
-        print(text, file=self.stream, flush=True)
+        # Flushed, for a log is watched while it grows. Work goes on when nobody reads it any more.
+        with suppress(OSError):
+            print(text, file=self.stream, flush=True)
 
 
 class RichProgress:

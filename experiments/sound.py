@@ -123,10 +123,10 @@ def check_knobs(frame: pd.DataFrame, knobs: Sequence[str]) -> None:
         ValueError: naming the first value that is wrong.
     """
     for name in [*knobs, *(c for c in map(str, frame) if c.startswith(DERIVED))]:
-        numbers = pd.to_numeric(frame[name], errors="coerce").astype("float64")
-        whole = (numbers % 1 == 0) & (numbers.abs() <= MOST)
+        numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(np.float64, na_value=np.nan)
+        whole = (np.abs(numbers) <= MOST) & (np.floor(numbers) == numbers)
         least = 1 if name.startswith(SIZES) else 0
-        missing = frame[name].isna() & (name in knobs)
+        missing = frame[name].isna().to_numpy() & (name in knobs)
         for right, what in ((whole, "no whole number"), (numbers >= least, f"less than {least}")):
             if (row := _first(~(right | missing))) is not None:
                 raise ValueError(f"{name} is {frame[name].iloc[row]}, {what}")

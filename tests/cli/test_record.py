@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from frontrunner.benchmarks.budget import Budget
+from frontrunner.cli import main
 from frontrunner.experiments import record as module
 from frontrunner.experiments import recording, t4
 from frontrunner.experiments.options import TuneOptions
@@ -128,11 +131,41 @@ def test_refused(asked, frontrunner, arguments, message):
     assert not asked
 
 
-def test_interrupted(asked, frontrunner, monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
+@pytest.mark.parametrize("arguments", [["--json"], []])
+def test_interrupted(asked, frontrunner, monkeypatch, arguments):
+    made = module.record
 
-    monkeypatch.setattr(module, "record", interrupted)
-    ran = frontrunner("record", "a.mlir", "--out", "o")
+    def record(options, *others):
+        if options.input.stem == "b":
+            raise KeyboardInterrupt
+        return made(options, *others)
+
+    monkeypatch.setattr(module, "record", record)
+    ran = frontrunner("record", "a.mlir", "b.mlir", "--out", "o", *arguments)
     assert ran.code == 130
-    assert "goes on from here" in ran.err
+    assert "error: interrupted\nhint: the same command goes on from here\n" in ran.err
+    if arguments:
+        result = json.loads(ran.out)
+        assert [r["path"] for r in result["recordings"]] == ["o/a.parquet"]
+        assert result["error"]["message"] == "interrupted"
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_goes_on_when_nobody_listens(asked, monkeypatch, closed):
+    made = module.record
+
+    def record(options, devices, observer, say):
+        observer.note("working")
+        if options.input.stem == "b":
+            raise WRONG
+        return made(options, devices, observer, say)
+
+    monkeypatch.setattr(module, "record", record)
+    Path("c.mlir").touch()
+    read, write = os.pipe()
+    os.close(read)
+    with open(write, "w") as stream:
+        monkeypatch.setattr(sys, closed, stream)
+        main("record a.mlir b.mlir c.mlir --out o".split())
+        assert [options.input.name for options, _ in asked] == ["a.mlir", "c.mlir"]
+        os.dup2(os.open(os.devnull, os.O_WRONLY), write)
