@@ -15,7 +15,7 @@ import pytest
 from frontrunner.benchmarks.device import time_limit
 from frontrunner.benchmarks.measuring import SCREEN_SECONDS
 from frontrunner.benchmarks.outcome import Outcome
-from frontrunner.experiments.recording import Kernel, Provenance, Recording
+from frontrunner.experiments.recording import Drawn, Kernel, Provenance, Recording
 from frontrunner.search import Dim, InputError, Operand, Problem, Target
 
 PROBLEM = Problem(
@@ -92,6 +92,20 @@ def test_the_provenance_is_plain_json_in_the_file(recording: Recording, tmp_path
     assert stored["format"] == 1
     assert stored["compiler"] == "3.13.0"
     assert set(asdict(PROVENANCE)) < set(stored)
+
+
+def test_what_was_asked_for_comes_back_and_may_be_missing(
+    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "r.parquet"
+    drawn = replace(PROVENANCE, drawn=Drawn("P", {"bank_padding": (0, 1)}))
+    replace(recording, provenance=drawn).write(path)
+    assert Recording.read(path).provenance == drawn
+    older = json.loads(PROVENANCE.to_json())
+    del older["drawn"]
+    monkeypatch.setattr(Provenance, "to_json", lambda self: json.dumps(older))
+    recording.write(path)
+    assert Recording.read(path).provenance == PROVENANCE
 
 
 def test_somebody_elses_kernel_comes_back(recording: Recording, tmp_path: Path) -> None:
