@@ -121,8 +121,8 @@ def command(
                 made[-1]["t4"] = t4
         except KeyboardInterrupt:
             hint = "the same command goes on from here"
-            error = {"message": "interrupted", "hint": hint}
-            output.result({"recordings": made, "failed": failed, "error": error})
+            ended = {"message": "interrupted", "hint": hint}
+            output.result({"recordings": made, "failed": failed, "error": ended})
             return write_failure("interrupted", hint, 130, as_json=False)
         except FrontrunnerError as error:
             with suppress(OSError):
