@@ -45,7 +45,7 @@ class Kept:
 
         What is said of failures does not name the folder, and is the same in any.
         """
-        named = [(f"{name}-{_key(compiler.dispatch, spec)}", spec) for name, spec in specs]
+        named = [(f"{name}-{_key(compiler.compiled, spec)}", spec) for name, spec in specs]
         here = {name: compiled for name, _ in named if (compiled := self._find(name))}
         new = compiler.compile([(name, spec) for name, spec in named if name not in here])
         for name, _ in named:
