@@ -14,6 +14,7 @@ from ..benchmarks.compiling import Compiler
 from ..benchmarks.lines import LineFile, not_ours
 from ..benchmarks.outcome import COMPILE_FAILED, NOT_APPLIED, OK, Compiled, digest
 from ..search import Dispatch
+from ..search.model import Model
 from .run_folder import versions
 
 # What the compiler says again of the same; a crash may have been the machine's.
@@ -86,7 +87,7 @@ class Kept:
         return name, Compiled(kind, executable, found, float(record["seconds"]), reason)
 
 
-def _key(dispatch: Dispatch, spec: str) -> str:
+def _key(compiled: Dispatch | Model, spec: str) -> str:
     """Tells apart what is compiled, how, and by which compiler."""
-    given = [dispatch.source, dispatch.target.flags, versions(), spec]
+    given = [compiled.source, compiled.target.flags, versions(), spec]
     return hashlib.sha256(json.dumps(given).encode()).hexdigest()[:16]
