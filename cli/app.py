@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 import click
 
 from .. import __version__
-from .output import UsageError, write_failure
+from .output import Told, UsageError, write_failure
 
 # Name to summary. Modules are imported when their command is used, so that help stays fast.
 COMMANDS = {
@@ -78,24 +81,69 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: what follows the program's name; taken from `sys.argv` if None.
 
     Returns:
-        The exit code: 0 for success, 1 for failed work, 2 for unusable input, 130 for Ctrl-C.
+        The exit code: 0 for success, 1 for failed work or lost output, 2 for unusable input, 130
+        for Ctrl-C and SIGTERM.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    told = Told()
+    _open_streams()
+    with _sigterm_as_ctrl_c():
+        code = _run(words, told)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        told.lost = told.lost or error
+        # Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if code or told.lost is None:
+        return code
+    # A reader that has left has what it wanted.
+    if not isinstance(told.lost, BrokenPipeError):
+        write_failure(f"the output cannot be written: {told.lost.strerror}", "", 1, as_json=False)
+    return 1
+
+
+def _run(words: list[str], told: Told) -> int:
+    """The exit code of a command, after telling why it failed if it did."""
     as_json = "--json" in words
     try:
-        result = cli.main(words, prog_name="frontrunner", standalone_mode=False)
-        sys.stdout.flush()
+        result = cli.main(words, prog_name="frontrunner", standalone_mode=False, obj=told)
         return result if isinstance(result, int) else 0
     except (click.Abort, KeyboardInterrupt):
-        return write_failure("interrupted", "", 130, as_json)
+        return write_failure("interrupted", "", 130, as_json and not told.result)
     except BrokenPipeError:
-        # The reader has what it wanted. Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
         if os.environ.get("FRONTRUNNER_DEBUG"):
             traceback.print_exc()
-        return write_failure(*explain(error), as_json)
+        return write_failure(*explain(error), as_json and not told.result)
+
+
+def _open_streams() -> None:
+    """Gives closed standard streams somewhere to go.
+
+    They are None, which few libraries expect; and a file that is opened later would get the number
+    of one, here or in a child process, and with it all that is printed.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode)
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """Lets a command save what it found, and tell so, also where a scheduler ends it."""
+    main_thread = threading.current_thread() is threading.main_thread()
+    if not main_thread or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def explain(error: Exception) -> tuple[str, str, int]:

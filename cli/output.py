@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,24 +60,44 @@ def shared_options(seed: str) -> Callable[[Function], Function]:
     return decorate
 
 
+@dataclass
+class Told:
+    """What has become of a command's output so far, for `main` to end with.
+
+    Attributes:
+        result: the machine-readable result is out, so that no second document may follow.
+        lost: why some of the result could not be written; None if all could.
+    """
+
+    result: bool = False
+    lost: OSError | None = None
+
+
 class Output:
-    """Where a command writes: with `--json`, stdout holds the JSON result and nothing else."""
+    """Where a command writes: with `--json`, stdout holds the JSON result and nothing else.
+
+    What cannot be written, to a full disk or a reader that has left, does not keep a command from
+    its work: `main` tells about it at the end.
+    """
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
+        context = click.get_current_context(silent=True)
+        self.told = context.ensure_object(Told) if context else Told()
 
     def result(self, data: Mapping[str, Any]) -> None:
         """Writes the machine-readable result, if that was asked for."""
         if self.as_json:
-            write_json(data)
+            self.told.result = True
+            self._write(json_text(data), err=False)
 
     def line(self, text: str = "") -> None:
         """Writes a line of the human-readable result."""
-        click.echo(text, err=self.as_json)
+        self._write(text, err=self.as_json)
 
     def note(self, text: str) -> None:
         """Writes a remark that is not part of the result."""
-        click.echo(text, err=True)
+        self._write(text, err=True)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Writes a table; columns whose title starts with `#` are aligned to the right."""
@@ -84,8 +107,11 @@ class Output:
         from rich.text import Text
 
         stream = sys.stderr if self.as_json else sys.stdout
-        # Piped text is searched and cut, not looked at: never wrap it.
-        console = Console(file=stream, width=None if stream.isatty() else 10_000)
+        seen = stream.isatty()
+        # Not written by rich, which ends the process where a reader has left. Piped text is
+        # searched and cut, not looked at: never wrap it.
+        text = io.StringIO()
+        console = Console(file=text, force_terminal=seen, width=None if seen else 10_000)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         for column in columns:
             right = column.startswith("#")
@@ -93,11 +119,20 @@ class Output:
         for row in rows:
             table.add_row(*(Text(str(cell)) for cell in row))
         console.print(table)
+        self._write(text.getvalue().removesuffix("\n"), err=self.as_json)
+
+    def _write(self, text: str, err: bool) -> None:
+        try:
+            click.echo(text, err=err)
+        except OSError as error:
+            # The result is on stdout; remarks that nobody can read change nothing.
+            if not err:
+                self.told.lost = self.told.lost or error
 
 
-def write_json(data: Mapping[str, Any]) -> None:
-    """Writes strict JSON to stdout: paths as text, NaN and infinity as null."""
-    click.echo(json.dumps(plain(data), indent=2, allow_nan=False))
+def json_text(data: Mapping[str, Any]) -> str:
+    """Strict JSON: paths as text, NaN and infinity as null."""
+    return json.dumps(plain(data), indent=2, allow_nan=False)
 
 
 def plain(value: Any) -> Any:
@@ -118,9 +153,11 @@ def plain(value: Any) -> Any:
 def write_failure(message: str, hint: str, code: int, as_json: bool) -> int:
     """Tells about a failure in one line (two with a hint) and returns the exit code."""
     message, hint = " ".join(message.split()), " ".join(hint.split())
+    lines = [(f"error: {message}", True), *([(f"hint: {hint}", True)] if hint else [])]
     if as_json:
-        write_json({"error": {"message": message, "hint": hint}})
-    click.echo(f"error: {message}", err=True)
-    if hint:
-        click.echo(f"hint: {hint}", err=True)
+        lines.append((json_text({"error": {"message": message, "hint": hint}}), False))
+    for text, err in lines:
+        # There is no better place to tell that this one is closed or full.
+        with suppress(OSError):
+            click.echo(text, err=err)
     return code

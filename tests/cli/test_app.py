@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 
 from frontrunner.cli import app
 from frontrunner.cli.app import COMMANDS, cli, main
-from frontrunner.cli.output import Interrupted, UsageError, write_json
+from frontrunner.cli.output import Interrupted, Output, UsageError, json_text
 from frontrunner.search.errors import InputError, NotTunableError, WorkError
 
 
@@ -162,20 +164,77 @@ def test_a_reader_that_leaves_early():
     assert "BrokenPipe" not in done.stderr
 
 
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+@pytest.mark.parametrize(
+    ("redirect", "code"),
+    [(">/dev/full", 1), (">&-", 0), ("2>/dev/full", 0), ("2>&-", 0), ("<&- >&- 2>&-", 0)],
+)
+def test_streams_that_cannot_be_written(options, redirect, code):
+    command = shlex.join([sys.executable, "-m", "frontrunner", "rankers", *options])
+    done = subprocess.run(f"{command} {redirect}", shell=True, capture_output=True, text=True)
+    assert done.returncode == code
+    errors = [line for line in done.stderr.splitlines() if not options or "error" in line]
+    said = "error: the output cannot be written: No space left on device"
+    assert errors == ([said] if code else [])
+    assert ("heuristic" in done.stdout) is redirect.startswith("2")
+
+
+def test_a_command_goes_on_when_its_output_is_lost(monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    went_on = []
+
+    @click.command("doctor")
+    def command():
+        output = Output(as_json=False)
+        for write in (output.line, output.note):
+            write("lost")
+        output.table(["a"], [["lost"]])
+        went_on.append(True)
+
+    monkeypatch.setattr(cli, "get_command", lambda *_: command)
+    with monkeypatch.context() as patch:
+        patch.setattr("click.echo", full)
+        assert main(["doctor"]) == 1
+    assert went_on == [True]
+
+
+@pytest.mark.parametrize("error", [WorkError("full"), KeyboardInterrupt()])
+def test_one_json_document_only(error, monkeypatch, frontrunner):
+    @click.command("doctor")
+    @click.option("--json", "as_json", is_flag=True)
+    def command(as_json):
+        Output(as_json).result({"found": 1})
+        raise error
+
+    monkeypatch.setattr(cli, "get_command", lambda *_: command)
+    ran = frontrunner("doctor", "--json")
+    assert ran.code in (1, 130)
+    assert json.loads(ran.out) == {"found": 1}
+    assert "error: " in ran.err
+
+
+def test_sigterm_is_ctrl_c(monkeypatch, frontrunner):
+    monkeypatch.setattr("frontrunner.models.known", lambda: signal.raise_signal(signal.SIGTERM))
+    ran = frontrunner("rankers")
+    assert (ran.code, ran.err.strip()) == (130, "error: interrupted")
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
 def test_arguments_come_from_the_command_line(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["frontrunner", "--version"])
     assert main() == 0
     assert capsys.readouterr().out.startswith("frontrunner ")
 
 
-def test_json_is_strict(capsys):
+def test_json_is_strict():
     class Scalar:
         def item(self):
             return 7
 
-    write_json({"a": float("nan"), "b": (float("-inf"), 1.5), 3: Scalar(), "p": Path("x/y")})
-    found = json.loads(capsys.readouterr().out)
-    assert found == {"a": None, "b": [None, 1.5], "3": 7, "p": "x/y"}
+    given = {"a": float("nan"), "b": (float("-inf"), 1.5), 3: Scalar(), "p": Path("x/y")}
+    assert json.loads(json_text(given)) == {"a": None, "b": [None, 1.5], "3": 7, "p": "x/y"}
 
 
 def test_commands_can_return_an_exit_code(monkeypatch):
