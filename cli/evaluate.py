@@ -32,9 +32,11 @@ TRACKING_SECONDS = 300.0
 )
 @click.option(
     "--rankers",
+    multiple=True,
     metavar="A,B,...",
     help="Names from `frontrunner rankers`, with parameters (`forest:trees=30:min_leaf=9`) or not, "
-    "or files of trained ones; shuffle is always there [those that can order all recordings].",
+    "or files of trained ones; may be repeated; shuffle is always there [those that can order all "
+    "recordings].",
 )
 @click.option(
     "--holdout",
@@ -74,7 +76,7 @@ TRACKING_SECONDS = 300.0
 @shared_options(seed="The first seed of the rankers; also seeds the confidence intervals.")
 def command(
     recordings: tuple[Path, ...],
-    rankers: str | None,
+    rankers: tuple[str, ...],
     holdout: str,
     folds: int | None,
     out: Path | None,
@@ -100,7 +102,7 @@ def command(
     from ..experiments.trained_on import digest
 
     output = Output(as_json)
-    contenders = find_contenders(rankers) if rankers is not None else []
+    contenders = find_contenders(*rankers) if rankers else []
     cases = read_cases(recordings)
     contenders = contenders or find_contenders(usual_rankers(cases))
     for contender in contenders:

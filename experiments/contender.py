@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Any
 
 from ..features import CPU, GPU, catalogue_of
 from ..models import Ranker, create, load, ranker_class
-from ..models.registry import is_file
+from ..models.registry import is_file, ranker_names
 from ..search import InputError
 from .corpus import Case, chip
+from .foreign import readable
 from .settings import read_settings
 from .trained_on import elsewhere, told
 
@@ -27,7 +29,7 @@ class Contender:
     Attributes:
         name: what it is called in the results.
         ranker: its name in the registry.
-        params: of its constructor, beside the seed.
+        params: of its constructor; with a seed among them, it is made with that one only.
         file: of one that is trained already, and used as it is.
     """
 
@@ -41,14 +43,15 @@ class Contender:
         """The one that a ranker's name, or the file of a saved one, stands for.
 
         Args:
-            text: parameters may follow a name: `forest:trees=30:min_leaf=20`.
+            text: parameters may follow a name: `forest:trees=30:min_leaf=20`. A file that is called
+                like a ranker is meant only with its folder: `./forest`.
 
         Raises:
             InputError: it is neither, or there is no such parameter.
         """
         name, *settings = text.split(":")
-        if is_file(name) or Path(text).exists():
-            return cls(text, load(text).name, file=Path(text))
+        if name not in ranker_names() and is_file(text):
+            return cls(readable(text), load(text).name, file=Path(text))
         contender = cls(text, ranker_class(name).name, read_settings(name, settings))
         contender.make(seed=0)  # refuses what cannot be
         return contender
@@ -60,8 +63,9 @@ class Contender:
 
     @property
     def seeded(self) -> bool:
-        """Whether its order depends on a seed."""
-        return self.file is None and "seed" in ranker_class(self.ranker).param_names()
+        """Whether its order depends on a seed that is not among its parameters."""
+        takes = self.file is None and "seed" in ranker_class(self.ranker).param_names()
+        return takes and "seed" not in self.params
 
     def make(self, seed: int) -> Ranker:
         """The ranker, not trained yet unless it is from a file."""
@@ -100,13 +104,17 @@ def usual_rankers(cases: Sequence[Case]) -> str:
     return ",".join([*ready, *LEARNERS])
 
 
-def find_contenders(names: str) -> list[Contender]:
-    """Those of a list with commas, each once, and random order, which all are compared with.
+def find_contenders(*lists: str) -> list[Contender]:
+    """Those of lists with commas, each once, and random order, which all are compared with.
+
+    Args:
+        lists: what is the name of a file as a whole stands for that file, whatever is in it.
 
     Raises:
-        InputError: the list is empty, or has something that is no ranker.
+        InputError: there is nothing in them, or something that is no ranker.
     """
-    asked = [name.strip() for name in names.split(",") if name.strip()]
+    names = [n for text in lists for n in ([text] if os.path.exists(text) else text.split(","))]
+    asked = [name.strip() for name in names if name.strip()]
     if not asked:
         raise InputError(
             "the list of rankers is empty", "give some of `frontrunner rankers`, such as heuristic"

@@ -17,7 +17,7 @@ from ..features import Catalogue, catalogue_of, extract, extract_knobs, generic_
 from ..models.ranker import listing
 from ..search import InputError, Problem
 from .candidates import PIPELINE
-from .foreign import stem
+from .foreign import readable, stem
 from .reading import read_recording
 from .recording import Kernel, Recording
 
@@ -121,7 +121,7 @@ def _files(path: Path) -> list[Path]:
 
 def _names(files: Sequence[Path]) -> list[str]:
     """The files' names, with as many folders before them as it takes to tell all apart."""
-    places = [[*f.resolve().parts[1:-1], stem(f)] for f in files]
+    places = [[*map(readable, f.resolve().parts[1:-1]), stem(f)] for f in files]
     for depth in range(1, max(map(len, places)) + 1):
         names = ["_".join(place[-depth:]) for place in places]
         if len(set(names)) == len(names):

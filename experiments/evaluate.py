@@ -99,7 +99,7 @@ def evaluate(
     # What was recorded beside times and features would be sent to every process.
     cases = [replace(c, recording=replace(c.recording, frame=pd.DataFrame())) for c in cases]
     held = folds(cases, by, parts)
-    others = [c for c in contenders if c.ranker != SHUFFLE]
+    others = [c for c in contenders if c.name != SHUFFLE]
     for contender in others:
         _check_trainable(contender, held, by)
     alike = len({frozenset(case.features.columns) for case in cases}) == 1

@@ -79,9 +79,14 @@ def build(
     return Recording(frame.astype(COLUMNS), provenance)
 
 
+def readable(name: str) -> str:
+    """A file's name as text that can be written anywhere: it may be in no encoding at all."""
+    return name.encode(errors="backslashreplace").decode()
+
+
 def stem(path: Path) -> str:
     """A recording's name: the file's, without what tells its format."""
-    return _ENDING.sub("", path.name)
+    return readable(_ENDING.sub("", path.name))
 
 
 def from_name(path: Path) -> tuple[str, str]:
@@ -93,7 +98,7 @@ def from_name(path: Path) -> tuple[str, str]:
     """
     if match := _BOTH.fullmatch(stem(path)):
         return match["kernel"], match["device"]
-    return path.resolve().parent.name, stem(path)
+    return readable(path.resolve().parent.name), stem(path)
 
 
 def _column_of(knob: str) -> str:

@@ -88,7 +88,7 @@ def ranker_class(name: str) -> type[Ranker]:
         return cls
     if name in plug_ins:
         return _load(plug_ins[name])
-    names = [*_BUILT_IN, *sorted(plug_ins)]
+    names = ranker_names()
     close = difflib.get_close_matches(name, names, n=1)
     guess = f"; did you mean {close[0]!r}?" if close else ""
     raise InputError(f"no ranker {name!r}{guess}", f"known rankers: {', '.join(names)}")
@@ -124,13 +124,18 @@ def seeded(name: str, seed: int) -> Ranker:
     return create(name, **({"seed": seed} if "seed" in ranker_class(name).param_names() else {}))
 
 
+def ranker_names() -> list[str]:
+    """The names of all rankers."""
+    return [*_BUILT_IN, *sorted(_plug_ins())]
+
+
 def is_file(name_or_path: str) -> bool:
     """Whether a ranker's file is meant, not its name."""
-    if name_or_path in {*_BUILT_IN, *_plug_ins()}:
+    if name_or_path in ranker_names():
         return False
-    path = Path(name_or_path)
-    # Unlike this, `path.exists()` raises an error where the name is too long for a file.
-    return os.path.exists(path) or bool(path.suffix) or len(path.parts) > 1
+    # Unlike this, `Path.exists()` raises an error where the name is too long for a file.
+    there = os.path.exists(name_or_path)
+    return there or bool(Path(name_or_path).suffix) or os.sep in name_or_path
 
 
 def resolve(name_or_path: str | Path, seed: int = 0) -> Ranker:

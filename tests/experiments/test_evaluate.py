@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from functools import partial
 
@@ -17,7 +18,7 @@ from frontrunner.experiments.evaluate import CURVE, evaluate
 from frontrunner.experiments.recording import Kernel, Provenance, Recording
 from frontrunner.experiments.scoreboard import by_case, summarise
 from frontrunner.features import CPU, GPU
-from frontrunner.models import AdaptiveRanker, Ranker, save
+from frontrunner.models import AdaptiveRanker, Ranker, create, save
 from frontrunner.search import InputError
 
 N = 100
@@ -269,6 +270,38 @@ def test_parameters_may_follow_a_name():
     assert (params["trees"], params["max_features"], params["seed"]) == (7, 0.5, 3)
 
 
+def test_a_seed_may_be_among_the_parameters():
+    (_, forest, shuffle, tpe) = find_contenders("forest:seed=3:trees=2,shuffle:seed=4,tpe:seed=5")
+    for found, seed in ((forest, 3), (shuffle, 4), (tpe, 5)):
+        assert not found.seeded
+        assert found.make(seed=9).get_params()["seed"] == seed
+    found = evaluate(CASES, [NAMES[0], shuffle], "problem", seeds=[0, 1], jobs=1).results
+    # One random order, beside the expectation of all.
+    assert column(found, "shuffle:seed=4", "seed") == [0, 0, 0]
+    assert len(set(column(found, "shuffle:seed=4", "iterations_5"))) > 1
+
+
+def test_a_file_that_is_called_like_a_ranker(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save(create("shuffle"), "heuristic")
+    save(create("shuffle"), "forest:trees=3")
+    (tmp_path / "shuffle").mkdir()
+    (_, plain, own, forest) = find_contenders("heuristic,./heuristic,forest:trees=3")
+    assert (plain.ranker, plain.file) == ("heuristic", None)
+    assert (own.name, own.ranker, str(own.file)) == ("./heuristic", "shuffle", "heuristic")
+    assert (forest.ranker, forest.file) == ("forest", None)
+
+
+def test_files_of_any_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("x,y", "x:y", os.fsdecode(b"\xff.p")):
+        save(create("heuristic"), name)
+    (_, *found) = find_contenders("x,y", "x:y,shuffle", os.fsdecode(b"\xff.p"))
+    assert [(c.name, c.ranker) for c in found] == [
+        ("x,y", "heuristic"), ("x:y", "heuristic"), ("\\udcff.p", "heuristic"),
+    ]  # fmt: skip
+
+
 def test_the_usual_rankers_can_order_what_is_there():
     def of(**kinds):
         return usual_rankers([replace(CASES[0], features=frame) for frame in kinds.values()])
@@ -302,7 +335,10 @@ def test_what_ships_may_have_been_trained_on_the_only_problem(monkeypatch):
         ("", "list of rankers is empty"),
         (" , ", "list of rankers is empty"),
         ("lightgmb", "no ranker 'lightgmb'; did you mean 'lightgbm'"),
-        ("missing.predictor", "cannot read the ranker missing.predictor"),
+        ("missing.predictor", "cannot read the ranker missing.predictor: No such file"),
+        ("./missing", "cannot read the ranker missing: No such file"),
+        ("x" * 5000, "no ranker 'xxx"),
+        ("./" + "x" * 5000, "cannot read the ranker x+: File name too long"),
     ],
 )
 def test_names_of_nothing_are_refused(names, says):
