@@ -17,6 +17,7 @@ from ..features import Catalogue, catalogue_of, extract, extract_knobs, generic_
 from ..models.ranker import listing
 from ..search import InputError, Problem
 from .candidates import PIPELINE
+from .copies import find_copy
 from .foreign import readable, stem
 from .reading import read_recording
 from .recording import Kernel, Recording
@@ -58,12 +59,16 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
     beside a Parquet file of the same name are what `record --format t4` made of it, and left out.
 
     Raises:
-        InputError: there is none, or one cannot be used.
+        InputError: there is none, one cannot be used, or two hold the same measurements.
     """
     files = sorted({file.resolve(): file for path in paths for file in _files(path)}.values())
     if not files:
         raise InputError("there is no recording", "name a file or a folder of `frontrunner record`")
-    recordings = dict(sorted(zip(_names(files), map(_read, files), strict=True)))
+    named = dict(sorted(zip(_names(files), files, strict=True)))
+    recordings = {name: _read(file) for name, file in named.items()}
+    if copy := find_copy(list(recordings.values())):
+        first, second = (list(named.values())[place] for place in copy)
+        raise InputError(f"{first} and {second} hold the same measurements", "give one of them")
     catalogues = _catalogues(recordings.values())
     return [
         Case(

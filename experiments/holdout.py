@@ -26,15 +26,16 @@ class Fold:
 
 
 def folds(cases: Sequence[Case], by: str, parts: int | None = None) -> list[Fold]:
-    """Leaves out each problem, or each device, in turn, in the order of the cases.
+    """Leaves out each problem, or each device, in turn.
 
-    Where the cases of one have different feature columns, as other people's kernels do, each kind
-    is a fold of its own. What was recorded on several devices counts as each of them.
+    Cases with different feature columns, as other people's kernels have, are never learned from
+    together, so that each kind has folds of its own: one kind after the other, in the order of the
+    cases. What was recorded on several devices counts as each of them.
 
     Args:
         by: `PROBLEM` or `DEVICE`.
-        parts: leaves out so many parts of the problems or devices in turn, not each of them: that
-            is as many times to train.
+        parts: leaves out so many parts of the problems or devices of a kind in turn, not each of
+            them: that is as many times to train.
 
     Raises:
         InputError: no other device is left to learn from.
@@ -46,19 +47,25 @@ def folds(cases: Sequence[Case], by: str, parts: int | None = None) -> list[Fold
             f"only: {keys[0]}",
             "add recordings of another device, or use --holdout problem",
         )
-    if parts:
-        places = {key: f"part {i % parts + 1}" for i, key in enumerate(dict.fromkeys(keys))}
-        keys = [places[key] for key in keys]
     found = []
-    for key, columns in dict.fromkeys(zip(keys, map(_columns, cases), strict=True)):
+    for columns in dict.fromkeys(map(_columns, cases)):
         alike = [(k, c) for k, c in zip(keys, cases, strict=True) if _columns(c) == columns]
-        train = tuple(case for k, case in alike if not _parts(k) & _parts(key))
-        found.append(Fold(key, train, tuple(case for k, case in alike if k == key)))
+        for name, left in _dealt(list(dict.fromkeys(k for k, _ in alike)), parts).items():
+            known = {word for key in left for word in _words(key)}
+            train = tuple(case for k, case in alike if known.isdisjoint(_words(k)))
+            found.append(Fold(name, train, tuple(case for k, case in alike if k in left)))
     return found
 
 
-def _parts(key: str) -> set[str]:
-    return set(key.split(" + "))
+def _dealt(keys: list[str], parts: int | None) -> dict[str, list[str]]:
+    """What is left out in turn: each key by its name, or so many parts of them."""
+    if parts is None:
+        return {key: [key] for key in keys}
+    return {f"part {i + 1}": keys[i::parts] for i in range(min(parts, len(keys)))}
+
+
+def _words(key: str) -> list[str]:
+    return key.split(" + ")
 
 
 def _columns(case: Case) -> frozenset[str]:

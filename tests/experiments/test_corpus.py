@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +42,13 @@ OUTCOMES = {
     1: Outcome("compile_failed", reason="no", stage="compile", compile_s=2.0),
     2: Outcome("ok", 10.0, 20.0, executable="b", compile_s=3.0, device="local-task"),
 }
+
+
+def slower(times: float) -> dict[int, Outcome]:
+    """The same outcomes, measured again."""
+    return {
+        i: replace(o, time_us=o.time_us * times) if o.time_us else o for i, o in OUTCOMES.items()
+    }
 
 
 def provenance(problem: Problem = PROBLEM, device: str = "local-task on a chip") -> Provenance:
@@ -139,7 +148,10 @@ def test_the_same_problem_whatever_is_around_it(record: Callable[..., Path]) -> 
         "sized": replace(PROBLEM, dims=dims),
         "strided": replace(PROBLEM, traits=(("stride", 2),)),
     }
-    files = [record(f"{name}.parquet", problem) for name, problem in problems.items()]
+    files = [
+        record(f"{name}.parquet", problem, outcomes=slower(1 + times))
+        for times, (name, problem) in enumerate(problems.items())
+    ]
     found = {case.name: case.problem for case in read_cases(files)}
     assert found["fused"] == found["plain"]
     assert len(set(found.values())) == len(problems) - 1
@@ -161,7 +173,9 @@ def test_a_device_is_a_chip(record: Callable[..., Path], fingerprint: str, devic
 def test_the_order_of_arguments_does_not_matter(
     record: Callable[..., Path], tmp_path: Path
 ) -> None:
-    files = [record(f"{name}.parquet") for name in ("c", "a", "b")]
+    files = [
+        record(f"{name}.parquet", outcomes=slower(times)) for times, name in enumerate("cab", 1)
+    ]
     (tmp_path / ".hidden.parquet").write_text("")
     (tmp_path / "notes.txt").write_text("")
     record("below/d.parquet")
@@ -170,7 +184,9 @@ def test_the_order_of_arguments_does_not_matter(
 
 
 def test_names_are_told_apart_by_folders(tmp_path: Path) -> None:
-    one, two = (kernel(tmp_path / f / "A4000_T4.json", {"x": 1}) for f in ("conv", "gemm"))
+    one, two = (
+        kernel(tmp_path / f / "A4000_T4.json", {"x": x}) for f, x in (("conv", 1), ("gemm", 2))
+    )
     assert [c.name for c in read_cases([two, one])] == ["conv_A4000", "gemm_A4000"]
     assert [c.name for c in read_cases([one])] == ["A4000"]
 
@@ -210,11 +226,11 @@ def test_kernels_with_the_same_knobs_have_the_same_features(tmp_path: Path) -> N
 
 
 def test_all_cases_in_one_frame(record: Callable[..., Path]) -> None:
-    cases = read_cases([record("a.parquet"), record("b.parquet")])
+    cases = read_cases([record("a.parquet"), record("b.parquet", outcomes=slower(2))])
     frame, groups = group_frame(cases)
     assert list(frame) == [*CPU.names, "time_us"]
     assert list(groups) == ["a"] * 3 + ["b"] * 3
-    assert frame["time_us"].fillna(-1).tolist() == [30, -1, 10] * 2
+    assert frame["time_us"].fillna(-1).tolist() == [30, -1, 10, 60, -1, 20]
     ranker = create("forest", trees=2).fit(frame, groups)
     assert ranker.score(cases[0].features).shape == (3,)
 
@@ -230,6 +246,52 @@ def test_what_cannot_be_learned_from_together(record: Callable[..., Path], tmp_p
         group_frame([one, two])
     with pytest.raises(InputError, match="no recording to learn from"):
         group_frame([])
+
+
+def test_the_same_measurements_are_given_once(
+    record: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Under another name, they would be learned from and judged on at once."""
+    path = record("a.parquet")
+    copy = tmp_path / "b.parquet"
+    shutil.copy(path, copy)
+    assert refusal(copy, path) == f"{path} and {copy} hold the same measurements"
+    other = tmp_path / "other.json"
+    write_t4(Recording.read(path), other)
+    assert refusal(path, other).endswith("hold the same measurements")
+    again = record("again.parquet", outcomes=slower(1.00001))
+    assert len(read_cases([path, again])) == 2
+
+
+def test_the_same_measurements_in_another_form(tmp_path: Path) -> None:
+    knobs: list[dict[str, Any]] = [{"x": x, "y": x % 3, "f": x > 4} for x in range(9)]
+    one = kernel(tmp_path / "gemm_A4000_T4.json", *knobs)
+    cache: dict[str, Any] = {
+        "device_name": "NVIDIA RTX A4000",
+        "kernel_name": "gemm_kernel",
+        "tune_params_keys": ["f", "y", "x"],
+        # Rounded otherwise, in another order, with a knob as another type.
+        "cache": {
+            str(i): {**k, "x": float(k["x"]), "time": i + 1 + 1e-7}
+            for i, k in reversed(list(enumerate(knobs)))
+        },
+    }
+    two = tmp_path / "cache.json"
+    two.write_text(json.dumps(cache))
+    assert refusal(one, two) == f"{two} and {one} hold the same measurements"
+    # What was copied while it was made, too.
+    cache["cache"] = {key: value for key, value in cache["cache"].items() if int(key) < 5}
+    two.write_text(json.dumps(cache))
+    assert "hold the same measurements" in refusal(one, two)
+    cache["cache"]["0"]["time"] = 1.01
+    two.write_text(json.dumps(cache))
+    assert len(read_cases([one, two])) == 2
+
+
+def test_names_in_no_encoding(tmp_path: Path) -> None:
+    path = kernel(tmp_path / os.fsdecode(b"k\xff") / os.fsdecode(b"\xfe.json"), {"x": 1})
+    (case,) = read_cases([path])
+    assert (case.name, case.problem, case.device) == ("\\udcfe", "k\\udcff", "\\udcfe")
 
 
 def refusal(*paths: Path) -> str:

@@ -239,7 +239,7 @@ def test_other_peoples_kernels(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_several_recordings_is_refused(tmp_path: Path, record_sample: Any) -> None:
-    for name in "ab":
-        record_sample(tmp_path / f"{name}.parquet", "odd")
+    for seed, name in enumerate("ab"):
+        record_sample(tmp_path / f"{name}.parquet", "odd", seed=seed)
     with pytest.raises(InputError, match="holds 2 recordings"):
         Pool.of_recording(tmp_path)

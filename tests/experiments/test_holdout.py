@@ -68,6 +68,27 @@ def test_parts_are_left_out_whole():
     assert [[c.name for c in f.train] for f in found] == [["b", "e"], ["a", "c", "d"]]
 
 
+def test_parts_do_not_hide_what_was_recorded_on_several_devices():
+    devices = ["A", "A + B", "B", "C"]
+    cases = [case(str(i), "matmul", device, "x") for i, device in enumerate(devices)]
+    found = folds(cases, "device", parts=2)
+    assert [([c.device for c in f.train], [c.device for c in f.test]) for f in found] == [
+        (["C"], ["A", "B"]),
+        ([], ["A + B", "C"]),
+    ]
+
+
+def test_parts_are_dealt_to_each_kind_of_features():
+    cases = [case(str(i), f"p{i}", "one", "xy"[i % 2]) for i in range(4)]
+    found = folds(cases, "problem", parts=2)
+    assert [([c.name for c in f.train], [c.name for c in f.test]) for f in found] == [
+        (["2"], ["0"]),
+        (["0"], ["2"]),
+        (["3"], ["1"]),
+        (["1"], ["3"]),
+    ]
+
+
 def test_there_may_be_nothing_to_learn_from():
     assert names(CASES[:1], "problem") == [("matmul", [], ["a"])]
 
