@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from .. import __version__
-from .files import check_new_folder, next_run_folder
-from .output import Output, shared_options
+from .files import check_new_folder, new_run_folder
+from .output import Interrupted, Output, shared_options
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # Logging 180 runs with their curves took 28 s on a busy machine.
 TRACKING_SECONDS = 300.0
+NOTHING_SAVED = "nothing is saved; fewer rankers, --seeds or --folds take less time"
 
 
 @click.command("evaluate")
@@ -91,8 +92,8 @@ def command(
 
     RECORDINGS are files, or folders of them. Random order is given as its exact expectation.
     """
-    folder = out or next_run_folder("evaluation")
-    check_new_folder(folder, "--out", "name a new folder")
+    if out is not None:
+        check_new_folder(out, "--out", "name a new folder")
 
     from ..experiments.contender import find_contenders, usual_rankers
     from ..experiments.corpus import read_cases
@@ -123,30 +124,39 @@ def command(
         "data": digest(cases),
         "frontrunner": __version__,
     }
-    with Tracker(output.note, timeout_s=TRACKING_SECONDS) as tracker:
-        if mlflow:
-            tracker.start(folder.name, asked, {"kind": "evaluation"})
-        with _bar() as progress:
-            evaluation = evaluate(
-                cases,
-                contenders,
-                holdout,
-                parts=folds,
-                seeds=range(seed, seed + seeds),
-                jobs=jobs,
-                progress=progress,
-            )
-        report = Report.of(evaluation, asked, seed)
-        # Shown before it is written, which can fail.
-        _show_rankers(output, report.summary)
-        if verbose:
+    written = None
+    place = nullcontext(out) if out else new_run_folder("evaluation")
+    try:
+        with place as folder, Tracker(output.note, timeout_s=TRACKING_SECONDS) as tracker:
+            if mlflow:
+                tracker.start(folder.name, asked, {"kind": "evaluation"})
+            with _bar() as progress:
+                evaluation = evaluate(
+                    cases,
+                    contenders,
+                    holdout,
+                    parts=folds,
+                    seeds=range(seed, seed + seeds),
+                    jobs=jobs,
+                    progress=progress,
+                )
+            report = Report.of(evaluation, asked, seed)
+            try:
+                for missing in write_report(report, folder):
+                    output.note(f"warning: {missing}")
+                written = folder
+                output.result({**report.to_dict(), "out": folder})
+            finally:
+                # Figures that cannot be kept are still shown.
+                _show_rankers(output, report.summary)
+                if verbose:
+                    output.line()
+                    _show_cases(output, report.cases)
             output.line()
-            _show_cases(output, report.cases)
-        output.result({**report.to_dict(), "out": folder})
-        write_report(report, folder)
-        output.line()
-        output.line(f"written to {folder}")
-        track_report(report, folder, tracker)
+            output.line(f"written to {folder}")
+            track_report(report, folder, tracker)
+    except KeyboardInterrupt:
+        raise Interrupted(f"the results are in {written}" if written else NOTHING_SAVED) from None
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .output import UsageError
@@ -16,6 +18,37 @@ def next_run_folder(stem: str, parent: Path = Path("runs")) -> Path:
     names = os.listdir(parent) if parent.is_dir() else []
     taken = [int(match[1]) for name in names if (match := pattern.fullmatch(name))]
     return parent / f"{stem}-{max(taken, default=0) + 1}"
+
+
+@contextmanager
+def new_run_folder(stem: str, parent: Path = Path("runs")) -> Iterator[Path]:
+    """Makes the next free `runs/<stem>-<n>`, so that nothing else takes it meanwhile.
+
+    If nothing has been put into it, it is removed again.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    fresh = not parent.exists()
+    while True:
+        folder = next_run_folder(stem, parent)
+        try:
+            folder.mkdir(parents=True)
+            break
+        except FileExistsError:
+            if not parent.is_dir():
+                raise UsageError(f"{parent} is not a folder", "name another with --out") from None
+        except OSError as error:
+            raise UsageError(
+                f"cannot write to {parent}: {error.strerror}", "name another folder with --out"
+            ) from None
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):
+            folder.rmdir()
+            if fresh:
+                parent.rmdir()
 
 
 def check_new_folder(path: Path, option: str, hint: str = "") -> None:

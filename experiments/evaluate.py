@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from ..models import AdaptiveRanker, Ranker, save
 from ..search import InputError
 from .contender import SHUFFLE, Contender
 from .corpus import Case, group_frame
-from .holdout import Fold, folds
+from .holdout import PROBLEM, Fold, folds
 from .metrics import KS, Floats, Scale, best_shares, expect, expected_best, measure
 from .replay import replay
 from .trained_on import describe
@@ -94,7 +95,8 @@ def evaluate(
         progress: is told how many of how many parts are done.
 
     Raises:
-        InputError: a ranker has nothing to learn from, or cannot order the candidates.
+        InputError: a ranker has nothing to learn from, takes no such seed, or cannot order the
+            candidates.
     """
     # What was recorded beside times and features would be sent to every process.
     cases = [replace(c, recording=replace(c.recording, frame=pd.DataFrame())) for c in cases]
@@ -102,13 +104,16 @@ def evaluate(
     others = [c for c in contenders if c.name != SHUFFLE]
     for contender in others:
         _check_trainable(contender, held, by)
+        if contender.seeded:
+            contender.make(seeds[-1])  # refuses what cannot be, before any work
     alike = len({frozenset(case.features.columns) for case in cases}) == 1
     to_judge = [(c, part, seeds if c.seeded else seeds[:1]) for part in held for c in others]
     to_train = [(c, cases, seeds[0]) for c in others if alike and c.file is None]
     total = len(to_judge) + len(to_train)
     found = [_expect(part, case) for part in held for case in part.test]
     predictors = {}
-    with Parallel(min(jobs or cpu_count(), max(total, 1)), return_as="generator") as pool:
+    count = min(jobs or cpu_count(), max(total, 1))
+    with Parallel(count, return_as="generator", initializer=_leave_ctrl_c) as pool:
         for done, judged in enumerate(pool(delayed(_judge)(*task) for task in to_judge), 1):
             found += judged
             progress(done, total)
@@ -128,14 +133,21 @@ def evaluate(
     )
 
 
+def _leave_ctrl_c() -> None:
+    """Leaves Ctrl-C, which a terminal sends to all processes, to the one that ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def _check_trainable(contender: Contender, parts: Sequence[Fold], by: str) -> None:
     for part in parts:
         if contender.needs_fit and not part.train:
+            others = f"add recordings of another {by} with the same features"
+            if by == PROBLEM and len({case.device for case in part.test}) > 1:
+                others = f"leave out one device at a time (--holdout device), {others}"
             raise InputError(
                 f"ranker {contender.name!r} has nothing to learn from when the {by} "
                 f"{part.left_out} is left out",
-                f"add recordings of another {by} with the same features, or evaluate only rankers "
-                "that need no training",
+                f"{others}, or evaluate only rankers that need no training",
             )
 
 

@@ -13,11 +13,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -67,11 +70,14 @@ class Report:
         return {**self.asked, **told}
 
 
-def write_report(report: Report, folder: Path) -> None:
-    """Writes the folder, whole or not at all.
+def write_report(report: Report, folder: Path) -> list[str]:
+    """Fills a folder that is empty or not there yet: all files appear at once, or none.
+
+    Returns:
+        What could not be drawn, a line each: tables are worth more than pictures.
 
     Raises:
-        WorkError: it cannot be written.
+        WorkError: it cannot be written, or is not empty.
     """
     evaluation = report.evaluation
     tables = {
@@ -80,26 +86,42 @@ def write_report(report: Report, folder: Path) -> None:
         "results": evaluation.results,
         "curves": evaluation.results[KEYS].join(evaluation.curves.add_prefix("best_of_")),
     }
-    whole = folder.resolve()
-    partial = whole.with_name(f".{whole.name}.{os.getpid()}.partial")
+    fresh = not folder.exists()
     try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Inside, for it may be the current folder, or in one where nothing else can be written.
+        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    missing = []
+    try:
+        if any(path != partial for path in folder.iterdir()):
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
         for name in ("plots", "predictors"):
             (partial / name).mkdir(parents=True)
         (partial / "evaluation.json").write_text(json.dumps(report.to_dict(), indent=2) + "\n")
         for name, table in tables.items():
             table.to_csv(partial / f"{name}.csv", index=False)
             table.to_parquet(partial / f"{name}.parquet", index=False)
-        for name, figure in plots(evaluation, report.summary):
-            figure.savefig(partial / "plots" / f"{name}.png", dpi=150)
+        for name, draw in plots(evaluation, report.summary):
+            try:
+                draw().savefig(partial / "plots" / f"{name}.png", dpi=150)
+            except OSError:
+                raise
+            except Exception as error:  # a library that meets names and figures of all kinds
+                missing.append(f"{name}.png cannot be drawn: {type(error).__name__}: {error}")
         for name, predictor in evaluation.predictors.items():
             _predictor(partial, name).write_bytes(predictor.data)
-        partial.replace(whole)  # also over an empty folder, but over no other
+        for path in sorted(partial.iterdir()):
+            path.rename(folder / path.name)
     except OSError as error:
-        raise WorkError(
-            f"cannot write to {folder}: {error.strerror}", "make room, or name another place"
-        ) from error
+        raise _unwritable(folder, error) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        if fresh:
+            with suppress(OSError):  # not empty: it was written
+                folder.rmdir()
+    return missing
 
 
 def track_report(report: Report, folder: Path, tracker: Tracker) -> None:
@@ -121,6 +143,12 @@ def track_report(report: Report, folder: Path, tracker: Tracker) -> None:
         tracker.model(
             f"frontrunner-{_plain(ranker)}", _predictor(folder, ranker), figures, report.asked
         )
+
+
+def _unwritable(folder: Path, error: OSError) -> WorkError:
+    return WorkError(
+        f"cannot write to {folder}: {error.strerror}", "make room, or name another place"
+    )
 
 
 def _predictor(folder: Path, ranker: str) -> Path:

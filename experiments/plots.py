@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,25 +16,27 @@ from .evaluate import Evaluation
 FEATURES = 20
 
 
-def plots(evaluation: Evaluation, summary: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
-    """All pictures that there is something to show in, with their names.
+def plots(
+    evaluation: Evaluation, summary: pd.DataFrame
+) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    """What draws each picture that there is something to show in, with the picture's name.
 
     Args:
         summary: as `scoreboard.summarise` gives it; rankers have its order in every picture.
     """
     names = list(summary.index)
-    yield "best_so_far", best_so_far(evaluation, names)
-    yield "iterations", iterations(evaluation.results, names)
+    yield "best_so_far", partial(best_so_far, evaluation, names)
+    yield "iterations", partial(iterations, evaluation.results, names)
     if len(evaluation.ranks):
-        yield "ranks", ranks(evaluation.ranks, names)
+        yield "ranks", partial(ranks, evaluation.ranks, names)
     importances = {
         name: predictor.importances
         for name, predictor in evaluation.predictors.items()
         if predictor.importances is not None
     }
     if importances:
-        yield "importances", feature_importances(importances)
-    yield "size", size_and_quality(summary)
+        yield "importances", partial(feature_importances, importances)
+    yield "size", partial(size_and_quality, summary)
 
 
 def best_so_far(evaluation: Evaluation, names: list[str]) -> Figure:
@@ -45,7 +48,7 @@ def best_so_far(evaluation: Evaluation, names: list[str]) -> Figure:
     for name in names:
         curves = by_case.loc[name]
         low, middle, high = (curves.quantile(q) for q in (0.25, 0.5, 0.75))
-        (line,) = axes.step(curves.columns, middle, where="post", label=name)
+        (line,) = axes.step(curves.columns, middle, where="post", label=_text(name))
         band = {"alpha": 0.15, "color": line.get_color()}
         axes.fill_between(curves.columns, low, high, step="post", **band)
     axes.set_xscale("log", base=2)
@@ -67,9 +70,10 @@ def iterations(results: pd.DataFrame, names: list[str]) -> Figure:
         middle = of_seeds.mean()
         reach = [middle - of_seeds.min(), of_seeds.max() - middle]
         place = middle.index.map(places)
-        axes.errorbar(middle, place, xerr=reach, fmt="o", markersize=5, alpha=0.8, label=name)
+        label = _text(name)
+        axes.errorbar(middle, place, xerr=reach, fmt="o", markersize=5, alpha=0.8, label=label)
     axes.set_xscale("log")
-    axes.set_yticks(range(len(cases)), cases, fontsize="small")
+    axes.set_yticks(range(len(cases)), map(_text, cases), fontsize="small")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
     return figure
 
@@ -82,7 +86,7 @@ def ranks(table: pd.DataFrame, names: list[str]) -> Figure:
         one = table[table.ranker == name]
         axes.hexbin(one.predicted, one.real, gridsize=25, mincnt=1, cmap="Greys", linewidths=0)
         correlation = one.predicted.corr(one.real, method="spearman")
-        axes.set_title(f"{name}: rank correlation {correlation:.2f}", fontsize="medium")
+        axes.set_title(f"{_text(name)}: rank correlation {correlation:.2f}", fontsize="medium")
         axes.set(xlabel="predicted rank", ylabel="real rank", xlim=(0, 1), ylim=(0, 1))
     return figure
 
@@ -93,8 +97,8 @@ def feature_importances(importances: dict[str, pd.Series]) -> Figure:
     panels = figure.subplots(1, len(importances), squeeze=False)[0]
     for axes, (name, values) in zip(panels, importances.items(), strict=True):
         top = (values / values.sum()).nlargest(FEATURES)[::-1]
-        axes.barh(top.index, top)
-        axes.set_title(name)
+        axes.barh(top.index.map(_text), top)
+        axes.set_title(_text(name))
         axes.set_xlabel("share of all importance")
         axes.tick_params(axis="y", labelsize="small")
     return figure
@@ -107,7 +111,7 @@ def size_and_quality(summary: pd.DataFrame) -> Figure:
         value = row.fewer_than_shuffle
         limits = np.array([[row.fewer_than_shuffle_low], [row.fewer_than_shuffle_high]])
         reach = np.nan_to_num(np.abs(limits - value))
-        axes.errorbar(row.size_bytes, value, yerr=reach, fmt="o", capsize=3, label=name)
+        axes.errorbar(row.size_bytes, value, yerr=reach, fmt="o", capsize=3, label=_text(name))
     # Rankers that do not learn have no file.
     axes.set_xscale("symlog", linthresh=1000)
     axes.set_xlim(-200, 10 * max(1000, summary.size_bytes.max()))
@@ -115,6 +119,11 @@ def size_and_quality(summary: pd.DataFrame) -> Figure:
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     axes.set_title("with 95 % confidence intervals")
     return figure
+
+
+def _text(name: object) -> str:
+    """A name of a recording or a file as matplotlib shows it: dollars would make formulas of it."""
+    return str(name).replace("$", r"\$")
 
 
 def _figure(x: str, y: str, height: float = 4.5) -> tuple[Figure, Any]:

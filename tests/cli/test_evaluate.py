@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 
 from frontrunner.benchmarks.outcome import Outcome
 from frontrunner.cli import main
+from frontrunner.experiments import evaluation_report
 from frontrunner.experiments.recording import Provenance, Recording
 from frontrunner.models import create, load, read_manifest, save
 
@@ -199,6 +202,105 @@ def test_recordings_that_cannot_be_used(frontrunner, recordings, tmp_path):
         assert (ran.code, says in ran.err) == (2, True), ran.err
         assert len(ran.err.splitlines()) <= 2
     assert not Path("runs").exists()
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """Which folders were filled; what is tracked goes nowhere."""
+    folders = []
+    write = evaluation_report.write_report
+
+    def note(report, folder):
+        folders.append(folder)
+        return write(report, folder)
+
+    monkeypatch.setattr(evaluation_report, "write_report", note)
+    monkeypatch.setattr(evaluation_report.Tracker, "_write", lambda *_: {})
+    return folders
+
+
+FAST = ("--rankers", "shuffle", "--jobs", 1)
+
+
+def test_nobody_listens(recordings, written):
+    command = shlex.join([sys.executable, "-m", "frontrunner", "evaluate", str(recordings)])
+    options = shlex.join([str(option) for option in (*FAST, "--no-mlflow", "--out", "out")])
+    done = subprocess.run(
+        f"{command} {options} > /dev/full", shell=True, capture_output=True, text=True
+    )
+    said = "error: the output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
+    assert Path("out", "summary.csv").exists()
+
+
+def test_ctrl_c_before_anything_is_written(frontrunner, recordings, written, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("frontrunner.experiments.evaluate.evaluate", interrupt)
+    ran = frontrunner("evaluate", recordings, *FAST, "--json")
+    assert ran.code == 130
+    assert json.loads(ran.out)["error"]["hint"].startswith("nothing is saved")
+    assert list(Path().iterdir()) == []
+
+
+def test_ctrl_c_while_it_is_tracked(frontrunner, recordings, written, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(evaluation_report.Tracker, "_write", interrupt)
+    ran = frontrunner("evaluate", recordings, *FAST, "--json")
+    assert ran.code == 130
+    assert json.loads(ran.out)["out"] == "runs/evaluation-1"
+    assert "hint: the results are in runs/evaluation-1" in ran.err
+
+
+def test_figures_that_cannot_be_kept_are_shown(frontrunner, recordings, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pandas.DataFrame.to_csv", full)
+    ran = frontrunner("evaluate", recordings, *FAST, "--no-mlflow", "--json")
+    assert ran.code == 1
+    assert "cannot write" in json.loads(ran.out)["error"]["message"]
+    assert any(line.startswith("shuffle") for line in ran.err.splitlines())
+    assert list(Path().iterdir()) == []
+
+
+def test_the_current_folder(frontrunner, recordings, written, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    ran = frontrunner("evaluate", recordings, *FAST, "--out", ".")
+    assert (ran.code, ran.err) == (0, "")
+    assert Path("summary.csv").exists()
+
+
+def test_two_at_a_time(frontrunner, recordings, written, monkeypatch):
+    write = evaluation_report.write_report
+
+    def another_first(report, folder):
+        monkeypatch.setattr(evaluation_report, "write_report", write)
+        assert frontrunner("evaluate", recordings, *FAST).code == 0
+        return write(report, folder)
+
+    monkeypatch.setattr(evaluation_report, "write_report", another_first)
+    assert frontrunner("evaluate", recordings, *FAST).code == 0
+    assert [str(folder) for folder in written] == ["runs/evaluation-2", "runs/evaluation-1"]
+    assert all((folder / "summary.csv").exists() for folder in written)
+
+
+def test_rankers_may_be_repeated(frontrunner, recordings):
+    save(create("heuristic"), "x,y.p")
+    names = ("--rankers", "x,y.p", "--rankers", "shuffle,tpe:seed=3")
+    ran = frontrunner("evaluate", recordings, *names, "--json", *QUICK)
+    assert json.loads(ran.out)["rankers"].keys() == {"shuffle", "x,y.p", "tpe:seed=3"}
+
+
+def test_seeds_are_checked_before_the_work(frontrunner, recordings):
+    options = ("--rankers", "forest", "--seed", 2**31 - 1, "--seeds", 2, "--no-mlflow")
+    ran = frontrunner("evaluate", recordings, *options)
+    assert ran.code == 2
+    assert "seed of ranker 'forest' has to be a whole number from 0 to 2147483647" in ran.err
 
 
 def test_a_folder_that_cannot_be_written_leaves_nothing(frontrunner, recordings, monkeypatch):

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from frontrunner.cli.files import check_new_file, check_new_folder, next_run_folder
+from frontrunner.cli import files
+from frontrunner.cli.files import (
+    check_new_file,
+    check_new_folder,
+    new_run_folder,
+    next_run_folder,
+)
 from frontrunner.cli.output import UsageError
 
 
@@ -14,6 +20,33 @@ def test_runs_are_numbered(tmp_path):
         (tmp_path / name).mkdir()
     assert next_run_folder("matmul", tmp_path) == tmp_path / "matmul-11"
     assert next_run_folder("a.b", tmp_path) == tmp_path / "a.b-1"
+
+
+def test_a_run_has_its_folder_for_itself(tmp_path):
+    runs = tmp_path / "runs"
+    with new_run_folder("a", runs) as first, new_run_folder("a", runs) as second:
+        assert [first.name, second.name] == ["a-1", "a-2"]
+        (second / "log").touch()
+    assert [p.name for p in runs.iterdir()] == ["a-2"]
+    with new_run_folder("a", tmp_path / "others"):
+        pass
+    assert not (tmp_path / "others").exists()
+
+
+def test_a_folder_that_is_taken_in_this_very_moment(tmp_path, monkeypatch):
+    (tmp_path / "a-1").mkdir()
+    names = iter(["a-1", "a-2"])
+    monkeypatch.setattr(files, "next_run_folder", lambda *_: tmp_path / next(names))
+    with new_run_folder("a", tmp_path) as folder:
+        assert folder.name == "a-2"
+
+
+def test_runs_that_is_no_folder(tmp_path):
+    (tmp_path / "runs").touch()
+    (tmp_path / "link").symlink_to("nowhere")
+    for name in ("runs", "link"):
+        with pytest.raises(UsageError, match=name), new_run_folder("a", tmp_path / name):
+            pass
 
 
 def test_a_new_folder_may_be_missing_or_empty(tmp_path):

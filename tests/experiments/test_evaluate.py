@@ -244,6 +244,16 @@ def test_nothing_to_learn_from():
     assert len(found.results) == 3
 
 
+def test_devices_of_one_problem_can_be_left_out():
+    cases = [case("a", 10, "p", "one"), case("b", 20, "p", "two")]
+    with pytest.raises(InputError, match="has nothing to learn from") as caught:
+        evaluate(cases, NAMES, "problem", jobs=1)
+    assert "leave out one device at a time (--holdout device), " in caught.value.hint
+    with pytest.raises(InputError) as caught:
+        evaluate(cases[:1], NAMES, "problem", jobs=1)
+    assert "--holdout" not in caught.value.hint
+
+
 def test_progress_is_told():
     told = []
     evaluate(CASES, NAMES, "problem", jobs=1, progress=lambda *parts: told.append(parts))

@@ -88,7 +88,7 @@ def test_everything_is_tracked(report, tmp_path, monkeypatch):
 
 def test_the_pictures(report):
     names = list(report.summary.index)
-    figures = dict(plots(report.evaluation, report.summary))
+    figures = {name: draw() for name, draw in plots(report.evaluation, report.summary)}
     assert list(figures) == ["best_so_far", "iterations", "ranks", "importances", "size"]
     for name in ("best_so_far", "iterations", "size"):
         (axes,) = figures[name].axes
@@ -108,6 +108,35 @@ def test_no_picture_of_what_is_not_there(report):
     assert list(figures) == ["best_so_far", "iterations", "size"]
 
 
+def test_names_are_no_formulas(report, tmp_path):
+    odd = r"x$_{^$ \$y"
+
+    def renamed(table):
+        return table.replace({LEARNED: odd, "conv": odd})
+
+    evaluation = dataclasses.replace(
+        report.evaluation,
+        results=renamed(report.evaluation.results),
+        ranks=renamed(report.evaluation.ranks),
+        predictors={odd: Predictor(b"trees", 1.0, pd.Series({odd: 1.0}))},
+    )
+    again = Report.of(evaluation, {}, seed=0)
+    assert write_report(again, tmp_path / "made") == []
+    assert len(list((tmp_path / "made" / "plots").iterdir())) == 5
+
+
+def test_a_picture_that_fails_does_not_cost_the_tables(report, tmp_path, monkeypatch):
+    def fails(*_):
+        raise ValueError("no such glyph")
+
+    monkeypatch.setattr("frontrunner.experiments.plots.ranks", fails)
+    says = ["ranks.png cannot be drawn: ValueError: no such glyph"]
+    assert write_report(report, tmp_path / "made") == says
+    assert (tmp_path / "made" / "summary.csv").exists()
+    assert not (tmp_path / "made" / "plots" / "ranks.png").exists()
+    assert (tmp_path / "made" / "plots" / "size.png").exists()
+
+
 def test_a_folder_that_is_taken_stays_as_it_is(report, tmp_path):
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "thesis.txt").write_text("mine")
@@ -121,3 +150,6 @@ def test_the_current_folder_will_do(report, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "here")
     write_report(report, Path())
     assert (tmp_path / "here" / "summary.csv").exists()
+    # Also for those who are in it.
+    assert Path("summary.csv").exists()
+    assert not list(Path().glob(".*"))
