@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Logging 180 runs with their curves took 28 s on a busy machine.
 TRACKING_SECONDS = 300.0
-NOTHING_SAVED = "nothing is saved; fewer rankers, --seeds or --folds take less time"
+NOTHING_SAVED = "nothing is saved; --folds, or fewer rankers or --seeds, take less time"
 
 
 @click.command("evaluate")

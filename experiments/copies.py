@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,7 +43,7 @@ def _times(recording: Recording) -> pd.Series:
     return times[~times.index.duplicated()]
 
 
-def _word(value: object) -> str:
+def _word(value: Any) -> str:
     if pd.isna(value):
         return ""
     return repr(float(value)) if isinstance(value, int | float | np.number) else str(value)

@@ -189,8 +189,11 @@ def probe_smoke(seed: int, timeout_s: float = 60.0) -> Probe:
 
 def probe_tracking() -> Probe:
     """Whether MLflow's store can be written, as far as that shows without touching it."""
-    uri = find_store().uri
     name = "MLflow store"
+    try:
+        uri = find_store().uri
+    except OSError as error:
+        return Probe(name, False, f"{error.strerror}: runs go untracked")
     if not uri.startswith("sqlite:///"):
         # A password may stand in the URI.
         host = urlsplit(uri).hostname

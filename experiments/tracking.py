@@ -8,9 +8,11 @@ may fall between measurements, and a process can be given up when its server is 
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import time
@@ -52,11 +54,17 @@ def find_store(folder: Path | None = None) -> Store:
 
     Args:
         folder: of the SQLite file; the current one if None.
+
+    Raises:
+        OSError: the current folder is gone, or no URI can name the file.
     """
     uri = os.environ.get("MLFLOW_TRACKING_URI")
     if uri:
         return Store(uri)
     place = (folder or Path()).absolute()
+    if "?" in str(place):
+        # SQLAlchemy takes what follows for options, escaped or not.
+        raise OSError(errno.EINVAL, "no SQLite URI can have a '?' in its path", str(place))
     return Store(f"sqlite:///{place / 'mlflow.db'}", (place / "mlruns").as_uri())
 
 
@@ -79,6 +87,7 @@ class Tracker:
         self.store = store
         self.timeout_s = timeout_s
         self.run_id: str | None = None
+        self._place = Path()
         self._run: dict[str, Any] | None = None
 
     def __enter__(self) -> Self:
@@ -108,6 +117,13 @@ class Tracker:
             params: what was asked for.
             tags: what else it is to be found by.
         """
+        try:
+            # Now, for the current folder may be another at the end, or none.
+            self._place = Path.cwd()
+            self.store = self.store or find_store()
+        except OSError as error:
+            self._warn(": ".join(filter(None, [error.strerror, error.filename])))
+            return
         self._run = {
             "name": run_name,
             "start_ms": _now_ms(),
@@ -127,7 +143,7 @@ class Tracker:
     def artifact(self, path: Path) -> None:
         """Notes a file, which is read at the end."""
         if self._run is not None:
-            self._run["artifacts"].append(str(Path(path).absolute()))
+            self._run["artifacts"].append(str(self._place / path))
 
     def child(
         self,
@@ -164,7 +180,7 @@ class Tracker:
             self._run["models"].append(
                 {
                     "name": name,
-                    "path": str(Path(path).absolute()),
+                    "path": str(self._place / path),
                     "tags": _texts(tags or {}),
                     "metrics": list(_points(metrics)),
                 }
@@ -180,15 +196,14 @@ class Tracker:
         for name, value in (metrics or {}).items():
             self.metric(name, value)
         run, self._run = self._run, None
-        if run is None:
+        if run is None or self.store is None:
             return
-        store = self.store or find_store()
         run |= {
             "status": status,
             "end_ms": _now_ms(),
             "experiment": EXPERIMENT,
-            "uri": store.uri,
-            "artifact_root": store.artifacts,
+            "uri": self.store.uri,
+            "artifact_root": self.store.artifacts,
         }
         try:
             answer = self._write(run)
@@ -198,7 +213,13 @@ class Tracker:
             answer = {"error": f"{type(error).__name__}: {error}"}
         self.run_id = answer.get("run_id")
         if "error" in answer:
-            self.warn(f"the run is not tracked in MLflow at {store.uri}: {answer['error']}")
+            self._warn(answer["error"])
+
+    def _warn(self, reason: str) -> None:
+        where = f" at {self.store.uri}" if self.store else ""
+        text = f"the run is not tracked in MLflow{where}: {reason}"
+        # A password may stand before the host.
+        self.warn(re.sub(r"(?<=://)[^/\s]+@", "***@", text))
 
     def _write(self, run: dict[str, Any]) -> dict[str, str]:
         writer = Path(__file__).with_name("mlflow_writer.py")

@@ -248,9 +248,7 @@ def test_what_cannot_be_learned_from_together(record: Callable[..., Path], tmp_p
         group_frame([])
 
 
-def test_the_same_measurements_are_given_once(
-    record: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_the_same_measurements_are_given_once(record: Callable[..., Path], tmp_path: Path) -> None:
     """Under another name, they would be learned from and judged on at once."""
     path = record("a.parquet")
     copy = tmp_path / "b.parquet"

@@ -225,6 +225,53 @@ def test_an_mlflow_that_ends_badly(warnings, monkeypatch, tmp_path):
     assert warnings[0].endswith("MLflow ended with exit code 1: no module named mlflow")
 
 
+def test_a_password_is_not_told(warnings, monkeypatch):
+    uri = "postgresql://me:p@ss@host/db"
+    tracker = Tracker(warnings.append, Store(uri))
+    monkeypatch.setattr(tracker, "_write", lambda _: {"error": f"cannot open {uri}"})
+    tracker.start("lost", {})
+    tracker.finish()
+    place = "postgresql://***@host/db"
+    assert warnings == [f"the run is not tracked in MLflow at {place}: cannot open {place}"]
+
+
+def test_a_folder_that_no_uri_can_name(warnings, tmp_path, monkeypatch):
+    """The database would be beside it."""
+    (tmp_path / "what?").mkdir()
+    monkeypatch.chdir(tmp_path / "what?")
+    with Tracker(warnings.append) as tracker:
+        tracker.start("lost", {})
+        tracker.metric("best_us", 1.0)
+    assert len(warnings) == 1
+    assert f"no SQLite URI can have a '?' in its path: {tmp_path}/what?" in warnings[0]
+    assert [p.name for p in tmp_path.iterdir()] == ["what?"]
+
+
+def test_a_current_folder_that_is_gone(warnings, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with Tracker(warnings.append) as tracker:
+        tracker.start("lost", {})
+        tracker.artifact(Path("x"))
+    assert warnings == ["the run is not tracked in MLflow: No such file or directory"]
+
+
+def test_a_current_folder_that_goes_meanwhile(warnings, tmp_path, monkeypatch):
+    written = Written(monkeypatch)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with Tracker(warnings.append) as tracker:
+        tracker.start("kept", {})
+        (tmp_path / "here").rmdir()
+        tracker.artifact(Path("x"))
+        tracker.model("m", Path("y"), {})
+    (run,) = written.runs
+    assert (warnings, run["artifacts"]) == ([], [f"{tmp_path}/here/x"])
+    assert run["models"][0]["path"] == f"{tmp_path}/here/y"
+    assert run["uri"] == f"sqlite:///{tmp_path}/here/mlflow.db"
+
+
 class Written:
     """Stands in for the process that writes."""
 
