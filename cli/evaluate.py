@@ -129,7 +129,7 @@ def command(
     try:
         with place as folder, Tracker(output.note, timeout_s=TRACKING_SECONDS) as tracker:
             if mlflow:
-                tracker.start(folder.name, asked, {"kind": "evaluation"})
+                tracker.start(folder.absolute().name, asked, {"kind": "evaluation"})
             with _bar() as progress:
                 evaluation = evaluate(
                     cases,
@@ -142,9 +142,10 @@ def command(
                 )
             report = Report.of(evaluation, asked, seed)
             try:
-                for missing in write_report(report, folder):
-                    output.note(f"warning: {missing}")
+                missing = write_report(report, folder)
                 written = folder
+                for text in missing:
+                    output.note(f"warning: {text}")
                 output.result({**report.to_dict(), "out": folder})
             finally:
                 # Figures that cannot be kept are still shown.

@@ -122,6 +122,8 @@ class Output:
         self._write(text.getvalue().removesuffix("\n"), err=self.as_json)
 
     def _write(self, text: str, err: bool) -> None:
+        # A file's name may be in no encoding at all.
+        text = text.encode(errors="backslashreplace").decode()
         try:
             click.echo(text, err=err)
         except OSError as error:

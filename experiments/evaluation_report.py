@@ -102,7 +102,8 @@ def write_report(report: Report, folder: Path) -> list[str]:
         (partial / "evaluation.json").write_text(json.dumps(report.to_dict(), indent=2) + "\n")
         for name, table in tables.items():
             table.to_csv(partial / f"{name}.csv", index=False)
-            table.to_parquet(partial / f"{name}.parquet", index=False)
+            # In memory, for Arrow takes no path that is in no encoding.
+            (partial / f"{name}.parquet").write_bytes(table.to_parquet(index=False))
         for name, draw in plots(evaluation, report.summary):
             try:
                 draw().savefig(partial / "plots" / f"{name}.png", dpi=150)

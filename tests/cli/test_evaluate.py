@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -264,11 +265,16 @@ def test_figures_that_cannot_be_kept_are_shown(frontrunner, recordings, monkeypa
 
 
 def test_the_current_folder(frontrunner, recordings, written, tmp_path, monkeypatch):
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
+    here = tmp_path / os.fsdecode(b"in no encoding \xff")
+    here.mkdir()
+    monkeypatch.chdir(here)
+    runs = []
+    monkeypatch.setattr(evaluation_report.Tracker, "_write", lambda _, run: runs.append(run) or {})
     ran = frontrunner("evaluate", recordings, *FAST, "--out", ".")
     assert (ran.code, ran.err) == (0, "")
     assert Path("summary.csv").exists()
+    assert [run["name"] for run in runs] == [here.name]
+    assert frontrunner("evaluate", recordings, *FAST, "--out", here / "below").code == 0
 
 
 def test_two_at_a_time(frontrunner, recordings, written, monkeypatch):

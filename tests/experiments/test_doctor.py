@@ -78,3 +78,12 @@ def test_the_cpu_is_described_without_the_compiler(monkeypatch):
     assert "KiB" in described.describe()
     monkeypatch.setitem(sys.modules, "frontrunner.search.target", None)
     assert "KiB" not in doctor.read_cpu().describe()
+
+
+def test_a_store_that_cannot_be_named(monkeypatch, tmp_path):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    (tmp_path / "what?").mkdir()
+    monkeypatch.chdir(tmp_path / "what?")
+    probe = probe_tracking()
+    assert not probe.ok
+    assert probe.detail.endswith("'?' in its path: runs go untracked")
