@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -92,7 +91,6 @@ def command(
     from ..search import FrontrunnerError
 
     output = Output(as_json)
-    line = _unheard(output.line)
     made: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
     codes = []
@@ -110,11 +108,11 @@ def command(
         )
         try:
             with closing(make_progress(sys.stderr)) as observer:
-                one = record(options, devices, observer, _unheard(output.note))
+                one = record(options, devices, observer, output.note)
             made.append(asdict(one))
             there = "" if one.new else "was there already, "
             best = "none ran" if one.best is None else f"best {one.best:.2f}x, {one.near} near it"
-            line(f"{one.path}: {there}{one.ok} of {one.candidates} candidates ran, {best}")
+            output.line(f"{one.path}: {there}{one.ok} of {one.candidates} candidates ran, {best}")
             if form == "t4":
                 t4 = one.path.with_suffix(".t4.json")
                 write_t4(Recording.read(one.path), t4)
@@ -125,20 +123,9 @@ def command(
             output.result({"recordings": made, "failed": failed, "error": ended})
             return write_failure("interrupted", hint, 130, as_json=False)
         except FrontrunnerError as error:
-            with suppress(OSError):
-                write_failure(f"{file}: {error}", error.hint, error.exit_code, as_json=False)
-            codes.append(error.exit_code)
+            code = write_failure(f"{file}: {error}", error.hint, error.exit_code, as_json=False)
+            codes.append(code)
             failed.append({"input": file, "message": str(error), "hint": error.hint})
     first = {"error": failed[0]} if failed else {}
     output.result({"recordings": made, "failed": failed, **first})
     return min(codes, default=0)
-
-
-def _unheard(write: Callable[[str], None]) -> Callable[[str], None]:
-    """Writes as far as possible: hours of recording do not end with who reads about it."""
-
-    def attempt(text: str) -> None:
-        with suppress(OSError):
-            write(text)
-
-    return attempt
