@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from .choices import target_option
 from .files import check_new_file
 from .output import Output, shared_options
 
@@ -21,8 +22,22 @@ from .output import Output, shared_options
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write here, not to stdout."
 )
+@click.option(
+    "--model",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="MODEL.mlir",
+    help="Tell which of the model's dispatches each matcher matches.",
+)
+@target_option
 @shared_options(seed="Accepted as everywhere; nothing here is random.")
-def command(specs: tuple[Path, ...], out: Path | None, seed: int, as_json: bool) -> None:
+def command(
+    specs: tuple[Path, ...],
+    out: Path | None,
+    model: Path | None,
+    target: str,
+    seed: int,
+    as_json: bool,
+) -> None:
     """Merge tuning specs into one; the newest wins.
 
     Name the newest last: where two specs match the same dispatch, the later one is kept.
@@ -32,6 +47,8 @@ def command(specs: tuple[Path, ...], out: Path | None, seed: int, as_json: bool)
 
     from ..search import link_specs
     from ..search.files import write_whole
+    from ..search.matches import find_matches
+    from ..search.model import read_model
 
     output = Output(as_json)
     linked = link_specs(specs)
@@ -39,17 +56,23 @@ def command(specs: tuple[Path, ...], out: Path | None, seed: int, as_json: bool)
         output.note(f"conflict: {conflict}")
     for dropped in linked.dropped:
         output.note(f"dropped: {dropped}")
+    matches = None
+    if model is not None:
+        matches = find_matches(read_model(model, target), linked)
+        for name, dispatches in matches.items():
+            output.note(f"{name} matches {', '.join(dispatches) or f'nothing in {model}'}")
     if out is not None:
         write_whole(out, linked.text.encode())
-        output.note(f"{linked.matchers} matchers from {len(specs)} specs written to {out}")
+        output.note(f"{len(linked.matchers)} matchers from {len(specs)} specs written to {out}")
     elif not as_json:
         click.echo(linked.text, nl=not linked.text.endswith("\n"))
     output.result(
         {
             "spec": out,
             "text": linked.text,
-            "matchers": linked.matchers,
+            "matchers": len(linked.matchers),
             "dropped": linked.dropped,
             "conflicts": linked.conflicts,
+            "matches": matches,
         }
     )

@@ -21,6 +21,7 @@ from ..benchmarks.peak import measure_peak
 from ..benchmarks.profiling import Share, profile
 from ..models import resolve
 from ..search import FrontrunnerError, InputError, WorkError, link_specs
+from ..search.matches import find_matches
 from ..search.model import Model, read_model
 from ..search.spec import spec_of
 from .candidates import renderer
@@ -141,7 +142,7 @@ def _tune(
         compiler = stack.enter_context(Compiler(model, folder.work, 1, COMPILE_TIMEOUT))
         runner = stack.enter_context(ModelRunner(subject))
         tell("compiling the model as it is")
-        default = _default(compiler, options.starter, tell)
+        default = _default(compiler, model, options.starter, tell)
         run_us = _run_once(runner, default)
         plan = folder.plan()
         if plan is None:
@@ -176,7 +177,7 @@ def _subject(model: Model, options: ModelOptions, device: str, folder: Path) -> 
     return Subject(device, function.name, tuple(inputs), outputs, options.parameters)
 
 
-def _default(compiler: Compiler, starter: Sequence[Path], tell: Tell) -> Compiled:
+def _default(compiler: Compiler, model: Model, starter: Sequence[Path], tell: Tell) -> Compiled:
     """The model as the compiler, and the user's own specs, configure it.
 
     Raises:
@@ -188,6 +189,9 @@ def _default(compiler: Compiler, starter: Sequence[Path], tell: Tell) -> Compile
         linked = link_specs(starter)
         for conflict in linked.conflicts:
             tell(f"conflict: {conflict}")
+        for name, dispatches in find_matches(model, linked).items():
+            if not dispatches:
+                tell(f"warning: {name} matches nothing in this model")
         (default,) = compiler.compile([("starter", linked.text)])
         if default.kind == NOT_APPLIED:
             default = replace(default, kind=OK)  # specs of other tools leave no mark

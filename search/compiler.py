@@ -127,10 +127,27 @@ def _embed(source: str, spec: Path) -> str:
     )
 
 
-def _applied(text: str) -> tuple[str, ...]:
-    """The dispatches that a spec configures, as the functions of their executables."""
-    parts = [p for p in text.split("hal.executable.export public @")[1:] if APPLIED in p]
-    return tuple(match[0].strip('"') for part in parts if (match := _NAME.match(part)))
+@contextmanager
+def configured(
+    source: str, flags: Sequence[str], spec: Path | None
+) -> Iterator[tuple[Compilation, dict[str, str]]]:
+    """A module at `executable-sources`, configured under a tuning spec, by the compiler or both.
+
+    Yields:
+        The compilation, and the text of each dispatch by the function of its executable.
+    """
+    path = ""
+    if spec and spec_option(flags) == SPEC_OPTION:
+        path = str(spec)
+    elif spec:
+        source = _embed(source, spec)
+    # Given even where it is empty: on ROCm the path of an earlier session of the process stays.
+    with compilation(source.encode(), [*flags, f"{SPEC_OPTION}={path}"]) as unit:
+        unit.run(start=SOURCES, stop=CONFIGURATIONS)
+        # 2 ms against the 300 to 500 ms that the backend takes afterwards.
+        parts = unit.text().split("hal.executable.export public @")[1:] if spec else []
+        names = (_NAME.match(part) for part in parts)
+        yield unit, {n[0].strip('"'): part for n, part in zip(names, parts, strict=True) if n}
 
 
 def compile_with_spec(
@@ -142,15 +159,7 @@ def compile_with_spec(
         The executable, and the dispatches in which the spec's annotation was found on an op: a spec
         that matches nothing is silently ignored by the compiler.
     """
-    path = ""
-    if spec and spec_option(flags) == SPEC_OPTION:
-        path = str(spec)
-    elif spec:
-        source = _embed(source, spec)
-    # Given even where it is empty: on ROCm the path of an earlier session of the process stays.
-    with compilation(source.encode(), [*flags, f"{SPEC_OPTION}={path}"]) as unit:
-        unit.run(start=SOURCES, stop=CONFIGURATIONS)
-        # 2 ms against the 300 to 500 ms that the backend takes afterwards.
-        applied = _applied(unit.text()) if spec else ()
+    with configured(source, flags, spec) as (unit, dispatches):
         unit.run(start=CONFIGURATIONS)
+        applied = tuple(name for name, text in dispatches.items() if APPLIED in text)
         return unit.vmfb(), applied

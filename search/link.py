@@ -16,13 +16,15 @@ class LinkedSpec:
 
     Attributes:
         text: MLIR that `iree-compile` accepts.
-        matchers: how many dispatches it configures.
+        marked: the same, with a mark on what each matcher matches (see `matches`).
+        matchers: names of what matches, with the specs that they are of.
         dropped: matchers that a newer spec covers.
         conflicts: those among them that would have configured the dispatch otherwise.
     """
 
     text: str
-    matchers: int
+    marked: str
+    matchers: tuple[str, ...]
     dropped: tuple[str, ...]
     conflicts: tuple[str, ...]
 

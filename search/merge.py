@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from iree.compiler import ir
@@ -11,6 +11,7 @@ from iree.compiler import ir
 from .errors import InputError
 from .operations import symbol, walk
 
+MARK = "__frontrunner_matched_"
 _ENTRY = "iree_codegen.tuning_spec_entrypoint"
 
 
@@ -21,6 +22,7 @@ class _Pair:
     Attributes:
         matches: the matcher without its name and configuration: equal for equal dispatches.
         config: what it configures.
+        takes: types of what the action takes.
     """
 
     spec: str
@@ -29,13 +31,15 @@ class _Pair:
     action: str
     matches: str
     config: str
+    takes: tuple[str, ...]
 
 
 def merge(request: list[tuple[str, bytes]]) -> dict[str, Any]:
     """Merges (name, text) specs; the later ones win.
 
     Returns:
-        `text`, `matchers` (count), `dropped` and `conflicts` (in words).
+        `text`, `marked` (the same, with `MARK` and its number on what each matcher matches),
+        `matchers` (their names), `dropped` and `conflicts` (in words).
     """
     pairs: list[_Pair] = []
     sequences: dict[str, str] = {}
@@ -50,11 +54,16 @@ def merge(request: list[tuple[str, bytes]]) -> dict[str, Any]:
             preludes |= dict.fromkeys(passes)
         kept, dropped, conflicts = _resolve(pairs)
         used = _reached([p.matcher for p in kept] + [p.action for p in kept], sequences)
-        text_out = _write([sequences[s] for s in sequences if s in used], kept, list(preludes))
+        needed_texts = [sequences[s] for s in sequences if s in used]
+        text_out = _write(needed_texts, kept, list(preludes))
+        marks = [_mark(number, pair) for number, pair in enumerate(kept)]
+        ours = [replace(pair, action=f"mark_{number}") for number, pair in enumerate(kept)]
+        marked = _write([*needed_texts, *marks], ours, list(preludes))
         ir.Module.parse(text_out)
     return {
         "text": text_out,
-        "matchers": len(kept),
+        "marked": marked,
+        "matchers": tuple(f"{pair.name} of {pair.spec}" for pair in kept),
         "dropped": tuple(dropped),
         "conflicts": tuple(conflicts),
     }
@@ -125,7 +134,8 @@ def _read(
         body = originals[m].partition("{")[2] + body
         for config in configs:
             body = body.replace(config, "")
-        pairs.append(_Pair(name, m, renamed[m], renamed[a], body, " ".join(configs)))
+        takes = tuple(str(v.type) for v in sequences[a].regions[0].blocks[0].arguments)
+        pairs.append(_Pair(name, m, renamed[m], renamed[a], body, " ".join(configs), takes))
     return pairs, texts, passes
 
 
@@ -158,6 +168,22 @@ def _resolve(pairs: list[_Pair]) -> tuple[list[_Pair], list[str], list[str]]:
                 f"{pair.name} of {pair.spec} is overridden by {winner.name} of {winner.spec}"
             )
     return list(kept.values()), dropped, conflicts
+
+
+def _mark(number: int, pair: _Pair) -> str:
+    """A pair's action that also leaves a mark on the op, which it takes first."""
+    names = [f"%a{i}" for i in range(len(pair.takes))]
+    takes = ", ".join(
+        f"{name}: {type_} {{transform.readonly}}"
+        for name, type_ in zip(names, pair.takes, strict=True)
+    )
+    return (
+        f"transform.named_sequence @mark_{number}({takes}) {{\n"
+        f"  transform.include @{pair.action} failures(propagate) ({', '.join(names)})"
+        f" : ({', '.join(pair.takes)}) -> ()\n"
+        f'  transform.annotate %a0 "{MARK}{number}__" : {pair.takes[0]}\n'
+        "  transform.yield\n}"
+    )
 
 
 def _write(sequences: list[str], pairs: list[_Pair], passes: list[str]) -> str:

@@ -13,7 +13,7 @@ import frontrunner.search
 @dataclass(frozen=True)
 class LinkedSpec:
     text: str
-    matchers: int
+    matchers: tuple[str, ...]
     dropped: tuple[str, ...]
     conflicts: tuple[str, ...]
 
@@ -22,7 +22,9 @@ class LinkedSpec:
 def specs(tmp_path, monkeypatch):
     def link_specs(paths):
         text = "\n".join(path.read_text() for path in paths)
-        return LinkedSpec(text, len(paths), ("old.mlir: matmul",), ("matmul: new.mlir wins",))
+        return LinkedSpec(
+            text, tuple(map(str, paths)), ("old.mlir: matmul",), ("matmul: new.mlir wins",)
+        )
 
     monkeypatch.setattr(frontrunner.search, "link_specs", link_specs, raising=False)
     monkeypatch.chdir(tmp_path)
@@ -55,6 +57,7 @@ def test_as_json(specs, frontrunner, out):
         "matchers": 2,
         "dropped": ["old.mlir: matmul"],
         "conflicts": ["matmul: new.mlir wins"],
+        "matches": None,
     }
 
 
