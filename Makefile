@@ -15,7 +15,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env env-dev tune evaluate predictor test lint format lock clean
+.PHONY: help env env-dev tune evaluate models predictor test lint format lock clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -29,6 +29,9 @@ tune: env  ## tune the example dispatch on this machine's CPU
 
 evaluate: env-dev  ## compare the rankers on the recordings in experiments/recordings
 	$(BIN)/frontrunner evaluate experiments/recordings --rankers $(RANKERS) $(ARGS)
+
+models: $(VENV)/.env-models  ## tune six models, 15 minutes each, as in the README (ARGS=5: 5 minutes)
+	$(BIN)/python -m frontrunner.experiments.models.table runs/models $(ARGS)
 
 predictor: env  ## train the predictor that ships in the package, as it is in the repository
 	$(BIN)/frontrunner train experiments/recordings --ranker lightgbm --out models/data/cpu.predictor
@@ -81,3 +84,9 @@ $(VENV)/.env: $(VENV)/.created pyproject.toml $(LOCK)
 $(VENV)/.env-dev: $(VENV)/.created pyproject.toml $(LOCK)
 	@$(call INSTALL,.[dev])
 	@touch $@ $(VENV)/.env
+
+# The CPU's build of torch has 0.2 GB, the one on PyPI brings 3 GB of CUDA along; uv finds the former.
+$(VENV)/.env-models: $(VENV)/.env-dev
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -c $(LOCK) --torch-backend cpu -e '.[torch]' \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(LOCK) -e '.[torch]'
+	@touch $@
