@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import TextIO
 
 import click
 
@@ -89,18 +90,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_streams()
     with _sigterm_as_ctrl_c():
         code = _run(words, told)
+    told.lost = told.lost or _flush(sys.stdout)
+    if code == 0 and told.lost is not None:
+        code = 1
+        # A reader that has left has what it wanted.
+        if not isinstance(told.lost, BrokenPipeError):
+            what = f"the output cannot be written: {told.lost.strerror}"
+            write_failure(what, "", 1, as_json=False)
+    _flush(sys.stderr)
+    return code
+
+
+def _flush(stream: TextIO) -> OSError | None:
+    """Writes what is left; Python would complain, and exit with 120, if that failed at exit."""
     try:
-        sys.stdout.flush()
+        stream.flush()
     except OSError as error:
-        told.lost = told.lost or error
-        # Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if code or told.lost is None:
-        return code
-    # A reader that has left has what it wanted.
-    if not isinstance(told.lost, BrokenPipeError):
-        write_failure(f"the output cannot be written: {told.lost.strerror}", "", 1, as_json=False)
-    return 1
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return error
+    return None
 
 
 def _run(words: list[str], told: Told) -> int:
