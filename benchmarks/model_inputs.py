@@ -59,7 +59,10 @@ def prepare_inputs(
             f"{function.name} takes {len(arguments)} inputs, got {len(given)}",
             f"it takes: {', '.join(map(str, arguments)) or 'nothing'}",
         )
-    fixed = [_given(text, one) for text, one in zip(given, arguments, strict=False)]
+    fixed = [
+        _given(text, one) if one.used else _made(one, 0)
+        for text, one in zip(given, arguments, strict=False)
+    ]
     if not given:
         for argument in arguments:
             if None in argument.shape:
@@ -104,16 +107,19 @@ def _given(text: str, argument: Argument) -> Array:
         shape = tuple(int(d) for d in match["shape"].split("x")[:-1])
         values = _values(text, match["values"] or "0", shape, match["dtype"])
         if match["dtype"] != argument.dtype:
-            raise _unlike(text, argument)
+            raise _unlike(text, values, argument)
     sizes = zip(values.shape, argument.shape, strict=False)
     same = len(values.shape) == len(argument.shape) and all(d in (a, None) for a, d in sizes)
     if not same or values.dtype != NUMPY.get(argument.dtype):
-        raise _unlike(text, argument)
+        raise _unlike(text, values, argument)
     return values
 
 
-def _unlike(text: str, argument: Argument) -> InputError:
-    return InputError(f"--input {text.partition('=')[0]} does not fit: expected {argument}", _HINT)
+def _unlike(text: str, values: Array, argument: Argument) -> InputError:
+    received = text.partition("=")[0]
+    if text.startswith("@"):
+        received += f" ({'x'.join([*map(str, values.shape), str(values.dtype)])})"
+    return InputError(f"--input {received} does not fit: expected {argument}", _HINT)
 
 
 def _npy(path: Path) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 from .inputs import NUMPY, Array, Tolerance
 from .kernel import HAL_TYPES
 from .model_inputs import InputFile
+from .parameters import load_archives
 
 # Outputs pass through many sums, one after the other: of a dozen layers of f32, 3e-4 of their size.
 SUMMED = 100_000
@@ -90,11 +91,8 @@ class _Host:
         device = driver.create_device_by_uri(subject.device)
         self.modules = [rt.create_hal_module(self.instance, device)]
         if subject.parameters:
-            providers = []
-            for scope, path in subject.parameters:
-                index = rt.ParameterIndex()
-                index.load(str(path))
-                providers.append(index.create_provider(scope))
+            archives = load_archives(subject.parameters).items()
+            providers = [index.create_provider(scope) for scope, index in archives]
             self.modules.insert(0, rt.create_io_parameters_module(self.instance, *providers))
         self.arguments = [self._arguments(device, inputs) for inputs in subject.inputs]
         self._loaded: dict[Path, _Runs] = {}

@@ -13,8 +13,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..search import InputError
@@ -50,16 +52,35 @@ class ModelFolder:
         """Executables and inputs of the session; removed when it is complete."""
         return self.path / "work"
 
+    @property
+    def _dispatches(self) -> Path:
+        return self.path / "dispatches"
+
     def run_of(self, hot: Hot) -> RunFolder:
         """Where a dispatch is tuned."""
         return RunFolder(self.path / "runs" / hot.name)
 
-    def create(self, options: ModelOptions) -> None:
-        """Lays the folder out.
+    @contextmanager
+    def laid_out(self, options: ModelOptions) -> Iterator[None]:
+        """Lays the folder out; bad input that shows before there is a plan leaves none behind.
 
         Raises:
             InputError: it cannot be written.
         """
+        made = [p for p in (self.path, *self.path.parents) if not p.exists()]
+        try:
+            self._create(options)
+            yield
+        except InputError:
+            if self.path.is_dir() and self.plan() is None:
+                for one in self.path.iterdir():
+                    shutil.rmtree(one) if one.is_dir() else one.unlink()
+                for folder in made:
+                    with suppress(OSError):  # another run may have begun beside this one
+                        folder.rmdir()
+            raise
+
+    def _create(self, options: ModelOptions) -> None:
         content = {
             "format": FORMAT,
             "versions": versions(),
@@ -108,7 +129,12 @@ class ModelFolder:
     def plan(self) -> Plan | None:
         """The plan of an earlier session, if it came to one."""
         path = self.path / "plan.json"
-        return Plan.from_dict(json.loads(path.read_text())) if path.exists() else None
+        if not path.exists():
+            return None
+        plan = Plan.from_dict(json.loads(path.read_text()))
+        # The folder may have been moved.
+        hot = (replace(h, file=self._dispatches / h.file.name) for h in plan.hot)
+        return replace(plan, hot=tuple(hot))
 
     def save_plan(self, plan: Plan) -> None:
         text = json.dumps(plan.to_dict(), indent=2, default=str)
@@ -116,10 +142,9 @@ class ModelFolder:
 
     def write_dispatches(self, dispatches: Sequence[ModelDispatch]) -> Mapping[str, Path]:
         """Writes each dispatch to a file; tells where, by name."""
-        folder = self.path / "dispatches"
-        folder.mkdir(exist_ok=True)
+        self._dispatches.mkdir(exist_ok=True)
         files = named_after([d.name for d in dispatches])
-        paths = {name: folder / f"{short}.mlir" for name, short in files.items()}
+        paths = {name: self._dispatches / f"{short}.mlir" for name, short in files.items()}
         for dispatch in dispatches:
             if dispatch.text:
                 write_text(paths[dispatch.name], dispatch.text)

@@ -17,6 +17,7 @@ from ..benchmarks.model_inputs import prepare_inputs
 from ..benchmarks.model_kernel import Subject
 from ..benchmarks.model_runner import Gain, ModelFailed, ModelRunner
 from ..benchmarks.outcome import NOT_APPLIED, OK, Compiled
+from ..benchmarks.parameters import check_archives
 from ..benchmarks.peak import measure_peak
 from ..benchmarks.profiling import Share, profile
 from ..models import resolve
@@ -70,8 +71,8 @@ def tune_model(options: ModelOptions, make_observer: MakeObserver, tell: Tell) -
     tell(f"reading {options.input}")
     with as_mlir(options) as plain:
         model = _read(plain, str(options.input))
-        ModelFolder(options.out).create(options)
-        return _tune(model, plain, started, make_observer, tell)
+        with ModelFolder(options.out).laid_out(options):
+            return _tune(model, plain, started, make_observer, tell)
 
 
 def resume_model(
@@ -85,6 +86,7 @@ def resume_model(
     started = time.monotonic()
     folder = ModelFolder(path)
     options = folder.load(input)
+    options = replace(options, input=input or options.input)
     if (done := ModelResult.read(folder.result)) is not None:
         return done
     _check(options)
@@ -113,12 +115,7 @@ def _check(options: ModelOptions) -> None:
 
 def _read(options: ModelOptions, name: str) -> Model:
     model = read_model(options.input, options.target, name)
-    given = {scope for scope, _ in options.parameters}
-    if missing := [scope for scope in model.scopes if scope not in given]:
-        raise InputError(
-            f"the model's weights of scope {missing[0]!r} are in an archive, which was not given",
-            f"give --parameters {missing[0]}=FILE.irpa",
-        )
+    check_archives(options.parameters, model.parameters)
     if options.default_specs:
         flags = (*model.target.flags, DEFAULT_SPECS)
         model = replace(model, target=replace(model.target, flags=flags))
@@ -136,9 +133,6 @@ def _tune(
     subject = _subject(model, options, device, folder.work)
     deadline = started + 60 * options.minutes
     with ExitStack() as stack:
-        tracker = stack.enter_context(Tracker(warn=tell))
-        tags = {"mode": "tune_model", "arch": model.target.arch}
-        tracker.start(options.out.name, asdict(options), tags)
         compiler = stack.enter_context(Compiler(model, folder.work, 1, COMPILE_TIMEOUT))
         runner = stack.enter_context(ModelRunner(subject))
         tell("compiling the model as it is")
@@ -149,6 +143,9 @@ def _tune(
             tell("profiling the model")
             plan = _plan(model, folder, profile(default.executable, subject), options, device)
             folder.save_plan(plan)
+        tracker = stack.enter_context(Tracker(warn=tell))
+        tags = {"mode": "tune_model", "arch": model.target.arch}
+        tracker.start(options.out.name, asdict(options), tags)
         tuning = replace(options, device=device)
         tuned = _tune_each(plan, folder, tuning, deadline, make_observer, tell)
         trial = Trial(

@@ -23,8 +23,7 @@ from .inspect import executable_target
 from .operations import symbol, walk
 
 FLOW = "flow"
-UNUSED = "tensor<1xi8>"
-_SCOPE = re.compile(r'parameter\.named<"([^"]*)"::')
+_PARAMETER = re.compile(r'#flow\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
 
 
 def read(request: dict[str, Any]) -> dict[str, Any]:
@@ -32,8 +31,8 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         `source`, `functions` (name to inputs and outputs, each a type as text), `dispatches` (name
-        to a module with nothing else, or why there is none) and, by function and input, `limits` of
-        integers that are used as indices.
+        to a module with nothing else, or why there is none), `parameters` (scope and key of each)
+        and, by function and input, `limits` of integers that are used as indices.
     """
     name, path, flags = request["name"], Path(request["path"]), request["target"]
     try:
@@ -59,7 +58,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
                 for function, body in functions.items()
             },
             "executable_target": _target(source),
-            "scopes": tuple(dict.fromkeys(_SCOPE.findall(source))),
+            "parameters": tuple(dict.fromkeys(_PARAMETER.findall(flow))),
             "dispatches": {key: _alone(op, module) for key, op in _dispatches(module).items()},
         }
 
@@ -83,7 +82,9 @@ def _functions(module: ir.Module) -> dict[str, ir.Operation]:
     public = {
         symbol(op.operation): op.operation
         for op in module.body.operations
-        if op.operation.name == "util.func" and "iree.abi.stub" in op.operation.attributes
+        if op.operation.name == "util.func"
+        and "iree.abi.stub" in op.operation.attributes
+        and op.operation.regions[0].blocks  # what the model imports has none
     }
     found = {}
     for name, op in public.items():
@@ -117,8 +118,8 @@ def _imports(body: ir.Operation) -> list[ir.Operation | None]:
 
 
 def _signature(body: ir.Operation) -> tuple[list[str], list[str]]:
-    """Types of inputs and outputs; what is not used may be anything."""
-    inputs = [UNUSED if o is None else str(o.results[0].type) for o in _imports(body)]
+    """Types of inputs and outputs; empty for an input that is not used."""
+    inputs = ["" if o is None else str(o.results[0].type) for o in _imports(body)]
     outputs = [str(o.operands[0].type) for o in walk(body) if o.name == "hal.tensor.export"]
     return inputs, outputs
 

@@ -52,8 +52,10 @@ def _limit(start: ir.Value, kernels: dict[str, ir.Operation]) -> int | None:
         for use in value.uses:
             op = use.owner.operation
             if op.name == _INDEXED and use.operand_number > 0:
-                rows = ir.ShapedType(op.operands[0].type).shape[use.operand_number - 1]
-                limit = rows if limit is None else min(limit, rows)
+                table, dim = ir.ShapedType(op.operands[0].type), use.operand_number - 1
+                if not table.is_dynamic_dim(dim):
+                    rows = table.get_dim_size(dim)
+                    limit = rows if limit is None else min(limit, rows)
             elif op.name == "flow.dispatch":
                 left += _parameters(op, use.operand_number, kernels)
             elif op.name == "linalg.generic":

@@ -7,6 +7,7 @@ crash on what users bring.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,13 +29,17 @@ class Argument:
     Attributes:
         shape: a size that is only known when the model is called is None.
         rows: how many rows an integer input chooses among; None if it is not an index.
+        used: whether the function reads it; if not, the compiler keeps no type, and any will do.
     """
 
     shape: tuple[int | None, ...]
     dtype: str
     rows: int | None = None
+    used: bool = True
 
     def __str__(self) -> str:
+        if not self.used:
+            return "anything (it is not used)"
         return "x".join(["?" if d is None else str(d) for d in self.shape] + [self.dtype])
 
 
@@ -67,13 +72,13 @@ class Model:
 
     Attributes:
         source: the module at phase `executable-sources`.
-        scopes: of the archives that its weights are in.
+        parameters: scope and key of each weight that is in an archive.
         dispatches: what its functions dispatch, by name; initializers' are left out.
     """
 
     target: Target
     source: str
-    scopes: tuple[str, ...]
+    parameters: tuple[tuple[str, str], ...]
     functions: tuple[Function, ...]
     dispatches: tuple[ModelDispatch, ...]
 
@@ -146,13 +151,15 @@ def read_model(path: Path, target: str = "host", name: str = "") -> Model:
     return Model(
         describe_target(target, answer["executable_target"]),
         answer["source"],
-        answer["scopes"],
+        answer["parameters"],
         functions,
         dispatches,
     )
 
 
 def _argument(text: str, rows: int | None = None) -> Argument:
+    if not text:
+        return Argument((1,), "i8", used=False)
     match = _TENSOR.search(text)
     assert match is not None, text
     sizes = match[1].split("x")[:-1]
@@ -160,5 +167,14 @@ def _argument(text: str, rows: int | None = None) -> Argument:
 
 
 def named_after(names: Sequence[str]) -> dict[str, str]:
-    """Short file names for dispatches, which the compiler gives names such as `main$async_...`."""
-    return {name: re.sub(r"\W+", "_", re.sub(r"^.*?(?=dispatch_)", "", name)) for name in names}
+    """Short file names for dispatches, which the compiler gives names such as `main$async_...`.
+
+    Where two functions of a model dispatch what is alike, names keep the function's.
+    """
+    short = {name: _plain(re.sub(r"^.*?(?=dispatch_)", "", name)) for name in names}
+    taken = Counter(short.values())
+    return {name: one if taken[one] == 1 else _plain(name) for name, one in short.items()}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\W+", "_", name)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import importlib.util
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from frontrunner.cli import main
+from frontrunner.search import model
+from frontrunner.search.isolate import Child
 
 
 def pytest_configure() -> None:
@@ -65,6 +68,19 @@ def record_sample() -> Callable[..., Path]:
         return path
 
     return record
+
+
+@pytest.fixture(scope="session")
+def model_reader() -> Iterator[Child]:
+    """Reads models, one after the other: each would start a process of its own, in a second."""
+    with Child("frontrunner.search.flow:read") as child:
+        yield child
+
+
+@pytest.fixture
+def warm(model_reader: Child, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets `read_model` use the process that other tests used."""
+    monkeypatch.setattr(model, "Child", lambda handler: nullcontext(model_reader))
 
 
 class Ran:
