@@ -43,9 +43,9 @@ class Gain:
     noise_floor: float
 
     @property
-    def real(self) -> bool:
+    def beyond_noise(self) -> bool:
         """Whether the second variant is faster by more than noise explains."""
-        return self.interval[0] > 1.0
+        return self.interval[0] > 1.0 and self.speedup > 1 + self.noise_floor
 
 
 class ModelRunner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -105,6 +106,8 @@ def command(
     tuning spec, or none.
     """
     check_minutes(minutes)
+    if math.isnan(coverage):  # which click's range lets through
+        raise UsageError("--coverage must be in 0 to 1, got nan", "such as --coverage 0.9")
     archives = tuple(_archive(text) for text in parameters)
     if resume is not None:
         check_resume(ctx, resume, RESUMABLE, "the options of the first session hold")

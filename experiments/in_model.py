@@ -112,8 +112,12 @@ class Trial:
             return Verdict(tuple(choices), None, None, ())
         choices, compiled = self._drop_what_slows(choices, compiled)
         self.tell("measuring the whole model")
-        gain = self.runner.gain(self.default.executable, compiled.executable, self.seed)
-        if not gain.real or gain.speedup <= 1 + gain.noise_floor:
+        try:
+            gain = self.runner.gain(self.default.executable, compiled.executable, self.seed)
+        except ModelFailed as failure:
+            out = tuple(c.out(str(failure)) if c.spec else c for c in choices)
+            return Verdict(out, None, None, ())
+        if not gain.beyond_noise:
             return Verdict(tuple(choices), None, gain, ())
         text = compiled.executable.with_suffix(".mlir").read_text()
         return Verdict(tuple(choices), text, gain, compiled.applied)
@@ -137,18 +141,18 @@ class Trial:
             if one.kind != OK:
                 self.tell(f"candidates in place {place + 1} are left out: {one.reason}")
             variants.append(one)
-        ran = [place for place, one in enumerate(variants) if one.kind == OK]
-        times = self._profiles([self.default, *(variants[place] for place in ran)])
+        compiled = [place for place, one in enumerate(variants) if one.kind == OK]
+        times = self._profiles([self.default, *(variants[place] for place in compiled)])
         rng = np.random.default_rng(self.seed)
         choices = []
         for hot, tried in specs:
             found = []
-            for at, place in enumerate(ran, 1):
-                if place < len(tried):
+            for at, place in enumerate(compiled, 1):
+                if place < len(tried) and all(row[at] for row in times):
                     ratios = np.array([_total(r[0], hot) / _total(r[at], hot) for r in times])
                     found.append((float(np.median(ratios)), interval(ratios, rng)[0], tried[place]))
             if not found:
-                choices.append(Choice(hot, reason="its candidates do not compile in the model"))
+                choices.append(Choice(hot, reason="its candidates fail in the model"))
                 continue
             speedup, low, spec = max(found, key=lambda one: one[0])
             choice = Choice(hot, spec, speedup)
@@ -156,21 +160,30 @@ class Trial:
         return choices
 
     def _profiles(self, variants: Sequence[Compiled]) -> list[list[Mapping[str, float]]]:
-        """For each round and variant, the time of each dispatch, in turns that change."""
+        """For each round and variant, the time of each dispatch, in turns that change.
+
+        A variant that fails to run is not run again, and has no times from there on.
+        """
         rng = np.random.default_rng(self.seed)
         runs = 1
-        found = []
+        failed: set[int] = set()
+        found: list[list[Mapping[str, float]]] = []
+        if len(variants) == 1:
+            return found
         for number in range(ROUNDS):
             self.tell(f"profiling the model, round {number + 1} of {ROUNDS}")
             row: list[Mapping[str, float]] = [{}] * len(variants)
             for place in rng.permutation(len(variants)):
+                if place in failed:
+                    continue
                 try:
                     shares = profile(variants[place].executable, self.runner.subject, runs)
                 except WorkError as error:
                     if place == 0:
                         raise
                     self.tell(f"a variant of the model does not run: {error}")
-                    shares = []
+                    failed.add(place)
+                    continue
                 row[place] = {share.name: share.time_us for share in shares}
             found.append(row)
             slowest = max(sum(times.values()) for times in row)
@@ -191,16 +204,23 @@ class Trial:
             without = self._compile(f"without-{choice.hot.name}", left)
             if without.kind != OK:
                 continue
-            gain = self.runner.gain(compiled.executable, without.executable, self.seed, DROP_ROUNDS)
-            if gain.real and gain.speedup > 1 + gain.noise_floor:
-                compiled = without
-                choices = [c.out("slows the model") if c is choice else c for c in choices]
+            before, after = compiled.executable, without.executable
+            try:
+                gain = self.runner.gain(before, after, self.seed, DROP_ROUNDS)
+                if not gain.beyond_noise:
+                    continue
+                self.runner.check(after, self.default.executable)
+            except ModelFailed as failure:
+                self.tell(f"{choice.hot.name} stays: without it, {failure}")
+                continue
+            compiled = without
+            choices = [c.out("slows the model") if c is choice else c for c in choices]
         return choices, compiled
 
 
 def _total(times: Mapping[str, float], hot: Hot) -> float:
-    """The time of a dispatch's members; infinite where the variant did not run."""
-    return sum(times[m] for m in hot.members) if times else np.inf
+    """The time of a dispatch's members."""
+    return sum(times[m] for m in hot.members)
 
 
 def _saved(choice: Choice) -> float:
