@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -98,28 +99,29 @@ def _made(argument: Argument, seed: int) -> Array:
 
 def _given(text: str, argument: Argument) -> Array:
     """One `--input`: `SHAPExTYPE=VALUES`, `SHAPExTYPE=@FILE` of raw bytes, or `@FILE.npy`."""
+    name = text.partition("=")[0]
     if text.startswith("@"):
         values = _npy(Path(text[1:]))
-    else:
-        match = _GIVEN.fullmatch(text.strip())
-        if match is None or match["dtype"] not in NUMPY:
-            raise InputError(f"--input {text!r} is not a tensor", _HINT)
-        shape = tuple(int(d) for d in match["shape"].split("x")[:-1])
-        values = _values(text, match["values"] or "0", shape, match["dtype"])
-        if match["dtype"] != argument.dtype:
-            raise _unlike(text, values, argument)
-    sizes = zip(values.shape, argument.shape, strict=False)
-    same = len(values.shape) == len(argument.shape) and all(d in (a, None) for a, d in sizes)
-    if not same or values.dtype != NUMPY.get(argument.dtype):
-        raise _unlike(text, values, argument)
-    return values
+        held = "x".join([*map(str, values.shape), str(values.dtype)])
+        _check(f"{name} ({held})", values.shape, values.dtype, argument)
+        return values
+    match = _GIVEN.fullmatch(text.strip())
+    if match is None or match["dtype"] not in NUMPY:
+        raise InputError(f"--input {text!r} is not a tensor", _HINT)
+    shape = tuple(int(d) for d in match["shape"].split("x")[:-1])
+    # Before values are made, for a shape that is wrong may not fit into memory.
+    _check(name, shape, match["dtype"], argument)
+    return _values(text, match["values"] or "0", shape, match["dtype"])
 
 
-def _unlike(text: str, values: Array, argument: Argument) -> InputError:
-    received = text.partition("=")[0]
-    if text.startswith("@"):
-        received += f" ({'x'.join([*map(str, values.shape), str(values.dtype)])})"
-    return InputError(f"--input {received} does not fit: expected {argument}", _HINT)
+def _check(
+    received: str, shape: tuple[int, ...], dtype: str | np.dtype[np.generic], argument: Argument
+) -> None:
+    sizes = zip(shape, argument.shape, strict=False)
+    same = len(shape) == len(argument.shape) and all(a in (d, None) for d, a in sizes)
+    expected = argument.dtype if isinstance(dtype, str) else NUMPY.get(argument.dtype)
+    if not same or dtype != expected:
+        raise InputError(f"--input {received} does not fit: expected {argument}", _HINT)
 
 
 def _npy(path: Path) -> Array:
@@ -127,7 +129,7 @@ def _npy(path: Path) -> Array:
         loaded: Array = np.load(path, allow_pickle=False)
     except OSError as error:
         raise InputError(f"--input: cannot read {path}: {error.strerror or error}", _HINT) from None
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, BadZipFile) as error:
         raise InputError(f"--input: {path} is not a .npy file ({error})", _HINT) from None
     if not isinstance(loaded, np.ndarray):
         raise InputError(f"--input: {path} holds several arrays", "give a .npy file")
@@ -140,7 +142,9 @@ def _values(text: str, values: str, shape: tuple[int, ...], dtype: str) -> Array
         try:
             data = Path(values[1:]).read_bytes()
         except OSError as error:
-            raise InputError(f"--input: cannot read {values[1:]}: {error.strerror}") from None
+            raise InputError(
+                f"--input: cannot read {values[1:]}: {error.strerror}", _HINT
+            ) from None
         if len(data) != size * kind.itemsize:
             raise InputError(
                 f"--input: {values[1:]} holds {len(data)} bytes, {text.partition('=')[0]} takes "

@@ -1,0 +1,196 @@
+"""Whole models: compared, timed and profiled, with the compiler and the runtime."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import iree.runtime as rt
+import numpy as np
+import pytest
+
+from frontrunner.benchmarks import model_runner
+from frontrunner.benchmarks.compiling import Compiler
+from frontrunner.benchmarks.model_inputs import prepare_inputs
+from frontrunner.benchmarks.model_kernel import Subject
+from frontrunner.benchmarks.model_runner import Gain, ModelFailed, ModelRunner
+from frontrunner.benchmarks.parameters import check_archives
+from frontrunner.benchmarks.peak import Peak, measure_peak
+from frontrunner.benchmarks.profiling import profile
+from frontrunner.search import Dispatch, InputError, WorkError
+from frontrunner.search import model as model_module
+from frontrunner.search.isolate import Child
+from frontrunner.search.model import Model, read_model
+
+MODELS = Path(__file__).parents[1] / "data" / "models"
+W = np.full((64, 96), 0.5, np.float32)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def build(folder: Path, model_reader: Child) -> Iterator[object]:
+    """Compiles a model, given its text."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(model_module, "Child", lambda handler: nullcontext(model_reader))
+    with Compiler(None, folder, 1) as compiler:  # type: ignore[arg-type]
+
+        def build(name: str, text: str) -> tuple[Model, Path]:
+            file = folder / f"{name}.mlir"
+            file.write_text(text)
+            model = compiler.compiled = read_model(file)
+            compiled = compiler.baseline()
+            assert compiled.kind == "ok", compiled.reason
+            return model, compiled.executable.rename(folder / f"{name}.vmfb")
+
+        yield build
+    patch.undo()
+
+
+@pytest.fixture(scope="module")
+def two_matmuls(build, folder: Path) -> tuple[Subject, Path]:
+    model, executable = build("two_matmuls", (MODELS / "two_matmuls.mlir").read_text())
+    return subject(model, folder), executable
+
+
+def subject(model: Model, folder: Path, **changes: object) -> Subject:
+    function = model.function(None)
+    inputs = tuple(prepare_inputs(function, [], folder, [0, 1000]))
+    outputs = tuple(o.dtype for o in function.outputs)
+    return replace(Subject("local-task", "main", inputs, outputs, ()), **changes)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_runner, "TURN", 0.002)
+
+
+@pytest.fixture
+def runner(two_matmuls, quick) -> Iterator[ModelRunner]:
+    with ModelRunner(two_matmuls[0]) as runner:
+        yield runner
+
+
+def test_equal_variants(runner: ModelRunner, two_matmuls) -> None:
+    _, executable = two_matmuls
+    runner.check(executable, executable)
+    gain = runner.gain(executable, executable, seed=0, rounds=4)
+    low, high = gain.interval
+    assert low <= gain.speedup <= high
+    assert gain.before_us > 0
+    assert gain.after_us > 0
+    assert gain.noise_floor >= 0
+    # The process may end between two requests; the next one starts another.
+    process = runner._child._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    runner.check(executable, executable)
+
+
+def test_wrong_results_are_told(runner: ModelRunner, two_matmuls, build) -> None:
+    text = (MODELS / "two_matmuls.mlir").read_text()
+    _, other = build("other", text.replace("constant 1.0", "constant 1.5"))
+    with pytest.raises(ModelFailed, match=r"wrong results: output 0 on inputs 1: element \["):
+        runner.check(other, two_matmuls[1])
+
+
+def test_what_does_not_load_is_told(runner: ModelRunner, two_matmuls, folder: Path) -> None:
+    _, executable = two_matmuls
+    broken = folder / "broken.vmfb"
+    broken.write_bytes(b"no module")
+    with pytest.raises(ModelFailed, match="the runtime refused"):
+        runner.gain(executable, broken, seed=0, rounds=1)
+    runner.check(executable, executable)
+
+
+def test_a_device_that_is_not_there(two_matmuls) -> None:
+    given, executable = two_matmuls
+    words = "device cuda://7 cannot be used"
+    with (
+        ModelRunner(replace(given, device="cuda://7")) as runner,
+        pytest.raises(WorkError, match=words) as caught,
+    ):
+        runner.check(executable, executable)
+    assert "doctor" in caught.value.hint
+
+
+def test_the_profile_names_the_dispatches(two_matmuls) -> None:
+    given, executable = two_matmuls
+    shares = {share.name: share for share in profile(executable, given, runs=4)}
+    assert set(shares) == {
+        "main_dispatch_0_matmul_32x512x256_f32",
+        "main_dispatch_1_matmul_32x1024x512_f32",
+    }
+    assert all(share.time_us > 0 for share in shares.values())
+    assert {share.count for share in shares.values()} == {1.0}
+
+
+def test_a_profile_that_fails_says_why(two_matmuls, folder: Path) -> None:
+    given, executable = two_matmuls
+    with pytest.raises(WorkError, match=r"^iree-benchmark-module failed: .*nothing") as caught:
+        profile(executable, replace(given, function="nothing"))
+    assert "\n" not in str(caught.value)
+
+
+def test_weights_come_from_archives(build, folder: Path, quick) -> None:
+    text = (MODELS / "weights.mlir").read_text()
+    scope = ""
+    model, executable = build("weights", text.replace('"model"::', ""))
+    archives = []
+    for key, values in (("other", np.ones(3, np.float32)), ("w", W)):
+        index = rt.ParameterIndex()
+        index.add_buffer(key, values)
+        archives.append((scope, folder / f"{key}.irpa"))
+        index.create_archive_file(str(archives[-1][1]))
+    check_archives(archives, model.parameters)  # two of one scope complete each other
+    given = subject(model, folder, parameters=tuple(archives))
+    with ModelRunner(given) as runner:
+        runner.check(executable, executable)
+    (share,) = profile(executable, given, runs=1)
+    assert share.name == "main_dispatch_0_matmul_16x96x64_f32"
+    with pytest.raises(InputError, match="lacks 1 of the model's weights, the first is 'w'"):
+        check_archives(archives[:1], model.parameters)
+
+
+@pytest.mark.parametrize(
+    ("scope", "hint"), [("model", "give --parameters model=FILE.irpa"), ("", "give --parameters F")]
+)
+def test_archives_that_are_not_given(scope: str, hint: str) -> None:
+    with pytest.raises(InputError, match=f"of scope '{scope}' are in an archive") as caught:
+        check_archives([("else", Path("w.irpa"))], [(scope, "w")])
+    assert caught.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize("name", ["w.irpa", "w.npy", "gone.irpa"])
+def test_what_is_no_archive(name: str, tmp_path: Path) -> None:
+    if name.startswith("w"):
+        (tmp_path / name).write_text("hello")
+    with pytest.raises(InputError, match=f"{name} is not an archive of weights: ") as caught:
+        check_archives([("model", tmp_path / name)], [("model", "w")])
+    assert ".c:" not in str(caught.value)
+
+
+def test_only_what_is_beyond_noise_counts() -> None:
+    def gain(speedup: float, low: float, noise: float) -> Gain:
+        return Gain(speedup, (low, speedup + 0.1), 2.0, 1.0, noise)
+
+    assert gain(1.2, 1.1, 0.05).beyond_noise
+    assert not gain(1.2, 0.99, 0.05).beyond_noise
+    assert not gain(1.2, 1.1, 0.25).beyond_noise
+
+
+def test_the_peak_is_measured(matmul: Dispatch) -> None:
+    peak = measure_peak()
+    assert peak.flops > 1e9
+    assert peak.bandwidth > 1e8
+    # Whatever is the slower of both is what it takes at least.
+    assert Peak(1e6, 1e30).least_us(matmul.problem) == matmul.problem.flops
+    assert Peak(1e30, 1e6).least_us(matmul.problem) == matmul.problem.bytes_touched
