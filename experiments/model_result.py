@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,6 +46,7 @@ class ModelResult:
     Attributes:
         speedup: of the whole model, with the spec over the default; 1.0 without a spec.
         speedup_ci: its 95 % interval.
+        noise_floor: of the measurement; None if nothing was left to measure.
         measured: what was measured, also where it was not enough for a spec.
         baseline_us, best_us: of a run of the model.
         spec: the tuning spec; None if the model was not faster.
@@ -55,7 +57,7 @@ class ModelResult:
 
     speedup: float
     speedup_ci: tuple[float, float]
-    noise_floor: float
+    noise_floor: float | None
     measured: float | None
     baseline_us: float
     best_us: float
@@ -95,7 +97,7 @@ class ModelResult:
         return cls(
             speedup=better.speedup if better else 1.0,
             speedup_ci=better.interval if better else (1.0, 1.0),
-            noise_floor=gain.noise_floor if gain else 0.0,
+            noise_floor=gain.noise_floor if gain else None,
             measured=gain.speedup if gain else None,
             baseline_us=gain.before_us if gain else baseline_us,
             best_us=better.after_us if better else gain.before_us if gain else baseline_us,
@@ -132,7 +134,7 @@ class ModelResult:
             "speedup": self.speedup,
             "speedup_low": self.speedup_ci[0],
             "speedup_high": self.speedup_ci[1],
-            "noise_floor": self.noise_floor,
+            "noise_floor": math.nan if self.noise_floor is None else self.noise_floor,
             "baseline_us": self.baseline_us,
             "best_us": self.best_us,
             "kept": float(sum(row.kept for row in self.dispatches)),
@@ -156,7 +158,7 @@ class ModelResult:
         ]
 
     def summary_lines(self) -> list[str]:
-        """For people; ends with the speedup, the noise floor and the spec's path."""
+        """For people; ends with the speedup, the noise floor if it was measured, and the spec."""
         lines = []
         if self.also:
             lines.append(f"the spec configures {', '.join(self.also)}, too, of the same problems")
@@ -164,7 +166,8 @@ class ModelResult:
             lines.append(f"the spec does not match {', '.join(self.unmatched)}")
         if self.spec is None:
             best = f" (measured: {self.measured:.2f}x)" if self.measured else ""
-            lines.append(f"the model is not faster than the default beyond noise{best}")
+            why = "is not faster than the default beyond noise" if best else "stays as it is"
+            lines.append(f"the model {why}{best}")
             lines.append(f"speedup      1.00x (the default, {self.baseline_us / 1e3:.1f} ms)")
         else:
             low, high = self.speedup_ci
@@ -172,7 +175,8 @@ class ModelResult:
                 f"speedup      {self.speedup:.2f}x (95 %: {low:.2f} to {high:.2f}), "
                 f"{self.baseline_us / 1e3:.1f} ms -> {self.best_us / 1e3:.1f} ms"
             )
-        lines.append(f"noise floor  {self.noise_floor:.1%}")
+        if self.noise_floor is not None:
+            lines.append(f"noise floor  {self.noise_floor:.1%}")
         lines.append(f"spec         {self.spec or 'none'}")
         return lines
 
@@ -183,7 +187,11 @@ def _row(choice: Choice, tuned: TuneResult | str, better: bool) -> DispatchResul
     if run is not None:
         alone = run.finalists[0].speedup if run.finalists else 1.0
     kept = better and choice.spec is not None
-    reason = tuned if isinstance(tuned, str) else choice.reason or "the model is no faster"
+    reason = choice.reason or "the model is no faster"
+    if isinstance(tuned, str):
+        reason = tuned
+    elif not tuned.candidates:
+        reason = "the time was up before a candidate was measured"
     return DispatchResult(
         name=hot.name,
         members=hot.members,

@@ -16,7 +16,7 @@ from .errors import InputError
 from .isolate import Child, ChildDied, ChildTimeout
 from .problem import Target
 from .room import check_room
-from .target import describe_target, resolve_target
+from .target import describe_target, resolve_target, says_unknown_target, unknown_target
 
 READ_TIMEOUT = 1800.0
 _TENSOR = re.compile(r"tensor<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)")
@@ -123,8 +123,14 @@ def read_model(path: Path, target: str = "host", name: str = "") -> Model:
     with Child("frontrunner.search.flow:read") as child:
         try:
             answer = child.call(request, timeout=READ_TIMEOUT)
+        except InputError as error:
+            if says_unknown_target(str(error)):
+                raise unknown_target(target) from error
+            raise
         except ChildDied as death:
             check_room()
+            if says_unknown_target(str(death)):
+                raise unknown_target(target) from death
             first = str(death).splitlines()[0]
             raise InputError(
                 f"the compiler crashed while reading {name} ({first})",

@@ -18,17 +18,10 @@ from .gpu_target import gpu_backend
 from .isolate import Child, ChildDied, ChildTimeout
 from .problem import Problem, Target
 from .room import check_room
-from .target import describe_target, resolve_target, unknown_target
+from .target import describe_target, resolve_target, says_unknown_target, unknown_target
 
 READ_TIMEOUT = 300.0
 _CRASHED = "the compiler crashed while emitting constraints"
-# What the compiler says of names that it does not know; most of it while it crashes.
-_UNKNOWN_TARGET = (
-    "is not a recognized processor",
-    "Unknown CUDA target",
-    "Unknown ROCM target",
-    "missing GPU target",
-)
 
 
 @dataclass(frozen=True)
@@ -132,7 +125,7 @@ def _ask(path: Path, text: bytes, target: str) -> dict[str, Any]:
         except (ChildDied, InputError) as failure:
             if isinstance(failure, ChildDied):
                 check_room()
-            if any(words in str(failure) for words in _UNKNOWN_TARGET):
+            if says_unknown_target(str(failure)):
                 raise unknown_target(target) from failure
             if isinstance(failure, InputError):
                 raise

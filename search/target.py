@@ -21,6 +21,14 @@ _KNOWN = (
 )
 _NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 
+# What the compiler says of names that it does not know; most of it while it crashes.
+_UNKNOWN_TARGET = (
+    "is not a recognized processor",
+    "Unknown CUDA target",
+    "Unknown ROCM target",
+    "missing GPU target",
+)
+
 
 def resolve_target(name: str) -> tuple[str, ...]:
     """Compile flags for a target: `host`, a CPU that LLVM knows, or a GPU that IREE knows.
@@ -35,6 +43,11 @@ def resolve_target(name: str) -> tuple[str, ...]:
         "--iree-hal-local-target-device-backends=llvm-cpu",
         f"--iree-llvmcpu-target-cpu={name}",
     )
+
+
+def says_unknown_target(message: str) -> bool:
+    """Whether the compiler failed because it does not know the target."""
+    return any(words in message for words in _UNKNOWN_TARGET)
 
 
 def unknown_target(name: str) -> InputError:

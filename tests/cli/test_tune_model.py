@@ -1,0 +1,243 @@
+"""`frontrunner tune-model`: what options come to, and what is refused, by the real thing.
+
+The tuning itself is tested in `tests/experiments`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shutil
+import sys
+from inspect import signature
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from frontrunner.experiments.model_options import ModelOptions
+
+MODELS = Path(__file__).parents[1] / "data" / "models"
+
+
+class Result:
+    def rows(self):
+        return [("mm", "2", "80.0%", "1.50x", "1.40x", "64", "kept")]
+
+    def summary_lines(self):
+        return ["speedup      1.30x", "spec         out/spec.mlir"]
+
+    def to_dict(self):
+        return {"speedup": 1.3, "speedup_ci": (1.2, 1.4), "spec": Path("out/spec.mlir")}
+
+
+class Loop:
+    """Stands in for the tuning and keeps what it was asked for."""
+
+    def __init__(self):
+        self.tuned = []
+        self.resumed = []
+        self.interrupt = False
+
+    def tune_model(self, options, make_observer, tell):
+        self.tuned.append(options)
+        if self.interrupt:
+            options.out.mkdir(parents=True)
+            (options.out / "model.json").touch()
+            raise KeyboardInterrupt
+        make_observer().close()
+        tell("on the way")
+        return Result()
+
+    def resume_model(self, path, make_observer, tell, input=None):
+        self.resumed.append((path, input))
+        return Result()
+
+
+@pytest.fixture
+def loop(monkeypatch, tmp_path):
+    loop = Loop()
+    module = ModuleType("frontrunner.experiments.tune_model")
+    module.tune_model, module.resume_model = loop.tune_model, loop.resume_model
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.chdir(tmp_path)
+    for name in ("mm.mlir", "a.mlir", "b.mlir"):
+        (tmp_path / name).write_text("module {}")
+    return loop
+
+
+def test_what_stands_in_looks_like_what_it_stands_for():
+    module = importlib.import_module("frontrunner.experiments.tune_model")
+    for name in ("tune_model", "resume_model"):
+        _, *names = signature(getattr(Loop, name)).parameters
+        assert names == list(signature(getattr(module, name)).parameters)
+
+
+def test_defaults(loop, frontrunner):
+    ran = frontrunner("tune-model", "mm.mlir")
+    assert ran.code == 0, ran.err
+    assert loop.tuned == [ModelOptions(Path("mm.mlir"), Path("runs/mm-1"))]
+    assert ran.out.splitlines()[-2:] == Result().summary_lines()
+    assert "mm" in ran.out
+    assert ran.err.splitlines() == ["on the way"]
+
+
+def test_every_option_arrives(loop, frontrunner):
+    ran = frontrunner(
+        *"tune-model mm.mlir --minutes 1.5 --coverage 0.5 --function f --input 2xf32=1".split(),
+        *"--input @x.npy --parameters model=w=1.irpa --parameters v.irpa --spec a.mlir".split(),
+        *"--spec b.mlir --default-specs --ranker shuffle --device local-sync".split(),
+        *"--target znver4 --out o --jobs 2 --pool 77 --seed 9 --json".split(),
+    )
+    assert ran.code == 0, ran.err
+    assert loop.tuned == [
+        ModelOptions(
+            input=Path("mm.mlir"),
+            out=Path("o"),
+            minutes=1.5,
+            coverage=0.5,
+            function="f",
+            inputs=("2xf32=1", "@x.npy"),
+            parameters=(("model", Path("w=1.irpa")), ("", Path("v.irpa"))),
+            starter=(Path("a.mlir"), Path("b.mlir")),
+            default_specs=True,
+            ranker="shuffle",
+            device="local-sync",
+            target="znver4",
+            seed=9,
+            jobs=2,
+            pool=77,
+        )
+    ]
+    found = json.loads(ran.out)
+    assert found == {"speedup": 1.3, "speedup_ci": [1.2, 1.4], "spec": "out/spec.mlir"}
+    assert ran.err.splitlines()[-2:] == Result().summary_lines()
+
+
+def test_resume(loop, frontrunner):
+    Path("run").mkdir()
+    assert frontrunner("tune-model", "--resume", "run").code == 0
+    assert frontrunner("tune-model", "mm.mlir", "--resume", "run", "--json").code == 0
+    assert loop.resumed == [(Path("run"), None), (Path("run"), Path("mm.mlir"))]
+
+
+def test_interrupted(loop, frontrunner):
+    loop.interrupt = True
+    ran = frontrunner("tune-model", "mm.mlir")
+    assert ran.code == 130
+    assert ran.err.splitlines() == [
+        "error: interrupted",
+        "hint: continue with: frontrunner tune-model --resume runs/mm-1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "MODEL is missing"),
+        ("gone.mlir", "'gone.mlir' does not exist"),
+        (".", "is a directory"),
+        ("mm.mlir --minutes 0", "--minutes must be more than 0, got 0"),
+        ("mm.mlir --minutes nan", "--minutes must be more than 0, got nan"),
+        ("mm.mlir --minutes inf", "--minutes must be more than 0, got inf"),
+        ("mm.mlir --coverage 0", "0.0 is not in the range"),
+        ("mm.mlir --coverage 2", "2.0 is not in the range"),
+        ("mm.mlir --coverage nan", "--coverage must be in 0 to 1, got nan"),
+        ("mm.mlir --jobs 0", "0 is not in the range"),
+        ("mm.mlir --pool 0", "0 is not in the range"),
+        ("mm.mlir --spec gone.mlir", "'gone.mlir' does not exist"),
+        ("mm.mlir --out full", "--out: full is not empty"),
+        ("mm.mlir --out mm.mlir/x", "--out: cannot write"),
+        ("--resume gone", "--resume: there is no folder gone"),
+        ("--resume full --minutes 3", "--minutes cannot change"),
+        ("--resume full --coverage 0.9 --seed 0", "--coverage, --seed cannot change"),
+    ],
+)
+def test_options_that_are_refused(loop, frontrunner, tmp_path, arguments, message):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "log").touch()
+    before = sorted(tmp_path.rglob("*"))
+    ran = frontrunner("tune-model", *arguments.split())
+    assert ran.code == 2
+    assert ran.out == ""
+    assert message in ran.err.splitlines()[0]
+    assert len(ran.err.splitlines()) == 2
+    assert loop.tuned == loop.resumed == []
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.fixture
+def models(tmp_path, monkeypatch, warm):
+    """A folder with models, and archives of weights that lack something."""
+    import iree.runtime as rt
+    import numpy as np
+
+    for path in MODELS.iterdir():
+        shutil.copy(path, tmp_path)
+    (tmp_path / "empty.mlir").touch()
+    (tmp_path / "words.mlir").write_text("hello there")
+    (tmp_path / "typo.mlir").write_text(
+        (MODELS / "softmax.mlir").read_text().replace("%y :", "%z :")
+    )
+    (tmp_path / "words.irpa").write_text("hello there")
+    index = rt.ParameterIndex()
+    index.add_buffer("other", np.ones(3, np.float32))
+    index.create_archive_file(str(tmp_path / "other.irpa"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    return tmp_path
+
+
+TWO = "two_matmuls.mlir --input"
+FITS = "--input 256x512xf32 --input 512x1024xf32"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        ("empty.mlir", "empty.mlir is empty", "give an MLIR file"),
+        ("words.mlir", "words.mlir does not compile: source.mlir:1:1: custom op", "iree-compile"),
+        ("typo.mlir", "typo.mlir does not compile: source.mlir:6:", "iree-compile"),
+        ("scalar.mlir", "main takes a value of type i32, which is no tensor", "tensors"),
+        ("two_functions.mlir", "has 2 functions: encode, decode", "--function"),
+        ("two_functions.mlir --function f", "no function 'f'", "there are: encode, decode"),
+        ("dynamic.mlir", "main takes ?x64xf32, whose size is up to you", "--input"),
+        (f"{TWO} 32x256xf32", "main takes 3 inputs, got 1", "32x256xf32, 256x512xf32"),
+        (f"{TWO} 3x256xf32 {FITS}", "--input 3x256xf32 does not fit: expected 32x256xf32", "--inp"),
+        (f"{TWO} 32x256xf16 {FITS}", "--input 32x256xf16 does not fit", "--input"),
+        ("weights.mlir", "weights of scope 'model' are in an archive", "--parameters model=FILE"),
+        ("weights.mlir --parameters other.irpa", "weights of scope 'model' are", "model=FILE"),
+        ("weights.mlir --parameters model=gone.irpa", "there is no parameter archive gone", "SCO"),
+        ("weights.mlir --parameters model=words.irpa", "words.irpa is not an archive", ".irpa"),
+        ("weights.mlir --parameters model=other.irpa", "other.irpa lacks 1 of the model's", "irpa"),
+        ("two_matmuls.mlir --spec words.mlir", "words.mlir is not a tuning spec", ""),
+        ("two_matmuls.mlir --ranker fastest", "fastest", "shuffle"),
+        ("two_matmuls.mlir --device cuda", "cuda", ""),
+        ("two_matmuls.mlir --target nonesuch", "nonesuch", ""),
+        (
+            "softmax.mlir --out deep/er/run",
+            "time goes to: 100% main_dispatch_0_softmax_64x256xf32_",
+            "contractions",
+        ),
+    ],
+)
+def test_input_that_is_refused(models, frontrunner, arguments, message, hint):
+    before = sorted(models.rglob("*"))
+    ran = frontrunner("tune-model", *arguments.split())
+    failure = [line for line in ran.err.splitlines() if line.startswith(("error:", "hint:"))]
+    assert ran.code == 2, ran.err
+    assert message in failure[0]
+    assert len(failure) == 2
+    assert hint in failure[1]
+    assert ran.err.splitlines()[-2:] == failure
+    assert len(failure[0]) < 500
+    assert ran.out == ""
+    assert sorted(models.rglob("*")) == before
+
+
+def test_an_empty_folder_stays(models, frontrunner):
+    (models / "run").mkdir()
+    ran = frontrunner("tune-model", "two_functions.mlir", "--out", "run", "--json")
+    assert ran.code == 2
+    assert list((models / "run").iterdir()) == []
+    assert json.loads(ran.out)["error"]["hint"] == "choose one with --function"

@@ -1,0 +1,303 @@
+"""Tuning whole models: real compiles, real measurements, a real kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import iree.runtime as rt
+import numpy as np
+import pytest
+
+from frontrunner.benchmarks import finals, model_runner
+from frontrunner.benchmarks.budget import Budget
+from frontrunner.experiments import in_model, tune_model
+from frontrunner.experiments.hot import Hot, Plan, Rest
+from frontrunner.experiments.in_model import Choice, Verdict
+from frontrunner.experiments.model_folder import ModelFolder
+from frontrunner.experiments.model_options import ModelOptions
+from frontrunner.experiments.model_result import ModelResult
+from frontrunner.experiments.progress import NullProgress
+from frontrunner.search import InputError, model
+from frontrunner.search.compiler import compile_with_spec
+from frontrunner.search.isolate import Child
+
+MODELS = Path(__file__).parents[1] / "data" / "models"
+SMALL = "dispatch_0_matmul_32x512x256_f32"
+LARGE = "dispatch_1_matmul_32x1024x512_f32"
+
+
+def nothing(_: str) -> None:
+    """Is told what is done."""
+    import time
+
+    print(round(time.monotonic(), 1), _, file=sys.stderr)
+
+
+def quicken(patch: pytest.MonkeyPatch, reader: Child) -> None:
+    """A few candidates, and measurements that are short rather than right."""
+    patch.setattr(model, "Child", lambda handler: nullcontext(reader))
+    patch.setattr(tune_model, "Budget", lambda **limits: Budget(4, **limits))
+    patch.setattr(finals, "ROUNDS", 4)
+    patch.setattr(finals, "SECONDS", 0.01)
+    patch.setattr(model_runner, "TURN", 0.01)
+    patch.setattr(in_model, "ROUNDS", 2)
+    patch.setattr(tune_model, "TRIES", 2)
+    patch.setattr(in_model, "PROFILE", 0.01)
+    # Which configurations win is left to chance, but not whether any is tried.
+    patch.setattr(tune_model.ModelRunner, "gain", _sure(model_runner.ModelRunner.gain))
+
+
+def _sure(measure: Callable[..., Any]) -> Callable[..., Any]:
+    """Takes times as they are measured, and the second variant of two that differ for faster."""
+
+    def gain(self: Any, before: Path, after: Path, *rest: Any, **more: Any) -> Any:
+        found = measure(self, before, after, *rest, **more)
+        if "without" in after.name or before == after:
+            return found
+        return replace(found, speedup=1.5, interval=(1.4, 1.6), noise_floor=0.01)
+
+    return gain
+
+
+def _keep_tracked(_: object, run: dict[str, Any]) -> dict[str, str]:
+    """Instead of MLflow, which takes half a minute: see `test_tracking.py` for what it makes of it."""
+    Path("tracked.json").write_text(json.dumps(run))
+    return {"run_id": "none"}
+
+
+@pytest.fixture(scope="module")
+def finished(
+    tmp_path_factory: pytest.TempPathFactory, model_reader: Child
+) -> Iterator[tuple[ModelResult, Path]]:
+    folder = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        quicken(patch, model_reader)
+        patch.chdir(folder)
+        patch.setattr(tune_model.Tracker, "_write", _keep_tracked)
+        # The best of the candidates counts as faster, for all to be tried in the model.
+        specs = tune_model._specs
+
+        def all_better(hot: Hot, tuned: Any, where: ModelFolder) -> list[Path]:
+            better = tuple(replace(s, interval=(1.1, 1.2)) for s in tuned.finalists)
+            return specs(hot, replace(tuned, finalists=better), where)
+
+        patch.setattr(tune_model, "_specs", all_better)
+        patch.setattr(in_model, "interval", lambda ratios, rng: (1.1, 1.2))
+        given = ModelOptions(
+            MODELS / "two_matmuls.mlir", Path("run"), pool=200, seed=3, ranker="shuffle"
+        )
+        yield tune_model.tune_model(given, NullProgress, nothing), folder / "run"
+
+
+def test_what_a_tuned_model_leaves(finished: tuple[ModelResult, Path]) -> None:
+    result, run = finished
+    found = {str(p.relative_to(run)) for p in run.rglob("*")}
+    assert {"model.json", "plan.json", "result.json", "report.md", "spec.mlir"} < found
+    assert {f"dispatches/{name}.mlir" for name in (SMALL, LARGE)} < found
+    assert {f"runs/{name}/outcomes.jsonl" for name in (SMALL, LARGE)} < found
+    assert "work" not in found
+    content = json.loads((run / "result.json").read_text())
+    assert content["speedup"] == result.speedup == 1.5
+    assert content["speedup_ci"] == [1.4, 1.6]
+    assert content["spec"] == "run/spec.mlir"
+    rows = {row["name"]: row for row in content["dispatches"]}
+    assert set(rows) == {SMALL, LARGE}
+    assert sum(row["share"] for row in rows.values()) == pytest.approx(1.0)
+    assert all(row["candidates"] == 4 for row in rows.values())
+    assert any(row["kept"] for row in rows.values())
+    assert all(row["kept"] == (row["reason"] == "") for row in rows.values())
+    assert ModelResult.read(run / "result.json") == result
+
+
+def test_the_spec_applies_to_the_model(finished: tuple[ModelResult, Path], warm: None) -> None:
+    result, run = finished
+    text = (run / "spec.mlir").read_text()
+    assert text.startswith("// Expected speedup of the model: 1.50x on ")
+    read = model.read_model(MODELS / "two_matmuls.mlir")
+    _, applied = compile_with_spec(read.source, read.target.flags, run / "spec.mlir")
+    kept = {m for row in result.dispatches if row.kept for m in row.members}
+    assert set(applied) == kept
+    assert result.also == result.unmatched == ()
+
+
+def test_the_report_is_a_table(finished: tuple[ModelResult, Path]) -> None:
+    result, run = finished
+    lines = (run / "report.md").read_text().splitlines()
+    assert lines[0] == "# two_matmuls.mlir"
+    rows = [line for line in lines if line.startswith("| dispatch_")]
+    assert len(rows) == len(result.dispatches)
+    assert {line.count("|") for line in lines if line.startswith("|")} == {8}
+    assert any(line.startswith("speedup      1.50x (95 %: 1.40 to 1.60)") for line in lines)
+
+
+def test_it_is_tracked_with_its_dispatches(finished: tuple[ModelResult, Path]) -> None:
+    result, run = finished
+    tracked = json.loads((run.parent / "tracked.json").read_text())
+    assert (tracked["name"], tracked["status"]) == ("run", "FINISHED")
+    assert tracked["tags"]["mode"] == "tune_model"
+    assert tracked["params"]["coverage"] == "0.9"
+    assert {name: value for name, value, *_ in tracked["metrics"]}["speedup"] == 1.5
+    names = [Path(path).name for path in tracked["artifacts"]]
+    assert names == ["spec.mlir", "result.json", "report.md"]
+    assert [child["name"] for child in tracked["children"]] == [r.name for r in result.dispatches]
+    for row, child in zip(result.dispatches, tracked["children"], strict=True):
+        figures = {name: value for name, value, *_ in child["metrics"]}
+        assert figures["share"] == row.share
+        assert figures["kept"] == row.kept
+
+
+def test_what_is_finished_is_not_done_again(
+    finished: tuple[ModelResult, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result, run = finished
+    monkeypatch.setattr(tune_model, "read_model", lambda *_: pytest.fail("read again"))
+    assert tune_model.resume_model(run, NullProgress, nothing) == result
+    given = MODELS / "two_matmuls.mlir"
+    assert tune_model.resume_model(run, NullProgress, nothing, given) == result
+
+
+def test_a_folder_that_was_moved_still_knows_its_dispatches(
+    finished: tuple[ModelResult, Path], tmp_path: Path
+) -> None:
+    moved = Path(shutil.copytree(finished[1], tmp_path / "moved"))
+    plan = ModelFolder(moved).plan()
+    assert plan
+    assert all(hot.file.parent == moved / "dispatches" for hot in plan.hot)
+    assert all(hot.file.exists() for hot in plan.hot)
+
+
+def test_resuming_refuses_what_does_not_fit(
+    finished: tuple[ModelResult, Path], tmp_path: Path
+) -> None:
+    _, run = finished
+    with pytest.raises(InputError, match=r"is not the model that .* was made for"):
+        tune_model.resume_model(run, NullProgress, nothing, MODELS / "softmax.mlir")
+    with pytest.raises(InputError, match="is not the folder of a model's tuning"):
+        tune_model.resume_model(tmp_path, NullProgress, nothing)
+    content = json.loads((run / "model.json").read_text())
+    content["versions"]["iree-base-compiler"] = "1.0"
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"was made with .*1\.0.*, this is"):
+        tune_model.resume_model(tmp_path, NullProgress, nothing)
+    (tmp_path / "model.json").write_text("{")
+    with pytest.raises(InputError, match="is not the folder of a model's tuning"):
+        tune_model.resume_model(tmp_path, NullProgress, nothing)
+
+
+def test_a_killed_one_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_reader: Child
+) -> None:
+    index = rt.ParameterIndex()
+    index.add_buffer("w", np.ones((64, 96), np.float32))
+    index.create_archive_file(str(tmp_path / "w.irpa"))
+    run = tmp_path / "run"
+    arguments = [
+        *(sys.executable, "-m", "frontrunner", "tune-model", MODELS / "weights.mlir"),
+        *("--parameters", f"model={tmp_path / 'w.irpa'}", "--pool", 200, "--out", run),
+    ]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "MLFLOW_TRACKING_URI": "sqlite:////proc/no/mlflow.db",
+    }
+    with subprocess.Popen(
+        list(map(str, arguments)), stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
+    ) as process:
+        assert process.stderr is not None
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if line.startswith("default "):
+                break
+        process.send_signal(signal.SIGKILL)
+        said += process.stderr.readlines()
+    assert process.returncode == -signal.SIGKILL, "".join(said)
+    journal = run / "runs" / "dispatch_0_matmul_16x96x64_f32" / "outcomes.jsonl"
+    before = journal.read_text()
+    assert not (run / "result.json").exists()
+    plan = (run / "plan.json").read_text()
+    quicken(monkeypatch, model_reader)
+    monkeypatch.setattr(tune_model.Tracker, "_write", lambda self, run: {"run_id": "none"})
+    monkeypatch.setattr(tune_model, "profile", lambda *_: pytest.fail("profiled again"))
+    copy = Path(shutil.copy(MODELS / "weights.mlir", tmp_path / "copy.mlir"))
+    result = tune_model.resume_model(run, NullProgress, nothing, copy)
+    assert journal.read_text().startswith(before)
+    assert (run / "plan.json").read_text() == plan
+    (row,) = result.dispatches
+    assert row.candidates >= 4
+    assert not (run / "work").exists()
+
+
+HOT = Hot("mm", "a problem", ("main$mm", "main$mm2"), Path("mm.mlir"), 80.0, 0.8, 80.0)
+PLAN = Plan((HOT,), (Rest("softmax", 0.2, "computes softmax"),))
+
+
+def build(verdict: Verdict, tuned: Any) -> ModelResult:
+    return ModelResult.build(
+        PLAN, {"mm": tuned}, verdict, baseline_us=2000.0, spec=Path("s"), run=Path("r"), seconds=1.0
+    )
+
+
+def test_what_was_not_measured_is_not_told() -> None:
+    result = build(Verdict((Choice(HOT, reason="x"),), None, None, ()), "no time was left for it")
+    assert (result.speedup, result.spec, result.noise_floor) == (1.0, None, None)
+    assert result.summary_lines() == [
+        "the model stays as it is",
+        "speedup      1.00x (the default, 2.0 ms)",
+        "spec         none",
+    ]
+    assert [row.reason for row in result.dispatches] == [
+        "no time was left for it",
+        "computes softmax",
+    ]
+    assert [row.kept for row in result.dispatches] == [False, False]
+
+
+def test_what_else_a_spec_configures_is_told() -> None:
+    gain = model_runner.Gain(1.2, (1.1, 1.3), 2000.0, 1700.0, 0.02)
+    verdict = Verdict((Choice(HOT, Path("s"), 1.4),), "spec", gain, ("main$mm", "other"))
+    result = build(verdict, "kept all the same")
+    assert result.also == ("other",)
+    assert result.unmatched == ("main$mm2",)
+    assert result.summary_lines() == [
+        "the spec configures other, too, of the same problems",
+        "the spec does not match main$mm2",
+        "speedup      1.20x (95 %: 1.10 to 1.30), 2.0 ms -> 1.7 ms",
+        "noise floor  2.0%",
+        "spec         s",
+    ]
+    (first, second) = result.dispatches
+    assert (first.speedup, first.kept, second.kept) == (1.4, True, False)
+
+
+def test_a_measured_model_that_is_not_faster_has_no_spec() -> None:
+    gain = model_runner.Gain(1.01, (0.99, 1.03), 2000.0, 1980.0, 0.02)
+    verdict = Verdict((Choice(HOT, Path("s"), 1.4),), None, gain, ())
+    result = build(verdict, "tuned")
+    assert (result.speedup, result.speedup_ci, result.spec) == (1.0, (1.0, 1.0), None)
+    assert result.measured == 1.01
+    assert "not faster than the default beyond noise (measured: 1.01x)" in result.summary_lines()[0]
+    assert not result.dispatches[0].kept
+
+
+def test_options_there_and_back(tmp_path: Path) -> None:
+    given = ModelOptions(
+        Path("m.mlir"),
+        tmp_path,
+        3.0,
+        0.5,
+        "main",
+        ("2xf32",),
+        (("model", Path("w")),),
+        (Path("s"),),
+    )
+    assert ModelOptions.from_dict(json.loads(given.to_json())) == given
