@@ -14,8 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import iree.runtime as rt
-import numpy as np
 import pytest
 
 from frontrunner.benchmarks import finals, model_runner
@@ -70,7 +68,7 @@ def _sure(measure: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _keep_tracked(_: object, run: dict[str, Any]) -> dict[str, str]:
-    """Instead of MLflow, which takes half a minute: see `test_tracking.py` for what it makes of it."""
+    """Instead of MLflow, which takes half a minute: see `test_tracking.py`."""
     Path("tracked.json").write_text(json.dumps(run))
     return {"run_id": "none"}
 
@@ -79,6 +77,7 @@ def _keep_tracked(_: object, run: dict[str, Any]) -> dict[str, str]:
 def finished(
     tmp_path_factory: pytest.TempPathFactory, model_reader: Child
 ) -> Iterator[tuple[ModelResult, Path]]:
+    """A model's tuning that was killed on the way, and then finished."""
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:
         quicken(patch, model_reader)
@@ -93,13 +92,40 @@ def finished(
 
         patch.setattr(tune_model, "_specs", all_better)
         patch.setattr(in_model, "interval", lambda ratios, rng: (1.1, 1.2))
-        given = ModelOptions(
-            MODELS / "two_matmuls.mlir", Path("run"), pool=200, seed=3, ranker="shuffle"
-        )
-        yield tune_model.tune_model(given, NullProgress, nothing), folder / "run"
+        patch.setattr(tune_model, "profile", lambda *_: pytest.fail("profiled again"))
+        copy = Path(shutil.copy(MODELS / "two_matmuls.mlir", folder))
+        run, before = _killed(copy, folder)
+        plan = (run / "plan.json").read_text()
+        assert not (run / "result.json").exists()
+        result = tune_model.resume_model(Path("run"), NullProgress, nothing, copy)
+        assert (run / "runs" / LARGE / "outcomes.jsonl").read_text().startswith(before)
+        assert (run / "plan.json").read_text() == plan
+        yield result, run
 
 
-def test_what_a_tuned_model_leaves(finished: tuple[ModelResult, Path]) -> None:
+def _killed(file: Path, folder: Path) -> tuple[Path, str]:
+    """A tuning that was killed while it measured the first dispatch, and what it had measured."""
+    arguments = [
+        *(sys.executable, "-m", "frontrunner", "tune-model", file.name, "--out", "run"),
+        *("--pool", "200", "--seed", "3", "--ranker", "shuffle"),
+    ]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(
+        arguments, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment
+    ) as process:
+        assert process.stderr is not None
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if line.startswith("default "):
+                break
+        process.send_signal(signal.SIGKILL)
+        said += process.stderr.readlines()
+    assert process.returncode == -signal.SIGKILL, "".join(said)
+    return folder / "run", (folder / "run" / "runs" / LARGE / "outcomes.jsonl").read_text()
+
+
+def _files_and_figures(finished: tuple[ModelResult, Path]) -> None:
     result, run = finished
     found = {str(p.relative_to(run)) for p in run.rglob("*")}
     assert {"model.json", "plan.json", "result.json", "report.md", "spec.mlir"} < found
@@ -113,13 +139,13 @@ def test_what_a_tuned_model_leaves(finished: tuple[ModelResult, Path]) -> None:
     rows = {row["name"]: row for row in content["dispatches"]}
     assert set(rows) == {SMALL, LARGE}
     assert sum(row["share"] for row in rows.values()) == pytest.approx(1.0)
-    assert all(row["candidates"] == 4 for row in rows.values())
+    assert all(row["candidates"] >= 4 for row in rows.values())
     assert any(row["kept"] for row in rows.values())
     assert all(row["kept"] == (row["reason"] == "") for row in rows.values())
     assert ModelResult.read(run / "result.json") == result
 
 
-def test_the_spec_applies_to_the_model(finished: tuple[ModelResult, Path], warm: None) -> None:
+def _the_spec_applies_to_the_model(finished: tuple[ModelResult, Path]) -> None:
     result, run = finished
     text = (run / "spec.mlir").read_text()
     assert text.startswith("// Expected speedup of the model: 1.50x on ")
@@ -130,7 +156,7 @@ def test_the_spec_applies_to_the_model(finished: tuple[ModelResult, Path], warm:
     assert result.also == result.unmatched == ()
 
 
-def test_the_report_is_a_table(finished: tuple[ModelResult, Path]) -> None:
+def _the_report_is_a_table(finished: tuple[ModelResult, Path]) -> None:
     result, run = finished
     lines = (run / "report.md").read_text().splitlines()
     assert lines[0] == "# two_matmuls.mlir"
@@ -140,7 +166,7 @@ def test_the_report_is_a_table(finished: tuple[ModelResult, Path]) -> None:
     assert any(line.startswith("speedup      1.50x (95 %: 1.40 to 1.60)") for line in lines)
 
 
-def test_it_is_tracked_with_its_dispatches(finished: tuple[ModelResult, Path]) -> None:
+def _it_is_tracked_with_its_dispatches(finished: tuple[ModelResult, Path]) -> None:
     result, run = finished
     tracked = json.loads((run.parent / "tracked.json").read_text())
     assert (tracked["name"], tracked["status"]) == ("run", "FINISHED")
@@ -156,7 +182,7 @@ def test_it_is_tracked_with_its_dispatches(finished: tuple[ModelResult, Path]) -
         assert figures["kept"] == row.kept
 
 
-def test_what_is_finished_is_not_done_again(
+def _what_is_finished_is_not_done_again(
     finished: tuple[ModelResult, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result, run = finished
@@ -166,7 +192,7 @@ def test_what_is_finished_is_not_done_again(
     assert tune_model.resume_model(run, NullProgress, nothing, given) == result
 
 
-def test_a_folder_that_was_moved_still_knows_its_dispatches(
+def _a_folder_that_was_moved_still_knows_its_dispatches(
     finished: tuple[ModelResult, Path], tmp_path: Path
 ) -> None:
     moved = Path(shutil.copytree(finished[1], tmp_path / "moved"))
@@ -176,9 +202,7 @@ def test_a_folder_that_was_moved_still_knows_its_dispatches(
     assert all(hot.file.exists() for hot in plan.hot)
 
 
-def test_resuming_refuses_what_does_not_fit(
-    finished: tuple[ModelResult, Path], tmp_path: Path
-) -> None:
+def _resuming_refuses_what_does_not_fit(finished: tuple[ModelResult, Path], tmp_path: Path) -> None:
     _, run = finished
     with pytest.raises(InputError, match=r"is not the model that .* was made for"):
         tune_model.resume_model(run, NullProgress, nothing, MODELS / "softmax.mlir")
@@ -194,47 +218,20 @@ def test_resuming_refuses_what_does_not_fit(
         tune_model.resume_model(tmp_path, NullProgress, nothing)
 
 
-def test_a_killed_one_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_reader: Child
+def test_a_model_that_was_killed_and_finished(
+    finished: tuple[ModelResult, Path],
+    warm: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    index = rt.ParameterIndex()
-    index.add_buffer("w", np.ones((64, 96), np.float32))
-    index.create_archive_file(str(tmp_path / "w.irpa"))
-    run = tmp_path / "run"
-    arguments = [
-        *(sys.executable, "-m", "frontrunner", "tune-model", MODELS / "weights.mlir"),
-        *("--parameters", f"model={tmp_path / 'w.irpa'}", "--pool", 200, "--out", run),
-    ]
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        "MLFLOW_TRACKING_URI": "sqlite:////proc/no/mlflow.db",
-    }
-    with subprocess.Popen(
-        list(map(str, arguments)), stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
-    ) as process:
-        assert process.stderr is not None
-        said = []
-        for line in process.stderr:
-            said.append(line)
-            if line.startswith("default "):
-                break
-        process.send_signal(signal.SIGKILL)
-        said += process.stderr.readlines()
-    assert process.returncode == -signal.SIGKILL, "".join(said)
-    journal = run / "runs" / "dispatch_0_matmul_16x96x64_f32" / "outcomes.jsonl"
-    before = journal.read_text()
-    assert not (run / "result.json").exists()
-    plan = (run / "plan.json").read_text()
-    quicken(monkeypatch, model_reader)
-    monkeypatch.setattr(tune_model.Tracker, "_write", lambda self, run: {"run_id": "none"})
-    monkeypatch.setattr(tune_model, "profile", lambda *_: pytest.fail("profiled again"))
-    copy = Path(shutil.copy(MODELS / "weights.mlir", tmp_path / "copy.mlir"))
-    result = tune_model.resume_model(run, NullProgress, nothing, copy)
-    assert journal.read_text().startswith(before)
-    assert (run / "plan.json").read_text() == plan
-    (row,) = result.dispatches
-    assert row.candidates >= 4
-    assert not (run / "work").exists()
+    # One test, for each worker of xdist would make a run of its own.
+    _files_and_figures(finished)
+    _the_spec_applies_to_the_model(finished)
+    _the_report_is_a_table(finished)
+    _it_is_tracked_with_its_dispatches(finished)
+    _a_folder_that_was_moved_still_knows_its_dispatches(finished, tmp_path)
+    _resuming_refuses_what_does_not_fit(finished, tmp_path)
+    _what_is_finished_is_not_done_again(finished, monkeypatch)
 
 
 HOT = Hot("mm", "a problem", ("main$mm", "main$mm2"), Path("mm.mlir"), 80.0, 0.8, 80.0)
