@@ -119,7 +119,7 @@ def read_model(path: Path, target: str = "host", name: str = "") -> Model:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", "give an MLIR file") from error
     flags = resolve_target(target)
-    request = {"name": name, "path": str(path), "target": flags}
+    request = {"name": name, "path": str(path.absolute()), "target": flags}
     with Child("frontrunner.search.flow:read") as child:
         try:
             answer = child.call(request, timeout=READ_TIMEOUT)
