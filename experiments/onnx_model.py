@@ -7,7 +7,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,19 +15,21 @@ from .model_options import ModelOptions
 
 IMPORTER = "iree.compiler.tools.import_onnx"
 TIMEOUT = 1800.0
+
+Archives = tuple[tuple[str, Path], ...]
 # That the importer gives to weights.
 SCOPE = "model"
 
 
 @contextmanager
-def as_mlir(options: ModelOptions) -> Iterator[ModelOptions]:
-    """The options with MLIR and archives for input; the files of an import last as long as this.
+def as_mlir(options: ModelOptions) -> Iterator[tuple[Path, Archives]]:
+    """The model as MLIR, and all its archives; the files of an import last as long as this.
 
     Raises:
         InputError: it is not an ONNX model, or the extra is not installed.
     """
     if options.input.suffix.lower() != ".onnx":
-        yield options
+        yield options.input, options.parameters
         return
     if find_spec("onnx") is None:
         raise InputError(f"{options.input} needs onnx", "pip install 'frontrunner[onnx]'")
@@ -55,4 +56,4 @@ def as_mlir(options: ModelOptions) -> Iterator[ModelOptions]:
                 "see that iree-import-onnx takes it",
             )
         archives = ((SCOPE, weights),) if weights.exists() else ()
-        yield replace(options, input=mlir, parameters=(*options.parameters, *archives))
+        yield mlir, (*options.parameters, *archives)

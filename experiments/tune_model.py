@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ..benchmarks.budget import Budget
 from ..benchmarks.compiling import Compiler
 from ..benchmarks.device import check_backend, check_uris, drivers_of, fingerprint, shares_cores
 from ..benchmarks.model_inputs import prepare_inputs
@@ -21,38 +19,26 @@ from ..benchmarks.parameters import check_archives
 from ..benchmarks.peak import measure_peak
 from ..benchmarks.profiling import Share, profile
 from ..models import resolve
-from ..search import FrontrunnerError, InputError, WorkError, link_specs
+from ..search import InputError, WorkError, link_specs
 from ..search.matches import find_matches
 from ..search.model import Model, read_model
-from ..search.spec import spec_of
-from .candidates import renderer
-from .hot import Hot, Plan, make_plan
-from .in_model import TRIES, Trial
+from .hot import Plan, make_plan
+from .hot_runs import MakeObserver, Tell, best_specs, tune_each
+from .in_model import Trial
 from .model_folder import ModelFolder
 from .model_options import ModelOptions
 from .model_report import report
 from .model_result import ModelResult
-from .onnx_model import as_mlir
-from .options import TuneOptions
-from .progress import Observer
-from .result import TuneResult
-from .run_folder import RunFolder, write_text
+from .onnx_model import Archives, as_mlir
+from .run_folder import write_text
 from .tracking import Tracker
-from .tune import resume, tune
 
 COMPILE_TIMEOUT = 1800.0
 # Of the time: to try in the model what was found. Of 15 minutes, three.
 PROVING = 0.2
-# Seconds that tuning a dispatch takes beside taking candidates: reading, ranking, the finals.
-AROUND = 18.0
-LEAST_SECONDS = 5.0
-PATIENCE = 96
 # Sets of inputs on which outputs are compared.
 INPUT_SETS = 3
 DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
-
-MakeObserver = Callable[[], Observer]
-Tell = Callable[[str], None]
 
 
 def tune_model(options: ModelOptions, make_observer: MakeObserver, tell: Tell) -> ModelResult:
@@ -69,10 +55,11 @@ def tune_model(options: ModelOptions, make_observer: MakeObserver, tell: Tell) -
     started = time.monotonic()
     _check(options)
     tell(f"reading {options.input}")
-    with as_mlir(options) as plain:
-        model = _read(plain, str(options.input))
+    with as_mlir(options) as (mlir, parameters):
+        model = _read(options, mlir, parameters)
         with ModelFolder(options.out).laid_out(options):
-            return _tune(model, plain, started, make_observer, tell)
+            weighted = replace(options, parameters=parameters)
+            return _tune(model, weighted, started, make_observer, tell)
 
 
 def resume_model(
@@ -91,8 +78,10 @@ def resume_model(
         return done
     _check(options)
     tell(f"reading {options.input}")
-    with as_mlir(options) as plain:
-        return _tune(_read(plain, str(options.input)), plain, started, make_observer, tell)
+    with as_mlir(options) as (mlir, parameters):
+        model = _read(options, mlir, parameters)
+        weighted = replace(options, parameters=parameters)
+        return _tune(model, weighted, started, make_observer, tell)
 
 
 def _check(options: ModelOptions) -> None:
@@ -113,9 +102,9 @@ def _check(options: ModelOptions) -> None:
             )
 
 
-def _read(options: ModelOptions, name: str) -> Model:
-    model = read_model(options.input, options.target, name)
-    check_archives(options.parameters, model.parameters)
+def _read(options: ModelOptions, mlir: Path, parameters: Archives) -> Model:
+    model = read_model(mlir, options.target, str(options.input))
+    check_archives(parameters, model.parameters)
     if options.default_specs:
         flags = (*model.target.flags, DEFAULT_SPECS)
         model = replace(model, target=replace(model.target, flags=flags))
@@ -147,11 +136,12 @@ def _tune(
         tags = {"mode": "tune_model", "arch": model.target.arch}
         tracker.start(options.out.name, asdict(options), tags)
         tuning = replace(options, device=device)
-        tuned = _tune_each(plan, folder, tuning, deadline, make_observer, tell)
+        until = deadline - PROVING * 60 * options.minutes
+        tuned = tune_each(plan, folder, tuning, until, make_observer, tell)
         trial = Trial(
             compiler, runner, options.starter, default, folder.work, options.seed, deadline, tell
         )
-        verdict = trial.decide([(hot, _specs(hot, tuned[hot.name], folder)) for hot in plan.hot])
+        verdict = trial.decide([(h, best_specs(h, tuned[h.name], folder)) for h in plan.hot])
         if verdict.spec is not None and verdict.gain is not None:
             write_text(folder.spec, _comment(verdict.gain, device) + verdict.spec)
         result = ModelResult.build(
@@ -227,94 +217,6 @@ def _plan(
             "frontrunner tunes contractions, convolutions and attention; try a larger --coverage",
         )
     return plan
-
-
-def _tune_each(
-    plan: Plan,
-    folder: ModelFolder,
-    options: ModelOptions,
-    deadline: float,
-    make_observer: MakeObserver,
-    tell: Tell,
-) -> dict[str, TuneResult | str]:
-    """Tunes hot dispatches, the most promising first; each gets its share of the time left.
-
-    Returns:
-        By name, the run, or why there is none.
-    """
-    until = deadline - PROVING * 60 * options.minutes
-    found: dict[str, TuneResult | str] = {}
-    for place, hot in enumerate(plan.hot):
-        # Gains diminish: four times the headroom is worth twice the time.
-        weights = [math.sqrt(one.headroom_us) for one in plan.hot[place:]]
-        share = (until - time.monotonic()) * weights[0] / sum(weights)
-        budget = Budget(seconds=max(LEAST_SECONDS, share - AROUND), patience=PATIENCE)
-        run = folder.run_of(hot)
-        if (done := TuneResult.read(run.result)) is not None:
-            found[hot.name] = done
-        elif time.monotonic() > until:
-            found[hot.name] = "no time was left for it"
-        else:
-            tell(
-                f"tuning {hot.name}: {hot.share:.1%} of the time, "
-                f"{budget.seconds:.0f} s ({place + 1} of {len(plan.hot)})"
-            )
-            found[hot.name] = _tune_one(hot, run, budget, options, make_observer, tell)
-    return found
-
-
-def _tune_one(
-    hot: Hot,
-    run: RunFolder,
-    budget: Budget,
-    options: ModelOptions,
-    make_observer: MakeObserver,
-    tell: Tell,
-) -> TuneResult | str:
-    """A dispatch's run, or why there is none: one that fails is no reason to give the others up."""
-    wanted = TuneOptions(
-        input=hot.file,
-        out=run.path,
-        budget=budget,
-        ranker=options.ranker,
-        devices=(options.device or "",),
-        target=options.target,
-        seed=options.seed,
-        jobs=options.jobs,
-        pool=options.pool,
-    )
-    try:
-        with closing(make_observer()) as observer:
-            if run.path.exists():
-                result = resume(run.path, budget, observer, tracked=False)
-            else:
-                result = tune(wanted, observer, tracked=False)
-    except FrontrunnerError as error:
-        tell(f"{hot.name} is left out: {error}")
-        return str(error)
-    assert isinstance(result, TuneResult)
-    return result
-
-
-def _specs(hot: Hot, tuned: TuneResult | str, folder: ModelFolder) -> list[Path]:
-    """Specs of a dispatch's best candidates, the best one first.
-
-    They only have to be faster than the default: whether by more than noise is for the model to
-    say, where it is measured anew.
-    """
-    if isinstance(tuned, str):
-        return []
-    better = [s for s in tuned.finalists if s.interval[0] > 1][:TRIES]
-    if not better:
-        return []
-    _, dispatch, queue = folder.run_of(hot).load()
-    render = renderer(dispatch, queue)
-    paths = []
-    for place, standing in enumerate(better):
-        path = folder.work / f"{hot.name}-{place}.mlir"
-        write_text(path, spec_of(dispatch, render(standing.index)))
-        paths.append(path)
-    return paths
 
 
 def _comment(gain: Gain, device: str) -> str:

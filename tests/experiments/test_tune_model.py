@@ -18,7 +18,7 @@ import pytest
 
 from frontrunner.benchmarks import finals, model_runner
 from frontrunner.benchmarks.budget import Budget
-from frontrunner.experiments import in_model, tune_model
+from frontrunner.experiments import hot_runs, in_model, tune_model
 from frontrunner.experiments.hot import Hot, Plan, Rest
 from frontrunner.experiments.in_model import Choice, Verdict
 from frontrunner.experiments.model_folder import ModelFolder
@@ -36,20 +36,17 @@ LARGE = "dispatch_1_matmul_32x1024x512_f32"
 
 def nothing(_: str) -> None:
     """Is told what is done."""
-    import time
-
-    print(round(time.monotonic(), 1), _, file=sys.stderr)
 
 
 def quicken(patch: pytest.MonkeyPatch, reader: Child) -> None:
     """A few candidates, and measurements that are short rather than right."""
     patch.setattr(model, "Child", lambda handler: nullcontext(reader))
-    patch.setattr(tune_model, "Budget", lambda **limits: Budget(4, **limits))
+    patch.setattr(hot_runs, "Budget", lambda **limits: Budget(4, **limits))
     patch.setattr(finals, "ROUNDS", 4)
     patch.setattr(finals, "SECONDS", 0.01)
     patch.setattr(model_runner, "TURN", 0.01)
     patch.setattr(in_model, "ROUNDS", 2)
-    patch.setattr(tune_model, "TRIES", 2)
+    patch.setattr(hot_runs, "TRIES", 2)
     patch.setattr(in_model, "PROFILE", 0.01)
     # Which configurations win is left to chance, but not whether any is tried.
     patch.setattr(tune_model.ModelRunner, "gain", _sure(model_runner.ModelRunner.gain))
@@ -84,13 +81,13 @@ def finished(
         patch.chdir(folder)
         patch.setattr(tune_model.Tracker, "_write", _keep_tracked)
         # The best of the candidates counts as faster, for all to be tried in the model.
-        specs = tune_model._specs
+        specs = hot_runs.best_specs
 
         def all_better(hot: Hot, tuned: Any, where: ModelFolder) -> list[Path]:
             better = tuple(replace(s, interval=(1.1, 1.2)) for s in tuned.finalists)
             return specs(hot, replace(tuned, finalists=better), where)
 
-        patch.setattr(tune_model, "_specs", all_better)
+        patch.setattr(tune_model, "best_specs", all_better)
         patch.setattr(in_model, "interval", lambda ratios, rng: (1.1, 1.2))
         patch.setattr(tune_model, "profile", lambda *_: pytest.fail("profiled again"))
         copy = Path(shutil.copy(MODELS / "two_matmuls.mlir", folder))
