@@ -23,7 +23,7 @@ from .inspect import executable_target
 from .operations import symbol, walk
 
 FLOW = "flow"
-_PARAMETER = re.compile(r'#flow\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
+_PARAMETER = re.compile(r'#(?:flow|stream)\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
 
 
 def read(request: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from frontrunner.search.model import read_model
 @pytest.fixture
 def product(tmp_path: Path) -> Path:
     """A matrix product whose right-hand side is a weight."""
-    weight = numpy_helper.from_array(np.ones((256, 512), np.float32), "w")
+    values = np.random.default_rng(0).standard_normal((256, 512), np.float32)
+    weight = numpy_helper.from_array(values, "w")
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["y"])],
         "product",
