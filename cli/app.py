@@ -90,7 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_streams()
     with _sigterm_as_ctrl_c():
         code = _run(words, told)
-    told.lost = told.lost or _flush(sys.stdout)
+    unwritten = _flush(sys.stdout)
+    told.lost = told.lost or unwritten
     if code == 0 and told.lost is not None:
         code = 1
         # A reader that has left has what it wanted.
