@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,30 +71,54 @@ class Timing:
     wrong: str | None = None
 
 
-class _Kernel:
-    """An executable that is loaded and bound to inputs."""
+class Loaded:
+    """An executable that is loaded.
 
-    def __init__(self, device: _Device, path: Path) -> None:
-        module = rt.VmModule.copy_buffer(device.instance, path.read_bytes())
-        self._context = rt.VmContext(device.instance, [device.hal, module])
-        self._function = module.lookup_function(device.setup.call.function)
-        self._arguments = device.arguments
-        self._results = len(device.setup.call.outputs)
-        self._device = device
+    Args:
+        modules: what it needs from the runtime, such as the device's.
+        outputs: element types of what its function returns.
+    """
 
-    def run(self) -> rt.VmVariantList:
-        results = rt.VmVariantList(self._results)
-        self._context.invoke(self._function, self._arguments, results)
+    def __init__(
+        self,
+        instance: rt.VmInstance,
+        modules: Sequence[rt.VmModule],
+        path: Path,
+        function: str,
+        outputs: Sequence[str],
+    ) -> None:
+        module = rt.VmModule.copy_buffer(instance, path.read_bytes())
+        self._context = rt.VmContext(instance, [*modules, module])
+        self._function = module.lookup_function(function)
+        self._outputs = outputs
+
+    def run(self, arguments: rt.VmVariantList) -> rt.VmVariantList:
+        results = rt.VmVariantList(len(self._outputs))
+        self._context.invoke(self._function, arguments, results)
         return results
 
-    def outputs(self) -> list[Array]:
-        results = self.run()
+    def outputs(self, arguments: rt.VmVariantList) -> list[Array]:
+        results = self.run(arguments)
         found: list[Array] = []
-        for i, (shape, dtype) in enumerate(self._device.setup.call.outputs):
+        for i, dtype in enumerate(self._outputs):
             view = results.get_as_object(i, rt.HalBufferView)
-            mapped = view.map().asarray(shape, np.dtype(NUMPY[dtype]))
-            found.append(np.array(mapped))
+            found.append(np.array(view.map().asarray(tuple(view.shape), np.dtype(NUMPY[dtype]))))
         return found
+
+
+def on_device(device: rt.HalDevice, values: Iterable[tuple[Array, str]]) -> rt.VmVariantList:
+    """Arguments for a function: arrays, copied to the device, with their element types."""
+    arguments = rt.VmVariantList(0)
+    for array, dtype in values:
+        view = device.allocator.allocate_buffer_copy(
+            memory_type=rt.MemoryType.DEVICE_LOCAL,
+            allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
+            device=device,
+            buffer=np.ascontiguousarray(array),
+            element_type=HAL_TYPES[dtype],
+        )
+        arguments.push_ref(view)
+    return arguments
 
 
 class _Device:
@@ -105,25 +130,25 @@ class _Device:
         driver = rt.get_driver(setup.device.partition("://")[0])
         self.device = driver.create_device_by_uri(setup.device)
         self.hal = rt.create_hal_module(self.instance, self.device)
-        self.arguments = rt.VmVariantList(len(setup.call.inputs))
-        for i, (shape, dtype) in enumerate(setup.call.inputs):
-            values = make_input(shape, dtype, setup.seed + i)
-            view = self.device.allocator.allocate_buffer_copy(
-                memory_type=rt.MemoryType.DEVICE_LOCAL,
-                allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
-                device=self.device,
-                buffer=np.ascontiguousarray(values),
-                element_type=HAL_TYPES[dtype],
-            )
-            self.arguments.push_ref(view)
-        self.baseline = _Kernel(self, setup.baseline)
-        self.expected = self.baseline.outputs()
+        self.arguments = on_device(
+            self.device,
+            (
+                (make_input(shape, dtype, setup.seed + i), dtype)
+                for i, (shape, dtype) in enumerate(setup.call.inputs)
+            ),
+        )
+        self.expected = self._load(setup.baseline).outputs(self.arguments)
+
+    def _load(self, path: Path) -> Loaded:
+        call = self.setup.call
+        dtypes = [dtype for _, dtype in call.outputs]
+        return Loaded(self.instance, [self.hal], path, call.function, dtypes)
 
     def measure(self, request: Measure) -> Timing:
-        kernel = _Kernel(self, request.executable)
+        kernel, arguments = self._load(request.executable), self.arguments
         start = time.perf_counter()
         if request.verify:
-            outputs = kernel.outputs()
+            outputs = kernel.outputs(arguments)
             first_us = (time.perf_counter() - start) * 1e6
             wrong = self._compare(outputs)
             if wrong is not None:
@@ -131,11 +156,11 @@ class _Device:
             if first_us > max(COLD * request.give_up_us, SLICE_US):
                 return Timing((first_us,))
         else:
-            kernel.run()
+            kernel.run(arguments)
         samples: list[float] = []
         start = now = time.perf_counter()
         while len(samples) < LEAST or now - start < request.seconds:
-            kernel.run()
+            kernel.run(arguments)
             then, now = now, time.perf_counter()
             samples.append((now - then) * 1e6)
             if len(samples) >= LEAST and min(samples) > request.give_up_us:

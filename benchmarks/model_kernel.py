@@ -9,10 +9,10 @@ from pathlib import Path
 import iree.runtime as rt
 import numpy as np
 
-from .inputs import NUMPY, Array, Tolerance
-from .kernel import HAL_TYPES
+from .inputs import Tolerance
+from .kernel import Loaded, on_device
 from .model_inputs import InputFile
-from .parameters import load_archives
+from .parameters import Archives, load_archives
 
 # Outputs pass through many sums, one after the other: of a dozen layers of f32, 3e-4 of their size.
 SUMMED = 100_000
@@ -32,7 +32,7 @@ class Subject:
     function: str
     inputs: tuple[tuple[InputFile, ...], ...]
     outputs: tuple[str, ...]
-    parameters: tuple[tuple[str, Path], ...]
+    parameters: Archives
 
 
 @dataclass(frozen=True)
@@ -57,30 +57,6 @@ class Compare:
     expected: Path
 
 
-class _Runs:
-    """A variant that is loaded."""
-
-    def __init__(self, host: _Host, path: Path) -> None:
-        module = rt.VmModule.copy_buffer(host.instance, path.read_bytes())
-        self._context = rt.VmContext(host.instance, [*host.modules, module])
-        self._function = module.lookup_function(host.subject.function)
-        self._host = host
-
-    def run(self, inputs: int = 0) -> rt.VmVariantList:
-        results = rt.VmVariantList(len(self._host.subject.outputs))
-        self._context.invoke(self._function, self._host.arguments[inputs], results)
-        return results
-
-    def outputs(self, inputs: int) -> list[Array]:
-        results = self.run(inputs)
-        found: list[Array] = []
-        for place, dtype in enumerate(self._host.subject.outputs):
-            view = results.get_as_object(place, rt.HalBufferView)
-            kind = np.dtype(NUMPY[dtype])
-            found.append(np.array(view.map().asarray(tuple(view.shape), kind)))
-        return found
-
-
 class _Host:
     """A device with a model's inputs and parameters."""
 
@@ -94,63 +70,53 @@ class _Host:
             archives = load_archives(subject.parameters).items()
             providers = [index.create_provider(scope) for scope, index in archives]
             self.modules.insert(0, rt.create_io_parameters_module(self.instance, *providers))
-        self.arguments = [self._arguments(device, inputs) for inputs in subject.inputs]
-        self._loaded: dict[Path, _Runs] = {}
+        self.arguments = [
+            on_device(device, ((one.read(), one.dtype) for one in inputs))
+            for inputs in subject.inputs
+        ]
+        self._loaded: dict[Path, Loaded] = {}
 
-    @staticmethod
-    def _arguments(device: rt.HalDevice, inputs: tuple[InputFile, ...]) -> rt.VmVariantList:
-        arguments = rt.VmVariantList(len(inputs))
-        for one in inputs:
-            view = device.allocator.allocate_buffer_copy(
-                memory_type=rt.MemoryType.DEVICE_LOCAL,
-                allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
-                device=device,
-                buffer=np.ascontiguousarray(one.read()),
-                element_type=HAL_TYPES[one.dtype],
-            )
-            arguments.push_ref(view)
-        return arguments
-
-    def load(self, *paths: Path) -> list[_Runs]:
+    def load(self, *paths: Path) -> list[Loaded]:
         """Variants, ready to run; others give their memory back."""
-        self._loaded = {path: run for path, run in self._loaded.items() if path in paths}
+        self._loaded = {path: one for path, one in self._loaded.items() if path in paths}
+        function, outputs = self.subject.function, self.subject.outputs
         for path in paths:
             if path not in self._loaded:
-                self._loaded[path] = _Runs(self, path)
+                self._loaded[path] = Loaded(self.instance, self.modules, path, function, outputs)
         return [self._loaded[path] for path in paths]
 
     def race(self, request: Race) -> list[list[float]]:
         """For each round, the time of each variant in microseconds: the fastest run of its turn."""
-        runs = self.load(*request.variants)
+        runs, arguments = self.load(*request.variants), self.arguments[0]
         for one in runs:
-            one.run()
+            one.run(arguments)
         rng = np.random.default_rng(request.seed)
         found = []
         for _ in range(request.rounds):
             times = [0.0] * len(runs)
             for place in rng.permutation(len(runs)):
-                times[place] = _fastest(runs[place], request.seconds)
+                times[place] = _fastest(runs[place], arguments, request.seconds)
             found.append(times)
         return found
 
     def compare(self, request: Compare) -> str | None:
         """Where outputs differ most, on the first set of inputs on which they do."""
         variant, expected = self.load(request.variant, request.expected)
-        for inputs in range(len(self.arguments)):
-            pairs = zip(variant.outputs(inputs), expected.outputs(inputs), strict=True)
+        for inputs, arguments in enumerate(self.arguments, 1):
+            pairs = zip(variant.outputs(arguments), expected.outputs(arguments), strict=True)
             for place, (got, wanted) in enumerate(pairs):
                 tolerance = Tolerance(self.subject.outputs[place], SUMMED)
                 wrong = tolerance.worst(got, wanted)
                 if wrong is not None:
-                    return f"output {place} on inputs {inputs + 1}: {wrong}"
+                    return f"output {place} on inputs {inputs}: {wrong}"
         return None
 
 
-def _fastest(one: _Runs, seconds: float) -> float:
+def _fastest(one: Loaded, arguments: rt.VmVariantList, seconds: float) -> float:
     best = float("inf")
     start = now = time.perf_counter()
     while best == float("inf") or now - start < seconds:
-        one.run()
+        one.run(arguments)
         then, now = now, time.perf_counter()
         best = min(best, now - then)
     return best * 1e6

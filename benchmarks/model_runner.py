@@ -32,8 +32,8 @@ class Gain:
         speedup: median over the rounds of the ratio of times.
         interval: of the speedup, 95 %, by bootstrap over the rounds.
         before_us, after_us: medians of the times.
-        noise_floor: how far the ratio of the first variant to itself, from one round to the next,
-            strays from 1 (95 %).
+        noise_floor: how far the median ratio of the first variant to itself, measured in the same
+            rounds, strays from 1 (95 %).
     """
 
     speedup: float

@@ -18,7 +18,8 @@ TIMEOUT = 300.0
 _WHERE = re.compile(r"^.*?\.c:\d+: [A-Z_]+; ", re.DOTALL)
 _HINT = "give an .irpa, .safetensors or .gguf file that holds the model's weights"
 
-Archives = Sequence[tuple[str, Path]]
+# Files of weights, each with its scope.
+Archives = tuple[tuple[str, Path], ...]
 
 
 def check_archives(archives: Archives, needed: Sequence[tuple[str, str]]) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from .choices import (
     extra_option,
+    given,
     parse_extras,
     pipeline_option,
     pool_option,
@@ -143,11 +143,7 @@ def _parse_knobs(settings: tuple[str, ...]) -> dict[str, str]:
 
 
 def _check_recording(ctx: click.Context) -> None:
-    drawing = [
-        option
-        for option, name in DRAWING.items()
-        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    ]
+    drawing = [option for option, name in DRAWING.items() if given(ctx, name)]
     if drawing:
         raise UsageError(
             f"{', '.join(drawing)} cannot be given with a recording, which has its candidates",

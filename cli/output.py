@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 import click
 
+from ..search.files import readable
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -122,10 +124,8 @@ class Output:
         self._write(text.getvalue().removesuffix("\n"), err=self.as_json)
 
     def _write(self, text: str, err: bool) -> None:
-        # A file's name may be in no encoding at all.
-        text = text.encode(errors="backslashreplace").decode()
         try:
-            click.echo(text, err=err)
+            click.echo(readable(text), err=err)
         except OSError as error:
             # The result is on stdout; remarks that nobody can read change nothing.
             if not err:

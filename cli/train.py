@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
+from .choices import given
 from .files import check_new_file
 from .output import Output, UsageError, shared_options
 
@@ -59,7 +59,7 @@ def command(
     """
     check_new_file(out, "--out")
     seeded = [text for text in settings if text.partition("=")[0] == "seed"]
-    if seeded and ctx.get_parameter_source("seed") is ParameterSource.COMMANDLINE:
+    if seeded and given(ctx, "seed"):
         raise UsageError(f"--seed {seed} and --set {seeded[0]} are both given", "give one of them")
 
     from ..experiments.train import train

@@ -12,8 +12,8 @@ from ..features import CPU, GPU, catalogue_of
 from ..models import Ranker, create, load, ranker_class
 from ..models.registry import is_file, ranker_names
 from ..search import InputError
+from ..search.files import readable
 from .corpus import Case, chip
-from .foreign import readable
 from .settings import read_settings
 from .trained_on import elsewhere, told
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from ..features import Catalogue, catalogue_of, extract, extract_knobs, generic_for
 from ..models.ranker import listing
 from ..search import InputError, Problem
+from ..search.files import readable
 from .candidates import PIPELINE
 from .copies import find_copy
-from .foreign import readable, stem
+from .foreign import stem
 from .reading import read_recording
 from .recording import Kernel, Recording
 

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from ..benchmarks.outcome import OK
+from ..search.files import readable
 from .candidates import DERIVED, PIPELINE
 from .recording import COLUMNS, MEASURE, Kernel, Provenance, Recording
 
@@ -77,11 +78,6 @@ def build(
         timing=timing,
     )
     return Recording(frame.astype(COLUMNS), provenance)
-
-
-def readable(name: str) -> str:
-    """A file's name as text that can be written anywhere: it may be in no encoding at all."""
-    return name.encode(errors="backslashreplace").decode()
 
 
 def stem(path: Path) -> str:

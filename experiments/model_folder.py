@@ -24,7 +24,7 @@ from ..search.model import ModelDispatch, named_after
 from .hot import Hot, Plan
 from .model_options import ModelOptions
 from .prepare import digest_of_file
-from .run_folder import RunFolder, versions, write_text
+from .run_folder import RunFolder, other_versions, versions, write_text
 
 FORMAT = 1
 
@@ -106,18 +106,16 @@ class ModelFolder:
         """
         try:
             content = json.loads((self.path / "model.json").read_text())
-            made = {"format": content["format"], **content["versions"]}
+            other = other_versions(content, FORMAT)
             options = ModelOptions.from_dict({**content["options"], "out": self.path})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"{self.path} is not the folder of a model's tuning ({type(error).__name__})",
                 "give the folder that `frontrunner tune-model --out` wrote",
             ) from error
-        here = {"format": FORMAT, **versions()}
-        if made != here:
+        if other:
             raise InputError(
-                f"{self.path} was made with {made}, this is {here}",
-                "start anew: times and configurations do not carry over",
+                f"{self.path} {other}", "start anew: times and configurations do not carry over"
             )
         model = input or options.input
         if digest_of_file(model) != content["input_digest"]:

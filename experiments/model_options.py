@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from ..benchmarks.parameters import Archives
+
 
 @dataclass(frozen=True)
 class ModelOptions:
@@ -33,7 +35,7 @@ class ModelOptions:
     coverage: float = 0.9
     function: str | None = None
     inputs: tuple[str, ...] = ()
-    parameters: tuple[tuple[str, Path], ...] = ()
+    parameters: Archives = ()
     starter: tuple[Path, ...] = ()
     default_specs: bool = False
     ranker: str | None = None

@@ -21,7 +21,7 @@ class DispatchResult:
     Attributes:
         members: their names in the model.
         share: of the model's time in dispatches, before.
-        speedup: in the model if it was tried there, else alone; 1.0 if it was not tuned.
+        speedup: in the model; 1.0 if nothing was tried there.
         alone: of the dispatch by itself.
         kept: whether the spec configures it.
         reason: why it does not; empty if it does.

@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+from ..benchmarks.parameters import Archives
 from ..search import InputError
 from .model_options import ModelOptions
 
 IMPORTER = "iree.compiler.tools.import_onnx"
 TIMEOUT = 1800.0
-
-Archives = tuple[tuple[str, Path], ...]
 # That the importer gives to weights.
 SCOPE = "model"
 
@@ -35,12 +34,9 @@ def as_mlir(options: ModelOptions) -> Iterator[tuple[Path, Archives]]:
         raise InputError(f"{options.input} needs onnx", "pip install 'frontrunner[onnx]'")
     with tempfile.TemporaryDirectory(prefix="frontrunner-") as name:
         mlir, weights = Path(name) / "model.mlir", Path(name) / "model.irpa"
-        line = [sys.executable, "-m", IMPORTER, str(options.input), "-o", str(mlir)]
-        line += [
-            "--externalize-params",
-            f"--params-scope={SCOPE}",
-            "--save-params-to",
-            str(weights),
+        line = [
+            *(sys.executable, "-m", IMPORTER, str(options.input), "-o", str(mlir)),
+            *("--externalize-params", f"--params-scope={SCOPE}", "--save-params-to", str(weights)),
         ]
         try:
             done = subprocess.run(

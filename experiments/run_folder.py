@@ -37,6 +37,18 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in ("iree-base-compiler", "iree-base-runtime")}
 
 
+def other_versions(manifest: Mapping[str, Any], form: int) -> str:
+    """What is other than here about how a folder was made, in words; empty if nothing is.
+
+    Args:
+        manifest: what the folder says.
+        form: the format of such folders, here.
+    """
+    made = {"format": manifest["format"], **manifest["versions"]}
+    here = {"format": form, **versions()}
+    return "" if made == here else f"was made with {made}, this is {here}"
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """Paths of a run, and reading and writing what is in them."""
@@ -129,12 +141,9 @@ def read_run_files(
         InputError: they are of another version.
     """
     manifest: dict[str, Any] = json.loads(read("run.json"))
-    made = {"format": manifest["format"], **manifest["versions"]}
-    here = {"format": FORMAT, **versions()}
-    if made != here:
+    if other := other_versions(manifest, FORMAT):
         raise InputError(
-            f"{origin} was made with {made}, this is {here}",
-            "start a new run: times and configurations do not carry over",
+            f"{origin} {other}", "start a new run: times and configurations do not carry over"
         )
     dispatch = _dispatch(manifest["dispatch"], read("source.mlir").decode())
     queue = pd.read_parquet(io.BytesIO(read("queue.parquet")))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from ..benchmarks.model_inputs import prepare_inputs
 from ..benchmarks.model_kernel import Subject
 from ..benchmarks.model_runner import Gain, ModelFailed, ModelRunner
 from ..benchmarks.outcome import NOT_APPLIED, OK, Compiled
-from ..benchmarks.parameters import check_archives
+from ..benchmarks.parameters import Archives, check_archives
 from ..benchmarks.peak import measure_peak
 from ..benchmarks.profiling import Share, profile
 from ..models import resolve
@@ -29,7 +29,7 @@ from .model_folder import ModelFolder
 from .model_options import ModelOptions
 from .model_report import report
 from .model_result import ModelResult
-from .onnx_model import Archives, as_mlir
+from .onnx_model import as_mlir
 from .run_folder import write_text
 from .tracking import Tracker
 
@@ -53,13 +53,8 @@ def tune_model(options: ModelOptions, make_observer: MakeObserver, tell: Tell) -
         WorkError: the model does not run, or results cannot be written.
     """
     started = time.monotonic()
-    _check(options)
-    tell(f"reading {options.input}")
-    with as_mlir(options) as (mlir, parameters):
-        model = _read(options, mlir, parameters)
-        with ModelFolder(options.out).laid_out(options):
-            weighted = replace(options, parameters=parameters)
-            return _tune(model, weighted, started, make_observer, tell)
+    with _opened(options, tell) as (model, weighted), ModelFolder(options.out).laid_out(options):
+        return _tune(model, weighted, started, make_observer, tell)
 
 
 def resume_model(
@@ -76,12 +71,17 @@ def resume_model(
     options = replace(options, input=input or options.input)
     if (done := ModelResult.read(folder.result)) is not None:
         return done
+    with _opened(options, tell) as (model, weighted):
+        return _tune(model, weighted, started, make_observer, tell)
+
+
+@contextmanager
+def _opened(options: ModelOptions, tell: Tell) -> Iterator[tuple[Model, ModelOptions]]:
+    """The model, and the options with all archives that it needs, as long as they are there."""
     _check(options)
     tell(f"reading {options.input}")
     with as_mlir(options) as (mlir, parameters):
-        model = _read(options, mlir, parameters)
-        weighted = replace(options, parameters=parameters)
-        return _tune(model, weighted, started, make_observer, tell)
+        yield _read(options, mlir, parameters), replace(options, parameters=parameters)
 
 
 def _check(options: ModelOptions) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
 
+from .errors import InputError
 from .spec import APPLIED, SPEC_OPTION, spec_option
 
 SOURCES = "executable-sources"
@@ -105,6 +106,22 @@ def compilation(source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
             yield Compilation(invocation, errors)
 
 
+@contextmanager
+def users_compilation(name: str, source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
+    """As `compilation`, of what a user brings.
+
+    Raises:
+        InputError: it does not compile.
+    """
+    try:
+        with compilation(source, flags) as unit:
+            yield unit
+    except CompileFailed as error:
+        raise InputError(
+            f"{name} does not compile: {error}", "see that iree-compile accepts it"
+        ) from None
+
+
 def _embed(source: str, spec: Path) -> str:
     """The module with the spec inside its executables.
 
@@ -134,7 +151,8 @@ def configured(
     """A module at `executable-sources`, configured under a tuning spec, by the compiler or both.
 
     Yields:
-        The compilation, and the text of each dispatch by the function of its executable.
+        The compilation, and, if there is a spec, the text of each dispatch by the function of its
+        executable.
     """
     path = ""
     if spec and spec_option(flags) == SPEC_OPTION:

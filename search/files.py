@@ -55,3 +55,8 @@ def write_whole(path: Path, data: bytes, remedy: str = "make room, or name anoth
             raise
     except OSError as error:
         raise WorkError(f"cannot write {path}: {error.strerror}", remedy) from error
+
+
+def readable(text: str) -> str:
+    """Text that can be written anywhere: the name of a file may be in no encoding at all."""
+    return text.encode(errors="backslashreplace").decode()

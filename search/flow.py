@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import func
 
-from .compiler import SOURCES, CompileFailed, compilation
+from .compiler import SOURCES, users_compilation
 from .errors import InputError
 from .index_limits import index_limits
 from .inspect import executable_target
-from .operations import symbol, walk
+from .operations import entry_point, symbol, walk
 
 FLOW = "flow"
 _PARAMETER = re.compile(r'#(?:flow|stream)\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
@@ -34,17 +33,12 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         to a module with nothing else, or why there is none), `parameters` (scope and key of each)
         and, by function and input, `limits` of integers that are used as indices.
     """
-    name, path, flags = request["name"], Path(request["path"]), request["target"]
-    try:
-        with compilation(path.read_bytes(), flags) as unit:
-            unit.run(stop=FLOW)
-            flow = unit.text()
-            unit.run(start=FLOW, stop=SOURCES)
-            source = unit.text()
-    except CompileFailed as error:
-        raise InputError(
-            f"{name} does not compile: {error}", "see that iree-compile accepts it"
-        ) from None
+    name = request["name"]
+    with users_compilation(name, request["text"], request["target"]) as unit:
+        unit.run(stop=FLOW)
+        flow = unit.text()
+        unit.run(start=FLOW, stop=SOURCES)
+        source = unit.text()
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(flow)
         functions = _functions(module)
@@ -134,15 +128,8 @@ def _dispatches(module: ir.Module) -> dict[str, ir.Operation]:
         if top.operation.name == "util.func":
             for op in walk(top.operation):
                 if op.name == "flow.dispatch":
-                    found.setdefault(_entry(op)[1], op)
+                    found.setdefault(entry_point(op)[1], op)
     return found
-
-
-def _entry(dispatch: ir.Operation) -> tuple[str, str]:
-    """The executable and the function that are dispatched; variants of one are not made here."""
-    reference = ir.SymbolRefAttr(ir.ArrayAttr(dispatch.attributes["entry_points"])[0])
-    executable, function = reference.value
-    return executable, function
 
 
 def _alone(dispatch: ir.Operation, module: ir.Module) -> tuple[str, str]:
@@ -152,7 +139,7 @@ def _alone(dispatch: ir.Operation, module: ir.Module) -> tuple[str, str]:
     scalars = [o for o in operands if not isinstance(o.type, ir.ShapedType) and not _constant(o)]
     if dynamic or scalars:
         return "", "dynamic shapes"
-    executable, name = _entry(dispatch)
+    executable, name = entry_point(dispatch)
     tensors = [i for i, o in enumerate(operands) if isinstance(o.type, ir.ShapedType)]
     alone = ir.Module.create()
     with ir.InsertionPoint(alone.body):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from iree.compiler import ir
 
-from .operations import symbol, walk
+from .operations import entry_point, symbol, walk
 
 # What is an index into a tensor: where its operands begin, after the tensor itself.
 _INDEXED = "tensor.extract"
@@ -70,8 +70,7 @@ def _parameters(
     dispatch: ir.Operation, operand: int, kernels: dict[str, ir.Operation]
 ) -> list[ir.Value]:
     """The kernel's parameter for an operand of the dispatch."""
-    reference = ir.SymbolRefAttr(ir.ArrayAttr(dispatch.attributes["entry_points"])[0])
-    parameters = kernels[reference.value[1]].regions[0].blocks[0].arguments
+    parameters = kernels[entry_point(dispatch)[1]].regions[0].blocks[0].arguments
     # How many workload operands there are, and how many that the kernel takes; then dims.
     workload, taken, *_ = ir.DenseI32ArrayAttr(dispatch.attributes["operandSegmentSizes"])
     return [parameters[operand - workload]] if workload <= operand < workload + taken else []

@@ -8,7 +8,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
 from .benchmark_file import is_benchmark_file, rebuild
-from .compiler import CONFIGURATIONS, SOURCES, CompileFailed, compilation
+from .compiler import CONFIGURATIONS, SOURCES, users_compilation
 from .errors import InputError, NotTunableError
 from .gpu_target import describe_gpu
 from .operations import symbol, walk
@@ -37,17 +37,12 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             text = rebuild(given).encode()
         else:
             _check_functions(given, name)
-    try:
-        with compilation(text, [*flags, "--iree-codegen-add-tuner-attributes"]) as unit:
-            if not dumped:
-                unit.run(stop=SOURCES)
-            sources = unit.text()
-            unit.run(start=SOURCES, stop=CONFIGURATIONS)
-            configured = unit.text()
-    except CompileFailed as error:
-        raise InputError(
-            f"{name} does not compile: {error}", "see that iree-compile accepts it"
-        ) from None
+    with users_compilation(name, text, [*flags, "--iree-codegen-add-tuner-attributes"]) as unit:
+        if not dumped:
+            unit.run(stop=SOURCES)
+        sources = unit.text()
+        unit.run(start=SOURCES, stop=CONFIGURATIONS)
+        configured = unit.text()
     with ir.Context():
         module = ir.Module.parse(configured)
         return {"source": sources, **_describe(module, sources, name, computes)}

@@ -40,7 +40,7 @@ def read_marks(request: Request) -> dict[int, tuple[str, ...]]:
     try:
         with configured(source, flags, spec) as (_, dispatches):
             for name, text in dispatches.items():
-                for number in sorted({int(n) for n in re.findall(rf"{MARK}(\d+)__", text)}):
+                for number in set(map(int, re.findall(rf"{MARK}(\d+)__", text))):
                     found[number] = (*found.get(number, ()), name)
     except CompileFailed as error:
         raise InputError(f"the specs cannot be applied: {error}") from None

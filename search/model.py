@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .asking import ask, read_source
 from .errors import InputError
-from .isolate import Child, ChildDied, ChildTimeout
 from .problem import Target
-from .room import check_room
-from .target import describe_target, resolve_target, says_unknown_target, unknown_target
+from .target import describe_target
 
+READER = "frontrunner.search.flow:read"
 READ_TIMEOUT = 1800.0
+_REMEDY = "see that iree-compile accepts it"
 _TENSOR = re.compile(r"tensor<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)")
 
 
@@ -110,36 +111,8 @@ def read_model(path: Path, target: str = "host", name: str = "") -> Model:
     Raises:
         InputError: the file cannot be read, does not compile or cannot be called.
     """
-    name = name or str(path)
-    try:
-        if not path.is_file():
-            raise InputError(f"{path} is not a regular file", "give an MLIR file")
-        if not path.read_bytes().strip():
-            raise InputError(f"{path} is empty", "give an MLIR file with a model")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}", "give an MLIR file") from error
-    flags = resolve_target(target)
-    request = {"name": name, "path": str(path.absolute()), "target": flags}
-    with Child("frontrunner.search.flow:read") as child:
-        try:
-            answer = child.call(request, timeout=READ_TIMEOUT)
-        except InputError as error:
-            if says_unknown_target(str(error)):
-                raise unknown_target(target) from error
-            raise
-        except ChildDied as death:
-            check_room()
-            if says_unknown_target(str(death)):
-                raise unknown_target(target) from death
-            first = str(death).splitlines()[0]
-            raise InputError(
-                f"the compiler crashed while reading {name} ({first})",
-                "see that iree-compile accepts it",
-            ) from death
-        except RuntimeError as error:
-            raise InputError(f"cannot make out {name}: {error}", "please report it") from error
-        except ChildTimeout as late:
-            raise InputError(f"the compiler took over {READ_TIMEOUT:.0f} s on {name}") from late
+    text = read_source(path, "a model")
+    answer = ask(READER, name or str(path), text, target, READ_TIMEOUT, _REMEDY)
     functions = tuple(
         Function(
             name,

@@ -19,3 +19,10 @@ def walk(op: ir.Operation) -> Iterator[ir.Operation]:
 def symbol(op: ir.Operation) -> str:
     """The op's symbol name, without the @."""
     return str(ir.StringAttr(op.attributes["sym_name"]).value)
+
+
+def entry_point(dispatch: ir.Operation) -> tuple[str, str]:
+    """The executable and the function that a `flow.dispatch` runs; it has no other variants yet."""
+    reference = ir.SymbolRefAttr(ir.ArrayAttr(dispatch.attributes["entry_points"])[0])
+    executable, function = reference.value
+    return executable, function

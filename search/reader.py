@@ -1,7 +1,7 @@
 """Reads a dispatch from MLIR: finds the root op and names its dims and types.
 
-The work is done in a child process (`read_dispatch` here, `_read` there), because the compiler can
-crash on what users bring.
+The work is done in a child process (`read_dispatch` here, `inspect.read` there), because the
+compiler can crash on what users bring.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .asking import ask, read_source
 from .emitted import Emitted
 from .errors import InputError
 from .gpu_target import gpu_backend
 from .isolate import Child, ChildDied, ChildTimeout
 from .problem import Problem, Target
 from .room import check_room
-from .target import describe_target, resolve_target, says_unknown_target, unknown_target
+from .target import describe_target
 
+READER = "frontrunner.search.inspect:read"
 READ_TIMEOUT = 300.0
+_REMEDY = "reduce the input and report it to IREE"
 _CRASHED = "the compiler crashed while emitting constraints"
 
 
@@ -75,15 +78,8 @@ def read_dispatch(path: Path, target: str = "host") -> Dispatch:
         InputError: the file cannot be read, or does not hold exactly one dispatch of static shape.
         NotTunableError: its root op is not one that can be tuned.
     """
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is not a regular file", "give an MLIR file")
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}", "give an MLIR file") from error
-    if not text.strip():
-        raise InputError(f"{path} is empty", "give an MLIR file with one dispatch")
-    answer = _ask(path, text, target)
+    text = read_source(path, "one dispatch")
+    answer = ask(READER, str(path), text, target, READ_TIMEOUT, _REMEDY)
     facts = answer["executable_target"]
     found = describe_target(target, facts)
     _check_target(path, target, facts)
@@ -114,31 +110,6 @@ def _check_target(path: Path, target: str, facts: Mapping[str, Any]) -> None:
         raise InputError(
             f"{path} was dumped for {named}, the target is {target}", f"give --target {named}"
         )
-
-
-def _ask(path: Path, text: bytes, target: str) -> dict[str, Any]:
-    """What the child reads, or why it does not."""
-    request = {"name": str(path), "text": text, "target": resolve_target(target)}
-    with Child("frontrunner.search.inspect:read") as child:
-        try:
-            answer: dict[str, Any] = child.call(request, timeout=READ_TIMEOUT)
-        except (ChildDied, InputError) as failure:
-            if isinstance(failure, ChildDied):
-                check_room()
-            if says_unknown_target(str(failure)):
-                raise unknown_target(target) from failure
-            if isinstance(failure, InputError):
-                raise
-            first = str(failure).splitlines()[0]
-            raise InputError(
-                f"the compiler crashed while reading {path} ({first})",
-                "reduce the input and report it to IREE",
-            ) from failure
-        except RuntimeError as error:
-            raise InputError(f"cannot make out {path}: {error}", "please report it") from error
-        except ChildTimeout as late:
-            raise InputError(f"the compiler took over {READ_TIMEOUT:.0f} s on {path}") from late
-    return answer
 
 
 def _emitted(source: str, target: Target) -> tuple[tuple[Emitted, ...], str]:

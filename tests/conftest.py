@@ -6,14 +6,14 @@ import importlib.util
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from frontrunner.cli import main
-from frontrunner.search import model
+from frontrunner.search import asking, model
 from frontrunner.search.isolate import Child
 
 
@@ -71,16 +71,15 @@ def record_sample() -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
-def model_reader() -> Iterator[Child]:
-    """Reads models, one after the other: each would start a process of its own, in a second."""
-    with Child("frontrunner.search.flow:read") as child:
-        yield child
+def warm() -> Iterator[None]:
+    """Has models read by one process, one after the other: a new one takes a second to start."""
+    with Child(model.READER) as reader, pytest.MonkeyPatch.context() as patch:
 
+        def child(handler: str) -> AbstractContextManager[Child]:
+            return nullcontext(reader) if handler == model.READER else Child(handler)
 
-@pytest.fixture
-def warm(model_reader: Child, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets `read_model` use the process that other tests used."""
-    monkeypatch.setattr(model, "Child", lambda handler: nullcontext(model_reader))
+        patch.setattr(asking, "Child", child)
+        yield
 
 
 class Ran:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,8 +21,6 @@ from frontrunner.benchmarks.parameters import check_archives
 from frontrunner.benchmarks.peak import Peak, measure_peak
 from frontrunner.benchmarks.profiling import profile
 from frontrunner.search import Dispatch, InputError, WorkError
-from frontrunner.search import model as model_module
-from frontrunner.search.isolate import Child
 from frontrunner.search.model import Model, read_model
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
@@ -36,10 +33,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def build(folder: Path, model_reader: Child) -> Iterator[object]:
+def build(folder: Path, warm: None) -> Iterator[object]:
     """Compiles a model, given its text."""
-    patch = pytest.MonkeyPatch()
-    patch.setattr(model_module, "Child", lambda handler: nullcontext(model_reader))
     with Compiler(None, folder, 1) as compiler:  # type: ignore[arg-type]
 
         def build(name: str, text: str) -> tuple[Model, Path]:
@@ -51,7 +46,6 @@ def build(folder: Path, model_reader: Child) -> Iterator[object]:
             return model, compiled.executable.rename(folder / f"{name}.vmfb")
 
         yield build
-    patch.undo()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from frontrunner.experiments.model_result import ModelResult
 from frontrunner.experiments.progress import NullProgress
 from frontrunner.search import InputError, model
 from frontrunner.search.compiler import compile_with_spec
-from frontrunner.search.isolate import Child
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
 SMALL = "dispatch_0_matmul_32x512x256_f32"
@@ -38,9 +36,8 @@ def nothing(_: str) -> None:
     """Is told what is done."""
 
 
-def quicken(patch: pytest.MonkeyPatch, reader: Child) -> None:
+def quicken(patch: pytest.MonkeyPatch) -> None:
     """A few candidates, and measurements that are short rather than right."""
-    patch.setattr(model, "Child", lambda handler: nullcontext(reader))
     patch.setattr(hot_runs, "Budget", lambda **limits: Budget(4, **limits))
     patch.setattr(finals, "ROUNDS", 4)
     patch.setattr(finals, "SECONDS", 0.01)
@@ -72,12 +69,12 @@ def _keep_tracked(_: object, run: dict[str, Any]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def finished(
-    tmp_path_factory: pytest.TempPathFactory, model_reader: Child
+    tmp_path_factory: pytest.TempPathFactory, warm: None
 ) -> Iterator[tuple[ModelResult, Path]]:
     """A model's tuning that was killed on the way, and then finished."""
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:
-        quicken(patch, model_reader)
+        quicken(patch)
         patch.chdir(folder)
         patch.setattr(tune_model.Tracker, "_write", _keep_tracked)
         # The best of the candidates counts as faster, for all to be tried in the model.

@@ -1,0 +1,62 @@
+"""Reads files that users bring, in a child process: the compiler can crash on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .errors import InputError
+from .files import read_bytes
+from .isolate import Child, ChildDied, ChildTimeout
+from .room import check_room
+from .target import resolve_target, says_unknown_target, unknown_target
+
+
+def read_source(path: Path, holds: str) -> bytes:
+    """What is in a file of MLIR.
+
+    Args:
+        holds: what it should hold, in words.
+
+    Raises:
+        InputError: it cannot be read, or is empty.
+    """
+    text = read_bytes(path, "give an MLIR file")
+    if not text.strip():
+        raise InputError(f"{path} is empty", f"give an MLIR file with {holds}")
+    return text
+
+
+def ask(
+    handler: str, name: str, text: bytes, target: str, timeout: float, remedy: str
+) -> dict[str, Any]:
+    """What a child process makes of MLIR for a target, or why it makes nothing of it.
+
+    Args:
+        handler: as `Child` takes it; its request has `name`, `text` and the `target`'s flags.
+        name: what to call the MLIR in messages.
+        remedy: what the user can do if the compiler crashes.
+
+    Raises:
+        InputError: the target is unknown, or the MLIR cannot be used.
+    """
+    request = {"name": name, "text": text, "target": resolve_target(target)}
+    with Child(handler) as child:
+        try:
+            answer: dict[str, Any] = child.call(request, timeout=timeout)
+        except (ChildDied, InputError) as failure:
+            if isinstance(failure, ChildDied):
+                check_room()
+            if says_unknown_target(str(failure)):
+                raise unknown_target(target) from failure
+            if isinstance(failure, InputError):
+                raise
+            first = str(failure).splitlines()[0]
+            raise InputError(
+                f"the compiler crashed while reading {name} ({first})", remedy
+            ) from failure
+        except RuntimeError as error:
+            raise InputError(f"cannot make out {name}: {error}", "please report it") from error
+        except ChildTimeout as late:
+            raise InputError(f"the compiler took over {timeout:.0f} s on {name}") from late
+    return answer
