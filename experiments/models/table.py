@@ -16,7 +16,7 @@ from pathlib import Path
 from ...benchmarks.model_inputs import prepare_inputs
 from ...benchmarks.model_kernel import Subject
 from ...benchmarks.model_runner import Gain, ModelFailed, ModelRunner
-from ...search.model import Model, read_model
+from ...search.model import read_model
 from ...search.spec import SPEC_OPTION
 from ..model_options import ModelOptions
 from ..model_result import ModelResult
@@ -47,10 +47,11 @@ def _row(out: Path, name: str, minutes: float) -> str:
     build = {"default": [], **FLAGS}
     if result.spec is not None:
         build["tuned"] = [f"{SPEC_OPTION}={result.spec}"]
-    built = {
-        title: _compile(mlir, model, flags, out / f"{name}-{title.replace(' ', '-')}.vmfb")
-        for title, flags in build.items()
-    }
+    built = {}
+    for title, flags in build.items():
+        path = out / f"{name}-{title.replace(' ', '-')}.vmfb"
+        if _compile(mlir, [*model.target.flags, *flags], path):
+            built[title] = path
     function = model.function(None)
     inputs = prepare_inputs(function, [], out, [0])
     outputs = tuple(o.dtype for o in function.outputs)
@@ -67,7 +68,7 @@ def _row(out: Path, name: str, minutes: float) -> str:
         name,
         f"{before:.1f} ms",
         _told(tuned),
-        *(_told(gains[title], short=True) for title in FLAGS),
+        *(_told(gains.get(title), short=True) for title in FLAGS),
     ]
     return "| " + " | ".join(cells) + " |"
 
@@ -85,10 +86,10 @@ def _tuned(mlir: Path, weights: Path, folder: Path, minutes: float) -> ModelResu
     return tune_model(options, observer, tell)
 
 
-def _compile(mlir: Path, model: Model, flags: Sequence[str], out: Path) -> Path:
+def _compile(mlir: Path, flags: Sequence[str], out: Path) -> bool:
+    """Whether a model compiles, as it may not with every option; why not is on stderr."""
     tool = Path(sys.executable).with_name("iree-compile")
-    subprocess.run([tool, mlir, *model.target.flags, *flags, "-o", out], check=True)
-    return out
+    return subprocess.run([tool, mlir, *flags, "-o", out]).returncode == 0
 
 
 def _gain(runner: ModelRunner, before: Path, after: Path) -> Gain | None:
