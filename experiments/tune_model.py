@@ -33,7 +33,9 @@ from .onnx_model import as_mlir
 from .run_folder import write_text
 from .tracking import Tracker
 
-COMPILE_TIMEOUT = 1800.0
+COMPILE_TIMEOUT, LEAST_TIMEOUT = 1800.0, 60.0
+# How much longer than the default a variant of the model may compile.
+SLOWER = 5.0
 # Of the time: to try in the model what was found. Of 15 minutes, three.
 PROVING = 0.2
 # Sets of inputs on which outputs are compared.
@@ -126,6 +128,8 @@ def _tune(
         runner = stack.enter_context(ModelRunner(subject))
         tell("compiling the model as it is")
         default = _default(compiler, model, options.starter, tell)
+        # Variants of the model take as long as it does, or they hang.
+        compiler.timeout = max(LEAST_TIMEOUT, SLOWER * default.seconds)
         run_us = _run_once(runner, default)
         plan = folder.plan()
         if plan is None:
