@@ -14,23 +14,22 @@ import z3
 
 from ..search import Space, build_spaces, count, enumerate_space, read_dispatch, sample
 from ..search.gpu_columns import EXTRAS
-from .dispatches import conv, matmul
+from .operations import Conv, Matmul, Operation, Types
 
-HALF = "f16,f16,f32"
+HALF = Types("f16", "f32")
 CASES = (
-    (matmul(2048, 1280, 5120, HALF, transposed="rhs"), "gfx942"),
-    (matmul(2048, 1280, 5120, HALF, transposed="rhs"), "sm_80"),
-    (conv(64, 640, 640, 3, images=2, types=HALF), "gfx942"),
+    (Matmul(2048, 1280, 5120, HALF, transposed=("rhs",)), "gfx942"),
+    (Matmul(2048, 1280, 5120, HALF, transposed=("rhs",)), "sm_80"),
+    (Conv.square(64, 640, 640, 3, images=2, types=HALF), "gfx942"),
 )
 # Z3 needs minutes to hours for a whole space; its rate only falls as clauses pile up.
 Z3_SECONDS = 10.0
 
 
-def spaces_of(case: tuple[str, str], target: str, **options: object) -> tuple[Space, ...]:
-    name, text = case
+def spaces_of(case: Operation, target: str, **options: object) -> tuple[Space, ...]:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{name}.mlir"
-        path.write_text(text)
+        path = Path(folder) / f"{case.name}.mlir"
+        path.write_text(case.mlir())
         return build_spaces(read_dispatch(path, target), **options)  # type: ignore[arg-type]
 
 
@@ -55,11 +54,11 @@ def main() -> None:
             seconds = time.perf_counter() - started
             z3s = z3_rate(space, Z3_SECONDS)
             print(
-                f"{case[0]:44} {space.pipeline:20} {rows:10,} {seconds:6.2f} "
+                f"{case.name:44} {space.pipeline:20} {rows:10,} {seconds:6.2f} "
                 f"{rows / seconds:9,.0f} {z3s:6.0f}"
             )
     (space,) = spaces_of(
-        conv(240, 960, 960, 3, images=16, types=HALF),
+        Conv.square(240, 960, 960, 3, images=16, types=HALF),
         "gfx942",
         pipeline="TileAndFuse",
         extras=EXTRAS,

@@ -14,20 +14,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..search import build_spaces, count, read_dispatch, records, sample
-from .dispatches import attention, batch_matmul, conv, matmul, matvec
+from .operations import Attention, Conv, Matmul, Matvec, Types
 from .outcome import OK
 from .runner import Candidate, local_runner
 
 DISPATCHES = (
-    matmul(197, 768, 768),
-    matmul(256, 512, 256, "i8,i8,i32"),
-    matmul(256, 512, 256, "bf16,bf16,f32", transposed="rhs"),
-    matvec(4096, 4096),
-    batch_matmul(12, 128, 128, 64),
-    conv(56, 64, 128, 3),
-    conv(28, 64, 128, 3, stride=2, layout="nchw"),
-    conv(56, 128, 0, 3),
-    attention(12, 128, 128, 64),
+    Matmul(197, 768, 768),
+    Matmul(256, 512, 256, Types("i8", "i32")),
+    Matmul(256, 512, 256, Types("bf16", "f32"), transposed=("rhs",)),
+    Matvec(4096, 4096),
+    Matmul(128, 128, 64, batch=12),
+    Conv.square(56, 64, 128, 3),
+    Conv.square(28, 64, 128, 3, stride=2, layout="nchw"),
+    Conv.square(56, 128, 0, 3),
+    Attention(12, 128, 128, 64),
 )
 
 
@@ -57,9 +57,9 @@ def main(arguments: Sequence[str]) -> None:
     print("dispatch, pipeline, candidates, share that compiles, share that is right, failures")
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(a) for a in arguments[1:]]
-        for name, text in () if paths else DISPATCHES:
-            paths.append(Path(folder) / f"{name}.mlir")
-            paths[-1].write_text(text)
+        for operation in () if paths else DISPATCHES:
+            paths.append(Path(folder) / f"{operation.name}.mlir")
+            paths[-1].write_text(operation.mlir())
         for path in paths:
             print(check(path, size), flush=True)
 

@@ -16,49 +16,49 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..benchmarks.dispatches import attention, batch_matmul, conv, matmul, matvec
 from ..benchmarks.estimate import MEDIAN, QUARTILES
+from ..benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
 from .metrics import NEAR
 from .recording import Recording
 
 PROBLEMS = (
     # Products: square, few rows, odd, transposed, narrow types.
-    matmul(256, 256, 256),
-    matmul(16, 1024, 1024),
-    matmul(32, 768, 3072),
-    matmul(127, 257, 129),
-    matmul(128, 768, 768, transposed="rhs"),
-    matmul(256, 256, 512, transposed="lhs"),
-    matmul(128, 512, 512, "bf16,bf16,f32"),
-    matmul(256, 512, 256, "i8,i8,i32"),
+    Matmul(256, 256, 256),
+    Matmul(16, 1024, 1024),
+    Matmul(32, 768, 3072),
+    Matmul(127, 257, 129),
+    Matmul(128, 768, 768, transposed=("rhs",)),
+    Matmul(256, 256, 512, transposed=("lhs",)),
+    Matmul(128, 512, 512, Types("bf16", "f32")),
+    Matmul(256, 512, 256, Types("i8", "i32")),
     # One row, one column.
-    matvec(2048, 2048),
-    matvec(4096, 1024),
-    matmul(1, 3072, 768),
-    matmul(1, 2048, 2048, transposed="rhs"),
+    Matvec(2048, 2048),
+    Matvec(4096, 1024),
+    Matmul(1, 3072, 768),
+    Matmul(1, 2048, 2048, transposed=("rhs",)),
     # Many at once.
-    batch_matmul(12, 128, 128, 64),
-    batch_matmul(48, 32, 64, 32),
+    Matmul(128, 128, 64, batch=12),
+    Matmul(32, 64, 32, batch=48),
     # Convolutions.
-    conv(56, 64, 64, 3),
-    conv(28, 128, 128, 3),
-    conv(14, 256, 256, 3),
-    conv(28, 128, 256, 1),
-    conv(28, 64, 128, 3, stride=2),
-    conv(28, 64, 64, 3, layout="nchw"),
-    conv(56, 96, 0, 3),
-    conv(28, 192, 0, 3, stride=2),
+    Conv.square(56, 64, 64, 3),
+    Conv.square(28, 128, 128, 3),
+    Conv.square(14, 256, 256, 3),
+    Conv.square(28, 128, 256, 1),
+    Conv.square(28, 64, 128, 3, stride=2),
+    Conv.square(28, 64, 64, 3, layout="nchw"),
+    Conv.square(56, 96, 0, 3),
+    Conv.square(28, 192, 0, 3, stride=2),
     # Attention.
-    attention(8, 64, 64, 64),
-    attention(4, 256, 256, 32),
+    Attention(8, 64, 64, 64),
+    Attention(4, 256, 256, 32),
     # With the elementwise work that models fuse: BERT's query projection and its output, GPT-2's
     # next token, ResNet-18, MobileNetV2.
-    matmul(128, 384, 384, steps=("bias",)),
-    matmul(128, 384, 1536, steps=("bias", "residual")),
-    matmul(1, 2304, 768, steps=("bias",)),
-    conv(28, 128, 128, 3, steps=("bias", "relu")),
-    conv(14, 256, 256, 3, steps=("bias", "residual", "relu")),
-    conv(28, 144, 0, 3, steps=("bias", "relu6")),
+    Matmul(128, 384, 384, steps=("bias",)),
+    Matmul(128, 384, 1536, steps=("bias", "residual")),
+    Matmul(1, 2304, 768, steps=("bias",)),
+    Conv.square(28, 128, 128, 3, steps=("bias", "relu")),
+    Conv.square(14, 256, 256, 3, steps=("bias", "residual", "relu")),
+    Conv.square(28, 144, 0, 3, steps=("bias", "relu6")),
 )
 
 COLUMNS = (
@@ -68,8 +68,8 @@ COLUMNS = (
 
 def write_problems(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in PROBLEMS:
-        (folder / f"{name}.mlir").write_text(text)
+    for problem in PROBLEMS:
+        (folder / f"{problem.name}.mlir").write_text(problem.mlir())
 
 
 def table(folder: Path) -> str:

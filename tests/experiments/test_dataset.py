@@ -28,7 +28,7 @@ def cases() -> list[Case]:
 
 def test_what_the_dataset_promises(cases):
     assert len(cases) >= 30
-    assert {case.name for case in cases} == {name for name, _ in PROBLEMS}
+    assert {case.name for case in cases} == {problem.name for problem in PROBLEMS}
     assert len({case.device for case in cases}) == 1
     assert len({case.recording.provenance.timing for case in cases}) == 1
     assert all(len(case.times) >= 600 for case in cases)

@@ -6,37 +6,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks.dispatches import conv, matmul, matvec
+from frontrunner.benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
 from frontrunner.features import GPU, extract
 from frontrunner.models import GPU_TERMS, create, order
 from frontrunner.search import build_spaces, derive, read_dispatch, sample
 from frontrunner.search.gpu_columns import EXTRAS
 
-NAME, TEXT = conv(32, 128, 640, 3)
-_QUERY, _KEY = "tensor<20x4096x64xf16>", "tensor<20x1024x64xf16>"
-_MAPS = ", ".join(
-    f"affine_map<(b, m, n, k, l) -> ({dims})>"
-    for dims in ("b, m, k", "b, l, k", "b, l, n", "", "b, m, n")
-)
-ATTENTION = f"""
-func.func @attention(%q: {_QUERY}, %k: {_KEY}, %v: {_KEY}) -> {_QUERY} {{
-  %scale = arith.constant 0.125 : f16
-  %empty = tensor.empty() : {_QUERY}
-  %0 = iree_linalg_ext.attention <{{indexing_maps = [{_MAPS}]}}>
-    ins(%q, %k, %v, %scale : {_QUERY}, {_KEY}, {_KEY}, f16) outs(%empty : {_QUERY}) {{
-  ^bb0(%score: f32):
-    iree_linalg_ext.yield %score : f32
-  }} -> {_QUERY}
-  return %0 : {_QUERY}
-}}
-"""
+CONV = Conv.square(32, 128, 640, 3, types=Types("f16", "f16"))
+ATTENTION = Attention(20, 4096, 1024, 64, "f16")
 DISPATCHES = (
-    matmul(1000, 1280, 5000, "f16,f16,f32", transposed="rhs"),
+    Matmul(1000, 1280, 5000, Types("f16", "f32"), transposed=("rhs",)),
     # In f16, both instructions of gfx942 touch the same number of elements per multiply-add.
-    matmul(1280, 1024, 1024, "i8,i8,i32"),
-    (NAME, TEXT.replace("f32", "f16")),
-    ("attention", ATTENTION),
-    matvec(4096, 4096),
+    Matmul(1280, 1024, 1024, Types("i8", "i32")),
+    CONV,
+    ATTENTION,
+    Matvec(4096, 4096),
 )
 
 
@@ -44,16 +28,16 @@ DISPATCHES = (
 def spaces(tmp_path_factory):
     """By dispatch: the candidates of all its spaces, with what each pipeline is called."""
     found = {}
-    for name, text in DISPATCHES:
-        path = tmp_path_factory.mktemp("dispatches") / f"{name}.mlir"
-        path.write_text(text)
+    for operation in DISPATCHES:
+        path = tmp_path_factory.mktemp("dispatches") / f"{operation.name}.mlir"
+        path.write_text(operation.mlir())
         dispatch = read_dispatch(path, "gfx942")
         frames = []
         for space in build_spaces(dispatch, extras=EXTRAS):
             candidates = derive(space, sample(space, 400, seed=0))
             features = extract(dispatch.problem, dispatch.target, candidates)
             frames.append(features.assign(pipeline=space.pipeline))
-        found[name] = pd.concat(frames, ignore_index=True)
+        found[operation.name] = pd.concat(frames, ignore_index=True)
     return found
 
 

@@ -1,0 +1,102 @@
+"""Scaled dot-product attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ...search import InputError, TensorType
+from .operation import Operation, joined
+from .steps import tensor
+from .types import Types, Values, widened
+
+DTYPES = ("f16", "bf16", "f32")
+
+
+@dataclass(frozen=True)
+class Attention(Operation):
+    """Attention of many heads at once.
+
+    Attributes:
+        width: of a head: of queries, keys and values.
+    """
+
+    SIZES: ClassVar = ("heads", "queries", "keys", "width")
+
+    heads: int
+    queries: int
+    keys: int
+    width: int
+    dtype: str = "f32"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dtype not in DTYPES:
+            raise InputError(
+                f"attention in {self.dtype} is not supported", f"use one of: {', '.join(DTYPES)}"
+            )
+
+    @property
+    def kind(self) -> str:
+        return "attention"
+
+    @property
+    def name(self) -> str:
+        return f"attention_{joined(self.heads, self.queries, self.keys, self.width)}_{self.dtype}"
+
+    @property
+    def inputs(self) -> dict[str, TensorType]:
+        keys = TensorType((self.heads, self.keys, self.width), self.dtype)
+        return {"q": self.output, "k": keys, "v": keys}
+
+    @property
+    def output(self) -> TensorType:
+        return TensorType((self.heads, self.queries, self.width), self.dtype)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in self.SIZES}
+
+    @property
+    def typed(self) -> str:
+        return self.dtype
+
+    @property
+    def reduction(self) -> int:
+        return self.width + self.keys
+
+    @property
+    def flops(self) -> int:
+        return 4 * self.heads * self.queries * self.keys * self.width
+
+    @property
+    def exact(self) -> Any:
+        return np.dtype(np.float64)
+
+    def retyped(self, types: Types) -> Self:
+        return replace(self, dtype=types.operands)
+
+    def compute(self, inputs: Sequence[Values], dtype: Any) -> Values:
+        query, key, value = widened(inputs, [self.dtype] * 3, dtype)
+        scores = np.matmul(query, key.swapaxes(1, 2)) * np.dtype(dtype).type(self.width**-0.5)
+        weights = np.exp(scores - scores.max(axis=2, keepdims=True))
+        return np.asarray(np.matmul(weights / weights.sum(axis=2, keepdims=True), value))
+
+    def body(self) -> list[str]:
+        q, kv = tensor(self.inputs["q"]), tensor(self.inputs["k"])
+        loops = "affine_map<(b, m, n, k1, k2) -> "
+        results = ("b, m, k1", "b, k2, k1", "b, k2, n", "", "b, m, n")
+        maps = ", ".join(f"{loops}({dims})>" for dims in results)
+        return [
+            f"%scale = arith.constant {self.width**-0.5:.8f} : {self.dtype}",
+            f"%empty = tensor.empty() : {q}",
+            f"%result = iree_linalg_ext.attention <{{indexing_maps = [{maps}]}}>",
+            f"  ins(%q, %k, %v, %scale : {q}, {kv}, {kv}, {self.dtype}) outs(%empty : {q}) {{",
+            "^bb0(%score: f32):",
+            "  iree_linalg_ext.yield %score : f32",
+            f"}} -> {q}",
+            f"return %result : {q}",
+        ]

@@ -1,0 +1,321 @@
+"""Operations from the command lines of GPU libraries' benchmarks.
+
+`MIOpenDriver conv...` lines, and `rocblas-bench` and `hipblaslt-bench` lines of matrix products.
+Their matrices are laid out column by column: D = A B is what D' = B' A' is row by row.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...search import InputError
+from .conv import Conv
+from .matmul import Matmul
+from .operation import Operation
+from .types import Types
+
+CONV, GEMM = "MIOpenDriver", ("rocblas-bench", "hipblaslt-bench")
+PROGRAMS = (CONV, *GEMM)
+# Where the shell takes over: nothing behind it is the program's.
+_SHELL = re.compile(r"[0-9]*[<>|&;]")
+_NUMBER = re.compile(r"-\d")
+
+# What an option is called here, by the names that it has there.
+_CONV_NAMES = {
+    **dict.fromkeys(("n", "batchsize"), "images"),
+    **dict.fromkeys(("c", "in_channels"), "channels"),
+    **dict.fromkeys(("H", "in_h"), "height"),
+    **dict.fromkeys(("W", "in_w"), "width"),
+    **dict.fromkeys(("k", "out_channels"), "filters"),
+    **dict.fromkeys(("y", "fil_h"), "window_h"),
+    **dict.fromkeys(("x", "fil_w"), "window_w"),
+    **dict.fromkeys(("p", "pad_h"), "pad_h"),
+    **dict.fromkeys(("q", "pad_w"), "pad_w"),
+    **dict.fromkeys(("u", "conv_stride_h"), "stride_h"),
+    **dict.fromkeys(("v", "conv_stride_w"), "stride_w"),
+    **dict.fromkeys(("l", "dilation_h"), "dilation_h"),
+    **dict.fromkeys(("j", "dilation_w"), "dilation_w"),
+    **dict.fromkeys(("g", "group_count"), "groups"),
+    **dict.fromkeys(("m", "mode"), "mode"),
+    **dict.fromkeys(("F", "forw"), "direction"),
+    **dict.fromkeys(("I", "in_layout"), "in_layout"),
+    **dict.fromkeys(("f", "fil_layout"), "fil_layout"),
+    **dict.fromkeys(("O", "out_layout"), "out_layout"),
+    **dict.fromkeys(("b", "bias"), "bias"),
+    **dict.fromkeys(("_", "spatial_dim"), "spatial"),
+    **dict.fromkeys(("z", "pad_mode"), "pad_mode"),
+}
+_GEMM_NAMES = {
+    **dict.fromkeys(("m", "sizem"), "m"),
+    **dict.fromkeys(("n", "sizen"), "n"),
+    **dict.fromkeys(("k", "sizek"), "k"),
+    **dict.fromkeys(("f", "function"), "function"),
+    **dict.fromkeys(("r", "precision"), "precision"),
+    **dict.fromkeys(("transposeA", "transA"), "trans_a"),
+    **dict.fromkeys(("transposeB", "transB"), "trans_b"),
+    **dict.fromkeys(("batch_count", "batch"), "batch"),
+    **{name: name for name in ("alpha", "beta", "lda", "ldb", "ldc", "ldd", "compute_type")},
+    **{name: name for name in ("stride_a", "stride_b", "stride_c", "stride_d")},
+    **{name: name for name in ("a_type", "b_type", "c_type", "d_type", "scale_type", "bias_type")},
+    **{name: name for name in ("bias_vector", "activation_type")},
+}
+# How a benchmark goes about measuring, which changes nothing of what is computed.
+_CONV_ANYWAY = frozenset(
+    "t time V verify i iter w wall s search P printconv S solution o dump_output".split()
+)
+_GEMM_ANYWAY = frozenset(
+    "v verify i iters j cold_iters algo algo_method solution_index requested_solution flags device "
+    "initialization workspace use_gpu_timer print_kernel_info rotating flush HMM norm_check "
+    "unit_check".split()
+)
+_TYPES = {
+    **dict.fromkeys(("h", "f16_r"), "f16"),
+    **dict.fromkeys(("s", "f32_r"), "f32"),
+    **dict.fromkeys(("d", "f64_r"), "f64"),
+    "bf16_r": "bf16",
+    "i8_r": "i8",
+    "i32_r": "i32",
+}
+_COMPUTED = {"c_f32_r": "f32", "c_f64_r": "f64", "c_i32_r": "i32", "c_f16_r": "f16", **_TYPES}
+_CONVS = {
+    "conv": Types(),
+    "convfp16": Types("f16", "f32"),
+    "convbfp16": Types("bf16", "f32"),
+    "convint8": Types("i8", "i32"),
+}
+_ACTIVATIONS: Mapping[str, tuple[str, ...]] = {
+    "none": (),
+    "relu": ("relu",),
+    "gelu": ("gelu_tanh",),
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """What became of one line.
+
+    Attributes:
+        operation: None where it is not understood.
+        problem: what is not understood of it.
+    """
+
+    number: int
+    operation: Operation | None
+    problem: str = ""
+
+
+def read_commands(path: Path) -> list[Line]:
+    """The lines of a file that run one of `PROGRAMS`; others are comments, or output.
+
+    Raises:
+        InputError: the file cannot be read, or has no such line.
+    """
+    try:
+        text = path.read_text(errors="replace")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    found = list(_lines(text.splitlines()))
+    if not found:
+        raise InputError(
+            f"{path} holds no command line that is understood",
+            f"give lines of {', '.join(PROGRAMS)}",
+        )
+    return found
+
+
+def _lines(lines: Iterable[str]) -> Iterator[Line]:
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("#"):
+            continue
+        try:
+            words = shlex.split(line)
+        except ValueError:
+            words = line.split()
+        places = [i for i, word in enumerate(words) if Path(word).name in PROGRAMS]
+        if not places:
+            continue
+        program, rest = Path(words[places[0]]).name, words[places[0] + 1 :]
+        try:
+            read = _conv if program == CONV else _gemm
+            yield Line(number, read(list(_until_shell(rest))))
+        except InputError as error:
+            yield Line(number, None, str(error))
+
+
+def _until_shell(words: Iterable[str]) -> Iterator[str]:
+    for word in words:
+        if _SHELL.match(word):
+            return
+        yield word
+
+
+class _Options:
+    """The options of a line, by our names; what is taken must be all that there is."""
+
+    def __init__(self, words: list[str], names: Mapping[str, str], anyway: frozenset[str]) -> None:
+        self._given: dict[str, tuple[str, str]] = {}
+        unknown = []
+        at = 0
+        while at < len(words):
+            word, at = words[at], at + 1
+            name, equals, value = word.lstrip("-").partition("=")
+            if not word.startswith("-"):
+                unknown.append(word)
+                continue
+            if not equals and at < len(words) and _is_value(words[at]):
+                value, at = words[at], at + 1
+            if name in names:
+                self._given[names[name]] = (word.partition("=")[0], value)
+            elif name not in anyway:
+                unknown.append(word)
+        if unknown:
+            raise InputError(f"not understood: {', '.join(unknown)}")
+
+    def word(self, name: str, default: str) -> str:
+        return self._given.get(name, ("", default))[1]
+
+    def number(self, name: str, default: int | None = None) -> int:
+        if name not in self._given:
+            if default is None:
+                raise InputError(f"{name.replace('_', ' ')} is missing")
+            return default
+        option, value = self._given[name]
+        try:
+            return int(value)
+        except ValueError:
+            raise InputError(f"{option} {value} is not a whole number") from None
+
+    def pair(self, name: str, default: int | None) -> tuple[int, int]:
+        return self.number(f"{name}_h", default), self.number(f"{name}_w", default)
+
+    def only(self, name: str, *values: str) -> str:
+        """The value, which must be one of a few; the first is the default."""
+        value = self.word(name, values[0])
+        if value not in values:
+            raise self.refused(name, f"only {', '.join(values)}")
+        return value
+
+    def refused(self, name: str, able: str) -> InputError:
+        option, value = self._given[name]
+        return InputError(f"{option} {value} is not supported, {able} is")
+
+
+def _is_value(word: str) -> bool:
+    return not word.startswith("-") or bool(_NUMBER.match(word))
+
+
+def _conv(words: list[str]) -> Operation:
+    name = words[0] if words else ""
+    if name not in _CONVS:
+        raise InputError(f"{name!r} is not understood, {', '.join(_CONVS)} are")
+    options = _Options(words[1:], _CONV_NAMES, _CONV_ANYWAY)
+    options.only("mode", "conv")
+    options.only("direction", "0", "1")
+    options.only("spatial", "2")
+    options.only("pad_mode", "default")
+    options.only("bias", "0")
+    layout = options.only("in_layout", "NCHW", "NHWC")
+    options.only("fil_layout", layout)
+    options.only("out_layout", layout)
+    window, pad = options.pair("window", None), options.pair("pad", 0)
+    stride, dilation = options.pair("stride", 1), options.pair("dilation", 1)
+    if min(*window, *stride, *dilation) < 1 or min(pad) < 0:
+        raise InputError("windows, strides and dilations are at least 1, pads at least 0")
+    sizes = options.number("height"), options.number("width")
+    height, width = (
+        (n + 2 * pad[i] - dilation[i] * (window[i] - 1) - 1) // stride[i] + 1
+        for i, n in enumerate(sizes)
+    )
+    types = _CONVS[name]
+    return Conv(
+        height=height,
+        width=width,
+        channels=options.number("channels"),
+        filters=options.number("filters"),
+        window=window,
+        images=options.number("images"),
+        stride=stride,
+        dilation=dilation,
+        groups=options.number("groups", 1),
+        layout="nchw" if layout == "NCHW" else "nhwc_fhwc",
+        types=types,
+        steps=("truncate",) if types.operands in ("f16", "bf16") else (),
+    )
+
+
+def _gemm(words: list[str]) -> Operation:
+    options = _Options(words, _GEMM_NAMES, _GEMM_ANYWAY)
+    options.only(
+        "function", "gemm", "gemm_ex", "gemm_strided_batched", "gemm_strided_batched_ex", "matmul"
+    )
+    m, n, k = (options.number(name) for name in "mnk")
+    batch = options.number("batch", 1)
+    swapped_a = options.only("trans_a", "N", "T") == "T"
+    swapped_b = options.only("trans_b", "N", "T") == "T"
+    _check_tight(options, "a", (k, m) if swapped_a else (m, k), batch)
+    _check_tight(options, "b", (n, k) if swapped_b else (k, n), batch)
+    for name in "cd":
+        _check_tight(options, name, (m, n), batch)
+    if _float(options, "alpha", 1.0) != 1.0:
+        raise options.refused("alpha", "only 1")
+    beta = _float(options, "beta", 0.0)
+    if beta not in (0.0, 1.0):
+        raise options.refused("beta", "only 0 and 1")
+    activation = options.only("activation_type", *_ACTIVATIONS)
+    types, narrow = _types(options)
+    biased = options.word("bias_vector", "0") not in ("0", "false")
+    steps = [("residual", beta == 1.0), ("bias", biased)]
+    return Matmul(
+        m=n,
+        n=m,
+        k=k,
+        types=types,
+        batch=batch if batch > 1 else 0,
+        transposed=(*(("lhs",) if swapped_b else ()), *(("rhs",) if swapped_a else ())),
+        steps=(
+            *(name for name, used in steps if used),
+            *_ACTIVATIONS[activation],
+            *(("truncate",) if narrow else ()),
+        ),
+    )
+
+
+def _check_tight(options: _Options, name: str, shape: tuple[int, int], batch: int) -> None:
+    """Refuses matrices with gaps, between columns or between matrices."""
+    tight = {f"ld{name}": shape[0]}
+    if batch > 1:
+        tight[f"stride_{name}"] = shape[0] * shape[1]
+    for option, size in tight.items():
+        if options.number(option, size) != size:
+            raise options.refused(option, f"only {size}, without gaps,")
+
+
+def _float(options: _Options, name: str, default: float) -> float:
+    try:
+        return float(options.word(name, str(default)))
+    except ValueError:
+        raise options.refused(name, "a number") from None
+
+
+def _types(options: _Options) -> tuple[Types, bool]:
+    """Element types, and whether the result is narrower than the sums."""
+    usual = options.word("precision", "f32_r")
+    words = {name: options.word(f"{name}_type", usual) for name in "abcd"}
+    if missing := [word for word in words.values() if word not in _TYPES]:
+        raise InputError(f"type {missing[0]} is not understood, {', '.join(_TYPES)} are")
+    a, b, c, d = (_TYPES[word] for word in words.values())
+    computed = options.word("compute_type", "")
+    if computed and computed not in _COMPUTED:
+        raise options.refused("compute_type", ", ".join(_COMPUTED))
+    sums = _COMPUTED[computed] if computed else "f32" if a == "bf16" else a
+    if a != b or c != d or d not in (a, sums):
+        raise InputError(f"types {a}, {b}, {c}, {d} summed up in {sums} are not supported")
+    types = Types(a, sums)
+    narrow = d != sums
+    if narrow and types.whole:
+        raise InputError(f"sums in {sums} to a result in {d} are not supported")
+    return types, narrow

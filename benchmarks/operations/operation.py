@@ -1,0 +1,133 @@
+"""What a generated dispatch computes: in MLIR, and the same in NumPy."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar, Self
+
+from ...search import InputError, TensorType
+from ..inputs import Tolerance
+from .steps import tensor
+from .types import Types, Values, narrowed
+
+
+@dataclass(frozen=True)
+class Operation(ABC):
+    """A dispatch, by its sizes and types.
+
+    Raises:
+        InputError: a size is not one, or types cannot be combined.
+    """
+
+    # How many of the fields are sizes that a smaller operation of the kind may have less of.
+    SIZES: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        for name in self.SIZES:
+            if (size := getattr(self, name)) < 1:
+                raise InputError(f"{name} must be at least 1, got {size}", f"give another {name}")
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What the command line calls it."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Tells it from all others; names the function and the file."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> dict[str, TensorType]: ...
+
+    @property
+    @abstractmethod
+    def output(self) -> TensorType: ...
+
+    @property
+    @abstractmethod
+    def sizes(self) -> dict[str, int]:
+        """For tables."""
+
+    @property
+    @abstractmethod
+    def typed(self) -> str:
+        """Element types of the operands and of their sums, as users write them."""
+
+    @property
+    def fused(self) -> tuple[str, ...]:
+        """Elementwise steps on the result."""
+        return ()
+
+    @property
+    @abstractmethod
+    def reduction(self) -> int:
+        """How many products are summed up in each value of the result."""
+
+    @property
+    def flops(self) -> int:
+        """Operations of the products alone: two for each."""
+        return 2 * math.prod(self.output.shape) * self.reduction
+
+    @abstractmethod
+    def compute(self, inputs: Sequence[Values], dtype: Any) -> Values:
+        """The result in NumPy, not yet rounded to its element type.
+
+        Args:
+            inputs: as they are given to the dispatch; bf16 as bits.
+            dtype: what to compute in.
+        """
+
+    @property
+    @abstractmethod
+    def exact(self) -> Any:
+        """What to compute a reference in."""
+
+    @abstractmethod
+    def body(self) -> list[str]:
+        """Lines of MLIR, the last of which returns the result."""
+
+    def reference(self, inputs: Sequence[Values]) -> Values:
+        """What is right: computed in NumPy, as exactly as can be, and rounded once."""
+        return narrowed(self.compute(inputs, self.exact), self.output.dtype)
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """How far results may differ from the reference."""
+        return Tolerance(self.output.dtype, self.reduction)
+
+    def mlir(self) -> str:
+        arguments = ", ".join(f"%{name}: {tensor(t)}" for name, t in self.inputs.items())
+        lines = "".join(f"  {line}\n" for line in self.body())
+        return f"func.func @{self.name}({arguments}) -> {tensor(self.output)} {{\n{lines}}}\n"
+
+    def shrunk(self, factor: int) -> Self:
+        """The same with sizes divided, for trying things out."""
+        return replace(self, **{n: max(1, getattr(self, n) // factor) for n in self.SIZES})
+
+    @abstractmethod
+    def retyped(self, types: Types) -> Self:
+        """The same in other element types."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"operation": type(self).__name__.lower(), **asdict(self)}
+
+
+def zeros(of: TensorType, name: str = "init") -> list[str]:
+    """Lines that make a tensor of zeros."""
+    zero = "0" if of.dtype.startswith("i") else "0.0"
+    kind = tensor(of)
+    return [
+        f"%{name}_zero = arith.constant {zero} : {of.dtype}",
+        f"%{name}_empty = tensor.empty() : {kind}",
+        f"%{name} = linalg.fill ins(%{name}_zero : {of.dtype})"
+        f" outs(%{name}_empty : {kind}) -> {kind}",
+    ]
+
+
+def joined(*sizes: int) -> str:
+    return "x".join(map(str, sizes))

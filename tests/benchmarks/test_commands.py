@@ -1,0 +1,105 @@
+"""Command lines of GPU libraries' benchmarks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.operations import Conv, Matmul, Types
+from frontrunner.benchmarks.operations.commands import Line, read_commands
+from frontrunner.search import InputError
+
+HALF = Types("f16", "f32")
+
+
+def read(path: Path, *lines: str) -> list[Line]:
+    path.write_text("\n".join(lines))
+    return read_commands(path)
+
+
+CONV = "./bin/MIOpenDriver conv -n 16 -c 64 -H 56 -W 28 -k 128 -y 3 -x 1 -p 1 -q 0 -u 2 -v 1"
+GEMM = "rocblas-bench -f gemm_ex -m 1024 -n 64 -k 4096 --a_type f16_r --b_type f16_r"
+
+
+@pytest.mark.parametrize(
+    ("line", "operation"),
+    [
+        (
+            f"{CONV} -l 1 -j 1 -m conv -g 1 -F 1 -t 1 -V 0 >> log.txt 2>&1",
+            Conv(28, 28, 64, 128, (3, 1), 16, (2, 1), layout="nchw"),
+        ),
+        (
+            "MIOPEN_LOG=1 MIOpenDriver convfp16 -n 1 -c 8 -H 9 -W 9 -k 8 -y 3 -x 3 -l 2 -j 2 "
+            "-g 4 --in_layout NHWC --fil_layout=NHWC --out_layout NHWC",
+            Conv(
+                5, 5, 8, 8, (3, 3), dilation=(2, 2), groups=4, layout="nhwc_fhwc", types=HALF,
+                steps=("truncate",),
+            ),
+        ),
+        # Column by column, so D' = B' A': m and n change places, and so do A and B.
+        (
+            "./rocblas-bench -f gemm -r f32_r --transposeA T --transposeB N -m 128 -n 256 -k 512 "
+            "--alpha 1.0 --lda 512 --ldb 512 --beta 0.0 --ldc 128",
+            Matmul(256, 128, 512, transposed=("rhs",)),
+        ),
+        (
+            f"{GEMM} --transposeB T --ldb 64 --c_type f16_r --d_type f16_r --compute_type f32_r",
+            Matmul(64, 1024, 4096, HALF, transposed=("lhs",), steps=("truncate",)),
+        ),
+        (
+            "hipblaslt-bench -m 8 -n 4 -k 16 --batch_count 3 --stride_a 128 --stride_b 64 "
+            "--stride_c 32 --stride_d 32 --precision bf16_r --d_type f32_r --c_type f32_r "
+            "--compute_type c_f32_r -v",
+            Matmul(4, 8, 16, Types("bf16", "f32"), batch=3),
+        ),
+        (
+            "hipblaslt-bench -m 8 -n 4 -k 16 --beta 1 --bias_vector --activation_type gelu",
+            Matmul(4, 8, 16, steps=("residual", "bias", "gelu_tanh")),
+        ),
+        (
+            "hipblaslt-bench -m 8 -n 4 -k 16 --a_type i8_r --b_type i8_r --c_type i32_r "
+            "--d_type i32_r --compute_type i32_r",
+            Matmul(4, 8, 16, Types("i8", "i32")),
+        ),
+    ],
+)  # fmt: skip
+def test_what_lines_compute(tmp_path, line, operation):
+    assert read(tmp_path / "lines.txt", "# a comment", line, "its output: 12 us") == [
+        Line(2, operation)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (f"{CONV} --tensor_vect 1", "not understood: --tensor_vect"),
+        (f"{CONV} -F 2", "-F 2 is not supported, only 0, 1 is"),
+        (f"{CONV} -m trans", "-m trans is not supported"),
+        (f"{CONV} -I NHWC -f NCHW", "-f NCHW is not supported, only NHWC is"),
+        (f"{CONV} -g 3", "64 channels and 128 filters cannot be split into 3 groups"),
+        (CONV.replace("-H 56", "-H 1").replace("-p 1", "-p 0"), "height must be at least 1"),
+        (CONV.replace("-k 128", ""), "filters is missing"),
+        (CONV.replace("-k 128", "-k many"), "-k many is not a whole number"),
+        (CONV.replace("conv ", "pool "), "'pool' is not understood"),
+        (f"{GEMM} --ldb 6144", "--ldb 6144 is not supported, only 4096, without gaps, is"),
+        (f"{GEMM} --alpha 2", "--alpha 2 is not supported, only 1 is"),
+        (f"{GEMM} --beta 0.5", "--beta 0.5 is not supported, only 0 and 1 is"),
+        (f"{GEMM} --transposeA C", "--transposeA C is not supported"),
+        (f"{GEMM} --scaleA 1 out.txt", "not understood: --scaleA, out.txt"),
+        ("rocblas-bench -f gemv -m 1 -n 1 -k 1", "-f gemv is not supported"),
+        ("rocblas-bench -m 1 -n 1 -k 1 -r f8_r", "type f8_r is not understood"),
+        ("rocblas-bench -m 1 -n 1 -k 1 --a_type h", "types f16, f32, f32, f32 summed up in"),
+    ],
+)
+def test_what_is_not_understood_is_named(tmp_path, line, problem):
+    (found,) = read(tmp_path / "lines.txt", line)
+    assert found.operation is None
+    assert problem in found.problem
+
+
+def test_a_file_without_such_lines(tmp_path):
+    with pytest.raises(InputError, match="holds no command line that is understood"):
+        read(tmp_path / "lines.txt", "make", "# MIOpenDriver conv -n 1", "")
+    with pytest.raises(InputError, match="cannot read"):
+        read_commands(tmp_path)
