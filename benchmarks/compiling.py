@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-import queue
-import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-from joblib import Parallel, delayed
+from typing import Self
 
 from ..search import Dispatch, WorkError
 from ..search.isolate import Child, ChildDied, ChildTimeout
 from ..search.model import Model
 from ..search.room import check_room
-from ..search.target import usable_cores
+from .child_pool import ChildPool
 from .compile_worker import CompileReply, CompileRequest
 from .outcome import COMPILE_FAILED, CRASHED, NOT_APPLIED, OK, TIMEOUT, Compiled
 
 COMPILE_TIMEOUT = 60.0
 
 
-class Compiler:
-    """A pool of compile workers for one dispatch or model.
+@dataclass(frozen=True)
+class Job:
+    """A module at phase `executable-sources`, to be compiled.
 
-    joblib hands the work to threads, each of which drives one worker process of its own: a pool of
-    processes would be torn down as a whole by the first compiler crash.
+    Attributes:
+        name: stem of the files that are made.
+        spec: a tuning spec's text; None for the compiler's own default.
+    """
+
+    name: str
+    source: str
+    flags: tuple[str, ...]
+    spec: str | None = None
+
+
+class CompilePool:
+    """A pool of compile workers.
 
     Args:
         folder: where executables and the specs they were compiled with go.
@@ -32,73 +42,39 @@ class Compiler:
     """
 
     def __init__(
-        self,
-        compiled: Dispatch | Model,
-        folder: Path,
-        jobs: int | None = None,
-        timeout: float = COMPILE_TIMEOUT,
+        self, folder: Path, jobs: int | None = None, timeout: float = COMPILE_TIMEOUT
     ) -> None:
-        self.compiled = compiled
         self.folder = folder
-        self.jobs = jobs or usable_cores()
         self.timeout = timeout
-        self._given_up = False
-        self._children: queue.SimpleQueue[Child] = queue.SimpleQueue()
-        self._all = [
-            Child("frontrunner.benchmarks.compile_worker:answer") for _ in range(self.jobs)
-        ]
-        for child in self._all:
-            self._children.put(child)
+        self._pool = ChildPool("frontrunner.benchmarks.compile_worker:answer", jobs)
 
-    def baseline(self) -> Compiled:
-        """The compiler's own default."""
-        return self._compile("baseline", None)
+    @property
+    def jobs(self) -> int:
+        return self._pool.jobs
 
-    def compile(self, specs: Sequence[tuple[str, str]]) -> Iterator[Compiled]:
-        """Compiles (name, spec text) pairs; yields in order, as they are done.
-
-        Who stops before the end cancels the rest.
-        """
-        self._given_up = False
-        run = Parallel(n_jobs=self.jobs, backend="threading", return_as="generator")
-        done = run(delayed(self._compile)(name, spec) for name, spec in specs)
-        try:
-            for compiled in done:  # noqa: UP028 (`yield from` would close it out of reach)
-                yield compiled
-        except BaseException:
-            # Threads wait for their children: up to a minute each, and then for the next one's.
-            self._given_up = True
-            self.close()
-            raise
-        finally:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # joblib tells what it cancels
-                done.close()
+    def compile_jobs(self, jobs: Sequence[Job]) -> Iterator[Compiled]:
+        """Yields in order, as they are done; who stops before the end cancels the rest."""
+        return self._pool.map(self._compile, jobs)
 
     def close(self) -> None:
-        for child in self._all:
-            child.close()
+        self._pool.close()
 
-    def __enter__(self) -> Compiler:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _compile(self, name: str, spec: str | None) -> Compiled:
-        executable = self.folder / f"{name}.vmfb"
-        if self._given_up:
-            return Compiled(CRASHED, executable, reason="given up")
+    def _compile(self, child: Child, job: Job) -> Compiled:
+        executable = self.folder / f"{job.name}.vmfb"
         path = None
-        if spec is not None:
-            path = self.folder / f"{name}.mlir"
+        if job.spec is not None:
+            path = self.folder / f"{job.name}.mlir"
             try:
-                path.write_text(spec)
+                path.write_text(job.spec)
             except OSError as error:
                 raise WorkError(f"cannot write {path}: {error.strerror}") from error
-        flags = self.compiled.target.flags
-        request = CompileRequest(self.compiled.source, flags, path, executable)
-        child = self._children.get()
+        request = CompileRequest(job.source, job.flags, path, executable)
         try:
             reply: CompileReply = child.call(request, timeout=self.timeout)
         except ChildDied as death:
@@ -109,14 +85,41 @@ class Compiler:
             return Compiled(CRASHED, executable, reason=f"the compile worker failed: {error}")
         except ChildTimeout:
             return Compiled(TIMEOUT, executable, reason=f"compiling took over {self.timeout:g} s")
-        finally:
-            self._children.put(child)
         if reply.error:
             check_room()
             return Compiled(
                 COMPILE_FAILED, executable, "", reply.seconds, reply.error, reply.details
             )
-        if spec is not None and not reply.applied:
+        if job.spec is not None and not reply.applied:
             reason = "the tuning spec matched no op"
             return Compiled(NOT_APPLIED, executable, reply.digest, reply.seconds, reason)
         return Compiled(OK, executable, reply.digest, reply.seconds, applied=reply.applied)
+
+
+class Compiler(CompilePool):
+    """A pool of compile workers for one dispatch or model.
+
+    Args:
+        folder, jobs, timeout: as of the pool.
+    """
+
+    def __init__(
+        self,
+        compiled: Dispatch | Model,
+        folder: Path,
+        jobs: int | None = None,
+        timeout: float = COMPILE_TIMEOUT,
+    ) -> None:
+        super().__init__(folder, jobs, timeout)
+        self.compiled = compiled
+
+    def baseline(self) -> Compiled:
+        """The compiler's own default."""
+        return self._pool.one(self._compile, self._job("baseline", None))
+
+    def compile(self, specs: Sequence[tuple[str, str]]) -> Iterator[Compiled]:
+        """As `compile_jobs`, given pairs of a name and the text of a spec."""
+        return self.compile_jobs([self._job(name, spec) for name, spec in specs])
+
+    def _job(self, name: str, spec: str | None) -> Job:
+        return Job(name, self.compiled.source, self.compiled.target.flags, spec)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from ..search import InputError, WorkError
 from ..search.isolate import Child, ChildDied, ChildTimeout
 from .call import Call
 from .kernel import Measure, Setup, Timing
+
+if TYPE_CHECKING:
+    from .operations import Operation
 
 SETUP_TIMEOUT = 120.0
 IDENTIFY_TIMEOUT = 60.0
@@ -50,20 +55,42 @@ class Device:
 
     Args:
         uri: an IREE device, such as `local-task` or `cuda://0`.
+        baseline: whose outputs are what is right; None if the operation says so, or nobody asks.
 
     Raises:
         InputError: there is no such driver.
     """
 
-    def __init__(self, uri: str, call: Call, baseline: Path, seed: int) -> None:
+    def __init__(
+        self,
+        uri: str,
+        call: Call,
+        baseline: Path | None,
+        seed: int,
+        operation: Operation | None = None,
+    ) -> None:
         check_uris([uri])
         self.uri = uri
-        self._setup = Setup(uri, call, baseline, seed)
+        self._setup = Setup(uri, call, baseline, seed, operation)
         self._child = Child("frontrunner.benchmarks.kernel:answer", env=KEEP_MEMORY)
         self.baseline_us = 0.0
 
+    @property
+    def call(self) -> Call:
+        """Of the dispatch that is measured."""
+        return self._setup.call
+
+    def turn_to(self, call: Call, operation: Operation | None) -> None:
+        """Has another dispatch measured, by the same process: a new one takes 0.5 s to start.
+
+        Raises:
+            WorkError: the device does not answer, or has no room for the inputs.
+        """
+        self._setup = replace(self._setup, call=call, operation=operation)
+        self.start()
+
     def start(self) -> None:
-        """Runs the baseline once; its outputs are the reference.
+        """Runs the baseline once, if there is one; its outputs are the reference.
 
         Raises:
             WorkError: the device does not answer, or the baseline does not run.
@@ -73,10 +100,8 @@ class Device:
         except (ChildDied, ChildTimeout, RuntimeError) as error:
             self._child.close()
             first = str(error).splitlines()[0]
-            raise WorkError(
-                f"device {self.uri} cannot run the compiler's default: {first}",
-                DOCTOR,
-            ) from error
+            what = "run the compiler's default" if self._setup.baseline else "hold the inputs"
+            raise WorkError(f"device {self.uri} cannot {what}: {first}", DOCTOR) from error
 
     def measure_baseline(self, seconds: float) -> float:
         """Times the compiler's default now, in microseconds.
@@ -84,6 +109,7 @@ class Device:
         Raises:
             WorkError: it does not run, not even the second time.
         """
+        assert self._setup.baseline is not None, "there is none to time"
         for last in (False, True):
             try:
                 self.baseline_us = self.measure(self._setup.baseline, seconds, verify=False)
@@ -108,12 +134,24 @@ class Device:
 
         Args:
             seconds: how long to time.
-            verify: whether to compare the outputs with the baseline's first.
+            verify: whether to compare the outputs with what is right first.
             give_up_us: a first few runs slower than this are enough.
 
         Raises:
             KernelFailed: the kernel crashed, hung or computed something else.
         """
+        samples = self.samples(executable, seconds, verify=verify, give_up_us=give_up_us)
+        return float(np.quantile(samples, TIMING_QUANTILE))
+
+    def samples(
+        self,
+        executable: Path,
+        seconds: float,
+        *,
+        verify: bool = True,
+        give_up_us: float = math.inf,
+    ) -> tuple[float, ...]:
+        """As `measure`, the time of each run."""
         if not self._child.running:
             self.start()
         request = Measure(executable, seconds, give_up_us=give_up_us, verify=verify)
@@ -132,7 +170,7 @@ class Device:
             raise KernelFailed("crashed", f"the runtime refused: {error}") from error
         if timing.wrong is not None:
             raise KernelFailed("wrong_result", timing.wrong)
-        return float(np.quantile(timing.samples_us, TIMING_QUANTILE))
+        return timing.samples_us
 
     def close(self) -> None:
         self._child.close()

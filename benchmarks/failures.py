@@ -21,8 +21,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ..search import Dispatch
+from ..search.spec import spec_of
 from .outcome import OK, Outcome
 from .reproducer import SCRIPT, Reproducer, write_emission_crash
+from .unit import Unit
 
 INDEX = "README.md"
 EMISSION = "emission-crash"
@@ -154,9 +156,11 @@ class FailureReport:
         # A candidate with the executable of an earlier one was not run itself.
         said_about = group.simplest if outcome.same_as is None else outcome.same_as
         path = _log_path(self._logs, said_about)
+        config = self._config(group.simplest)
         return Reproducer(
-            self._dispatch,
-            self._config(group.simplest),
+            Unit.of(self._dispatch),
+            spec_of(self._dispatch, config),
+            config,
             outcome,
             path.read_text() if path.exists() else "",
             self._seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,11 @@ def make_input(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
     if dtype == "i1":
         return rng.integers(0, 2, shape).astype(np.bool_)
     raise ValueError(f"no inputs can be made for element type {dtype}")
+
+
+def make_inputs(tensors: Iterable[tuple[tuple[int, ...], str]], seed: int) -> list[Array]:
+    """Values for each of the tensors of a function."""
+    return [make_input(shape, dtype, seed + i) for i, (shape, dtype) in enumerate(tensors)]
 
 
 def to_bf16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:

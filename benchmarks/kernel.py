@@ -11,12 +11,16 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import iree.runtime as rt
 import numpy as np
 
 from .call import Call
-from .inputs import NUMPY, Array, Tolerance, make_input
+from .inputs import NUMPY, Array, Tolerance, make_inputs
+
+if TYPE_CHECKING:
+    from .operations import Operation
 
 HAL_TYPES = {
     "i1": rt.HalElementType.BOOL_8,
@@ -39,12 +43,18 @@ SLICE_US = 50_000.0
 
 @dataclass(frozen=True)
 class Setup:
-    """What a device process needs before it can measure candidates."""
+    """What a device process needs before it can measure candidates.
+
+    Attributes:
+        baseline: whose outputs are what is right; None if the operation says so.
+        operation: what is computed; None if only the baseline knows.
+    """
 
     device: str
     call: Call
-    baseline: Path
+    baseline: Path | None
     seed: int
+    operation: Operation | None = None
 
 
 @dataclass(frozen=True)
@@ -130,14 +140,12 @@ class _Device:
         driver = rt.get_driver(setup.device.partition("://")[0])
         self.device = driver.create_device_by_uri(setup.device)
         self.hal = rt.create_hal_module(self.instance, self.device)
-        self.arguments = on_device(
-            self.device,
-            (
-                (make_input(shape, dtype, setup.seed + i), dtype)
-                for i, (shape, dtype) in enumerate(setup.call.inputs)
-            ),
-        )
-        self.expected = self._load(setup.baseline).outputs(self.arguments)
+        self._inputs = make_inputs(setup.call.inputs, setup.seed)
+        dtypes = [dtype for _, dtype in setup.call.inputs]
+        self.arguments = on_device(self.device, zip(self._inputs, dtypes, strict=True))
+        self._expected: list[Array] | None = None
+        if setup.baseline is not None:
+            self._expected = self._load(setup.baseline).outputs(self.arguments)
 
     def _load(self, path: Path) -> Loaded:
         call = self.setup.call
@@ -168,10 +176,13 @@ class _Device:
         return Timing(tuple(samples))
 
     def _compare(self, outputs: list[Array]) -> str | None:
-        for (_, dtype), got, expected in zip(
-            self.setup.call.outputs, outputs, self.expected, strict=True
-        ):
-            wrong = Tolerance(dtype, self.setup.call.reduction).worst(got, expected)
+        call, operation = self.setup.call, self.setup.operation
+        if self._expected is None:
+            assert operation is not None, "there is nothing to compare with"
+            self._expected = [operation.reference(self._inputs)]
+        for (_, dtype), got, expected in zip(call.outputs, outputs, self._expected, strict=True):
+            tolerance = operation.tolerance if operation else Tolerance(dtype, call.reduction)
+            wrong = tolerance.worst(got, expected)
             if wrong is not None:
                 return wrong
         return None

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..search import Problem
-
 # Large enough for BLAS to be at its best, and for a copy not to stay in caches.
 SIZE = 768
 BYTES = 128 * 1024**2
@@ -27,9 +25,9 @@ class Peak:
     flops: float
     bandwidth: float
 
-    def least_us(self, problem: Problem) -> float:
-        """What a problem takes at least, be it in arithmetic or in moving each element once."""
-        return 1e6 * max(problem.flops / self.flops, problem.bytes_touched / self.bandwidth)
+    def least_us(self, flops: float, moved: float) -> float:
+        """What so many operations and bytes take at least."""
+        return 1e6 * max(flops / self.flops, moved / self.bandwidth)
 
 
 def measure_peak() -> Peak:

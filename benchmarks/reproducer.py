@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ..search import Dispatch, TensorType
+from ..search import Dispatch
 from ..search.compiler import CONFIGURATIONS, SOURCES
 from ..search.emitted import EMISSION_FLAGS
-from ..search.spec import APPLIED, spec_of, spec_option
-from .call import call_of
-from .inputs import Tolerance, make_input
+from ..search.spec import APPLIED, spec_option
+from .inputs import Array, Tolerance, make_inputs
+from .operations import Operation
 from .outcome import NOT_APPLIED, WRONG_RESULT, Outcome
+from .unit import Unit
+
+Tensor = tuple[tuple[int, ...], str]
 
 SCRIPT = "reproduce.sh"
 _SHELL = ("#!/bin/sh", "set -e", 'cd "$(dirname "$0")"')
@@ -29,16 +31,20 @@ class Reproducer:
     """What is written for one failure.
 
     Attributes:
-        config: the candidate's `compilation_info`.
+        spec: the candidate's tuning spec; empty for the compiler's default.
+        config: its `compilation_info`; empty where it is not known.
         log: all that the compiler or the runtime said.
         seed: of the inputs that the candidate was run with.
+        operation: what tells what is right; if None, the compiler's default does.
     """
 
-    dispatch: Dispatch
+    unit: Unit
+    spec: str
     config: str
     outcome: Outcome
     log: str
     seed: int
+    operation: Operation | None = None
 
     def write(self, folder: Path) -> None:
         """Makes `folder`, whole or not at all; it must not exist.
@@ -49,13 +55,18 @@ class Reproducer:
         partial = folder.with_name(f".{folder.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
-        (partial / "source.mlir").write_text(self.dispatch.source)
-        (partial / "spec.mlir").write_text(spec_of(self.dispatch, self.config))
-        (partial / "config.txt").write_text(f"{self.config}\n")
+        (partial / "source.mlir").write_text(self.unit.source)
+        if self.spec:
+            (partial / "spec.mlir").write_text(self.spec)
+        if self.config:
+            (partial / "config.txt").write_text(f"{self.config}\n")
         (partial / "reason.txt").write_text(f"{self.outcome.reason}\n\n{self.log}\n")
         if self.outcome.stage == "run":
-            for i, tensor in enumerate(self.dispatch.inputs):
-                _write_input(partial / _input_name(i, tensor), tensor, self.seed + i)
+            inputs = make_inputs(self.unit.call.inputs, self.seed)
+            for i, (values, tensor) in enumerate(zip(inputs, self.unit.call.inputs, strict=True)):
+                _write_input(partial / _input_name(i, tensor), values)
+            if self.operation is not None and self.outcome.kind == WRONG_RESULT:
+                self.operation.reference(inputs).tofile(partial / "expected0.bin")
         (partial / SCRIPT).write_text(self.script())
         (partial / SCRIPT).chmod(0o755)
         partial.replace(folder)
@@ -63,6 +74,8 @@ class Reproducer:
     def script(self) -> str:
         """The commands, which fail as the candidate did."""
         lines = list(_SHELL)
+        if self.outcome.stage == "run":
+            lines.append(f"# The inputs beside this were made with seed {self.seed}.")
         if self.outcome.kind == NOT_APPLIED:
             lines += [
                 self._compile("candidate.mlir", spec=True, stop=CONFIGURATIONS),
@@ -72,13 +85,18 @@ class Reproducer:
                 "exit 1",
             ]
         elif self.outcome.kind == WRONG_RESULT:
-            results = list(enumerate(self.dispatch.outputs))
-            written = [f"--output=@expected{i}.bin" for i, _ in results]
+            results = list(enumerate(self.unit.call.outputs))
             expected = [f"--expected_output={_typed(t)}=@expected{i}.bin" for i, t in results]
+            if self.operation is None:
+                written = [f"--output=@expected{i}.bin" for i, _ in results]
+                lines += [
+                    "# The compiler's default tells what is right.",
+                    self._compile("default.vmfb"),
+                    self._run("default.vmfb", written),
+                ]
+            else:
+                lines.append("# What is right was computed in NumPy.")
             lines += [
-                "# The compiler's default tells what is right.",
-                self._compile("default.vmfb"),
-                self._run("default.vmfb", written),
                 self._compile("candidate.vmfb", spec=True),
                 self._run("candidate.vmfb", [*expected, *self._tolerances()]),
             ]
@@ -89,33 +107,31 @@ class Reproducer:
         return "\n".join(lines) + "\n"
 
     def _compile(self, output: str, *, spec: bool = False, stop: str = "") -> str:
-        words = ["iree-compile source.mlir", *self.dispatch.target.flags]
+        words = ["iree-compile source.mlir", *self.unit.flags]
         words.append(f"--compile-from={SOURCES}")
         if stop:
             words.append(f"--compile-to={stop}")
-        if spec:
-            words.append(f"{spec_option(self.dispatch.target.flags)}=spec.mlir")
+        if spec and self.spec:
+            words.append(f"{spec_option(self.unit.flags)}=spec.mlir")
         return _command([*words, f"-o {output}"])
 
     def _run(self, module: str, outputs: Sequence[str]) -> str:
         words = ["iree-run-module", f"--device={self.outcome.device}", f"--module={module}"]
-        words.append(f"--function={self.dispatch.function}")
-        for i, tensor in enumerate(self.dispatch.inputs):
-            shape = f"{_typed(tensor)}=" if tensor.dtype == "bf16" else ""
+        words.append(f"--function={self.unit.call.function}")
+        for i, tensor in enumerate(self.unit.call.inputs):
+            shape = f"{_typed(tensor)}=" if tensor[1] == "bf16" else ""
             words.append(f"--input={shape}@{_input_name(i, tensor)}")
         return _command([*words, *outputs])
 
     def _tolerances(self) -> list[str]:
         """Half of what verification allows for each, since the tool adds both up."""
-        reduction = call_of(self.dispatch).reduction
+        call = self.unit.call
         flags: list[str] = []
         shares = []
-        for dtype in sorted({t.dtype for t in self.dispatch.outputs} & set(_THRESHOLDS)):
-            shares.append(Tolerance(dtype, reduction).share / 2)
-            # Sums of so many products of normal inputs; attention's weights add up to 1.
-            attention = self.dispatch.problem.kind == "attention"
-            size = 1.0 if attention else math.sqrt(reduction)
-            flags.append(f"--expected_{dtype}_threshold={shares[-1] * size:.3g}")
+        for dtype in sorted({dtype for _, dtype in call.outputs} & set(_THRESHOLDS)):
+            tolerance = self.operation.tolerance if self.operation else None
+            shares.append((tolerance or Tolerance(dtype, call.reduction)).share / 2)
+            flags.append(f"--expected_{dtype}_threshold={shares[-1] * self.unit.size:.3g}")
         return [*flags, f"--expected_rtol={max(shares):.3g}"] if shares else []
 
 
@@ -149,17 +165,17 @@ def _command(words: Sequence[str]) -> str:
     return " \\\n  ".join(words)
 
 
-def _typed(tensor: TensorType) -> str:
-    return "x".join([*map(str, tensor.shape), tensor.dtype])
+def _typed(tensor: Tensor) -> str:
+    shape, dtype = tensor
+    return "x".join([*map(str, shape), dtype])
 
 
-def _input_name(index: int, tensor: TensorType) -> str:
+def _input_name(index: int, tensor: Tensor) -> str:
     """NumPy's own format, which iree-run-module reads, has no bf16."""
-    return f"input{index}.{'bin' if tensor.dtype == 'bf16' else 'npy'}"
+    return f"input{index}.{'bin' if tensor[1] == 'bf16' else 'npy'}"
 
 
-def _write_input(path: Path, tensor: TensorType, seed: int) -> None:
-    values = make_input(tensor.shape, tensor.dtype, seed)
+def _write_input(path: Path, values: Array) -> None:
     if path.suffix == ".bin":
         values.tofile(path)
     else:

@@ -156,7 +156,10 @@ def _hot(
     (first, dispatch), *_ = members
     time_us = sum(share.time_us for share, _ in members)
     count = sum(share.count for share, _ in members)
-    least_us = 0.0 if peak is None else count * peak.least_us(dispatch.problem)
+    problem = dispatch.problem
+    least_us = 0.0
+    if peak is not None:
+        least_us = count * peak.least_us(problem.flops, problem.bytes_touched)
     file = files[first.name]
     return Hot(
         file.stem,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,13 @@ def read_source(path: Path, holds: str) -> bytes:
 
 
 def ask(
-    handler: str, name: str, text: bytes, target: str, timeout: float, remedy: str
+    handler: str,
+    name: str,
+    text: bytes,
+    target: str,
+    timeout: float,
+    remedy: str,
+    child: Child | None = None,
 ) -> dict[str, Any]:
     """What a child process makes of MLIR for a target, or why it makes nothing of it.
 
@@ -36,14 +43,15 @@ def ask(
         handler: as `Child` takes it; its request has `name`, `text` and the `target`'s flags.
         name: what to call the MLIR in messages.
         remedy: what the user can do if the compiler crashes.
+        child: one of the handler that is there already; it stays.
 
     Raises:
         InputError: the target is unknown, or the MLIR cannot be used.
     """
     request = {"name": name, "text": text, "target": resolve_target(target)}
-    with Child(handler) as child:
+    with Child(handler) if child is None else nullcontext(child) as reader:
         try:
-            answer: dict[str, Any] = child.call(request, timeout=timeout)
+            answer: dict[str, Any] = reader.call(request, timeout=timeout)
         except (ChildDied, InputError) as failure:
             if isinstance(failure, ChildDied):
                 check_room()

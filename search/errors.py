@@ -28,5 +28,9 @@ class NotTunableError(InputError):
     """The dispatch was read, but holds nothing that can be tuned."""
 
 
+class UnknownTargetError(InputError):
+    """Nobody knows what is to be compiled for."""
+
+
 class WorkError(FrontrunnerError):
     """Work that should have succeeded failed: compiling the baseline, measuring it, writing."""

@@ -66,20 +66,21 @@ class Dispatch:
         return self.silence.startswith(_CRASHED)
 
 
-def read_dispatch(path: Path, target: str = "host") -> Dispatch:
+def read_dispatch(path: Path, target: str = "host", reader: Child | None = None) -> Dispatch:
     """Reads the dispatch in `path` for a target.
 
     Args:
         path: a plain linalg function, or a benchmark file that the compiler dumped with
             `--iree-hal-dump-executable-benchmarks-to=`.
         target: `host`, or the name of a CPU or GPU that the compiler knows.
+        reader: a process of `READER` that is there already: a new one takes 0.5 s to start.
 
     Raises:
         InputError: the file cannot be read, or does not hold exactly one dispatch of static shape.
         NotTunableError: its root op is not one that can be tuned.
     """
     text = read_source(path, "one dispatch")
-    answer = ask(READER, str(path), text, target, READ_TIMEOUT, _REMEDY)
+    answer = ask(READER, str(path), text, target, READ_TIMEOUT, _REMEDY, reader)
     facts = answer["executable_target"]
     found = describe_target(target, facts)
     _check_target(path, target, facts)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import InputError
+from .errors import UnknownTargetError
 from .gpu_target import gpu_flags, gpu_target
 from .problem import Target
 
@@ -34,7 +34,7 @@ def resolve_target(name: str) -> tuple[str, ...]:
     """Compile flags for a target: `host`, a CPU that LLVM knows, or a GPU that IREE knows.
 
     Raises:
-        InputError: the name is not one.
+        UnknownTargetError: the name is not one.
     """
     if not _NAME.fullmatch(name):
         raise unknown_target(name)
@@ -50,8 +50,8 @@ def says_unknown_target(message: str) -> bool:
     return any(words in message for words in _UNKNOWN_TARGET)
 
 
-def unknown_target(name: str) -> InputError:
-    return InputError(f"unknown target {name!r}", _KNOWN)
+def unknown_target(name: str) -> UnknownTargetError:
+    return UnknownTargetError(f"unknown target {name!r}", _KNOWN)
 
 
 def describe_target(name: str, executable_target: Mapping[str, Any]) -> Target:

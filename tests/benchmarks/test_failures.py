@@ -20,6 +20,7 @@ from frontrunner.benchmarks.failures import (
 )
 from frontrunner.benchmarks.outcome import Outcome
 from frontrunner.benchmarks.reproducer import Reproducer
+from frontrunner.benchmarks.unit import Unit
 from frontrunner.search import Dispatch, read_dispatch
 from frontrunner.search.spec import spec_of
 
@@ -203,14 +204,20 @@ def test_a_compile_failure_is_reproduced(
     assert "large vector sizes" in message
 
 
+def reproducer(dispatch: Dispatch, outcome: Outcome, seed: int = 0) -> Reproducer:
+    """Of the compiler's default, as a candidate."""
+    spec = spec_of(dispatch, dispatch.default)
+    return Reproducer(Unit.of(dispatch), spec, dispatch.default, outcome, "", seed)
+
+
 def test_a_spec_that_matches_nothing_is_reproduced(matmul: Dispatch, tmp_path: Path) -> None:
     outcome = Outcome("not_applied", stage="compile", reason="the tuning spec matched no op")
-    matching = Reproducer(matmul, matmul.default, outcome, log="", seed=0)
+    matching = reproducer(matmul, outcome)
     matching.write(tmp_path / "matching")
     assert reproduce(tmp_path / "matching").returncode == 0
     dims = tuple(replace(d, size=d.size + 1) for d in matmul.problem.dims)
     other = replace(matmul, problem=replace(matmul.problem, dims=dims))
-    replace(matching, dispatch=other).write(tmp_path / "other")
+    reproducer(other, outcome).write(tmp_path / "other")
     again = reproduce(tmp_path / "other")
     assert again.returncode == 1
     assert "the spec matched no op" in again.stderr
@@ -220,7 +227,7 @@ def test_a_spec_that_matches_nothing_is_reproduced(matmul: Dispatch, tmp_path: P
 def test_a_kernel_runs_on_the_inputs_that_it_had(name: str, tmp_path: Path) -> None:
     dispatch = read_dispatch(DATA / f"{name}.mlir")
     outcome = Outcome("wrong_result", stage="run", reason="wrong", device="local-task")
-    Reproducer(dispatch, dispatch.default, outcome, log="", seed=3).write(tmp_path / "right")
+    reproducer(dispatch, outcome, seed=3).write(tmp_path / "right")
     ran = reproduce(tmp_path / "right")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "[SUCCESS]" in ran.stdout
@@ -231,7 +238,7 @@ def test_a_wrong_result_is_reproduced(matmul: Dispatch, tmp_path: Path) -> None:
     """The planted fault: what the script takes for the default starts its sums at a half."""
     outcome = Outcome("wrong_result", stage="run", reason="wrong", device="local-task")
     folder = tmp_path / "wrong"
-    Reproducer(matmul, matmul.default, outcome, log="", seed=0).write(folder)
+    reproducer(matmul, outcome).write(folder)
     (folder / "fault.mlir").write_text(matmul.source.replace("0.000000e+00", "5.000000e-01"))
     script = (folder / "reproduce.sh").read_text()
     (folder / "reproduce.sh").write_text(script.replace("source.mlir", "fault.mlir", 1))
