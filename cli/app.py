@@ -22,6 +22,8 @@ from .output import Told, UsageError, write_failure
 COMMANDS = {
     "tune": "Find a faster configuration for one dispatch, within a budget.",
     "tune-model": "Find a spec that makes a whole model faster, within a budget.",
+    "generate": "Write dispatches: one folder for each, named for what it computes.",
+    "profile": "Compile, verify and time dispatches and their configurations.",
     "space": "Count the candidates of each pipeline, or list them.",
     "rankers": "List rankers, built in and plugged in.",
     "link": "Merge tuning specs into one; the newest wins.",

@@ -67,7 +67,7 @@ def check_new_folder(path: Path, option: str, hint: str = "") -> None:
             f"{option}: {path} is not empty",
             hint or f"continue it with `tune --resume {path}`, or name a new folder",
         )
-    _check_writable(path, option)
+    check_writable(path, option)
 
 
 def check_new_file(path: Path, option: str) -> None:
@@ -80,10 +80,15 @@ def check_new_file(path: Path, option: str) -> None:
         raise UsageError(f"{option}: {path} is a folder", "name a file")
     if not path.parent.is_dir():
         raise UsageError(f"{option}: there is no folder {path.parent}", "make it first")
-    _check_writable(path, option)
+    check_writable(path, option)
 
 
-def _check_writable(path: Path, option: str) -> None:
+def check_writable(path: Path, option: str) -> None:
+    """Refuses a place where nothing can be written, without writing anything that stays.
+
+    Raises:
+        UsageError: naming the option.
+    """
     folder = path.absolute().parent if path.is_file() else path.absolute()
     while not os.path.lexists(folder):
         folder = folder.parent

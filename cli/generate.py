@@ -1,0 +1,321 @@
+"""`frontrunner generate`: families of dispatches, in a folder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from .choices import given, pool_option, ranker_option, target_option
+from .files import check_writable
+from .output import Output, UsageError, shared_options
+from .sizes import PAIRS, SIZES
+
+if TYPE_CHECKING:
+    from ..benchmarks.operations import Operation, Types
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Decorator = Callable[[Function], Function]
+
+# What every kind takes; the rest is of a kind, and of no use to a preset.
+SHARED = set("out force presets commands shrink dtypes as_json".split())
+CONFIGURING = {"configurations", "target", "ranker", "pool", "seed"}
+
+
+@click.group("generate", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Write dispatches: one folder for each, named for what it computes.
+
+    Sizes may be swept: 64,128 are two, and 64:1024:128 goes from 64 to 1024 in steps of 128.
+    """
+
+
+def _sizes(name: str, words: str, default: str | None = None) -> Decorator[Any]:
+    return click.option(
+        f"--{name}",
+        type=SIZES,
+        metavar="SIZES",
+        default=default,
+        show_default=default is not None,
+        help=words,
+    )
+
+
+def _pairs(name: str, words: str) -> Decorator[Any]:
+    return click.option(
+        f"--{name}", type=PAIRS, metavar="SIZES", default="1", show_default=True, help=words
+    )
+
+
+def _all(*options: Decorator[Any]) -> Decorator[Any]:
+    """Options in the order in which `--help` shows them."""
+
+    def decorate(function: Function) -> Function:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+product_options = _all(
+    _sizes("m", "Rows of the result."),
+    _sizes("n", "Columns of the result."),
+    _sizes("k", "How many products are summed up in each value."),
+)
+transpose_options = _all(
+    click.option("--transpose-lhs", is_flag=True, help="The left operand is K x M."),
+    click.option("--transpose-rhs", is_flag=True, help="The right operand is N x K."),
+)
+fuse_option = click.option(
+    "--fuse",
+    multiple=True,
+    metavar="STEP,STEP",
+    help="Elementwise steps on the result: bias, residual, relu, relu6, gelu, gelu_tanh, quantize "
+    "(to i8), truncate (to the type of the operands); repeated: dispatches of each.",
+)
+shared = _all(
+    click.option(
+        "--dtypes",
+        multiple=True,
+        metavar="TYPES",
+        help="Element types of the operands and of their sums, such as f16,f16,f32; repeated: "
+        "dispatches of each  [default: f32,f32,f32]",
+    ),
+    click.option(
+        "--preset",
+        "presets",
+        metavar="MODEL,MODEL",
+        help="Shapes of public models instead of sizes: bert, llama, sdxl, resnet50.",
+    ),
+    click.option(
+        "--from-commands",
+        "commands",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Shapes in command lines instead: of MIOpenDriver, rocblas-bench, hipblaslt-bench.",
+    ),
+    click.option(
+        "--shrink",
+        type=click.IntRange(min=1),
+        default=1,
+        metavar="N",
+        help="Divide sizes by N, to try things out.",
+    ),
+    click.option(
+        "--out",
+        type=click.Path(file_okay=False, path_type=Path),
+        default="dispatches",
+        show_default=True,
+        metavar="DIR",
+        help="Where to write.",
+    ),
+    click.option("--force", is_flag=True, help="Replace files that are there and differ."),
+    click.option(
+        "--configurations",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Also write tuning specs: of each, the first N in the ranker's order.",
+    ),
+    target_option,
+    ranker_option,
+    pool_option,
+    shared_options(seed="Seeds the candidates that --configurations puts in order."),
+)
+
+
+@command.command("matmul")
+@_all(product_options, transpose_options, fuse_option, shared)
+def matmul(**options: Any) -> None:
+    """Products of matrices."""
+    _generate("matmul", options, ("m", "n", "k"), _matmuls)
+
+
+@command.command("batch_matmul")
+@_sizes("batch", "How many products there are side by side.")
+@_all(product_options, transpose_options, fuse_option, shared)
+def batch_matmul(**options: Any) -> None:
+    """Products of matrices, many side by side."""
+    _generate("batch_matmul", options, ("batch", "m", "n", "k"), _matmuls)
+
+
+@command.command("splitk")
+@product_options
+@_sizes("split-k-slices", "Parts that sums are split into; each must divide K.", "2,4")
+@_all(fuse_option, shared)
+def splitk(**options: Any) -> None:
+    """Products of matrices whose sums are split, for results too small to fill a machine."""
+    _generate("splitk", options, ("m", "n", "k"), _matmuls)
+
+
+@command.command("fused")
+@_all(product_options, transpose_options, fuse_option, shared)
+def fused(**options: Any) -> None:
+    """Products of matrices with elementwise steps, as models have them.
+
+    Without --fuse: bias; bias,relu; bias,gelu; bias,residual; of integers bias; bias,relu;
+    bias,quantize.
+    """
+    _generate("fused", options, ("m", "n", "k"), _matmuls)
+
+
+@command.command("conv")
+@_all(
+    _sizes("images", "How many images.", "1"),
+    _sizes("height", "Rows of the result."),
+    _sizes("width", "Columns of the result  [default: as many as rows]"),
+    _sizes("channels", "Of what comes in, all groups together."),
+    _sizes("filters", "Channels of the result, all groups together."),
+    _pairs("window", "Size of the filters: 3, or rows x columns: 3x5."),
+    _pairs("stride", "From one position to the next."),
+    _pairs("dilation", "From one tap of the window to the next."),
+    _sizes("groups", "Of channels; depthwise if as many as channels and filters.", "1"),
+    click.option(
+        "--layout",
+        "layouts",
+        type=click.Choice(["nhwc", "nchw", "nhwc_fhwc"]),
+        multiple=True,
+        help="Of images, with filters as hwcf, fchw, fhwc; repeated: dispatches of each  "
+        "[default: nhwc]",
+    ),
+    fuse_option,
+    shared,
+)
+def conv(**options: Any) -> None:
+    """Two-dimensional convolutions, of images that are padded already."""
+    _generate("conv", options, ("height", "channels", "filters"), _convs)
+
+
+@command.command("attention")
+@_all(
+    _sizes("heads", "Heads, of all sequences."),
+    _sizes("queries", "Queries of each head."),
+    _sizes("keys", "Keys and values of each head  [default: as many as queries]"),
+    _sizes("head-dim", "Width of a query, a key and a value."),
+    shared,
+)
+def attention(**options: Any) -> None:
+    """Scaled dot-product attention."""
+    _generate("attention", options, ("heads", "queries", "head_dim"), _attentions)
+
+
+@command.command("all")
+@shared
+def everything(**options: Any) -> None:
+    """All kinds, of the models of --preset or the lines of --from-commands."""
+    _generate("all", options, (), None)
+
+
+Build = Callable[[dict[str, Any], Sequence["Types"]], Iterable["Operation"]]
+
+
+def _matmuls(options: dict[str, Any], types: Sequence[Types]) -> Iterable[Operation]:
+    from ..experiments.families import matmuls
+
+    return matmuls(
+        types,
+        options["m"],
+        options["n"],
+        options["k"],
+        batch=options.get("batch", (0,)),
+        slices=options.get("split_k_slices", (0,)),
+        transposed=tuple(s for s in ("lhs", "rhs") if options.get(f"transpose_{s}")),
+        steps=_steps(options["fuse"]),
+        usual=options["kind"] == "fused",
+    )
+
+
+def _convs(options: dict[str, Any], types: Sequence[Types]) -> Iterable[Operation]:
+    from ..experiments.families import convs
+
+    names = "images window stride dilation groups layouts".split()
+    return convs(
+        types,
+        options["height"],
+        options["width"] or (),
+        options["channels"],
+        options["filters"],
+        steps=_steps(options["fuse"]),
+        **{name: options[name] for name in names},
+    )
+
+
+def _attentions(options: dict[str, Any], types: Sequence[Types]) -> Iterable[Operation]:
+    from ..experiments.families import attentions
+
+    keys = options["keys"] or ()
+    return attentions(types, options["heads"], options["queries"], keys, options["head_dim"])
+
+
+def _steps(texts: Sequence[str]) -> list[tuple[str, ...]]:
+    return [tuple(word.strip() for word in text.split(",")) for text in texts]
+
+
+def _generate(
+    kind: str, options: dict[str, Any], needed: Sequence[str], build: Build | None
+) -> None:
+    """Writes what is asked for, once all of it is known to be right."""
+    _check(options, needed)
+    out: Path = options["out"]
+    check_writable(out, "--out")
+    output = Output(options["as_json"])
+
+    from ..benchmarks.operations import parse_types
+    from ..experiments import families
+    from ..experiments.generate import generate
+    from ..experiments.progress import make_progress
+
+    types = [parse_types(text) for text in options["dtypes"] or ("f32",)]
+    if options["presets"]:
+        asked = families.of_presets(kind, options["presets"].split(","), types)
+    elif options["commands"]:
+        asked = families.of_commands(kind, options["commands"], output.note)
+    else:
+        assert build is not None
+        asked = iter(build({**options, "kind": kind}, types))
+    operations = families.shrunk(asked, options["shrink"])
+    choice = None
+    if options["configurations"]:
+        from ..experiments.configurations import Choice
+
+        choice = Choice(*(options[n] for n in "configurations target ranker pool seed".split()))
+    observer = make_progress(sys.stderr)
+    try:
+        made, counts = generate(operations, out, choice, observer, force=options["force"])
+    finally:
+        observer.close()
+    changed = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
+    more = f" with {made} configurations" if made else ""
+    output.line(f"{len(operations)} dispatches{more} in {out} ({changed})")
+    output.line(f"profile them with: frontrunner profile {out} --verify")
+    names = [operation.name for operation in operations]
+    output.result({"out": out, "operations": names, "configurations": made, "files": counts})
+
+
+def _check(options: dict[str, Any], needed: Sequence[str]) -> None:
+    """Refuses options that would do nothing, and sizes that are missing."""
+    ctx = click.get_current_context()
+    parameters = {str(p.name): p.opts[0] for p in ctx.command.params if p.name}
+    chosen = {name: option for name, option in parameters.items() if given(ctx, name)}
+    sources = [chosen[name] for name in ("presets", "commands") if name in chosen]
+    sizes = [option for n, option in chosen.items() if n not in SHARED | CONFIGURING]
+    if sources and (len(sources) > 1 or sizes):
+        raise UsageError(
+            f"{', '.join([*sources, *sizes])} cannot be given at once",
+            "give sizes, a preset or a file of commands",
+        )
+    if "commands" in chosen and "dtypes" in chosen:
+        raise UsageError("--dtypes cannot be given with --from-commands", "its lines have types")
+    missing = [parameters[name] for name in needed if not options[name]]
+    if not sources and (missing or not needed):
+        what = f"{', '.join(missing)} missing" if missing else "there is nothing to make"
+        sized = "give sizes such as 64 or 64:1024:128, " if needed else "give "
+        raise UsageError(what, f"{sized}--preset or --from-commands")
+    idle = [chosen[name] for name in CONFIGURING - {"seed", "configurations"} if name in chosen]
+    if idle and not options["configurations"]:
+        raise UsageError(
+            f"{', '.join(sorted(idle))} does nothing without --configurations", "leave it out"
+        )

@@ -1,0 +1,177 @@
+"""A folder of generated dispatches: one folder for each, named as it is.
+
+| file | holds |
+| --- | --- |
+| `NAME.mlir` | the dispatch |
+| `operation.json` | what it computes, for results to be checked |
+| `CONFIGURATION.spec.mlir` | a tuning spec of it |
+| `configurations.json` | what these specs were made for, and their knobs |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..benchmarks.operations import Operation, from_dict
+from ..benchmarks.reproducer import SCRIPT
+from ..search import InputError
+from ..search.files import read_bytes, write_whole
+
+OPERATION, CONFIGURATIONS = "operation.json", "configurations.json"
+SPEC = ".spec.mlir"
+_EDITED = "generate it again with --force"
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A tuning spec beside its dispatch, and the knobs that it sets."""
+
+    name: str
+    pipeline: str
+    knobs: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A dispatch on disk.
+
+    Attributes:
+        operation: None where it is somebody else's MLIR.
+        target: what the configurations were made for; empty where there are none.
+    """
+
+    path: Path
+    operation: Operation | None = None
+    target: str = ""
+    configurations: tuple[Configuration, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    def spec(self, configuration: Configuration) -> Path:
+        return self.path.with_name(f"{configuration.name}{SPEC}")
+
+
+def files_of(operation: Operation) -> dict[str, str]:
+    """What is written for an operation, by the path below the folder of all."""
+    name = operation.name
+    return {
+        f"{name}/{name}.mlir": operation.mlir(),
+        f"{name}/{OPERATION}": json.dumps(operation.to_dict(), indent=2) + "\n",
+    }
+
+
+def write_files(out: Path, files: Mapping[str, str], *, force: bool) -> dict[str, int]:
+    """Writes files below a folder; what is there and differs is left alone, and nothing is written.
+
+    Args:
+        force: whether to replace what differs.
+
+    Returns:
+        How many were `new`, `same` and `replaced`.
+
+    Raises:
+        InputError: some differ, or cannot be written.
+    """
+    counts = {"new": 0, "same": 0, "replaced": 0}
+    todo: dict[Path, str] = {}
+    for name, text in files.items():
+        path = out / name
+        found = read_bytes(path, "move it away") if path.exists() else None
+        state = "new" if found is None else "same" if found == text.encode() else "replaced"
+        counts[state] += 1
+        if state != "same":
+            todo[path] = text
+    if counts["replaced"] and not force:
+        first = next(path for path in todo if path.exists())
+        raise InputError(
+            f"{counts['replaced']} of {len(files)} files are there and differ, such as {first}",
+            "replace them with --force, or name another --out",
+        )
+    for path, text in todo.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"cannot make the folder {path.parent}: {error.strerror}", "name another --out"
+            ) from error
+        write_whole(path, text.encode())
+    return counts
+
+
+def find_generated(folder: Path) -> list[Generated]:
+    """The dispatches in a folder and those below it, by name; or the one in a file.
+
+    Raises:
+        InputError: there is none, or what describes one cannot be read.
+    """
+    if folder.is_file():
+        return [_read(folder)]
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}", "make dispatches with `generate`")
+    paths = sorted(p for p in folder.rglob("*.mlir") if _is_dispatch(p))
+    if not paths:
+        raise InputError(f"{folder} holds no dispatch", "make some with `frontrunner generate`")
+    found: dict[str, Generated] = {}
+    for path in paths:
+        if path.stem in found:
+            raise InputError(
+                f"{found[path.stem].path} and {path} have one name", "rename or move one of them"
+            )
+        found[path.stem] = _read(path)
+    return list(found.values())
+
+
+def _is_dispatch(path: Path) -> bool:
+    """Not a spec, nor part of what a profile keeps of a failure."""
+    return not path.name.endswith(SPEC) and not path.with_name(SCRIPT).exists()
+
+
+def _read(path: Path) -> Generated:
+    operation, target = None, ""
+    configurations: tuple[Configuration, ...] = ()
+    if (beside := path.with_name(OPERATION)).exists():
+        described = _parsed(beside, lambda data: from_dict(data))
+        # A folder may also hold somebody else's.
+        operation = described if described.name == path.stem else None
+    if operation is not None and (beside := path.with_name(CONFIGURATIONS)).exists():
+        target, configurations = _parsed(beside, _configurations)
+    return Generated(path, operation, target, configurations)
+
+
+def _parsed(path: Path, parse: Any) -> Any:
+    data = read_bytes(path, _EDITED)
+    try:
+        return parse(json.loads(data))
+    except (InputError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"{path} does not hold what was written there ({error})", _EDITED
+        ) from None
+
+
+def _configurations(data: Mapping[str, Any]) -> tuple[str, tuple[Configuration, ...]]:
+    found = tuple(
+        Configuration(c["name"], c["pipeline"], {k: int(v) for k, v in c["knobs"].items()})
+        for c in data["configurations"]
+    )
+    return str(data["target"]), found
+
+
+def files_of_configurations(
+    operation: Operation, target: str, made: Sequence[tuple[Configuration, str]]
+) -> Iterator[tuple[str, str]]:
+    """What is written for an operation's configurations, given with their specs."""
+    data = {
+        "target": target,
+        "configurations": [
+            {"name": c.name, "pipeline": c.pipeline, "knobs": dict(c.knobs)} for c, _ in made
+        ],
+    }
+    yield f"{operation.name}/{CONFIGURATIONS}", json.dumps(data, indent=2) + "\n"
+    for configuration, spec in made:
+        yield f"{operation.name}/{configuration.name}{SPEC}", spec
