@@ -1,0 +1,131 @@
+"""`frontrunner profile`: dispatches and their configurations, verified and timed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from .choices import jobs_option, target_option
+from .files import check_new_file
+from .output import Interrupted, Output, UsageError, shared_options
+
+ENDINGS = (".csv", ".parquet")
+
+
+@click.command("profile")
+@click.argument("path", metavar="DIR", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--dispatches",
+    "patterns",
+    multiple=True,
+    metavar="REGEX,REGEX",
+    help="Only those whose names match one of these anywhere.",
+)
+@click.option(
+    "--verify/--no-verify",
+    default=True,
+    show_default=True,
+    help="Compare results with a reference in NumPy.",
+)
+@click.option(
+    "--output",
+    "out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.csv",
+    help="Write the table here, and as Parquet beside it  [default: profile.csv in DIR]",
+)
+@click.option(
+    "--providers",
+    metavar="NAME,NAME",
+    help="Libraries to compare with: numpy, torch, onnxruntime, or none  [default: those that "
+    "are installed; none for GPUs]",
+)
+@click.option(
+    "--device", metavar="URI", help="Run on this device  [default: the target's usual one]"
+)
+@target_option
+@jobs_option
+@click.option("--force", is_flag=True, help="Start anew, where --output has other rows already.")
+@shared_options(seed="Seeds the inputs.")
+def command(
+    path: Path,
+    patterns: tuple[str, ...],
+    verify: bool,
+    out: Path | None,
+    providers: str | None,
+    device: str | None,
+    target: str,
+    jobs: int | None,
+    force: bool,
+    seed: int,
+    as_json: bool,
+) -> int:
+    """Compile, verify and time dispatches and their configurations.
+
+    DIR holds dispatches, as `frontrunner generate` writes them, or any MLIR files with one each;
+    those of `generate` can be verified. An interrupted profile goes on where it was: give the same
+    command again. The exit code is 1 if anything is wrong, crashes or does not compile.
+    """
+    if out is None:
+        out = (path.parent if path.is_file() else path) / "profile.csv"
+    if out.suffix not in ENDINGS:
+        raise UsageError(f"--output: {out} is to be a table", f"end it in {' or '.join(ENDINGS)}")
+    check_new_file(out, "--output")
+    lines = out.with_suffix(".jsonl")
+
+    from ..benchmarks.device import drivers_of, shares_cores
+    from ..experiments.bench import ProfileOptions
+    from ..experiments.generated import find_generated
+    from ..experiments.libraries import parse_libraries
+    from ..experiments.profile import profile
+    from ..experiments.profile_log import ProfileLog
+    from ..experiments.profile_table import TITLES, cells, summary, write_tables
+    from ..experiments.progress import make_progress
+    from ..experiments.selection import parse_patterns, select
+    from ..search.gpu_target import gpu_backend
+
+    chosen = select(find_generated(path), parse_patterns(patterns))
+    uri = device or drivers_of(gpu_backend(target) or "llvm-cpu")[0]
+    options = ProfileOptions(
+        failures=out.with_name(f"{out.stem}-failures"),
+        verify=verify,
+        target=target,
+        device=uri,
+        libraries=parse_libraries(providers, on_cpu=shares_cores(uri)),
+        seed=seed,
+        jobs=jobs,
+    )
+    if force:
+        lines.unlink(missing_ok=True)
+    elif not lines.exists():
+        _refuse_others(out)
+    output = Output(as_json)
+    observer = make_progress(sys.stderr)
+    made_how = {"verify": verify, "target": target, "device": uri, "seed": seed}
+    try:
+        with ProfileLog(lines, made_how) as log:
+            rows = profile(chosen, options, log, observer)
+            write_tables(list(log.rows.values()), out)
+    except KeyboardInterrupt:
+        raise Interrupted("what was measured is kept; go on with the same command") from None
+    finally:
+        observer.close()
+    output.table(TITLES, map(cells, rows))
+    output.line()
+    output.line(f"{len(rows)} rows: {summary(rows)}; written to {out}")
+    failed = [row for row in rows if row.failed]
+    if failed:
+        output.line(f"{len(failed)} failed; see {options.failures}")
+    output.result({"rows": [row.to_dict() for row in rows], "output": out, "failed": len(failed)})
+    return 1 if failed else 0
+
+
+def _refuse_others(out: Path) -> None:
+    for path in map(out.with_suffix, ENDINGS):
+        if path.exists():
+            raise UsageError(
+                f"--output: {path} is there, and not what `profile` can go on with",
+                "name another file, or replace it with --force",
+            )

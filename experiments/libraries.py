@@ -1,0 +1,95 @@
+"""Other libraries, each in a process of its own, timed on what dispatches compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..benchmarks.operations import Operation
+from ..benchmarks.providers import NEEDS, Answer, Trial, installed
+from ..search import InputError
+from ..search.isolate import Child, ChildDied, ChildTimeout
+from ..search.target import usable_cores
+
+# Seconds that a library may take for one operation, with the reference that it is compared with.
+TIMEOUT = 300.0
+NONE = "none"
+UNSUPPORTED = "unsupported"
+
+
+class Refused(Exception):
+    """A library gives no time; `kind` is an outcome's."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+
+
+def parse_libraries(text: str | None, *, on_cpu: bool) -> tuple[str, ...]:
+    """Libraries to compare with: as named, `none`, or those that are installed.
+
+    Args:
+        on_cpu: whether dispatches run where libraries do; if not, none is the default.
+
+    Raises:
+        InputError: there is no such library, or it is not installed.
+    """
+    there = installed()
+    if text is None:
+        return tuple(there) if on_cpu else ()
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if names == (NONE,):
+        return ()
+    for name in names:
+        if name not in NEEDS:
+            raise InputError(
+                f"--providers: no library {name!r}", f"there are: {', '.join([*NEEDS, NONE])}"
+            )
+        if name not in there:
+            raise InputError(
+                f"--providers: {name} is not installed", f"pip install {' '.join(NEEDS[name])}"
+            )
+    return names
+
+
+class Libraries:
+    """The processes of some libraries; they start when they are first asked."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        threads = str(usable_cores())
+        # As many threads as the runtime has; BLAS reads this when it is loaded.
+        env = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        handler = "frontrunner.benchmarks.providers:answer"
+        self._children = {name: Child(handler, env=env) for name in names}
+
+    def time(
+        self, name: str, operation: Operation, seed: int, seconds: float, *, verify: bool
+    ) -> tuple[float, ...]:
+        """The times of single runs, in microseconds.
+
+        Raises:
+            Refused: the library does not compute it, or something else.
+        """
+        trial = Trial(name, operation, seed, seconds, usable_cores(), verify)
+        try:
+            found: Answer = self._children[name].call(trial, timeout=TIMEOUT)
+        except ChildDied as death:
+            raise Refused("crashed", str(death).splitlines()[0]) from death
+        except ChildTimeout as late:
+            raise Refused("timeout", str(late)) from late
+        except RuntimeError as error:
+            raise Refused(UNSUPPORTED, str(error).splitlines()[0]) from error
+        if found.timing is None:
+            raise Refused(UNSUPPORTED, found.unsupported)
+        if found.timing.wrong is not None:
+            raise Refused("wrong_result", found.timing.wrong)
+        return found.timing.samples_us
+
+    def close(self) -> None:
+        for child in self._children.values():
+            child.close()
+
+    def __enter__(self) -> Libraries:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
