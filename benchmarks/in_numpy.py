@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from .inputs import Array
 from .operations import Operation
@@ -27,7 +26,7 @@ class Computed:
         return narrowed(result, self.operation.output.dtype)
 
 
-def prepare(operation: Operation, inputs: Sequence[Array], threads: int) -> Computed:
-    threadpool_limits(threads)
+def prepare(operation: Operation, inputs: Sequence[Array], _threads: int) -> Computed:
+    # BLAS reads how many from the environment, when it is loaded.
     short = {t.dtype for t in operation.inputs.values()} <= {"f16", "bf16", "f32"}
     return Computed(operation, inputs, np.dtype(np.float32) if short else operation.exact)

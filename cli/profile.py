@@ -107,7 +107,7 @@ def command(
     try:
         with ProfileLog(lines, made_how) as log:
             rows = profile(chosen, options, log, observer)
-            write_tables(list(log.rows.values()), out)
+            write_tables(rows, out)
     except KeyboardInterrupt:
         raise Interrupted("what was measured is kept; go on with the same command") from None
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -186,6 +187,7 @@ class Bench:
         """The row of a configuration, after keeping what shows why it failed."""
         operation = item.wanted.generated.operation
         verify = self._options.verify and operation is not None
+        shutil.rmtree(self._folder(item), ignore_errors=True)  # of an earlier failure
         row = item.wanted.row(
             item.name,
             IREE,
@@ -261,11 +263,15 @@ class Bench:
             self._log.calibrate(measure_peak())
         return self._log.peak
 
+    def _folder(self, item: Item) -> Path:
+        """Where it is kept if it fails."""
+        return self._options.failures / f"{item.wanted.generated.name}--{item.name}"
+
     def _keep(self, item: Item, row: Row, stage: str, log: str) -> None:
         """Writes a folder that shows a failure."""
         operation = item.wanted.generated.operation
         outcome = Outcome(row.outcome, stage=stage, reason=row.reason, device=self._options.device)
-        folder = self._options.failures / f"{row.operation}--{item.name}"
+        folder = self._folder(item)
         try:
             Reproducer(
                 item.unit,

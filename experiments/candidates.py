@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..features import extract
 from ..models import Ranker, order
-from ..search import EXTRAS, Dispatch, InputError, Space, build_spaces, derive, sample
+from ..search import EXTRAS, Dispatch, NotTunableError, Space, build_spaces, derive, sample
 
 PIPELINE = "pipeline"
 # Before the names of columns that say what a GPU candidate's knobs mean.
@@ -71,7 +71,7 @@ def draw(spaces: Iterable[Space], pool: int, seed: int) -> tuple[pd.DataFrame, p
 def check_some(candidates: pd.DataFrame, dispatch: Dispatch) -> None:
     """Refuses a dispatch that has no candidate."""
     if candidates.empty:
-        raise InputError(
+        raise NotTunableError(
             f"the space of {dispatch.problem.label} is empty",
             dispatch.silence or "nothing can be tuned here",
         )

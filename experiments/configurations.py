@@ -38,7 +38,8 @@ def configurations(operation: Operation, choice: Choice) -> list[tuple[Configura
     """Configurations in the ranker's order, with their specs.
 
     Raises:
-        InputError: the target has none, or something given cannot be used.
+        NotTunableError: it has none.
+        InputError: something given cannot be used.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{operation.name}.mlir"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..benchmarks.operations import Operation
+from ..search import NotTunableError
 from .generated import files_of, files_of_configurations, write_files
 from .progress import Observer
 
@@ -42,7 +43,11 @@ def generate(
         files.update(files_of(operation))
         if choice is not None:
             observer.phase(f"configuring {operation.name} ({place} of {len(operations)})")
-            found = configurations(operation, choice)
+            try:
+                found = configurations(operation, choice)
+            except NotTunableError as error:
+                observer.note(f"no configurations of {operation.name}: {error}")
+                continue
             files.update(files_of_configurations(operation, choice.target, found))
             made += len(found)
     return made, write_files(out, files, force=force)

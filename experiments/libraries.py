@@ -57,7 +57,7 @@ class Libraries:
     def __init__(self, names: Sequence[str]) -> None:
         threads = str(usable_cores())
         # As many threads as the runtime has; BLAS reads this when it is loaded.
-        env = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        env = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), threads)
         handler = "frontrunner.benchmarks.providers:answer"
         self._children = {name: Child(handler, env=env) for name in names}
 

@@ -68,7 +68,10 @@ def _row(out: Path, name: str, minutes: float) -> str:
         name,
         f"{before:.1f} ms",
         _told(tuned),
-        *(_told(gains.get(title), short=True) for title in FLAGS),
+        *(
+            _told(gains[title], short=True) if title in gains else "does not compile"
+            for title in FLAGS
+        ),
     ]
     return "| " + " | ".join(cells) + " |"
 

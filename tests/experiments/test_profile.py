@@ -22,11 +22,13 @@ from frontrunner.benchmarks.operations import (
     parse_types,
 )
 from frontrunner.benchmarks.operations.presets import PRESETS
+from frontrunner.benchmarks.providers import installed
 from frontrunner.experiments import bench
 from frontrunner.experiments.bench import ProfileOptions
 from frontrunner.experiments.configurations import Choice
 from frontrunner.experiments.generate import generate
 from frontrunner.experiments.generated import find_generated
+from frontrunner.experiments.libraries import Libraries
 from frontrunner.experiments.profile import profile
 from frontrunner.experiments.profile_log import ProfileLog, Row
 from frontrunner.experiments.profile_table import frame_of, write_tables
@@ -243,6 +245,28 @@ def test_what_is_there_is_not_done_again_unless_it_changed(configured, monkeypat
     path.write_text(path.read_text() + "\n")
     run(folder, ("numpy", "onnxruntime"))
     assert [(len(one.names), len(one.libraries)) for one in asked] == [(3, 2)]
+
+
+LIKE_MODELS: tuple[Operation, ...] = (
+    Matmul(24, 40, 64, transposed=("lhs", "rhs"), steps=("bias", "gelu", "residual")),
+    Matmul(24, 40, 64, HALF, batch=3, steps=("gelu_tanh", "truncate")),
+    Matmul(24, 40, 64, SHORT, steps=("bias", "quantize")),
+    Matmul(1, 40, 64, slices=4, steps=("relu",)),
+    *(
+        Conv(6, 5, 8, 8, (3, 2), 2, (2, 1), (1, 2), groups, layout, steps=("bias", "residual"))
+        for layout in ("nhwc", "nchw", "nhwc_fhwc")
+        for groups in (1, 2, 8)
+    ),
+    Conv(6, 5, 8, 8, layout="nchw", steps=("relu6",)),
+    Attention(2, 16, 24, 16),
+)
+
+
+@pytest.mark.parametrize("library", installed())
+def test_libraries_compute_the_same(tmp_path, library):
+    with Libraries([library]) as libraries:
+        for operation in LIKE_MODELS:
+            assert libraries.time(library, operation, 1, 0.001, verify=True), operation
 
 
 def test_what_libraries_lack_is_no_failure(tmp_path):
