@@ -37,7 +37,7 @@ CARRIED = (
         f"benchmarks/{name}.py"
         for name in (
             "__init__ budget bundle bundle_runner call checks device estimate finals inputs kernel "
-            "lines measuring outcome results rounds together"
+            "lines measuring outcome results rounds timing together"
         ).split()
     ),
     *(f"search/{name}.py" for name in ("__init__", "errors", "isolate", "lazy")),

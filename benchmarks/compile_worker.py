@@ -10,7 +10,7 @@ from ..search import WorkError
 from ..search.compiler import CompileFailed, compile_with_spec
 from .outcome import digest
 
-_ROOM = "make room, then continue with --resume"
+_ROOM = "make room, then go on where it stopped"
 
 
 @dataclass(frozen=True)

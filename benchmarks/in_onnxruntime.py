@@ -161,7 +161,7 @@ def _steps(operation: Matmul | Conv, graph: _Graph, value: str) -> str:
             value = graph.add("Cast", value, to=_TYPES[operation.types.operands])
         else:
             real = TensorProto.FLOAT
-            scale, low, high = (graph.constant(c, real) for c in (operation.scale, -128, 127))
+            scale, low, high = (graph.constant(c, real) for c in (operation.work.scale, -128, 127))
             scaled = graph.add("Mul", graph.add("Cast", value, to=real), scale)
             clipped = graph.add("Clip", graph.add("Round", scaled), low, high)
             value = graph.add("Cast", clipped, to=TensorProto.INT8)

@@ -118,7 +118,7 @@ def _conv(operation: Conv, arrays: dict[str, Array]) -> Computed:
 
 
 def _steps(operation: Matmul | Conv, operands: Sequence[Tensor]) -> tuple[Step, ...]:
-    rest, scale = iter(operands), operation.scale
+    rest, scale = iter(operands), operation.work.scale
     narrow = _TYPES[operation.types.operands]
     found: list[Step] = []
     for name in operation.steps:

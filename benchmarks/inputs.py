@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -63,24 +64,31 @@ class Tolerance:
     A reordered sum of n terms differs by about sqrt(n) roundings of its magnitude; the factor of 16
     is the distance between that and the worst of a few million outputs. Integers are exact. Sums
     that are kept in 16 bits differ by so much that a cap is needed for zeros still to be wrong.
+
+    Attributes:
+        dtype: of the outputs.
+        sums: what was summed up in, where that is another type; rounding to the outputs' is added.
     """
 
     dtype: str
     reduction: int
+    sums: str = ""
 
     @property
     def share(self) -> float:
-        return min(0.25, 16 * _EPSILON.get(self.dtype, 0.0) * max(1.0, math.sqrt(self.reduction)))
+        rounding = 16 * _EPSILON.get(self.sums or self.dtype, 0.0)
+        summed = rounding * max(1.0, math.sqrt(self.reduction))
+        return min(0.25, summed + (4 * _EPSILON.get(self.dtype, 0.0) if self.sums else 0.0))
 
     def worst(self, got: Array, expected: Array) -> str | None:
         """None if the outputs agree, else where they differ most."""
         if got.shape != expected.shape:
             return f"shape {got.shape}, expected {expected.shape}"
+        a: npt.NDArray[Any]
+        b: npt.NDArray[Any]
         if self.dtype not in _EPSILON:
-            wrong = got != expected
-            if not wrong.any():
-                return None
-            at = int(np.argmax(wrong))
+            a, b = got.astype(np.int64), expected.astype(np.int64)
+            beyond = np.abs(a - b) - 1
         else:
             a, b = (_as_float(x, self.dtype) for x in (got, expected))
             finite = np.isfinite(b)
@@ -90,12 +98,14 @@ class Tolerance:
                 same = (a == b) | (np.isnan(a) & np.isnan(b))
                 error = np.where(same, 0.0, np.abs(a - b))
                 allowed = self.share * np.maximum(scale, np.where(finite, np.abs(b), 0.0))
-            # This way round, a NaN is not within what is allowed.
-            if bool(np.all(error <= allowed)):
-                return None
-            at = int(np.argmax(np.nan_to_num(error, nan=np.inf)))
+                excess = error - allowed
+            # A NaN is not within what is allowed.
+            beyond = np.where(error <= allowed, -1.0, np.nan_to_num(excess, nan=np.inf))
+        if not beyond.size or beyond.max() < 0:
+            return None
+        at = int(np.argmax(beyond))
         where = ", ".join(str(int(i)) for i in np.unravel_index(at, got.shape))
-        return f"element [{where}] is {got.flat[at]}, expected {expected.flat[at]}"
+        return f"element [{where}] is {a.flat[at]}, expected {b.flat[at]}"
 
 
 def _as_float(values: Array, dtype: str) -> npt.NDArray[np.float64]:

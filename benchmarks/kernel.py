@@ -1,6 +1,6 @@
 """The child's side of measuring: a runtime that stays up, loads executables, runs and times them.
 
-One such process serves one device. It holds the inputs and the baseline's outputs, so that a
+One such process serves one device. It holds the inputs and the outputs that are right, so that a
 candidate costs a load, a verifying run and the timed runs, nothing more.
 """
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from .call import Call
 from .inputs import NUMPY, Array, Tolerance, make_inputs
+from .timing import Timing, sample
 
 if TYPE_CHECKING:
     from .operations import Operation
@@ -33,7 +34,6 @@ HAL_TYPES = {
     "f32": rt.HalElementType.FLOAT_32,
     "f64": rt.HalElementType.FLOAT_64,
 }
-LEAST = 3
 # A first run is slower than those that follow, but not by this much.
 COLD = 3.0
 # A run of 30 us may last as long as another process's turn on the core: 3 to 12 ms were seen. What
@@ -47,7 +47,7 @@ class Setup:
 
     Attributes:
         baseline: whose outputs are what is right; None if the operation says so.
-        operation: what is computed; None if only the baseline knows.
+        operation: what is computed; None if only the baseline knows what is right, or nobody asks.
     """
 
     device: str
@@ -59,26 +59,18 @@ class Setup:
 
 @dataclass(frozen=True)
 class Measure:
-    """Loads an executable, verifies its outputs against the baseline's, and times it.
+    """Loads an executable, compares its outputs with what is right, and times it.
 
     Attributes:
         seconds: how long to time; at least `LEAST` runs are made.
         give_up_us: what is slower than this is not timed any longer.
-        verify: False only where the same executable was verified before.
+        verify: False where nobody asks, or the same executable was verified before.
     """
 
     executable: Path
     seconds: float
     give_up_us: float = math.inf
     verify: bool = True
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Times of single runs, or why there are none."""
-
-    samples_us: tuple[float, ...] = ()
-    wrong: str | None = None
 
 
 class Loaded:
@@ -132,7 +124,7 @@ def on_device(device: rt.HalDevice, values: Iterable[tuple[Array, str]]) -> rt.V
 
 
 class _Device:
-    """A device with the inputs of one dispatch and the outputs that its baseline computes."""
+    """A device with the inputs of one dispatch, and the outputs that are right."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
@@ -140,11 +132,13 @@ class _Device:
         driver = rt.get_driver(setup.device.partition("://")[0])
         self.device = driver.create_device_by_uri(setup.device)
         self.hal = rt.create_hal_module(self.instance, self.device)
-        self._inputs = make_inputs(setup.call.inputs, setup.seed)
+        inputs = make_inputs(setup.call.inputs, setup.seed)
         dtypes = [dtype for _, dtype in setup.call.inputs]
-        self.arguments = on_device(self.device, zip(self._inputs, dtypes, strict=True))
-        self._expected: list[Array] | None = None
-        if setup.baseline is not None:
+        self.arguments = on_device(self.device, zip(inputs, dtypes, strict=True))
+        self._expected: list[Array] = []
+        if setup.operation is not None:
+            self._expected = [setup.operation.reference(inputs)]
+        elif setup.baseline is not None:
             self._expected = self._load(setup.baseline).outputs(self.arguments)
 
     def _load(self, path: Path) -> Loaded:
@@ -165,21 +159,10 @@ class _Device:
                 return Timing((first_us,))
         else:
             kernel.run(arguments)
-        samples: list[float] = []
-        start = now = time.perf_counter()
-        while len(samples) < LEAST or now - start < request.seconds:
-            kernel.run(arguments)
-            then, now = now, time.perf_counter()
-            samples.append((now - then) * 1e6)
-            if len(samples) >= LEAST and min(samples) > request.give_up_us:
-                break
-        return Timing(tuple(samples))
+        return sample(lambda: kernel.run(arguments), request.seconds, request.give_up_us)
 
     def _compare(self, outputs: list[Array]) -> str | None:
         call, operation = self.setup.call, self.setup.operation
-        if self._expected is None:
-            assert operation is not None, "there is nothing to compare with"
-            self._expected = [operation.reference(self._inputs)]
         for (_, dtype), got, expected in zip(call.outputs, outputs, self._expected, strict=True):
             tolerance = operation.tolerance if operation else Tolerance(dtype, call.reduction)
             wrong = tolerance.worst(got, expected)

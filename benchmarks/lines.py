@@ -73,6 +73,11 @@ class LineFile:
         self.torn = b""
         self.records.append(dict(record))
 
+    def clear(self) -> None:
+        """Forgets all records, as if the file were new."""
+        os.ftruncate(self._fd, 0)
+        self._end, self.torn, self.records = 0, b"", []
+
     def close(self) -> None:
         os.close(self._fd)
 

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from .inputs import Array, make_inputs
-from .kernel import LEAST, Timing
 from .operations import Operation
+from .timing import Timing, sample
 
 # What each needs to be installed.
 NEEDS = {"numpy": ("numpy",), "torch": ("torch",), "onnxruntime": ("onnxruntime", "onnx")}
@@ -32,9 +30,6 @@ class Prepared(Protocol):
 
     def fetch(self, result: Any) -> Array:
         """What `run` returned, as the dispatch returns it."""
-
-
-Prepare = Callable[[Operation, Sequence[Array], int], Prepared]
 
 
 @dataclass(frozen=True)
@@ -74,16 +69,10 @@ def answer(trial: Trial) -> Answer:
     try:
         prepared: Prepared = library.prepare(operation, inputs, trial.threads)
         first = prepared.run()
-    except Unsupported as why:
-        return Answer(None, str(why))
+    except (Unsupported, NotImplementedError, RuntimeError) as why:
+        return Answer(None, str(why).splitlines()[0])
     if trial.verify:
         got, expected = prepared.fetch(first), operation.reference(inputs)
         if (wrong := operation.tolerance.worst(got, expected)) is not None:
             return Answer(Timing(wrong=wrong))
-    samples: list[float] = []
-    start = now = time.perf_counter()
-    while len(samples) < LEAST or now - start < trial.seconds:
-        prepared.run()
-        then, now = now, time.perf_counter()
-        samples.append((now - then) * 1e6)
-    return Answer(Timing(tuple(samples)))
+    return Answer(sample(prepared.run, trial.seconds))

@@ -131,7 +131,7 @@ class Reproducer:
         for dtype in sorted({dtype for _, dtype in call.outputs} & set(_THRESHOLDS)):
             tolerance = self.operation.tolerance if self.operation else None
             shares.append((tolerance or Tolerance(dtype, call.reduction)).share / 2)
-            flags.append(f"--expected_{dtype}_threshold={shares[-1] * self.unit.size:.3g}")
+            flags.append(f"--expected_{dtype}_threshold={shares[-1] * self.unit.typical:.3g}")
         return [*flags, f"--expected_rtol={max(shares):.3g}"] if shares else []
 
 
@@ -141,21 +141,32 @@ def write_emission_crash(dispatch: Dispatch, folder: Path) -> None:
     Raises:
         OSError: it cannot be written.
     """
+    options = (
+        f"--compile-from={SOURCES}",
+        f"--compile-to={CONFIGURATIONS}",
+        *EMISSION_FLAGS,
+        "-o constraints.mlir",
+    )
+    flags = (*dispatch.target.flags, *options)
+    _write_crash(dispatch.source, flags, dispatch.silence, folder)
+
+
+def write_crash(source: str, flags: Sequence[str], reason: str, folder: Path) -> None:
+    """Makes `folder` show that the compiler crashes over some MLIR.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    _write_crash(source, (*flags, "-o module.vmfb"), reason, folder)
+
+
+def _write_crash(source: str, options: Sequence[str], reason: str, folder: Path) -> None:
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    command = _command(
-        [
-            "iree-compile source.mlir",
-            *dispatch.target.flags,
-            f"--compile-from={SOURCES}",
-            f"--compile-to={CONFIGURATIONS}",
-            *EMISSION_FLAGS,
-            "-o constraints.mlir",
-        ]
-    )
-    (partial / "source.mlir").write_text(dispatch.source)
-    (partial / "reason.txt").write_text(f"{dispatch.silence}\n")
+    command = _command(["iree-compile source.mlir", *options])
+    (partial / "source.mlir").write_text(source)
+    (partial / "reason.txt").write_text(f"{reason}\n")
     (partial / SCRIPT).write_text("\n".join([*_SHELL, command]) + "\n")
     (partial / SCRIPT).chmod(0o755)
     partial.replace(folder)

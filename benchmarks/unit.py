@@ -10,6 +10,7 @@ from ..search import Dispatch, InputError
 from ..search.model import Model
 from ..search.problem import BYTES
 from .call import Call, call_of
+from .inputs import NUMPY
 
 
 @dataclass(frozen=True)
@@ -19,21 +20,21 @@ class Unit:
     Attributes:
         flags: that it is compiled with.
         flops: of the function; None where nobody knows.
-        size: of a typical value that the function returns, given normal inputs.
+        typical: size of a value that the function returns, given normal inputs.
     """
 
     source: str
     flags: tuple[str, ...]
     call: Call
     flops: int | None = None
-    size: float = 1.0
+    typical: float = 1.0
 
     @classmethod
     def of(cls, dispatch: Dispatch) -> Self:
         call, problem = call_of(dispatch), dispatch.problem
         # Sums of so many products of normal inputs; attention's weights add up to 1.
-        size = 1.0 if problem.kind == "attention" else math.sqrt(call.reduction)
-        return cls(dispatch.source, dispatch.target.flags, call, problem.flops, size)
+        typical = 1.0 if problem.kind == "attention" else math.sqrt(call.reduction)
+        return cls(dispatch.source, dispatch.target.flags, call, problem.flops, typical)
 
     @classmethod
     def of_model(cls, model: Model) -> Self:
@@ -43,13 +44,22 @@ class Unit:
             InputError: it has several functions, or shapes that are not known.
         """
         function = model.function(None)
-        sides = []
-        for side in (function.inputs, function.outputs):
-            sides.append(tuple((tuple(d or 0 for d in a.shape), a.dtype) for a in side))
-            if any(None in a.shape or not a.used for a in side):
-                raise InputError("it has dynamic shapes, or inputs that are not used")
-        call = Call(function.name, sides[0], sides[1], reduction=1)
+        every = (*function.inputs, *function.outputs)
+        if any(None in one.shape or not one.used for one in every):
+            raise InputError("it has dynamic shapes, or inputs that are not used")
+        inputs, outputs = (
+            tuple((tuple(d for d in one.shape if d is not None), one.dtype) for one in side)
+            for side in (function.inputs, function.outputs)
+        )
+        call = Call(function.name, inputs, outputs, reduction=1)
         return cls(model.source, model.target.flags, call)
+
+    def __post_init__(self) -> None:
+        for _, dtype in (*self.call.inputs, *self.call.outputs):
+            if dtype not in NUMPY:
+                raise InputError(
+                    f"element type {dtype} is not supported", f"use one of: {', '.join(NUMPY)}"
+                )
 
     @property
     def moved(self) -> int:

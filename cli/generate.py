@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .choices import given, pool_option, ranker_option, target_option
+from .choices import given
 from .files import check_writable
-from .output import Output, UsageError, shared_options
-from .sizes import PAIRS, SIZES
+from .generate_options import (
+    fuse_option,
+    pairs,
+    product_options,
+    shared,
+    sizes,
+    stacked,
+    transpose_options,
+)
+from .output import Output, UsageError
 
 if TYPE_CHECKING:
     from ..benchmarks.operations import Operation, Types
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-Decorator = Callable[[Function], Function]
 
 # What every kind takes; the rest is of a kind, and of no use to a preset.
 SHARED = set("out force presets commands shrink dtypes as_json".split())
@@ -33,110 +39,16 @@ def command() -> None:
     """
 
 
-def _sizes(name: str, words: str, default: str | None = None) -> Decorator[Any]:
-    return click.option(
-        f"--{name}",
-        type=SIZES,
-        metavar="SIZES",
-        default=default,
-        show_default=default is not None,
-        help=words,
-    )
-
-
-def _pairs(name: str, words: str) -> Decorator[Any]:
-    return click.option(
-        f"--{name}", type=PAIRS, metavar="SIZES", default="1", show_default=True, help=words
-    )
-
-
-def _all(*options: Decorator[Any]) -> Decorator[Any]:
-    """Options in the order in which `--help` shows them."""
-
-    def decorate(function: Function) -> Function:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
-
-
-product_options = _all(
-    _sizes("m", "Rows of the result."),
-    _sizes("n", "Columns of the result."),
-    _sizes("k", "How many products are summed up in each value."),
-)
-transpose_options = _all(
-    click.option("--transpose-lhs", is_flag=True, help="The left operand is K x M."),
-    click.option("--transpose-rhs", is_flag=True, help="The right operand is N x K."),
-)
-fuse_option = click.option(
-    "--fuse",
-    multiple=True,
-    metavar="STEP,STEP",
-    help="Elementwise steps on the result: bias, residual, relu, relu6, gelu, gelu_tanh, quantize "
-    "(to i8), truncate (to the type of the operands); repeated: dispatches of each.",
-)
-shared = _all(
-    click.option(
-        "--dtypes",
-        multiple=True,
-        metavar="TYPES",
-        help="Element types of the operands and of their sums, such as f16,f16,f32; repeated: "
-        "dispatches of each  [default: f32,f32,f32]",
-    ),
-    click.option(
-        "--preset",
-        "presets",
-        metavar="MODEL,MODEL",
-        help="Shapes of public models instead of sizes: bert, llama, sdxl, resnet50.",
-    ),
-    click.option(
-        "--from-commands",
-        "commands",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="Shapes in command lines instead: of MIOpenDriver, rocblas-bench, hipblaslt-bench.",
-    ),
-    click.option(
-        "--shrink",
-        type=click.IntRange(min=1),
-        default=1,
-        metavar="N",
-        help="Divide sizes by N, to try things out.",
-    ),
-    click.option(
-        "--out",
-        type=click.Path(file_okay=False, path_type=Path),
-        default="dispatches",
-        show_default=True,
-        metavar="DIR",
-        help="Where to write.",
-    ),
-    click.option("--force", is_flag=True, help="Replace files that are there and differ."),
-    click.option(
-        "--configurations",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Also write tuning specs: of each, the first N in the ranker's order.",
-    ),
-    target_option,
-    ranker_option,
-    pool_option,
-    shared_options(seed="Seeds the candidates that --configurations puts in order."),
-)
-
-
 @command.command("matmul")
-@_all(product_options, transpose_options, fuse_option, shared)
+@stacked(product_options, transpose_options, fuse_option, shared)
 def matmul(**options: Any) -> None:
     """Products of matrices."""
     _generate("matmul", options, ("m", "n", "k"), _matmuls)
 
 
 @command.command("batch_matmul")
-@_sizes("batch", "How many products there are side by side.")
-@_all(product_options, transpose_options, fuse_option, shared)
+@sizes("batch", "How many products there are side by side.")
+@stacked(product_options, transpose_options, fuse_option, shared)
 def batch_matmul(**options: Any) -> None:
     """Products of matrices, many side by side."""
     _generate("batch_matmul", options, ("batch", "m", "n", "k"), _matmuls)
@@ -144,35 +56,35 @@ def batch_matmul(**options: Any) -> None:
 
 @command.command("splitk")
 @product_options
-@_sizes("split-k-slices", "Parts that sums are split into; each must divide K.", "2,4")
-@_all(fuse_option, shared)
+@sizes("split-k-slices", "Parts that sums are split into; each must divide K.", "2,4")
+@stacked(fuse_option, shared)
 def splitk(**options: Any) -> None:
     """Products of matrices whose sums are split, for results too small to fill a machine."""
     _generate("splitk", options, ("m", "n", "k"), _matmuls)
 
 
 @command.command("fused")
-@_all(product_options, transpose_options, fuse_option, shared)
+@stacked(product_options, transpose_options, fuse_option, shared)
 def fused(**options: Any) -> None:
     """Products of matrices with elementwise steps, as models have them.
 
     Without --fuse: bias; bias,relu; bias,gelu; bias,residual; of integers bias; bias,relu;
     bias,quantize.
     """
-    _generate("fused", options, ("m", "n", "k"), _matmuls)
+    _generate("fused", options, ("m", "n", "k"), partial(_matmuls, usual=True))
 
 
 @command.command("conv")
-@_all(
-    _sizes("images", "How many images.", "1"),
-    _sizes("height", "Rows of the result."),
-    _sizes("width", "Columns of the result  [default: as many as rows]"),
-    _sizes("channels", "Of what comes in, all groups together."),
-    _sizes("filters", "Channels of the result, all groups together."),
-    _pairs("window", "Size of the filters: 3, or rows x columns: 3x5."),
-    _pairs("stride", "From one position to the next."),
-    _pairs("dilation", "From one tap of the window to the next."),
-    _sizes("groups", "Of channels; depthwise if as many as channels and filters.", "1"),
+@stacked(
+    sizes("images", "How many images.", "1"),
+    sizes("height", "Rows of the result."),
+    sizes("width", "Columns of the result  [default: as many as rows]"),
+    sizes("channels", "Of what comes in, all groups together."),
+    sizes("filters", "Channels of the result, all groups together."),
+    pairs("window", "Size of the filters: 3, or rows x columns: 3x5."),
+    pairs("stride", "From one position to the next."),
+    pairs("dilation", "From one tap of the window to the next."),
+    sizes("groups", "Of channels; depthwise if as many as channels and filters.", "1"),
     click.option(
         "--layout",
         "layouts",
@@ -190,11 +102,11 @@ def conv(**options: Any) -> None:
 
 
 @command.command("attention")
-@_all(
-    _sizes("heads", "Heads, of all sequences."),
-    _sizes("queries", "Queries of each head."),
-    _sizes("keys", "Keys and values of each head  [default: as many as queries]"),
-    _sizes("head-dim", "Width of a query, a key and a value."),
+@stacked(
+    sizes("heads", "Heads, of all sequences."),
+    sizes("queries", "Queries of each head."),
+    sizes("keys", "Keys and values of each head  [default: as many as queries]"),
+    sizes("head-dim", "Width of a query, a key and a value."),
     shared,
 )
 def attention(**options: Any) -> None:
@@ -212,7 +124,9 @@ def everything(**options: Any) -> None:
 Build = Callable[[dict[str, Any], Sequence["Types"]], Iterable["Operation"]]
 
 
-def _matmuls(options: dict[str, Any], types: Sequence[Types]) -> Iterable[Operation]:
+def _matmuls(
+    options: dict[str, Any], types: Sequence[Types], usual: bool = False
+) -> Iterable[Operation]:
     from ..experiments.families import matmuls
 
     return matmuls(
@@ -224,7 +138,7 @@ def _matmuls(options: dict[str, Any], types: Sequence[Types]) -> Iterable[Operat
         slices=options.get("split_k_slices", (0,)),
         transposed=tuple(s for s in ("lhs", "rhs") if options.get(f"transpose_{s}")),
         steps=_steps(options["fuse"]),
-        usual=options["kind"] == "fused",
+        usual=usual,
     )
 
 
@@ -269,19 +183,26 @@ def _generate(
     from ..experiments.progress import make_progress
 
     types = [parse_types(text) for text in options["dtypes"] or ("f32",)]
-    if options["presets"]:
-        asked = families.of_presets(kind, options["presets"].split(","), types)
-    elif options["commands"]:
+    if options["presets"] is not None:
+        names = [name.strip() for name in options["presets"].split(",")]
+        asked = families.of_presets(kind, names, types, output.note)
+    elif options["commands"] is not None:
         asked = families.of_commands(kind, options["commands"], output.note)
     else:
         assert build is not None
-        asked = iter(build({**options, "kind": kind}, types))
-    operations = families.shrunk(asked, options["shrink"])
+        asked = iter(build(options, types))
+    operations = families.collected(asked, options["shrink"])
     choice = None
     if options["configurations"]:
         from ..experiments.configurations import Choice
 
-        choice = Choice(*(options[n] for n in "configurations target ranker pool seed".split()))
+        choice = Choice(
+            count=options["configurations"],
+            target=options["target"],
+            ranker=options["ranker"],
+            pool=options["pool"],
+            seed=options["seed"],
+        )
     observer = make_progress(sys.stderr)
     try:
         made, counts = generate(operations, out, choice, observer, force=options["force"])
@@ -301,10 +222,10 @@ def _check(options: dict[str, Any], needed: Sequence[str]) -> None:
     parameters = {str(p.name): p.opts[0] for p in ctx.command.params if p.name}
     chosen = {name: option for name, option in parameters.items() if given(ctx, name)}
     sources = [chosen[name] for name in ("presets", "commands") if name in chosen]
-    sizes = [option for n, option in chosen.items() if n not in SHARED | CONFIGURING]
-    if sources and (len(sources) > 1 or sizes):
+    own = [option for n, option in chosen.items() if n not in SHARED | CONFIGURING]
+    if sources and (len(sources) > 1 or own):
         raise UsageError(
-            f"{', '.join([*sources, *sizes])} cannot be given at once",
+            f"{', '.join([*sources, *own])} cannot be given at once",
             "give sizes, a preset or a file of commands",
         )
     if "commands" in chosen and "dtypes" in chosen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -72,22 +73,25 @@ def command(
         out = (path.parent if path.is_file() else path) / "profile.csv"
     if out.suffix not in ENDINGS:
         raise UsageError(f"--output: {out} is to be a table", f"end it in {' or '.join(ENDINGS)}")
-    check_new_file(out, "--output")
     lines = out.with_suffix(".jsonl")
+    for file in (*map(out.with_suffix, ENDINGS), lines):
+        check_new_file(file, "--output")
 
     from ..benchmarks.device import drivers_of, shares_cores
+    from ..benchmarks.providers import NEEDS
     from ..experiments.bench import ProfileOptions
     from ..experiments.generated import find_generated
     from ..experiments.libraries import parse_libraries
-    from ..experiments.profile import profile
+    from ..experiments.profile import check, current, profile, wanted
     from ..experiments.profile_log import ProfileLog
-    from ..experiments.profile_table import TITLES, cells, summary, write_tables
+    from ..experiments.profile_table import peak_line, summary, table, write_tables
     from ..experiments.progress import make_progress
     from ..experiments.selection import parse_patterns, select
-    from ..search.gpu_target import gpu_backend
+    from ..search.target import backend_of
 
-    chosen = select(find_generated(path), parse_patterns(patterns))
-    uri = device or drivers_of(gpu_backend(target) or "llvm-cpu")[0]
+    found = find_generated(path)
+    chosen = select(found, parse_patterns(patterns))
+    uri = device or drivers_of(backend_of(target))[0]
     options = ProfileOptions(
         failures=out.with_name(f"{out.stem}-failures"),
         verify=verify,
@@ -97,28 +101,36 @@ def command(
         seed=seed,
         jobs=jobs,
     )
-    if force:
-        lines.unlink(missing_ok=True)
-    elif not lines.exists():
+    made_how = check(chosen, options)
+    if not lines.exists() and not force:
         _refuse_others(out)
+    every = wanted(chosen, options.libraries)
     output = Output(as_json)
     observer = make_progress(sys.stderr)
-    made_how = {"verify": verify, "target": target, "device": uri, "seed": seed}
-    try:
-        with ProfileLog(lines, made_how) as log:
-            rows = profile(chosen, options, log, observer)
-            write_tables(rows, out)
-    except KeyboardInterrupt:
-        raise Interrupted("what was measured is kept; go on with the same command") from None
-    finally:
-        observer.close()
-    output.table(TITLES, map(cells, rows))
+    with ProfileLog(lines, made_how, anew=force) as log:
+        try:
+            rows = profile(every, options, log, observer)
+        except KeyboardInterrupt:
+            raise Interrupted("what was measured is kept; give the same command again") from None
+        finally:
+            observer.close()
+            # Of all that is there: a part that is profiled again replaces no whole.
+            kept = current(wanted(found, tuple(NEEDS)), log)
+            if kept:
+                write_tables(kept, out)
+        peak = log.peak
+    titles, cells = table(rows)
+    output.table(titles, cells)
     output.line()
+    if peak is not None:
+        output.line(peak_line(peak))
     output.line(f"{len(rows)} rows: {summary(rows)}; written to {out}")
     failed = [row for row in rows if row.failed]
     if failed:
-        output.line(f"{len(failed)} failed; see {options.failures}")
-    output.result({"rows": [row.to_dict() for row in rows], "output": out, "failed": len(failed)})
+        kept_in = f"; see {options.failures}" if options.failures.exists() else ""
+        output.line(f"{len(failed)} failed{kept_in}")
+    data = {"rows": [row.to_dict() for row in rows], "output": out, "failed": len(failed)}
+    output.result({**data, "peak": peak and asdict(peak)})
     return 1 if failed else 0
 
 

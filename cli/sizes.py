@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 # Of one option; what is made of several is their product.
-MOST = 100_000
+MOST_SIZES = 100_000
 _RANGE = re.compile(r"(\d+):(\d+):(\d+)")
 
 
@@ -29,8 +29,10 @@ class Sizes(click.ParamType):  # type: ignore[type-arg]  # older ones take none
                 start, stop, step = map(int, match.groups())
                 if step < 1 or stop < start:
                     self.fail(f"{part!r} is an empty range; give START:STOP:STEP", param, ctx)
-                if (stop - start) // step >= MOST:
-                    self.fail(f"{part!r} are over {MOST:,} sizes; take larger steps", param, ctx)
+                if (stop - start) // step >= MOST_SIZES:
+                    self.fail(
+                        f"{part!r} are over {MOST_SIZES:,} sizes; take larger steps", param, ctx
+                    )
                 found += range(start, stop + 1, step)
             elif part.isascii() and part.isdigit():
                 found.append(int(part))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,30 +15,23 @@ import numpy as np
 from ..benchmarks.child_pool import ChildPool
 from ..benchmarks.compiling import CompilePool, Job
 from ..benchmarks.device import TIMING_QUANTILE, Device, KernelFailed, shares_cores
-from ..benchmarks.outcome import OK, WRONG_RESULT, Compiled, Outcome
+from ..benchmarks.operations import Operation
+from ..benchmarks.outcome import CRASHED, OK, TIMEOUT, WRONG_RESULT, Compiled, Outcome
 from ..benchmarks.peak import Peak, measure_peak
-from ..benchmarks.reproducer import Reproducer
+from ..benchmarks.reproducer import Reproducer, write_crash
 from ..benchmarks.unit import Unit
-from ..search import InputError, NotTunableError, read_dispatch
+from ..search import InputError, NotTunableError, WorkError, read_dispatch
+from ..search.asking import CRASHED_READING
 from ..search.errors import UnknownTargetError
 from ..search.files import read_bytes
 from ..search.isolate import Child
 from ..search.model import read_model
 from ..search.reader import READER
-from .generated import Generated
+from ..search.target import resolve_target, usable_cores
 from .libraries import Libraries, Refused
-from .profile_log import (
-    DEFAULT,
-    FAILED,
-    IREE,
-    PASSED,
-    UNCHECKED,
-    UNKNOWN,
-    Key,
-    ProfileLog,
-    Row,
-)
+from .profile_log import DEFAULT, FAILED, IREE, NOT_RUN, PASSED, UNCHECKED, UNKNOWN, ProfileLog, Row
 from .progress import Observer
+from .wanted import Wanted
 
 # Seconds that a dispatch is timed.
 SECONDS = 0.2
@@ -63,59 +56,13 @@ class ProfileOptions:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Rows of a dispatch that are to be there.
-
-    Attributes:
-        digest: of the files that they are made of.
-        names: of configurations.
-    """
-
-    generated: Generated
-    digest: str
-    names: tuple[str, ...]
-    libraries: tuple[str, ...]
-
-    def rows(self) -> Iterator[Key]:
-        for name in self.names:
-            yield self.generated.name, name, IREE
-        for library in self.libraries:
-            yield self.generated.name, DEFAULT, library
-
-    def without(self, rows: Mapping[Key, Row]) -> Wanted:
-        """What is left to do, given what there is."""
-
-        def there(name: str, provider: str) -> bool:
-            row = rows.get((self.generated.name, name, provider))
-            return row is not None and row.digest == self.digest
-
-        return replace(
-            self,
-            names=tuple(n for n in self.names if not there(n, IREE)),
-            libraries=tuple(n for n in self.libraries if not there(DEFAULT, n)),
-        )
-
-    def row(self, name: str, provider: str, **more: Any) -> Row:
-        """A row of it, with what is known without running it."""
-        operation = self.generated.operation
-        known: dict[str, Any] = {}
-        if operation is not None:
-            known = {"kind": operation.kind, "sizes": operation.sizes, "types": operation.typed}
-            known["fused"] = "+".join(operation.fused)
-        knobs = next((c.knobs for c in self.generated.configurations if c.name == name), {})
-        fields = {"kind": "", **known, "knobs": knobs, **more}
-        return Row(self.generated.name, configuration=name, provider=provider, digest=self.digest,
-                   **fields)  # fmt: skip
-
-
-@dataclass(frozen=True)
 class Item:
     """A configuration that is compiled and measured."""
 
     wanted: Wanted
     unit: Unit
     name: str
-    spec: str | None
+    spec: str
 
 
 class Bench:
@@ -131,10 +78,13 @@ class Bench:
         self.jobs = 0
 
     def __enter__(self) -> Self:
+        options = self._options
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
-        self._readers = self._stack.enter_context(ChildPool(READER, self._options.jobs))
-        self._compilers = self._stack.enter_context(CompilePool(folder, self._options.jobs))
-        self._libraries = self._stack.enter_context(Libraries(self._options.libraries))
+        # A device that runs on one core is compared with what libraries do on one.
+        threads = 1 if options.device.startswith("local-sync") else usable_cores()
+        self._readers = self._stack.enter_context(ChildPool(READER, options.jobs))
+        self._compilers = self._stack.enter_context(CompilePool(folder, options.jobs))
+        self._libraries = self._stack.enter_context(Libraries(options.libraries, threads))
         self.jobs = self._compilers.jobs
         return self
 
@@ -142,24 +92,16 @@ class Bench:
         self._stack.close()
 
     def run(self, chunk: Sequence[Wanted]) -> None:
+        """Makes all rows of some dispatches."""
         units: dict[str, Unit] = {}
         items: list[Item] = []
         for one, found in zip(chunk, self._readers.map(self._read, chunk), strict=True):
             if isinstance(found, InputError):
-                for _, name, provider in one.rows():
-                    reason = str(found)
-                    self._log.append(
-                        one.row(name, provider, verification=UNCHECKED, outcome="refused",
-                                reason=reason)
-                    )  # fmt: skip
+                self._refuse(one, found)
                 continue
             units[one.generated.name] = found
-            items += [Item(one, found, name, _spec(one.generated, name)) for name in one.names]
-        jobs = [
-            Job(f"{at:04d}", item.unit.source, item.unit.flags, item.spec)
-            for at, item in enumerate(items)
-        ]
-        compiled = list(self._compilers.compile_jobs(jobs))
+            items += [Item(one, found, name, _spec(one, name)) for name in one.names]
+        compiled = self._compiled(items)
         self._observer.phase("measuring")
         for item, executable in zip(items, compiled, strict=True):
             self._log.append(self._measured(item, executable))
@@ -183,61 +125,84 @@ class Bench:
         except InputError as error:
             return error
 
+    def _refuse(self, one: Wanted, error: InputError) -> None:
+        """Logs the rows of what cannot be read; a crash of the compiler is kept."""
+        for (_, name, provider), _ in one.rows():
+            row = one.row(name, provider, verification=NOT_RUN, outcome="refused")
+            self._log.append(replace(row, reason=str(error)))
+        if CRASHED_READING in str(error):
+            folder = self._folder(one, DEFAULT)
+            text, flags = one.generated.path.read_text(), resolve_target(self._options.target)
+            self._keeping(folder, lambda: write_crash(text, flags, str(error), folder))
+
+    def _compiled(self, items: Sequence[Item]) -> list[Compiled]:
+        jobs = [
+            Job(f"{at:04d}", item.unit.source, item.unit.flags, item.spec or None)
+            for at, item in enumerate(items)
+        ]
+        found = list(self._compilers.compile_jobs(jobs))
+        # The compiler's threads wait for each other now and then, and not the next time.
+        late = [at for at, one in enumerate(found) if one.kind == TIMEOUT]
+        again = self._compilers.compile_jobs([jobs[at] for at in late])
+        for at, one in zip(late, again, strict=True):
+            found[at] = one
+        return found
+
     def _measured(self, item: Item, compiled: Compiled) -> Row:
         """The row of a configuration, after keeping what shows why it failed."""
         operation = item.wanted.generated.operation
         verify = self._options.verify and operation is not None
-        shutil.rmtree(self._folder(item), ignore_errors=True)  # of an earlier failure
+        folder = self._folder(item.wanted, item.name)
+        shutil.rmtree(folder, ignore_errors=True)  # of an earlier failure
         row = item.wanted.row(
             item.name,
             IREE,
-            verification=_unverified(self._options.verify, operation is None),
+            verification=NOT_RUN,
             outcome=compiled.kind,
             reason=compiled.reason,
             compile_s=round(compiled.seconds, 3),
         )
-        if compiled.kind != OK:
-            self._keep(item, row, "compile", compiled.log)
-            return row
-        try:
-            device = self._turned_to(item)
-            samples = device.samples(compiled.executable, SECONDS, verify=verify)
-        except KernelFailed as failure:
-            wrong = failure.kind == WRONG_RESULT
-            verification = FAILED if wrong else row.verification
-            row = replace(row, outcome=failure.kind, reason=str(failure), verification=verification)
-            self._keep(item, row, "run", str(failure.__cause__ or ""))
-            return row
-        return replace(
-            row,
-            verification=PASSED if verify else row.verification,
-            **self._figures(item.unit, samples),
-        )
+        stage, log = "compile", compiled.log
+        if compiled.kind == OK:
+            try:
+                device = self._turned_to(item, operation if verify else None)
+                samples = device.samples(compiled.executable, SECONDS, verify=verify)
+                checked = PASSED if verify else UNKNOWN if self._options.verify else UNCHECKED
+                return replace(row, verification=checked, **self._figures(item.unit, samples))
+            except KernelFailed as failure:
+                wrong = FAILED if failure.kind == WRONG_RESULT else NOT_RUN
+                row = replace(row, verification=wrong, outcome=failure.kind, reason=str(failure))
+                stage, log = "run", str(failure.__cause__ or "")
+            except WorkError as error:
+                # The device answered before: it has no room for this, or does not know its types.
+                return replace(row, outcome=CRASHED, reason=str(error))
+        outcome = Outcome(row.outcome, stage=stage, reason=row.reason, device=self._options.device)
+        shown = Reproducer(item.unit, item.spec, "", outcome, log, self._options.seed, operation)
+        self._keeping(folder, lambda: shown.write(folder))
+        return row
 
     def _compared(self, one: Wanted, unit: Unit, library: str) -> Row:
         """The row of another library."""
         operation, verify = one.generated.operation, self._options.verify
         assert operation is not None
-        row = one.row(DEFAULT, library, verification=UNCHECKED, outcome=OK)
+        row = one.row(DEFAULT, library, verification=NOT_RUN, outcome=OK)
         try:
             samples = self._libraries.time(
                 library, operation, self._options.seed, SECONDS, verify=verify
             )
         except Refused as why:
-            wrong = FAILED if why.kind == WRONG_RESULT else row.verification
+            wrong = FAILED if why.kind == WRONG_RESULT else NOT_RUN
             return replace(row, outcome=why.kind, reason=str(why), verification=wrong)
-        verification = PASSED if verify else row.verification
-        return replace(row, verification=verification, **self._figures(unit, samples))
+        checked = PASSED if verify else UNCHECKED
+        return replace(row, verification=checked, **self._figures(unit, samples))
 
-    def _turned_to(self, item: Item) -> Device:
-        """The device, with the dispatch's inputs."""
-        call, operation = item.unit.call, item.wanted.generated.operation
+    def _turned_to(self, item: Item, operation: Operation | None) -> Device:
+        """The device, with the dispatch's inputs, and what is right of an operation."""
+        call = item.unit.call
         if self._device is None:
             self._device = Device(self._options.device, call, None, self._options.seed, operation)
             self._stack.callback(self._device.close)
-            self._device.start()
-        elif self._device.call != call:
-            self._device.turn_to(call, operation)
+        self._device.turn_to(call, operation)
         return self._device
 
     def _figures(self, unit: Unit, samples: Sequence[float]) -> dict[str, Any]:
@@ -263,36 +228,22 @@ class Bench:
             self._log.calibrate(measure_peak())
         return self._log.peak
 
-    def _folder(self, item: Item) -> Path:
+    def _folder(self, one: Wanted, name: str) -> Path:
         """Where it is kept if it fails."""
-        return self._options.failures / f"{item.wanted.generated.name}--{item.name}"
+        return self._options.failures / f"{one.generated.name}--{name}"
 
-    def _keep(self, item: Item, row: Row, stage: str, log: str) -> None:
-        """Writes a folder that shows a failure."""
-        operation = item.wanted.generated.operation
-        outcome = Outcome(row.outcome, stage=stage, reason=row.reason, device=self._options.device)
-        folder = self._folder(item)
+    def _keeping(self, folder: Path, write: Callable[[], None]) -> None:
         try:
-            Reproducer(
-                item.unit,
-                item.spec or "",
-                "",
-                outcome,
-                log,
-                self._options.seed,
-                operation,
-            ).write(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            write()
         except OSError as error:
             self._observer.note(f"{folder} cannot be written: {error.strerror}")
 
 
-def _spec(generated: Generated, name: str) -> str | None:
-    """The text of a configuration's spec; None for the compiler's default."""
-    found = next((c for c in generated.configurations if c.name == name), None)
-    if found is None:
-        return None
-    return read_bytes(generated.spec(found), "generate it again").decode(errors="replace")
-
-
-def _unverified(asked: bool, foreign: bool) -> str:
-    return UNKNOWN if asked and foreign else UNCHECKED
+def _spec(one: Wanted, name: str) -> str:
+    """The text of a configuration's spec; empty for the compiler's default."""
+    configuration = one.configuration(name)
+    if configuration is None:
+        return ""
+    text = read_bytes(one.generated.spec(configuration), "generate it again")
+    return text.decode(errors="replace")

@@ -6,14 +6,17 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import pandas as pd
 
 from ..benchmarks.operations import Operation
 from ..models import default_ranker, resolve
 from ..search import read_dispatch
+from ..search.isolate import Child
+from ..search.reader import READER
 from ..search.spec import spec_of
-from .candidates import PIPELINE, make_queue, plain, renderer
+from .candidates import PIPELINE, make_queue, renderer
 from .generated import Configuration
 
 
@@ -34,31 +37,55 @@ class Choice:
     seed: int = 0
 
 
-def configurations(operation: Operation, choice: Choice) -> list[tuple[Configuration, str]]:
-    """Configurations in the ranker's order, with their specs.
+class Chooser:
+    """Makes configurations of one operation after another.
 
     Raises:
-        NotTunableError: it has none.
-        InputError: something given cannot be used.
+        InputError: there is no such ranker.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{operation.name}.mlir"
-        path.write_text(operation.mlir())
-        dispatch = read_dispatch(path, choice.target)
-    ranker = resolve(choice.ranker or default_ranker(dispatch.target), seed=choice.seed)
-    queue = make_queue(dispatch, ranker, pool=choice.pool, seed=choice.seed)
-    render = renderer(dispatch, queue)
-    found = []
-    for place in range(min(choice.count, len(queue))):
-        made = _named(place, queue.iloc[place], width=len(str(choice.count)))
-        found.append((made, spec_of(dispatch, render(place), made.name)))
-    return found
+
+    def __init__(self, choice: Choice) -> None:
+        self.choice = choice
+        if choice.ranker is not None:
+            resolve(choice.ranker, seed=choice.seed)  # refused before the compiler is asked
+        self._reader = Child(READER)
+
+    @property
+    def target(self) -> str:
+        return self.choice.target
+
+    def configurations(self, operation: Operation) -> list[tuple[Configuration, str]]:
+        """Configurations in the ranker's order, with their specs.
+
+        Raises:
+            NotTunableError: it has none.
+            InputError: something given cannot be used.
+        """
+        choice = self.choice
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{operation.name}.mlir"
+            path.write_text(operation.mlir())
+            dispatch = read_dispatch(path, choice.target, self._reader)
+        ranker = resolve(choice.ranker or default_ranker(dispatch.target), seed=choice.seed)
+        queue = make_queue(dispatch, ranker, pool=choice.pool, seed=choice.seed)
+        render = renderer(dispatch, queue)
+        found = []
+        for place in range(min(choice.count, len(queue))):
+            made = _named(place, queue.iloc[place])
+            found.append((made, spec_of(dispatch, render(place), made.name)))
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._reader.close()
 
 
-def _named(place: int, row: pd.Series, width: int) -> Configuration:
+def _named(place: int, row: pd.Series) -> Configuration:
     values = row.drop(PIPELINE).dropna().items()
-    knobs = {str(name): int(plain(value)) for name, value in values}
-    name = "_".join([f"c{place + 1:0{width}d}", *_words(knobs)])
+    knobs = {str(name): int(value) for name, value in values}
+    name = "_".join([f"c{place + 1:03d}", *_words(knobs)])
     return Configuration(name, str(row[PIPELINE]), knobs)
 
 

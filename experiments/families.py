@@ -109,11 +109,13 @@ def attentions(
     """
     for kind, h, q, d in product(types, heads, queries, width):
         for k in keys or (q,):
-            yield Attention(h, q, k, d, kind.operands)
+            yield Attention(h, q, k, d).retyped(kind)
 
 
-def of_presets(kind: str, names: Sequence[str], types: Sequence[Types]) -> Iterator[Operation]:
-    """What models compute, of one kind.
+def of_presets(
+    kind: str, names: Sequence[str], types: Sequence[Types], tell: Callable[[str], None]
+) -> Iterator[Operation]:
+    """What models compute, of one kind; what cannot be had in a type is left out.
 
     Raises:
         InputError: there is no such model, or it has none of the kind.
@@ -125,8 +127,15 @@ def of_presets(kind: str, names: Sequence[str], types: Sequence[Types]) -> Itera
     if not found:
         kinds = sorted({operation.kind for operation in every})
         raise InputError(f"{', '.join(names)} has no {kind}", f"it has: {', '.join(kinds)}")
+    made = 0
     for operation, of in product(found, types):
-        yield operation.retyped(of)
+        try:
+            yield operation.retyped(of)
+            made += 1
+        except InputError as error:
+            tell(f"left out: {operation.name}, since {error}")
+    if not made:
+        raise InputError(f"{', '.join(names)} has no {kind} in these types", "give other --dtypes")
 
 
 def of_commands(kind: str, path: Path, tell: Callable[[str], None]) -> Iterator[Operation]:
@@ -154,8 +163,8 @@ def is_of(kind: str, operation: Operation) -> bool:
     return kind in (ALL, operation.kind) or (kind == FUSED and bool(operation.fused))
 
 
-def shrunk(operations: Iterable[Operation], factor: int) -> list[Operation]:
-    """Operations with their sizes divided, each once, in order.
+def collected(operations: Iterable[Operation], factor: int) -> list[Operation]:
+    """Each operation once, in order, with its sizes divided.
 
     Raises:
         InputError: there are too many.

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,42 +66,49 @@ def files_of(operation: Operation) -> dict[str, str]:
     }
 
 
-def write_files(out: Path, files: Mapping[str, str], *, force: bool) -> dict[str, int]:
-    """Writes files below a folder; what is there and differs is left alone, and nothing is written.
+def compare_files(out: Path, files: Mapping[str, str], *, force: bool) -> dict[str, str]:
+    """Which of the files are `new`, the `same`, or to be `replaced`.
 
     Args:
-        force: whether to replace what differs.
-
-    Returns:
-        How many were `new`, `same` and `replaced`.
+        force: whether any may be replaced.
 
     Raises:
-        InputError: some differ, or cannot be written.
+        InputError: some are there and differ.
     """
-    counts = {"new": 0, "same": 0, "replaced": 0}
-    todo: dict[Path, str] = {}
+    states: dict[str, str] = {}
     for name, text in files.items():
         path = out / name
         found = read_bytes(path, "move it away") if path.exists() else None
-        state = "new" if found is None else "same" if found == text.encode() else "replaced"
-        counts[state] += 1
-        if state != "same":
-            todo[path] = text
-    if counts["replaced"] and not force:
-        first = next(path for path in todo if path.exists())
+        states[name] = "new" if found is None else "same" if found == text.encode() else "replaced"
+    differ = [name for name, state in states.items() if state == "replaced"]
+    if differ and not force:
         raise InputError(
-            f"{counts['replaced']} of {len(files)} files are there and differ, such as {first}",
+            f"{len(differ)} of {len(files)} files are there and differ, such as {out / differ[0]}",
             "replace them with --force, or name another --out",
         )
-    for path, text in todo.items():
+    return states
+
+
+def write_files(out: Path, files: Mapping[str, str], *, force: bool) -> dict[str, str]:
+    """As `compare_files`, and writes what is not the same.
+
+    Raises:
+        InputError: also where a folder cannot be made.
+        WorkError: the disk is full or the like.
+    """
+    states = compare_files(out, files, force=force)
+    for name, state in states.items():
+        if state == "same":
+            continue
+        path = out / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(
                 f"cannot make the folder {path.parent}: {error.strerror}", "name another --out"
             ) from error
-        write_whole(path, text.encode())
-    return counts
+        write_whole(path, files[name].encode())
+    return states
 
 
 def find_generated(folder: Path) -> list[Generated]:
@@ -114,7 +121,7 @@ def find_generated(folder: Path) -> list[Generated]:
         return [_read(folder)]
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder}", "make dispatches with `generate`")
-    paths = sorted(p for p in folder.rglob("*.mlir") if _is_dispatch(p))
+    paths = sorted(p for p in folder.rglob("*.mlir") if _is_dispatch(p, folder))
     if not paths:
         raise InputError(f"{folder} holds no dispatch", "make some with `frontrunner generate`")
     found: dict[str, Generated] = {}
@@ -127,9 +134,10 @@ def find_generated(folder: Path) -> list[Generated]:
     return list(found.values())
 
 
-def _is_dispatch(path: Path) -> bool:
-    """Not a spec, nor part of what a profile keeps of a failure."""
-    return not path.name.endswith(SPEC) and not path.with_name(SCRIPT).exists()
+def _is_dispatch(path: Path, folder: Path) -> bool:
+    """Not a spec, nor part of what a profile keeps of a failure, or was about to."""
+    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    return not (hidden or path.name.endswith(SPEC) or path.with_name(SCRIPT).exists())
 
 
 def _read(path: Path) -> Generated:
@@ -164,14 +172,15 @@ def _configurations(data: Mapping[str, Any]) -> tuple[str, tuple[Configuration, 
 
 def files_of_configurations(
     operation: Operation, target: str, made: Sequence[tuple[Configuration, str]]
-) -> Iterator[tuple[str, str]]:
+) -> dict[str, str]:
     """What is written for an operation's configurations, given with their specs."""
+    name = operation.name
+    files = {f"{name}/{configuration.name}{SPEC}": spec for configuration, spec in made}
     data = {
         "target": target,
         "configurations": [
             {"name": c.name, "pipeline": c.pipeline, "knobs": dict(c.knobs)} for c, _ in made
         ],
     }
-    yield f"{operation.name}/{CONFIGURATIONS}", json.dumps(data, indent=2) + "\n"
-    for configuration, spec in made:
-        yield f"{operation.name}/{configuration.name}{SPEC}", spec
+    # Last: what it names is there.
+    return {**files, f"{name}/{CONFIGURATIONS}": json.dumps(data, indent=2) + "\n"}

@@ -126,7 +126,7 @@ class Trial:
         linked = link_specs([*self.starter, *specs])
         (compiled,) = self.compiler.compile([(name, linked.text)])
         if compiled.kind == TIMEOUT:
-            # One in some hundred never ends: the compiler's threads wait for each other.
+            # One in fifty never ends: the compiler's threads wait for each other.
             self.tell(f"{compiled.reason}; compiling again")
             (compiled,) = self.compiler.compile([(name, linked.text)])
         return compiled

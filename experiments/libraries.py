@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..benchmarks.device import KEEP_MEMORY
 from ..benchmarks.operations import Operation
 from ..benchmarks.providers import NEEDS, Answer, Trial, installed
 from ..search import InputError
 from ..search.isolate import Child, ChildDied, ChildTimeout
-from ..search.target import usable_cores
 
 # Seconds that a library may take for one operation, with the reference that it is compared with.
 TIMEOUT = 300.0
@@ -52,12 +52,17 @@ def parse_libraries(text: str | None, *, on_cpu: bool) -> tuple[str, ...]:
 
 
 class Libraries:
-    """The processes of some libraries; they start when they are first asked."""
+    """The processes of some libraries; they start when they are first asked.
 
-    def __init__(self, names: Sequence[str]) -> None:
-        threads = str(usable_cores())
-        # As many threads as the runtime has; BLAS reads this when it is loaded.
-        env = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), threads)
+    Args:
+        threads: that each may use.
+    """
+
+    def __init__(self, names: Sequence[str], threads: int) -> None:
+        self._threads = threads
+        # BLAS reads how many when it is loaded; memory is kept as it is for dispatches.
+        variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        env = {**KEEP_MEMORY, **dict.fromkeys(variables, str(threads))}
         handler = "frontrunner.benchmarks.providers:answer"
         self._children = {name: Child(handler, env=env) for name in names}
 
@@ -69,7 +74,7 @@ class Libraries:
         Raises:
             Refused: the library does not compute it, or something else.
         """
-        trial = Trial(name, operation, seed, seconds, usable_cores(), verify)
+        trial = Trial(name, operation, seed, seconds, self._threads, verify)
         try:
             found: Answer = self._children[name].call(trial, timeout=TIMEOUT)
         except ChildDied as death:
@@ -77,7 +82,7 @@ class Libraries:
         except ChildTimeout as late:
             raise Refused("timeout", str(late)) from late
         except RuntimeError as error:
-            raise Refused(UNSUPPORTED, str(error).splitlines()[0]) from error
+            raise Refused("crashed", str(error).splitlines()[0]) from error
         if found.timing is None:
             raise Refused(UNSUPPORTED, found.unsupported)
         if found.timing.wrong is not None:

@@ -4,21 +4,65 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from typing import Any
 
-from ..benchmarks.device import check_backend, check_uris
+from ..benchmarks.device import check_backend, check_uris, fingerprint
 from ..search import InputError
-from ..search.gpu_target import gpu_backend
-from .bench import Bench, ProfileOptions, Wanted
+from ..search.files import read_bytes
+from ..search.target import backend_of, resolve_target, usable_cores
+from .bench import Bench, ProfileOptions
 from .generated import Generated
-from .profile_log import DEFAULT, ProfileLog, Row
+from .profile_log import DEFAULT, IREE, ProfileLog, Row
 from .progress import Observer
+from .wanted import Wanted
 
 # Compiles at a time, by core; what is measured between them is kept when work is interrupted.
 CHUNK = 8
+_AGAIN = "generate it again"
+
+
+def check(every: Sequence[Generated], options: ProfileOptions) -> dict[str, Any]:
+    """Refuses what cannot be profiled, before anything is written.
+
+    Returns:
+        What all rows have in common.
+
+    Raises:
+        InputError: the device does not fit the target, or a configuration is for another one.
+        WorkError: the device does not answer.
+    """
+    check_uris([options.device])
+    resolve_target(options.target)
+    check_backend([options.device], backend_of(options.target), options.target)
+    for one in every:
+        if one.target not in ("", options.target):
+            raise InputError(
+                f"the configurations of {one.name} are for {one.target}, not {options.target}",
+                f"give --target {one.target}",
+            )
+    return {
+        "verify": options.verify,
+        "target": options.target,
+        "device": fingerprint(options.device),
+        "seed": options.seed,
+        "cores": usable_cores(),
+        "compiler": version("iree-base-compiler"),
+        "runtime": version("iree-base-runtime"),
+    }
+
+
+def wanted(every: Sequence[Generated], libraries: Sequence[str]) -> list[Wanted]:
+    """The rows that are to be there.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    return [_wanted(one, libraries) for one in every]
 
 
 def profile(
-    every: Sequence[Generated], options: ProfileOptions, log: ProfileLog, observer: Observer
+    every: Sequence[Wanted], options: ProfileOptions, log: ProfileLog, observer: Observer
 ) -> list[Row]:
     """Adds the rows that are missing to a log.
 
@@ -26,21 +70,10 @@ def profile(
         The rows of these dispatches, in their order.
 
     Raises:
-        InputError: a configuration is for another target, or something given cannot be used.
-        WorkError: the device does not answer, or the log cannot be written.
+        WorkError: the log cannot be written.
     """
-    check_uris([options.device])
-    backend = gpu_backend(options.target) or "llvm-cpu"
-    check_backend([options.device], backend, options.target)
-    for one in every:
-        if one.target not in ("", options.target):
-            raise InputError(
-                f"the configurations of {one.name} are for {one.target}, not {options.target}",
-                f"give --target {one.target}",
-            )
-    wanted = [_wanted(one, options.libraries) for one in every]
-    missing = [one.without(log.rows) for one in wanted]
-    todo = [one for one in missing if one.names or one.libraries]
+    missing = [one.without(log.rows) for one in every]
+    todo = [one for one in missing if one.digests]
     if todo:
         with Bench(options, log, observer) as bench:
             done = 0
@@ -49,25 +82,42 @@ def profile(
                 observer.phase(f"dispatches {done + 1} to {last} of {len(todo)}: compiling")
                 bench.run(chunk)
                 done = last
-    return [log.rows[key] for one in wanted for key in one.rows()]
+    return current(every, log)
+
+
+def current(every: Sequence[Wanted], log: ProfileLog) -> list[Row]:
+    """The rows of dispatches as they are now."""
+    return [
+        row
+        for one in every
+        for key, digest in one.rows()
+        if (row := log.rows.get(key)) is not None and row.digest == digest
+    ]
 
 
 def _wanted(one: Generated, libraries: Sequence[str]) -> Wanted:
-    digest = hashlib.sha256(one.path.read_bytes())
-    digest.update(repr(one.operation).encode())
+    mlir = read_bytes(one.path, _AGAIN)
+    operation = repr(one.operation).encode()
+    digests = {(DEFAULT, IREE): _digest(mlir, operation)}
     for configuration in one.configurations:
-        digest.update(one.spec(configuration).read_bytes())
-    names = (DEFAULT, *(c.name for c in one.configurations))
-    others = tuple(libraries) if one.operation else ()
-    return Wanted(one, digest.hexdigest()[:16], names, others)
+        spec = read_bytes(one.spec(configuration), _AGAIN)
+        digests[configuration.name, IREE] = _digest(mlir, operation, spec)
+    for library in libraries if one.operation else ():
+        digests[DEFAULT, library] = _digest(operation)
+    return Wanted(one, digests)
 
 
-def _chunks(every: Sequence[Wanted], compiles: int) -> Iterator[list[Wanted]]:
-    """Dispatches, as many at a time as come to so many compiles."""
+def _digest(*parts: bytes) -> str:
+    """Tells whether a row is of what is there now."""
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def _chunks(every: Sequence[Wanted], rows: int) -> Iterator[list[Wanted]]:
+    """Dispatches, as many at a time as come to so many rows."""
     chunk: list[Wanted] = []
     for one in every:
         chunk.append(one)
-        if sum(len(c.names) for c in chunk) >= compiles:
+        if sum(len(c.digests) for c in chunk) >= rows:
             yield chunk
             chunk = []
     if chunk:

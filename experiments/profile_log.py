@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,7 +14,9 @@ from ..search import InputError
 
 FORMAT = 1
 DEFAULT, IREE = "default", "iree"
-PASSED, FAILED, UNCHECKED, UNKNOWN = "passed", "failed", "not asked for", "no reference"
+PASSED, FAILED = "passed", "failed"
+# Why nothing was compared.
+UNCHECKED, UNKNOWN, NOT_RUN = "not asked for", "no reference", "not run"
 
 Key = tuple[str, str, str]
 
@@ -30,7 +33,7 @@ class Row:
         time_us: of a run that nothing disturbed; `median_us` is the median of all.
         noise: half of the range of the middle half of the runs, as a share of their median.
         roofline_share: of what the machine's measured arithmetic and bandwidth allow for it.
-        peak_share: of the machine's measured arithmetic.
+        peak_share: of the machine's measured arithmetic, which is in f32.
         sizes, knobs: columns of their own in tables.
     """
 
@@ -63,6 +66,11 @@ class Row:
         return asdict(self)
 
     @property
+    def final(self) -> bool:
+        """Whether it is not worth trying again: machines have bad moments."""
+        return self.outcome not in ("timeout", "crashed", "refused")
+
+    @property
     def failed(self) -> bool:
         """Whether something is wrong with it; a library may lack an operation."""
         return self.outcome not in ("ok", "unsupported")
@@ -73,32 +81,40 @@ class ProfileLog:
 
     Args:
         made_how: what all rows have in common; another profile's are refused.
+        anew: whether to forget the rows that are there.
 
     Raises:
-        InputError: it is another profile's, or another process has it open.
+        InputError: it is another profile's or something else, or another process has it open.
     """
 
-    def __init__(self, path: Path, made_how: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, made_how: Mapping[str, Any], *, anew: bool = False) -> None:
         self._lines = LineFile(path, "make room, then run the same command again")
+        self._header = {"format": FORMAT, **made_how}
         self.rows: dict[Key, Row] = {}
         self.peak: Peak | None = None
         try:
-            if not self._lines.records:
-                self._lines.append({"format": FORMAT, **made_how})
-            self._read(path, made_how)
+            first = self._lines.records[0] if self._lines.records else self._header
+            cut_short = json.dumps(self._header).encode().startswith(self._lines.torn)
+            if first.get("format") != FORMAT or not (self._lines.records or cut_short):
+                raise InputError(f"{path} holds something else", "name another --output")
+            if anew:
+                self._lines.clear()
+            self._read(path)
         except BaseException:
             self.close()
             raise
 
     def append(self, row: Row) -> None:
-        self._lines.append({"row": row.to_dict()})
+        self._write({"row": row.to_dict()})
         self.rows[row.key] = row
 
     def calibrate(self, peak: Peak) -> None:
-        self._lines.append({"peak": asdict(peak)})
+        self._write({"peak": asdict(peak)})
         self.peak = peak
 
     def close(self) -> None:
+        if not self._lines.records and not self._lines.torn:
+            self._lines.path.unlink(missing_ok=True)
         self._lines.close()
 
     def __enter__(self) -> Self:
@@ -107,11 +123,15 @@ class ProfileLog:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _read(self, path: Path, made_how: Mapping[str, Any]) -> None:
-        header, *records = self._lines.records
-        if header.get("format") != FORMAT:
-            raise InputError(f"{path} holds something else", "name another --output")
-        for name, value in made_how.items():
+    def _write(self, record: Mapping[str, Any]) -> None:
+        """With the first record comes what all have in common: nothing is bound before."""
+        if not self._lines.records:
+            self._lines.append(self._header)
+        self._lines.append(record)
+
+    def _read(self, path: Path) -> None:
+        header, *records = self._lines.records or [self._header]
+        for name, value in self._header.items():
             if header.get(name) != value:
                 raise InputError(
                     f"{path} holds a profile with another {name}: {header.get(name)}, not {value}",

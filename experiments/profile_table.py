@@ -8,17 +8,41 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..benchmarks.peak import Peak
 from ..search.files import write_whole
-from .profile_log import IREE, PASSED, UNCHECKED, UNKNOWN, Row
+from .profile_log import IREE, PASSED, UNCHECKED, Row
 
-TITLES = (
+_TITLES = (
     "operation", "configuration", "provider", "verified", "#time", "#noise", "#GFLOP/s",
     "#of roofline", "#of peak",
 )  # fmt: skip
-_VERIFIED = {PASSED: "yes", UNCHECKED: "", UNKNOWN: UNKNOWN}
+_VERIFIED = {PASSED: "yes", UNCHECKED: ""}
 
 
-def cells(row: Row) -> list[str]:
+def table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    """For people: titles and cells, with a column for the time of each other library."""
+    others = _times(rows)
+    titles = [*_TITLES, *(f"#{library}" for library in others)]
+    return titles, [
+        [*_cells(row), *(_us(times.get(row.operation)) for times in others.values())]
+        for row in rows
+    ]
+
+
+def _times(rows: Sequence[Row]) -> dict[str, dict[str, float | None]]:
+    """By library and operation."""
+    found: dict[str, dict[str, float | None]] = {}
+    for row in rows:
+        if row.provider != IREE:
+            found.setdefault(row.provider, {})[row.operation] = row.time_us
+    return found
+
+
+def _us(time_us: float | None) -> str:
+    return "" if time_us is None else f"{time_us:,.1f} µs"
+
+
+def _cells(row: Row) -> list[str]:
     """A row for people; what failed says how."""
     verified = _VERIFIED.get(row.verification, row.verification)
     if row.time_us is None:
@@ -29,7 +53,7 @@ def cells(row: Row) -> list[str]:
         row.configuration,
         row.provider,
         verified,
-        "" if row.time_us is None else f"{row.time_us:,.1f} µs",
+        _us(row.time_us),
         "" if row.noise is None else f"± {row.noise:.1%}",
         "" if row.gflops is None else f"{row.gflops:.1f}",
         "" if row.roofline_share is None else f"{row.roofline_share:.0%}",
@@ -37,14 +61,20 @@ def cells(row: Row) -> list[str]:
     ]
 
 
+def peak_line(peak: Peak) -> str:
+    return (
+        f"this machine's peak, measured: {peak.flops / 1e9:,.0f} GFLOP/s in f32, "
+        f"{peak.bandwidth / 1e9:,.1f} GB/s"
+    )
+
+
 def frame_of(rows: Sequence[Row]) -> pd.DataFrame:
     """A column per figure, per size and per knob, and one for the time of each other library."""
     plain = [f.name for f in fields(Row) if f.name not in ("sizes", "knobs", "digest")]
     found = pd.DataFrame([{k: v for k, v in asdict(r).items() if k in plain} for r in rows])
     found = found.reindex(columns=plain)
-    for provider in dict.fromkeys(r.provider for r in rows if r.provider != IREE):
-        times = {r.operation: r.time_us for r in rows if r.provider == provider}
-        found[f"{provider}_us"] = pd.to_numeric(found["operation"].map(times))
+    for library, times in _times(rows).items():
+        found[f"{library}_us"] = pd.to_numeric(found["operation"].map(times))
     for parts in ([r.sizes for r in rows], [r.knobs for r in rows]):
         columns = pd.DataFrame(parts, index=found.index).astype("Int64")
         found = pd.concat([found, columns], axis=1)

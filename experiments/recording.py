@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 
 from ..benchmarks.device import TIMING_QUANTILE, time_limit
 from ..benchmarks.estimate import Estimate, Repeat
-from ..benchmarks.kernel import LEAST
 from ..benchmarks.measuring import SCREEN_SECONDS
 from ..benchmarks.outcome import BASELINE, CRASHED, OK, TIMEOUT, Outcome
 from ..benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, standings
+from ..benchmarks.timing import LEAST
 from ..search import InputError, Problem, Target
 from ..search.files import read_bytes, write_whole
 from .candidates import DERIVED, PIPELINE

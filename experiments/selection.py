@@ -22,8 +22,10 @@ def parse_patterns(texts: Sequence[str]) -> list[re.Pattern[str]]:
     found = []
     for text in (part.strip() for whole in texts for part in whole.split(",")):
         try:
+            if not text:
+                raise re.error("it is empty")
             found.append(re.compile(text))
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise InputError(
                 f"--dispatches: {text!r} is no regular expression: {error}",
                 "such as 'matmul.*f16', or a part of a name",

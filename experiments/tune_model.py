@@ -33,7 +33,7 @@ from .onnx_model import as_mlir
 from .run_folder import write_text
 from .tracking import Tracker
 
-COMPILE_TIMEOUT, LEAST_TIMEOUT = 1800.0, 60.0
+COMPILE_TIMEOUT, LEAST_TIMEOUT = 1800.0, 30.0
 # How much longer than the default a variant of the model may compile.
 SLOWER = 5.0
 # Of the time: to try in the model what was found. Of 15 minutes, three.

@@ -12,6 +12,8 @@ from .isolate import Child, ChildDied, ChildTimeout
 from .room import check_room
 from .target import resolve_target, says_unknown_target, unknown_target
 
+CRASHED_READING = "the compiler crashed while reading"
+
 
 def read_source(path: Path, holds: str) -> bytes:
     """What is in a file of MLIR.
@@ -60,9 +62,7 @@ def ask(
             if isinstance(failure, InputError):
                 raise
             first = str(failure).splitlines()[0]
-            raise InputError(
-                f"the compiler crashed while reading {name} ({first})", remedy
-            ) from failure
+            raise InputError(f"{CRASHED_READING} {name} ({first})", remedy) from failure
         except RuntimeError as error:
             raise InputError(f"cannot make out {name}: {error}", "please report it") from error
         except ChildTimeout as late:

@@ -21,5 +21,5 @@ def check_room() -> None:
     if shutil.disk_usage(folder).free < LEAST_FREE:
         raise WorkError(
             f"there is no room for temporary files in {folder}",
-            "make room there, or name another folder in TMPDIR; a run goes on with --resume",
+            "make room there, or name another folder in TMPDIR; what was measured is kept",
         )

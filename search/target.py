@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import UnknownTargetError
-from .gpu_target import gpu_flags, gpu_target
+from .gpu_target import gpu_backend, gpu_flags, gpu_target
 from .problem import Target
 
 # L1d, L2, L3 where the machine does not tell (a target other than this host): a common server core.
@@ -43,6 +43,11 @@ def resolve_target(name: str) -> tuple[str, ...]:
         "--iree-hal-local-target-device-backends=llvm-cpu",
         f"--iree-llvmcpu-target-cpu={name}",
     )
+
+
+def backend_of(name: str) -> str:
+    """The backend for a target's name."""
+    return gpu_backend(name) or "llvm-cpu"
 
 
 def says_unknown_target(message: str) -> bool:

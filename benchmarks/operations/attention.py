@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...search import InputError, TensorType
+from ..inputs import Tolerance
 from .operation import Operation, joined
 from .steps import tensor
-from .types import Types, Values, widened
+from .types import SUMS, Types, Values, narrowed, widened
 
 DTYPES = ("f16", "bf16", "f32")
 
@@ -73,17 +74,34 @@ class Attention(Operation):
         return 4 * self.heads * self.queries * self.keys * self.width
 
     @property
-    def exact(self) -> Any:
-        return np.dtype(np.float64)
+    def tolerance(self) -> Tolerance:
+        # Weights are rounded to the operands' type between the products.
+        return Tolerance(self.dtype, self.reduction, "f32")
 
     def retyped(self, types: Types) -> Self:
+        if types.sums != SUMS[types.operands][0]:
+            raise InputError(
+                f"attention in {','.join(types.words)} is not supported",
+                f"its sums are in {SUMS[types.operands][0]}: give --dtypes {types.operands}",
+            )
         return replace(self, dtype=types.operands)
 
-    def compute(self, inputs: Sequence[Values], dtype: Any) -> Values:
-        query, key, value = widened(inputs, [self.dtype] * 3, dtype)
-        scores = np.matmul(query, key.swapaxes(1, 2)) * np.dtype(dtype).type(self.width**-0.5)
-        weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-        return np.asarray(np.matmul(weights / weights.sum(axis=2, keepdims=True), value))
+    def compute(self, inputs: Sequence[Values], dtype: np.dtype[Any]) -> Values:
+        """Head by head: the weights of all of SDXL's would take gigabytes."""
+        every = zip(*widened(inputs, [self.dtype] * 3, dtype), strict=True)
+        scale = self._scale.astype(dtype)
+        found = []
+        for query, key, value in every:
+            scores = query @ key.T * scale
+            weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+            found.append(weights / weights.sum(axis=1, keepdims=True) @ value)
+        return np.stack(found)
+
+    @property
+    def _scale(self) -> Values:
+        """As the dispatch has it: in the operands' type."""
+        rounded = narrowed(np.array([self.width**-0.5]), self.dtype)
+        return widened([rounded], [self.dtype], np.dtype(np.float64))[0]
 
     def body(self) -> list[str]:
         q, kv = tensor(self.inputs["q"]), tensor(self.inputs["k"])
@@ -91,7 +109,7 @@ class Attention(Operation):
         results = ("b, m, k1", "b, k2, k1", "b, k2, n", "", "b, m, n")
         maps = ", ".join(f"{loops}({dims})>" for dims in results)
         return [
-            f"%scale = arith.constant {self.width**-0.5:.8f} : {self.dtype}",
+            f"%scale = arith.constant {self._scale[0]:.8f} : {self.dtype}",
             f"%empty = tensor.empty() : {q}",
             f"%result = iree_linalg_ext.attention <{{indexing_maps = [{maps}]}}>",
             f"  ins(%q, %k, %v, %scale : {q}, {kv}, {kv}, {self.dtype}) outs(%empty : {q}) {{",

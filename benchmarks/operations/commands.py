@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...search import InputError
+from .command_options import Options
 from .conv import Conv
 from .matmul import Matmul
 from .operation import Operation
@@ -22,7 +23,6 @@ CONV, GEMM = "MIOpenDriver", ("rocblas-bench", "hipblaslt-bench")
 PROGRAMS = (CONV, *GEMM)
 # Where the shell takes over: nothing behind it is the program's.
 _SHELL = re.compile(r"[0-9]*[<>|&;]")
-_NUMBER = re.compile(r"-\d")
 
 # What an option is called here, by the names that it has there.
 _CONV_NAMES = {
@@ -60,7 +60,7 @@ _GEMM_NAMES = {
     **dict.fromkeys(("batch_count", "batch"), "batch"),
     **{name: name for name in ("alpha", "beta", "lda", "ldb", "ldc", "ldd", "compute_type")},
     **{name: name for name in ("stride_a", "stride_b", "stride_c", "stride_d")},
-    **{name: name for name in ("a_type", "b_type", "c_type", "d_type", "scale_type", "bias_type")},
+    **{name: name for name in ("a_type", "b_type", "c_type", "d_type", "bias_type")},
     **{name: name for name in ("bias_vector", "activation_type")},
 }
 # How a benchmark goes about measuring, which changes nothing of what is computed.
@@ -69,8 +69,8 @@ _CONV_ANYWAY = frozenset(
 )
 _GEMM_ANYWAY = frozenset(
     "v verify i iters j cold_iters algo algo_method solution_index requested_solution flags device "
-    "initialization workspace use_gpu_timer print_kernel_info rotating flush HMM norm_check "
-    "unit_check".split()
+    "initialization scale_type workspace use_gpu_timer print_kernel_info rotating flush HMM "
+    "norm_check unit_check".split()
 )
 _TYPES = {
     **dict.fromkeys(("h", "f16_r"), "f16"),
@@ -135,15 +135,15 @@ def _lines(lines: Iterable[str]) -> Iterator[Line]:
             words = shlex.split(line)
         except ValueError:
             words = line.split()
-        places = [i for i, word in enumerate(words) if Path(word).name in PROGRAMS]
-        if not places:
-            continue
-        program, rest = Path(words[places[0]]).name, words[places[0] + 1 :]
-        try:
-            read = _conv if program == CONV else _gemm
-            yield Line(number, read(list(_until_shell(rest))))
-        except InputError as error:
-            yield Line(number, None, str(error))
+        for place, word in enumerate(words):
+            if (program := Path(word).name) not in PROGRAMS:
+                continue
+            rest = list(_until_shell(words[place + 1 :]))
+            try:
+                found = _conv(rest) if program == CONV else _gemm(program, rest)
+                yield Line(number, found)
+            except InputError as error:
+                yield Line(number, None, str(error))
 
 
 def _until_shell(words: Iterable[str]) -> Iterator[str]:
@@ -153,66 +153,11 @@ def _until_shell(words: Iterable[str]) -> Iterator[str]:
         yield word
 
 
-class _Options:
-    """The options of a line, by our names; what is taken must be all that there is."""
-
-    def __init__(self, words: list[str], names: Mapping[str, str], anyway: frozenset[str]) -> None:
-        self._given: dict[str, tuple[str, str]] = {}
-        unknown = []
-        at = 0
-        while at < len(words):
-            word, at = words[at], at + 1
-            name, equals, value = word.lstrip("-").partition("=")
-            if not word.startswith("-"):
-                unknown.append(word)
-                continue
-            if not equals and at < len(words) and _is_value(words[at]):
-                value, at = words[at], at + 1
-            if name in names:
-                self._given[names[name]] = (word.partition("=")[0], value)
-            elif name not in anyway:
-                unknown.append(word)
-        if unknown:
-            raise InputError(f"not understood: {', '.join(unknown)}")
-
-    def word(self, name: str, default: str) -> str:
-        return self._given.get(name, ("", default))[1]
-
-    def number(self, name: str, default: int | None = None) -> int:
-        if name not in self._given:
-            if default is None:
-                raise InputError(f"{name.replace('_', ' ')} is missing")
-            return default
-        option, value = self._given[name]
-        try:
-            return int(value)
-        except ValueError:
-            raise InputError(f"{option} {value} is not a whole number") from None
-
-    def pair(self, name: str, default: int | None) -> tuple[int, int]:
-        return self.number(f"{name}_h", default), self.number(f"{name}_w", default)
-
-    def only(self, name: str, *values: str) -> str:
-        """The value, which must be one of a few; the first is the default."""
-        value = self.word(name, values[0])
-        if value not in values:
-            raise self.refused(name, f"only {', '.join(values)}")
-        return value
-
-    def refused(self, name: str, able: str) -> InputError:
-        option, value = self._given[name]
-        return InputError(f"{option} {value} is not supported, {able} is")
-
-
-def _is_value(word: str) -> bool:
-    return not word.startswith("-") or bool(_NUMBER.match(word))
-
-
 def _conv(words: list[str]) -> Operation:
     name = words[0] if words else ""
     if name not in _CONVS:
         raise InputError(f"{name!r} is not understood, {', '.join(_CONVS)} are")
-    options = _Options(words[1:], _CONV_NAMES, _CONV_ANYWAY)
+    options = Options(words[1:], _CONV_NAMES, _CONV_ANYWAY)
     options.only("mode", "conv")
     options.only("direction", "0", "1")
     options.only("spatial", "2")
@@ -231,7 +176,7 @@ def _conv(words: list[str]) -> Operation:
         for i, n in enumerate(sizes)
     )
     types = _CONVS[name]
-    return Conv(
+    found = Conv(
         height=height,
         width=width,
         channels=options.number("channels"),
@@ -245,15 +190,19 @@ def _conv(words: list[str]) -> Operation:
         types=types,
         steps=("truncate",) if types.operands in ("f16", "bf16") else (),
     )
+    options.check_all_read()
+    return found
 
 
-def _gemm(words: list[str]) -> Operation:
-    options = _Options(words, _GEMM_NAMES, _GEMM_ANYWAY)
+def _gemm(program: str, words: list[str]) -> Operation:
+    options = Options(words, _GEMM_NAMES, _GEMM_ANYWAY)
     options.only(
         "function", "gemm", "gemm_ex", "gemm_strided_batched", "gemm_strided_batched_ex", "matmul"
     )
     m, n, k = (options.number(name) for name in "mnk")
     batch = options.number("batch", 1)
+    if batch < 1:
+        raise options.refused("batch", "only 1 and more")
     swapped_a = options.only("trans_a", "N", "T") == "T"
     swapped_b = options.only("trans_b", "N", "T") == "T"
     _check_tight(options, "a", (k, m) if swapped_a else (m, k), batch)
@@ -266,10 +215,14 @@ def _gemm(words: list[str]) -> Operation:
     if beta not in (0.0, 1.0):
         raise options.refused("beta", "only 0 and 1")
     activation = options.only("activation_type", *_ACTIVATIONS)
-    types, narrow = _types(options)
+    types, narrow = _types(program, options)
     biased = options.word("bias_vector", "0") not in ("0", "false")
+    if biased and _TYPES.get(options.word("bias_type", ""), types.sums) != types.sums:
+        raise options.refused("bias_type", f"only {types.sums}")
+    if narrow and (beta == 1.0 or (biased and not options.given("bias_type"))):
+        raise InputError(f"what is added to sums in {types.sums} has to be in {types.sums}, too")
     steps = [("residual", beta == 1.0), ("bias", biased)]
-    return Matmul(
+    found = Matmul(
         m=n,
         n=m,
         k=k,
@@ -282,9 +235,11 @@ def _gemm(words: list[str]) -> Operation:
             *(("truncate",) if narrow else ()),
         ),
     )
+    options.check_all_read()
+    return found
 
 
-def _check_tight(options: _Options, name: str, shape: tuple[int, int], batch: int) -> None:
+def _check_tight(options: Options, name: str, shape: tuple[int, int], batch: int) -> None:
     """Refuses matrices with gaps, between columns or between matrices."""
     tight = {f"ld{name}": shape[0]}
     if batch > 1:
@@ -294,24 +249,28 @@ def _check_tight(options: _Options, name: str, shape: tuple[int, int], batch: in
             raise options.refused(option, f"only {size}, without gaps,")
 
 
-def _float(options: _Options, name: str, default: float) -> float:
+def _float(options: Options, name: str, default: float) -> float:
     try:
         return float(options.word(name, str(default)))
     except ValueError:
         raise options.refused(name, "a number") from None
 
 
-def _types(options: _Options) -> tuple[Types, bool]:
+def _types(program: str, options: Options) -> tuple[Types, bool]:
     """Element types, and whether the result is narrower than the sums."""
-    usual = options.word("precision", "f32_r")
-    words = {name: options.word(f"{name}_type", usual) for name in "abcd"}
+    default = options.word("precision", "f32_r" if program == GEMM[0] else "")
+    words = {name: options.word(f"{name}_type", default) for name in "abcd"}
+    if "" in words.values():
+        # Versions of hipblaslt-bench differ in what they take then.
+        raise InputError("element types are missing: -r, or --a_type and the others")
     if missing := [word for word in words.values() if word not in _TYPES]:
         raise InputError(f"type {missing[0]} is not understood, {', '.join(_TYPES)} are")
     a, b, c, d = (_TYPES[word] for word in words.values())
     computed = options.word("compute_type", "")
     if computed and computed not in _COMPUTED:
         raise options.refused("compute_type", ", ".join(_COMPUTED))
-    sums = _COMPUTED[computed] if computed else "f32" if a == "bf16" else a
+    usual = "f32" if a == "bf16" or program != GEMM[0] else a
+    sums = _COMPUTED[computed] if computed else usual
     if a != b or c != d or d not in (a, sums):
         raise InputError(f"types {a}, {b}, {c}, {d} summed up in {sums} are not supported")
     types = Types(a, sums)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...search import InputError, TensorType
-from .operation import Operation, joined, zeros
+from .operation import Product, joined, zeros
 from .steps import Fused, tensor
 from .types import F32, Types, Values, widened
 
@@ -18,7 +18,7 @@ LAYOUTS = ("nhwc", "nchw", "nhwc_fhwc")
 
 
 @dataclass(frozen=True)
-class Conv(Operation):
+class Conv(Product):
     """A convolution, of images that are padded already.
 
     Attributes:
@@ -57,7 +57,7 @@ class Conv(Operation):
                 f" {self.groups} groups",
                 "give a number that divides both",
             )
-        _ = self._fused  # refuses steps that cannot follow
+        _ = self.work  # refuses steps that cannot follow
 
     @classmethod
     def square(cls, size: int, channels: int, filters: int, window: int, **more: Any) -> Self:
@@ -113,12 +113,8 @@ class Conv(Operation):
         return {
             "lhs": TensorType(image, self.types.operands),
             "rhs": TensorType(self._filter, self.types.operands),
-            **self._fused.operands,
+            **self.work.operands,
         }
-
-    @property
-    def output(self) -> TensorType:
-        return self._fused.output
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -129,20 +125,8 @@ class Conv(Operation):
         return {**found, "groups": self.groups}
 
     @property
-    def typed(self) -> str:
-        return ",".join(self.types.words)
-
-    @property
-    def fused(self) -> tuple[str, ...]:
-        return self.steps
-
-    @property
     def reduction(self) -> int:
         return self.window[0] * self.window[1] * self.channels // self.groups
-
-    @property
-    def exact(self) -> Any:
-        return self.types.exact
 
     def shrunk(self, factor: int) -> Self:
         # As many groups of fewer channels each, but all of one channel.
@@ -162,10 +146,7 @@ class Conv(Operation):
             groups=groups,
         )
 
-    def retyped(self, types: Types) -> Self:
-        return replace(self, types=types)
-
-    def compute(self, inputs: Sequence[Values], dtype: Any) -> Values:
+    def compute(self, inputs: Sequence[Values], dtype: np.dtype[Any]) -> Values:
         """Tap by tap of the window: each is a product of matrices, which BLAS does."""
         dtypes = [t.dtype for t in self.inputs.values()]
         image, taps, *rest = widened(inputs, dtypes, dtype)
@@ -184,22 +165,17 @@ class Conv(Operation):
                 total += seen * taps[:, y, x] if self.depthwise else seen @ taps[:, y, x]
         shaped = total.reshape(groups, self.images, self.height, self.width, per)
         result = shaped.transpose(1, 0, 4, 2, 3).reshape(self.images, -1, self.height, self.width)
-        return self._fused.compute(self.laid_out(result), rest)
-
-    @property
-    def scale(self) -> float:
-        """Of `quantize`."""
-        return self._fused.scale
+        return self.work.compute(self.laid_out(result), rest)
 
     def body(self) -> list[str]:
-        sums = TensorType(self._fused.shape, self.types.sums)
+        sums = TensorType(self.work.shape, self.types.sums)
         lhs, rhs = (tensor(self.inputs[name]) for name in ("lhs", "rhs"))
         options = f"{{strides = {_dense(self.stride)}, dilations = {_dense(self.dilation)}}}"
         return [
             *zeros(sums),
             f"%result = {self._op} {options}",
             f"  ins(%lhs, %rhs : {lhs}, {rhs}) outs(%init : {tensor(sums)}) -> {tensor(sums)}",
-            *self._fused.mlir(),
+            *self.work.mlir(),
             f"return %{'fused' if self.steps else 'result'} : {tensor(self.output)}",
         ]
 
@@ -262,10 +238,10 @@ class Conv(Operation):
     def laid_out(self, result: Values) -> Values:
         """The inverse of `nchw`, for a result."""
         last = result if self.layout == "nchw" else result.transpose(0, 2, 3, 1)
-        return last.reshape(self._fused.shape)
+        return last.reshape(self.work.shape)
 
     @property
-    def _fused(self) -> Fused:
+    def work(self) -> Fused:
         shape = self._shape(self.height, self.width, self.filters)
         depth = range(1, len(shape) - 2) if self.layout == "nchw" else range(3, len(shape))
         return Fused(self.steps, self.types, shape, tuple(depth), self.reduction)

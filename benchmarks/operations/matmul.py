@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...search import InputError, TensorType
-from .operation import Operation, joined, zeros
+from ..inputs import Tolerance
+from .operation import Operation, Product, joined, zeros
 from .steps import Fused, tensor
 from .types import F32, Types, Values, unsupported, widened
 
@@ -17,7 +18,7 @@ OPERANDS = ("lhs", "rhs")
 
 
 @dataclass(frozen=True)
-class Matmul(Operation):
+class Matmul(Product):
     """A product of matrices.
 
     Attributes:
@@ -52,7 +53,7 @@ class Matmul(Operation):
             )
         if self.slices and (self.batch or self.transposed):
             raise InputError("split sums have no batch and no transposed operand", "leave it out")
-        _ = self._fused  # refuses steps that cannot follow
+        _ = self.work  # refuses steps that cannot follow
 
     @property
     def kind(self) -> str:
@@ -76,11 +77,7 @@ class Matmul(Operation):
             )
             for name, shape in shapes.items()
         }
-        return {**found, **self._fused.operands}
-
-    @property
-    def output(self) -> TensorType:
-        return self._fused.output
+        return {**found, **self.work.operands}
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -89,42 +86,28 @@ class Matmul(Operation):
         return {**{name: size for name, size in extra.items() if size}, **found}
 
     @property
-    def typed(self) -> str:
-        return ",".join(self.types.words)
-
-    @property
-    def fused(self) -> tuple[str, ...]:
-        return self.steps
-
-    @property
     def reduction(self) -> int:
         return self.k
 
-    @property
-    def exact(self) -> Any:
-        return self.types.exact
-
-    def retyped(self, types: Types) -> Self:
-        return replace(self, types=types)
-
-    def compute(self, inputs: Sequence[Values], dtype: Any) -> Values:
+    def compute(self, inputs: Sequence[Values], dtype: np.dtype[Any]) -> Values:
         dtypes = [t.dtype for t in self.inputs.values()]
         lhs, rhs, *rest = widened(inputs, dtypes, dtype)
         if "lhs" in self.transposed:
             lhs = np.swapaxes(lhs, -1, -2)
         if "rhs" in self.transposed:
             rhs = np.swapaxes(rhs, -1, -2)
-        return self._fused.compute(np.matmul(lhs, rhs), rest)
+        return self.work.compute(np.matmul(lhs, rhs), rest)
 
-    @property
-    def scale(self) -> float:
-        """Of `quantize`."""
-        return self._fused.scale
+    def shrunk(self, factor: int) -> Self:
+        # What is split stays so.
+        parts = max(1, self.slices)
+        m, n, per = (max(1, size // factor) for size in (self.m, self.n, self.k // parts))
+        return replace(self, m=m, n=n, k=parts * per)
 
     def body(self) -> list[str]:
         product = self._split() if self.slices else self._product()
         result = "fused" if self.steps else "result"
-        return [*product, *self._fused.mlir(), f"return %{result} : {tensor(self.output)}"]
+        return [*product, *self.work.mlir(), f"return %{result} : {tensor(self.output)}"]
 
     def _product(self) -> list[str]:
         lhs, rhs = (self.inputs[name] for name in OPERANDS)
@@ -192,7 +175,7 @@ class Matmul(Operation):
         return TensorType((*([self.batch] if self.batch else []), self.m, self.n), self.types.sums)
 
     @property
-    def _fused(self) -> Fused:
+    def work(self) -> Fused:
         shape = self._sums.shape
         return Fused(self.steps, self.types, shape, (len(shape) - 1,), self.k)
 
@@ -235,15 +218,15 @@ class Matvec(Operation):
         return self.k
 
     @property
-    def exact(self) -> Any:
-        return np.dtype(np.float64)
+    def tolerance(self) -> Tolerance:
+        return Tolerance("f32", self.k)
 
     def retyped(self, types: Types) -> Self:
         if types != F32:
             raise unsupported(",".join(types.words))
         return self
 
-    def compute(self, inputs: Sequence[Values], dtype: Any) -> Values:
+    def compute(self, inputs: Sequence[Values], dtype: np.dtype[Any]) -> Values:
         lhs, rhs = widened(inputs, ["f32", "f32"], dtype)
         return np.asarray(lhs @ rhs)
 

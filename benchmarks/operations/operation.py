@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from ...search import InputError, TensorType
 from ..inputs import Tolerance
-from .steps import tensor
+from .steps import Fused, tensor
 from .types import Types, Values, narrowed
 
 
@@ -74,7 +76,7 @@ class Operation(ABC):
         return 2 * math.prod(self.output.shape) * self.reduction
 
     @abstractmethod
-    def compute(self, inputs: Sequence[Values], dtype: Any) -> Values:
+    def compute(self, inputs: Sequence[Values], dtype: np.dtype[Any]) -> Values:
         """The result in NumPy, not yet rounded to its element type.
 
         Args:
@@ -83,9 +85,9 @@ class Operation(ABC):
         """
 
     @property
-    @abstractmethod
-    def exact(self) -> Any:
+    def exact(self) -> np.dtype[Any]:
         """What to compute a reference in."""
+        return np.dtype(np.float64)
 
     @abstractmethod
     def body(self) -> list[str]:
@@ -96,9 +98,10 @@ class Operation(ABC):
         return narrowed(self.compute(inputs, self.exact), self.output.dtype)
 
     @property
+    @abstractmethod
     def tolerance(self) -> Tolerance:
-        """How far results may differ from the reference."""
-        return Tolerance(self.output.dtype, self.reduction)
+        """How far results may differ from the reference, whose sums are exact: the order of the
+        dispatch's sums, on which they depend, is the compiler's choice."""
 
     def mlir(self) -> str:
         arguments = ", ".join(f"%{name}: {tensor(t)}" for name, t in self.inputs.items())
@@ -115,6 +118,45 @@ class Operation(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         return {"operation": type(self).__name__.lower(), **asdict(self)}
+
+
+class Product(Operation):
+    """Products that are summed up, of some types, with elementwise work on the result.
+
+    Attributes:
+        steps: by name; see `frontrunner.benchmarks.operations.steps`.
+    """
+
+    types: Types
+    steps: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def work(self) -> Fused:
+        """The elementwise work."""
+
+    @property
+    def output(self) -> TensorType:
+        return self.work.output
+
+    @property
+    def typed(self) -> str:
+        return ",".join(self.types.words)
+
+    @property
+    def fused(self) -> tuple[str, ...]:
+        return self.steps
+
+    @property
+    def exact(self) -> np.dtype[Any]:
+        return self.types.exact
+
+    @property
+    def tolerance(self) -> Tolerance:
+        return Tolerance(self.output.dtype, self.reduction, self.types.sums)
+
+    def retyped(self, types: Types) -> Self:
+        return replace(self, **{"types": types})  # which the subclasses are dataclasses of
 
 
 def zeros(of: TensorType, name: str = "init") -> list[str]:

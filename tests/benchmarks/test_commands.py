@@ -54,7 +54,8 @@ GEMM = "rocblas-bench -f gemm_ex -m 1024 -n 64 -k 4096 --a_type f16_r --b_type f
             Matmul(4, 8, 16, Types("bf16", "f32"), batch=3),
         ),
         (
-            "hipblaslt-bench -m 8 -n 4 -k 16 --beta 1 --bias_vector --activation_type gelu",
+            "hipblaslt-bench -m 8 -n 4 -k 16 -r f32_r --beta 1 --bias_vector "
+            "--activation_type gelu",
             Matmul(4, 8, 16, steps=("residual", "bias", "gelu_tanh")),
         ),
         (
@@ -89,6 +90,14 @@ def test_what_lines_compute(tmp_path, line, operation):
         (f"{GEMM} --scaleA 1 out.txt", "not understood: --scaleA, out.txt"),
         ("rocblas-bench -f gemv -m 1 -n 1 -k 1", "-f gemv is not supported"),
         ("rocblas-bench -m 1 -n 1 -k 1 -r f8_r", "type f8_r is not understood"),
+        ("hipblaslt-bench -m 1 -n 1 -k 1", "element types are missing"),
+        ("hipblaslt-bench -m 1 -n 1 -k 1 -r i8_r", "element types 'i8,i8,f32' are not supported"),
+        (f"{GEMM} --batch_count 0", "--batch_count 0 is not supported"),
+        ("rocblas-bench -m 1 -n 1 -k 1 --bias_type h", "not understood here: --bias_type"),
+        (
+            f"{GEMM} --c_type h --d_type h --compute_type s --beta 1",
+            "what is added to sums in f32 has to be in f32, too",
+        ),
         ("rocblas-bench -m 1 -n 1 -k 1 --a_type h", "types f16, f32, f32, f32 summed up in"),
     ],
 )
@@ -96,6 +105,13 @@ def test_what_is_not_understood_is_named(tmp_path, line, problem):
     (found,) = read(tmp_path / "lines.txt", line)
     assert found.operation is None
     assert problem in found.problem
+
+
+def test_several_commands_in_a_line(tmp_path):
+    line = "rocblas-bench -m 8 -n 4 -k 2 && ./rocblas-bench -m 8 -n 4 -k 3 --odd"
+    first, second = read(tmp_path / "lines.txt", line)
+    assert first.operation == Matmul(4, 8, 2)
+    assert second.problem == "not understood: --odd"
 
 
 def test_a_file_without_such_lines(tmp_path):

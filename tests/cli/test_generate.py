@@ -107,7 +107,7 @@ def test_configurations_are_what_tune_would_take_first(frontrunner, tmp_path):
     made = json.loads((folder / "configurations.json").read_text())
     assert made["target"] == "host"
     listed = [c["name"] for c in made["configurations"]]
-    assert [name[:3] for name in listed] == ["c1_", "c2_", "c3_"]
+    assert [name[:4] for name in listed] == ["c001", "c002", "c003"]
     assert names(folder) == sorted(
         [f"{folder.name}.mlir", "operation.json", "configurations.json"]
         + [f"{name}.spec.mlir" for name in listed]
@@ -122,6 +122,20 @@ def test_configurations_are_what_tune_would_take_first(frontrunner, tmp_path):
         assert configuration["pipeline"] == row["pipeline"]
     # The same seed and inputs give the same files.
     assert "6 same" in frontrunner(*arguments, "--out", tmp_path).out
+    fewer = [*arguments]
+    fewer[fewer.index("3")] = "1"
+    assert "are there and differ" in frontrunner(*fewer, "--out", tmp_path).err
+    assert frontrunner(*fewer, "--out", tmp_path, "--force").code == 0
+    assert [p.name[:4] for p in folder.glob("*.spec.mlir")] == ["c001"]
+
+
+def test_what_a_type_cannot_have_is_left_out_and_told(frontrunner, tmp_path):
+    given = ("--preset", "bert, resnet50", "--dtypes", "i8", "--shrink", "8", "--out", tmp_path)
+    ran = frontrunner("generate", "all", *given)
+    assert ran.code == 0, ran.err
+    assert "left out: attention_12x128x128x64_f32, since attention in i8" in ran.err
+    assert "left out: matmul_128x3072x768_f32_f32_f32_bias_gelu, since gelu cannot" in ran.err
+    assert len(names(tmp_path)) > 20
 
 
 def test_lines_of_commands(frontrunner, tmp_path):
@@ -159,6 +173,12 @@ def test_lines_of_commands(frontrunner, tmp_path):
         ("matmul --m 8 --n 8 --k 8 --fuse silly", "no step 'silly' can be fused"),
         ("matmul --m 8 --preset bert", "--preset, --m cannot be given at once"),
         ("matmul --preset bert --transpose-lhs", "--preset, --transpose-lhs cannot be given"),
+        ("matmul --preset=", "no preset ''"),
+        (
+            "attention --heads 1 --queries 4 --head-dim 8 --dtypes f16,f16,f16",
+            "attention in f16,f16",
+        ),
+        ("attention --preset bert --dtypes i8", "bert has no attention in these types"),
         ("matmul --preset bart", "no preset 'bart'"),
         ("conv --preset bert", "bert has no conv"),
         ("all", "there is nothing to make"),
@@ -178,5 +198,5 @@ def test_bad_input(frontrunner, tmp_path, monkeypatch, arguments, message):
     ran = frontrunner("generate", *arguments.split())
     assert ran.code == 2
     assert message in ran.err
-    assert len(ran.err.strip().splitlines()) <= 2
+    assert len([s for s in ran.err.splitlines() if not s.startswith("left out")]) <= 2
     assert list(tmp_path.iterdir()) == []

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -57,6 +61,11 @@ def test_a_part_of_the_dispatches(frontrunner, folder, tmp_path):
     given = ("--dispatches", "matmul", "--providers", "none")
     assert frontrunner("profile", folder, *given, "--output", out, "--force").code == 0
     assert list(pd.read_csv(out).verification) == ["passed"]
+    # A part that is profiled later is added to what is there.
+    given = ("--dispatches", "attention", "--providers", "none", "--json")
+    ran = frontrunner("profile", folder, *given, "--output", out)
+    assert [r["operation"][:6] for r in json.loads(ran.out)["rows"]] == ["attent"]
+    assert list(pd.read_csv(out).verification) == ["passed"] * 2
 
 
 def test_a_wrong_result_is_told_and_fails(frontrunner, folder):
@@ -70,14 +79,16 @@ def test_a_wrong_result_is_told_and_fails(frontrunner, folder):
     assert "1 failed; see" in ran.err
     assert (folder / "profile-failures" / f"{SMALL.name}--default" / "reproduce.sh").exists()
     # What is kept of failures is not taken for dispatches.
-    assert len(json.loads(frontrunner("profile", folder, "--json").out)["rows"]) > 2
-    assert "source" not in (folder / "profile.csv").read_text()
+    again = json.loads(frontrunner("profile", folder, "--providers", "none", "--json").out)
+    assert [r["operation"] for r in again["rows"]] == [r["operation"] for r in data["rows"]]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ("--dispatches (", "'(' is no regular expression"),
+        ("--dispatches a{99999999999}", "is no regular expression"),
+        ("--dispatches matmul,", "'' is no regular expression: it is empty"),
         ("--dispatches matmull", "'matmull' matches none of 2 dispatches"),
         ("--dispatches matmul,conv", "'conv' matches none"),
         ("--providers numpi", "no library 'numpi'"),
@@ -92,12 +103,18 @@ def test_a_wrong_result_is_told_and_fails(frontrunner, folder):
 )
 def test_bad_input(frontrunner, folder, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
+    before = sorted(p.name for p in folder.iterdir())
     ran = frontrunner("profile", folder, *arguments.split())
     assert ran.code == 2, ran.err
     assert message in ran.err
     hint = "hint:" in ran.err
     assert len([line for line in ran.err.splitlines() if line.startswith("error:")]) == 1
     assert hint
+    assert sorted(p.name for p in folder.iterdir()) == before
+    # With --force, nothing is lost either.
+    (folder / "profile.jsonl").write_text("mine")
+    assert frontrunner("profile", folder, *arguments.split(), "--force").code == 2
+    assert (folder / "profile.jsonl").read_text() == "mine"
 
 
 def test_close_names_are_told(frontrunner, folder):
@@ -113,3 +130,26 @@ def test_no_dispatches(frontrunner, tmp_path):
     ran = frontrunner("profile", tmp_path)
     assert (ran.code, "profile.csv is there" in ran.err) == (2, True)
     assert (tmp_path / "profile.csv").read_text() == "mine"
+
+
+def test_ctrl_c_keeps_what_was_measured(folder, tmp_path):
+    """Really sent, once two rows are on disk; of the last, the process may not know yet."""
+    log = folder / "profile.jsonl"
+    generate([Matmul(m, 8, 8) for m in range(8, 48)], folder, None, NullProgress())
+    command = [sys.executable, "-m", "frontrunner", "profile", str(folder), "--providers", "none"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        while process.poll() is None and not (log.exists() and log.read_text().count('"row"') > 1):
+            pass
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert process.returncode == 130
+    assert "what was measured is kept; give the same command again" in err
+    rows = log.read_text().count('"row"')
+    assert rows < 42
+    assert len(pd.read_csv(folder / "profile.csv")) in (rows - 1, rows)
+    again = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert again.returncode == 0, again.stderr
+    assert log.read_text().count('"row"') == 42

@@ -1,0 +1,84 @@
+"""Options of command lines, each of which has to be understood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ...search import InputError
+
+_NUMBER = re.compile(r"-\d")
+
+
+class Options:
+    """The options of a line, by our names.
+
+    Args:
+        names: what an option is called here, by the names that it has there.
+        anyway: options that change nothing of what is computed.
+
+    Raises:
+        InputError: there are others.
+    """
+
+    def __init__(self, words: list[str], names: Mapping[str, str], anyway: frozenset[str]) -> None:
+        self._given: dict[str, tuple[str, str]] = {}
+        self._read: set[str] = set()
+        unknown = []
+        at = 0
+        while at < len(words):
+            word, at = words[at], at + 1
+            name, equals, value = word.lstrip("-").partition("=")
+            if not word.startswith("-"):
+                unknown.append(word)
+                continue
+            if not equals and at < len(words) and _is_value(words[at]):
+                value, at = words[at], at + 1
+            if name in names:
+                self._given[names[name]] = (word.partition("=")[0], value)
+            elif name not in anyway:
+                unknown.append(word)
+        if unknown:
+            raise InputError(f"not understood: {', '.join(unknown)}")
+
+    def word(self, name: str, default: str) -> str:
+        self._read.add(name)
+        return self._given.get(name, ("", default))[1]
+
+    def number(self, name: str, default: int | None = None) -> int:
+        self._read.add(name)
+        if name not in self._given:
+            if default is None:
+                raise InputError(f"{name.replace('_', ' ')} is missing")
+            return default
+        option, value = self._given[name]
+        try:
+            return int(value)
+        except ValueError:
+            raise InputError(f"{option} {value} is not a whole number") from None
+
+    def pair(self, name: str, default: int | None) -> tuple[int, int]:
+        return self.number(f"{name}_h", default), self.number(f"{name}_w", default)
+
+    def only(self, name: str, *values: str) -> str:
+        """The value, which must be one of a few; the first is the default."""
+        value = self.word(name, values[0])
+        if value not in values:
+            raise self.refused(name, f"only {', '.join(values)}")
+        return value
+
+    def refused(self, name: str, able: str) -> InputError:
+        option, value = self._given[name]
+        return InputError(f"{option} {value} is not supported, {able} is")
+
+    def given(self, name: str) -> bool:
+        return name in self._given
+
+    def check_all_read(self) -> None:
+        """Refuses options whose value nobody asked for."""
+        if idle := [option for n, (option, _) in self._given.items() if n not in self._read]:
+            raise InputError(f"not understood here: {', '.join(idle)}")
+
+
+def _is_value(word: str) -> bool:
+    return not word.startswith("-") or bool(_NUMBER.match(word))

@@ -1,0 +1,35 @@
+"""Times of single runs, the same for kernels and for other libraries."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+LEAST = 3
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Times of single runs, or why there are none."""
+
+    samples_us: tuple[float, ...] = ()
+    wrong: str | None = None
+
+
+def sample(run: Callable[[], object], seconds: float, give_up_us: float = math.inf) -> Timing:
+    """Runs something for a while, and at least `LEAST` times.
+
+    Args:
+        give_up_us: what is slower than this is not timed any longer.
+    """
+    samples: list[float] = []
+    start = now = time.perf_counter()
+    while len(samples) < LEAST or now - start < seconds:
+        run()
+        then, now = now, time.perf_counter()
+        samples.append((now - then) * 1e6)
+        if len(samples) >= LEAST and min(samples) > give_up_us:
+            break
+    return Timing(tuple(samples))

@@ -1,0 +1,68 @@
+"""Rows of a profile that are to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .generated import Configuration, Generated
+from .profile_log import IREE, Key, Row
+
+# A configuration's name, and who runs it.
+Part = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Rows of a dispatch.
+
+    Attributes:
+        digests: of what each row is made of, by the names of its configuration and its provider.
+    """
+
+    generated: Generated
+    digests: Mapping[Part, str]
+
+    @property
+    def names(self) -> list[str]:
+        """Of configurations to run here."""
+        return [name for name, provider in self.digests if provider == IREE]
+
+    @property
+    def libraries(self) -> list[str]:
+        return [provider for _, provider in self.digests if provider != IREE]
+
+    def rows(self) -> Iterator[tuple[Key, str]]:
+        """The key of each row, and what it is made of."""
+        for (name, provider), digest in self.digests.items():
+            yield (self.generated.name, name, provider), digest
+
+    def without(self, rows: Mapping[Key, Row]) -> Wanted:
+        """What is left to do, given what there is."""
+
+        def there(part: Part) -> bool:
+            row = rows.get((self.generated.name, *part))
+            return row is not None and row.digest == self.digests[part] and row.final
+
+        return replace(self, digests={p: d for p, d in self.digests.items() if not there(p)})
+
+    def configuration(self, name: str) -> Configuration | None:
+        """The configuration of a name; None for the compiler's default."""
+        return next((c for c in self.generated.configurations if c.name == name), None)
+
+    def row(self, name: str, provider: str, **found: Any) -> Row:
+        """A row, with what is known without running anything."""
+        operation, configuration = self.generated.operation, self.configuration(name)
+        known: dict[str, Any] = {}
+        if operation is not None:
+            known = {"kind": operation.kind, "sizes": operation.sizes, "types": operation.typed}
+            known["fused"] = "+".join(operation.fused)
+        return Row(
+            operation=self.generated.name,
+            configuration=name,
+            provider=provider,
+            digest=self.digests[name, provider],
+            knobs=configuration.knobs if configuration else {},
+            **{"kind": "", **known, **found},
+        )
