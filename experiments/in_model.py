@@ -16,7 +16,7 @@ import numpy as np
 
 from ..benchmarks.compiling import Compiler
 from ..benchmarks.finals import interval
-from ..benchmarks.model_runner import Gain, ModelFailed, ModelRunner
+from ..benchmarks.model_runner import PATIENCE, Gain, ModelFailed, ModelRunner
 from ..benchmarks.outcome import OK, TIMEOUT, Compiled
 from ..benchmarks.profiling import profile
 from ..search import WorkError, link_specs
@@ -113,7 +113,9 @@ class Trial:
         choices, compiled = self._drop_what_slows(choices, compiled)
         self.tell("measuring the whole model")
         try:
-            gain = self.runner.gain(self.default.executable, compiled.executable, self.seed)
+            gain = self.runner.gain(
+                self.default.executable, compiled.executable, self.seed, patience=PATIENCE
+            )
         except ModelFailed as failure:
             out = tuple(c.out(str(failure)) if c.spec else c for c in choices)
             return Verdict(out, None, None, ())

@@ -181,6 +181,28 @@ def test_only_what_is_beyond_noise_counts() -> None:
     assert not gain(1.2, 1.1, 0.25).beyond_noise
 
 
+@pytest.mark.parametrize(
+    ("ratio", "patience", "longer"),
+    [(1.1, 60.0, True), (1.1, 0.0, False), (1.5, 60.0, False), (0.9, 60.0, False)],
+)
+def test_what_is_faster_within_noise_is_measured_for_longer(monkeypatch, ratio, patience, longer):
+    """Times are made up: a machine that changes them by a sixth."""
+    asked = []
+
+    def race(self, request):
+        rng = np.random.default_rng(request.seed)
+        asked.append(request)
+        times = 1000 * rng.lognormal(0, 0.16, (request.rounds, 3))
+        return (times / [1, 1, ratio]).tolist()
+
+    monkeypatch.setattr(ModelRunner, "_ask", race)
+    with ModelRunner(None) as runner:
+        gain = runner.gain(Path("a"), Path("b"), seed=0, patience=patience)
+    assert (len(asked) > 1) == longer
+    assert len({request.seed for request in asked}) == len(asked)
+    assert gain.beyond_noise == (ratio > 1 and patience > 0)
+
+
 def test_the_peak_is_measured() -> None:
     peak = measure_peak()
     assert peak.flops > 1e9

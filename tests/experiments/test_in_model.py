@@ -91,7 +91,9 @@ class World:
         if wrong := self.wrong & set(self.of(variant)):
             raise ModelFailed(f"wrong results: {', '.join(sorted(wrong))}")
 
-    def gain(self, before: Path, after: Path, seed: int, rounds: int = 15) -> Gain:
+    def gain(
+        self, before: Path, after: Path, seed: int, rounds: int = 15, patience: float = 0.0
+    ) -> Gain:
         if self.lost & {*self.of(before), *self.of(after)}:
             raise ModelFailed("the model crashed: killed by SIGSEGV")
         us = [

@@ -43,6 +43,7 @@ def quicken(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(finals, "SECONDS", 0.01)
     patch.setattr(model_runner, "TURN", 0.01)
     patch.setattr(in_model, "ROUNDS", 2)
+    patch.setattr(in_model, "PATIENCE", 0.0)
     patch.setattr(hot_runs, "TRIES", 2)
     patch.setattr(in_model, "PROFILE", 0.01)
     # Which configurations win is left to chance, but not whether any is tried.
