@@ -90,7 +90,7 @@ class ModelRunner:
         times = np.empty((0, 3))
         while True:
             race = Race((before, before, after), rounds, TURN, seed + len(times))
-            times = np.vstack([times, self._ask(race)])
+            times = np.vstack([times, np.array(self._ask(race))])
             found = _gain(times, np.random.default_rng(seed))
             if found.beyond_noise or found.speedup <= 1 or time.monotonic() > until:
                 return found
