@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..search.target import usable_cores
+from .timing import sample
 
 # Large enough for BLAS to be at its best on two cores, and for a copy not to stay in caches.
 SIZE = 768
 BYTES = 128 * 1024**2
-REPEATS = 5
+SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Peak:
 
 
 def measure_peak() -> Peak:
-    """Takes a second."""
+    """Takes two seconds: others on a machine only ever make it slower, for some ms at a time."""
     cores = usable_cores()
     # A product that keeps each of many cores as busy as two.
     size = round(SIZE * max(1.0, cores / 2) ** (1 / 3))
@@ -42,13 +43,13 @@ def measure_peak() -> Peak:
     source = np.ones(BYTES, np.uint8)
     sink = np.empty_like(source)
     parts = list(zip(np.array_split(sink, cores), np.array_split(source, cores), strict=True))
-    arithmetic, memory = [], []
     with ThreadPoolExecutor(cores) as threads:
-        for _ in range(REPEATS):
-            start = time.perf_counter()
-            matrix @ matrix
-            middle = time.perf_counter()
-            list(threads.map(lambda part: np.copyto(*part), parts))
-            arithmetic.append(middle - start)
-            memory.append(time.perf_counter() - middle)
-    return Peak(2 * size**3 / min(arithmetic), 2 * BYTES / min(memory))
+        arithmetic = _fastest(lambda: matrix @ matrix)
+        memory = _fastest(lambda: list(threads.map(lambda part: np.copyto(*part), parts)))
+    return Peak(2 * size**3 / arithmetic, 2 * BYTES / memory)
+
+
+def _fastest(run: Callable[[], object]) -> float:
+    """Seconds of the fastest of many runs."""
+    run()
+    return min(sample(run, SECONDS).samples_us) / 1e6

@@ -24,7 +24,10 @@ def table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     others = _times(rows)
     titles = [*_TITLES, *(f"#{library}" for library in others)]
     return titles, [
-        [*_cells(row), *(_us(times.get(row.operation)) for times in others.values())]
+        [
+            *_cells(row),
+            *(_us(t.get(row.operation)) if row.provider == IREE else "" for t in others.values()),
+        ]
         for row in rows
     ]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ...benchmarks.model_inputs import prepare_inputs
 from ...benchmarks.model_kernel import Subject
-from ...benchmarks.model_runner import Gain, ModelFailed, ModelRunner
+from ...benchmarks.model_runner import PATIENCE, Gain, ModelFailed, ModelRunner
 from ...search.model import read_model
 from ...search.spec import SPEC_OPTION
 from ..model_options import ModelOptions
@@ -98,7 +98,7 @@ def _compile(mlir: Path, flags: Sequence[str], out: Path) -> bool:
 def _gain(runner: ModelRunner, before: Path, after: Path) -> Gain | None:
     try:
         runner.check(after, before)
-        return runner.gain(before, after, seed=0)
+        return runner.gain(before, after, seed=0, patience=PATIENCE)
     except ModelFailed as failure:
         print(f"{after}: {failure}", file=sys.stderr)
         return None
