@@ -25,7 +25,7 @@ def test_what_might_never_end_is_not_read(tmp_path: Path, read) -> None:
     ("data", "recorded"),
     [
         (b"PAR1 and so on", True),
-        (gzip.compress(b"{}"), True),
+        pytest.param(gzip.compress(b"{}"), True, id="gzip"),  # the stamp in it differs per process
         (b'{"results": []}', True),
         (b'\n{\n  "cache": {}}', True),
         (b"{}", True),
