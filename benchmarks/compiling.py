@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from ..search import Dispatch, WorkError
 from ..search.isolate import Child, ChildDied, ChildTimeout
@@ -33,39 +32,40 @@ class Job:
     spec: str | None = None
 
 
-class CompilePool:
+class CompilePool(ChildPool):
     """A pool of compile workers.
 
     Args:
         folder: where executables and the specs they were compiled with go.
         jobs: workers; as many as cores by default.
+        tries: how often to compile what takes longer than `timeout`. In one of fifty models the
+            threads of the compiler wait for each other for ever, and the next time they do not.
     """
 
     def __init__(
-        self, folder: Path, jobs: int | None = None, timeout: float = COMPILE_TIMEOUT
+        self,
+        folder: Path,
+        jobs: int | None = None,
+        timeout: float = COMPILE_TIMEOUT,
+        tries: int = 1,
     ) -> None:
+        super().__init__("frontrunner.benchmarks.compile_worker:answer", jobs)
         self.folder = folder
         self.timeout = timeout
-        self._pool = ChildPool("frontrunner.benchmarks.compile_worker:answer", jobs)
-
-    @property
-    def jobs(self) -> int:
-        return self._pool.jobs
+        self._tries = tries
 
     def compile_jobs(self, jobs: Sequence[Job]) -> Iterator[Compiled]:
         """Yields in order, as they are done; who stops before the end cancels the rest."""
-        return self._pool.map(self._compile, jobs)
-
-    def close(self) -> None:
-        self._pool.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        return self.map(self._compile, jobs)
 
     def _compile(self, child: Child, job: Job) -> Compiled:
+        for _ in range(self._tries):
+            compiled = self._compile_once(child, job)
+            if compiled.kind != TIMEOUT:
+                break
+        return compiled
+
+    def _compile_once(self, child: Child, job: Job) -> Compiled:
         executable = self.folder / f"{job.name}.vmfb"
         path = None
         if job.spec is not None:
@@ -100,7 +100,7 @@ class Compiler(CompilePool):
     """A pool of compile workers for one dispatch or model.
 
     Args:
-        folder, jobs, timeout: as of the pool.
+        folder, jobs, timeout, tries: as of the pool.
     """
 
     def __init__(
@@ -109,13 +109,14 @@ class Compiler(CompilePool):
         folder: Path,
         jobs: int | None = None,
         timeout: float = COMPILE_TIMEOUT,
+        tries: int = 1,
     ) -> None:
-        super().__init__(folder, jobs, timeout)
+        super().__init__(folder, jobs, timeout, tries)
         self.compiled = compiled
 
     def baseline(self) -> Compiled:
         """The compiler's own default."""
-        return self._pool.one(self._compile, self._job("baseline", None))
+        return self.one(self._compile, self._job("baseline", None))
 
     def compile(self, specs: Sequence[tuple[str, str]]) -> Iterator[Compiled]:
         """As `compile_jobs`, given pairs of a name and the text of a spec."""

@@ -139,22 +139,18 @@ class Device:
         Raises:
             KernelFailed: the kernel crashed, hung or computed something else.
         """
-        samples = self.samples(executable, seconds, verify=verify, give_up_us=give_up_us)
+        samples = self.samples(Measure(executable, seconds, give_up_us, verify))
         return float(np.quantile(samples, TIMING_QUANTILE))
 
-    def samples(
-        self,
-        executable: Path,
-        seconds: float,
-        *,
-        verify: bool = True,
-        give_up_us: float = math.inf,
-    ) -> tuple[float, ...]:
-        """As `measure`, the time of each run."""
+    def samples(self, request: Measure) -> tuple[float, ...]:
+        """The time of each run, in microseconds.
+
+        Raises:
+            KernelFailed: as `measure`.
+        """
         if not self._child.running:
             self.start()
-        request = Measure(executable, seconds, give_up_us=give_up_us, verify=verify)
-        limit = time_limit(seconds, self.baseline_us)
+        limit = time_limit(request.seconds, self.baseline_us)
         try:
             timing: Timing = self._child.call(request, timeout=limit)
         except ChildDied as death:

@@ -17,11 +17,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 from ..search import Dispatch
 from ..search.spec import spec_of
+from ..search.versions import versions
 from .outcome import OK, Outcome
 from .reproducer import SCRIPT, Reproducer, write_emission_crash
 from .unit import Unit
@@ -183,8 +183,7 @@ class FailureReport:
             "simplest candidate, the one with the smallest product of tile sizes. Candidates are",
             "numbered from 0, as `index` in the run's `outcomes.jsonl`.",
             "",
-            f"Compiler: iree-base-compiler {version('iree-base-compiler')}. "
-            f"Runtime: iree-base-runtime {version('iree-base-runtime')}.",
+            f"Versions: {', '.join(f'{name} {number}' for name, number in versions().items())}.",
             "",
             "| count | kind | stage | reason | reproducer |",
             "| ---: | --- | --- | --- | --- |",

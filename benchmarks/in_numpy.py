@@ -15,6 +15,12 @@ from .operations.types import narrowed
 
 @dataclass(frozen=True)
 class Computed:
+    """An operation, ready to run.
+
+    Attributes:
+        dtype: that it is computed in.
+    """
+
     operation: Operation
     inputs: Sequence[Array]
     dtype: Any

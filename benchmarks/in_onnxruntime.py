@@ -45,6 +45,8 @@ class _Graph:
 
 @dataclass(frozen=True)
 class Computed:
+    """An operation as a graph of its own, ready to run."""
+
     operation: Operation
     session: Any
     feeds: dict[str, Any]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import numpy as np
 from ..search import Dispatch
 from ..search.compiler import CONFIGURATIONS, SOURCES
 from ..search.emitted import EMISSION_FLAGS
+from ..search.files import new_folder
 from ..search.spec import APPLIED, spec_option
 from .inputs import Array, Tolerance, make_inputs
 from .operations import Operation
@@ -52,24 +53,20 @@ class Reproducer:
         Raises:
             OSError: it cannot be written.
         """
-        partial = folder.with_name(f".{folder.name}.partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        (partial / "source.mlir").write_text(self.unit.source)
-        if self.spec:
-            (partial / "spec.mlir").write_text(self.spec)
-        if self.config:
-            (partial / "config.txt").write_text(f"{self.config}\n")
-        (partial / "reason.txt").write_text(f"{self.outcome.reason}\n\n{self.log}\n")
-        if self.outcome.stage == "run":
-            inputs = make_inputs(self.unit.call.inputs, self.seed)
-            for i, (values, tensor) in enumerate(zip(inputs, self.unit.call.inputs, strict=True)):
-                _write_input(partial / _input_name(i, tensor), values)
-            if self.operation is not None and self.outcome.kind == WRONG_RESULT:
-                self.operation.reference(inputs).tofile(partial / "expected0.bin")
-        (partial / SCRIPT).write_text(self.script())
-        (partial / SCRIPT).chmod(0o755)
-        partial.replace(folder)
+        reason = f"{self.outcome.reason}\n\n{self.log}"
+        with _reproducer(folder, self.unit.source, reason, self.script()) as partial:
+            if self.spec:
+                (partial / "spec.mlir").write_text(self.spec)
+            if self.config:
+                (partial / "config.txt").write_text(f"{self.config}\n")
+            if self.outcome.stage == "run":
+                inputs = make_inputs(self.unit.call.inputs, self.seed)
+                for i, (values, tensor) in enumerate(
+                    zip(inputs, self.unit.call.inputs, strict=True)
+                ):
+                    _write_input(partial / _input_name(i, tensor), values)
+                if self.operation is not None and self.outcome.kind == WRONG_RESULT:
+                    self.operation.reference(inputs).tofile(partial / "expected0.bin")
 
     def script(self) -> str:
         """The commands, which fail as the candidate did."""
@@ -147,8 +144,7 @@ def write_emission_crash(dispatch: Dispatch, folder: Path) -> None:
         *EMISSION_FLAGS,
         "-o constraints.mlir",
     )
-    flags = (*dispatch.target.flags, *options)
-    _write_crash(dispatch.source, flags, dispatch.silence, folder)
+    _write_crash(dispatch.source, (*dispatch.target.flags, *options), dispatch.silence, folder)
 
 
 def write_crash(source: str, flags: Sequence[str], reason: str, folder: Path) -> None:
@@ -161,15 +157,20 @@ def write_crash(source: str, flags: Sequence[str], reason: str, folder: Path) ->
 
 
 def _write_crash(source: str, options: Sequence[str], reason: str, folder: Path) -> None:
-    partial = folder.with_name(f".{folder.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    command = _command(["iree-compile source.mlir", *options])
-    (partial / "source.mlir").write_text(source)
-    (partial / "reason.txt").write_text(f"{reason}\n")
-    (partial / SCRIPT).write_text("\n".join([*_SHELL, command]) + "\n")
-    (partial / SCRIPT).chmod(0o755)
-    partial.replace(folder)
+    script = "\n".join([*_SHELL, _command(["iree-compile source.mlir", *options])]) + "\n"
+    with _reproducer(folder, source, reason, script):
+        pass
+
+
+@contextmanager
+def _reproducer(folder: Path, source: str, reason: str, script: str) -> Iterator[Path]:
+    """What all have, in a folder to which more may be added until it is complete."""
+    with new_folder(folder) as partial:
+        (partial / "source.mlir").write_text(source)
+        (partial / "reason.txt").write_text(f"{reason}\n")
+        (partial / SCRIPT).write_text(script)
+        (partial / SCRIPT).chmod(0o755)
+        yield partial
 
 
 def _command(words: Sequence[str]) -> str:

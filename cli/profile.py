@@ -104,19 +104,18 @@ def command(
     made_how = check(chosen, options)
     if not lines.exists() and not force:
         _refuse_others(out)
-    every = wanted(chosen, options.libraries)
+    # Tables are of all that is there: a part that is profiled again replaces no whole.
+    every, asked = wanted(found, tuple(NEEDS)), wanted(chosen, options.libraries)
     output = Output(as_json)
     observer = make_progress(sys.stderr)
     with ProfileLog(lines, made_how, anew=force) as log:
         try:
-            rows = profile(every, options, log, observer)
+            rows = profile(asked, options, log, observer)
         except KeyboardInterrupt:
             raise Interrupted("what was measured is kept; give the same command again") from None
         finally:
             observer.close()
-            # Of all that is there: a part that is profiled again replaces no whole.
-            kept = current(wanted(found, tuple(NEEDS)), log)
-            if kept:
+            if kept := current(every, log):
                 write_tables(kept, out)
         peak = log.peak
     titles, cells = table(rows)

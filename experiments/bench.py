@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,8 +16,9 @@ import numpy as np
 from ..benchmarks.child_pool import ChildPool
 from ..benchmarks.compiling import CompilePool, Job
 from ..benchmarks.device import TIMING_QUANTILE, Device, KernelFailed, shares_cores
+from ..benchmarks.kernel import Measure
 from ..benchmarks.operations import Operation
-from ..benchmarks.outcome import CRASHED, OK, TIMEOUT, WRONG_RESULT, Compiled, Outcome
+from ..benchmarks.outcome import CRASHED, OK, WRONG_RESULT, Compiled, Outcome
 from ..benchmarks.peak import Peak, measure_peak
 from ..benchmarks.reproducer import Reproducer, write_crash
 from ..benchmarks.unit import Unit
@@ -57,12 +59,16 @@ class ProfileOptions:
 
 @dataclass(frozen=True)
 class Item:
-    """A configuration that is compiled and measured."""
+    """A configuration that is compiled and measured.
+
+    Attributes:
+        spec: None for the compiler's default.
+    """
 
     wanted: Wanted
     unit: Unit
     name: str
-    spec: str
+    spec: str | None
 
 
 class Bench:
@@ -83,7 +89,7 @@ class Bench:
         # A device that runs on one core is compared with what libraries do on one.
         threads = 1 if options.device.startswith("local-sync") else usable_cores()
         self._readers = self._stack.enter_context(ChildPool(READER, options.jobs))
-        self._compilers = self._stack.enter_context(CompilePool(folder, options.jobs))
+        self._compilers = self._stack.enter_context(CompilePool(folder, options.jobs, tries=2))
         self._libraries = self._stack.enter_context(Libraries(options.libraries, threads))
         self.jobs = self._compilers.jobs
         return self
@@ -93,6 +99,9 @@ class Bench:
 
     def run(self, chunk: Sequence[Wanted]) -> None:
         """Makes all rows of some dispatches."""
+        for one in chunk:
+            for name in one.names:  # of an earlier failure
+                shutil.rmtree(self._folder(one, name), ignore_errors=True)
         units: dict[str, Unit] = {}
         items: list[Item] = []
         for one, found in zip(chunk, self._readers.map(self._read, chunk), strict=True):
@@ -101,7 +110,11 @@ class Bench:
                 continue
             units[one.generated.name] = found
             items += [Item(one, found, name, _spec(one, name)) for name in one.names]
-        compiled = self._compiled(items)
+        jobs = [
+            Job(f"{at:04d}", item.unit.source, item.unit.flags, item.spec)
+            for at, item in enumerate(items)
+        ]
+        compiled = list(self._compilers.compile_jobs(jobs))
         self._observer.phase("measuring")
         for item, executable in zip(items, compiled, strict=True):
             self._log.append(self._measured(item, executable))
@@ -131,29 +144,13 @@ class Bench:
             row = one.row(name, provider, verification=NOT_RUN, outcome="refused")
             self._log.append(replace(row, reason=str(error)))
         if CRASHED_READING in str(error):
-            folder = self._folder(one, DEFAULT)
             text, flags = one.generated.path.read_text(), resolve_target(self._options.target)
-            self._keeping(folder, lambda: write_crash(text, flags, str(error), folder))
-
-    def _compiled(self, items: Sequence[Item]) -> list[Compiled]:
-        jobs = [
-            Job(f"{at:04d}", item.unit.source, item.unit.flags, item.spec or None)
-            for at, item in enumerate(items)
-        ]
-        found = list(self._compilers.compile_jobs(jobs))
-        # The compiler's threads wait for each other now and then, and not the next time.
-        late = [at for at, one in enumerate(found) if one.kind == TIMEOUT]
-        again = self._compilers.compile_jobs([jobs[at] for at in late])
-        for at, one in zip(late, again, strict=True):
-            found[at] = one
-        return found
+            self._keep(self._folder(one, DEFAULT), partial(write_crash, text, flags, str(error)))
 
     def _measured(self, item: Item, compiled: Compiled) -> Row:
         """The row of a configuration, after keeping what shows why it failed."""
         operation = item.wanted.generated.operation
         verify = self._options.verify and operation is not None
-        folder = self._folder(item.wanted, item.name)
-        shutil.rmtree(folder, ignore_errors=True)  # of an earlier failure
         row = item.wanted.row(
             item.name,
             IREE,
@@ -166,7 +163,7 @@ class Bench:
         if compiled.kind == OK:
             try:
                 device = self._turned_to(item, operation if verify else None)
-                samples = device.samples(compiled.executable, SECONDS, verify=verify)
+                samples = device.samples(Measure(compiled.executable, SECONDS, verify=verify))
                 checked = PASSED if verify else UNKNOWN if self._options.verify else UNCHECKED
                 return replace(row, verification=checked, **self._figures(item.unit, samples))
             except KernelFailed as failure:
@@ -177,8 +174,9 @@ class Bench:
                 # The device answered before: it has no room for this, or does not know its types.
                 return replace(row, outcome=CRASHED, reason=str(error))
         outcome = Outcome(row.outcome, stage=stage, reason=row.reason, device=self._options.device)
-        shown = Reproducer(item.unit, item.spec, "", outcome, log, self._options.seed, operation)
-        self._keeping(folder, lambda: shown.write(folder))
+        seed = self._options.seed
+        shown = Reproducer(item.unit, item.spec or "", "", outcome, log, seed, operation)
+        self._keep(self._folder(item.wanted, item.name), shown.write)
         return row
 
     def _compared(self, one: Wanted, unit: Unit, library: str) -> Row:
@@ -232,18 +230,18 @@ class Bench:
         """Where it is kept if it fails."""
         return self._options.failures / f"{one.generated.name}--{name}"
 
-    def _keeping(self, folder: Path, write: Callable[[], None]) -> None:
+    def _keep(self, folder: Path, write: Callable[[Path], None]) -> None:
+        """Writes a failure's folder."""
         try:
-            shutil.rmtree(folder, ignore_errors=True)
-            write()
+            write(folder)
         except OSError as error:
             self._observer.note(f"{folder} cannot be written: {error.strerror}")
 
 
-def _spec(one: Wanted, name: str) -> str:
-    """The text of a configuration's spec; empty for the compiler's default."""
+def _spec(one: Wanted, name: str) -> str | None:
+    """The text of a configuration's spec; None for the compiler's default."""
     configuration = one.configuration(name)
     if configuration is None:
-        return ""
+        return None
     text = read_bytes(one.generated.spec(configuration), "generate it again")
     return text.decode(errors="replace")

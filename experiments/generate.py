@@ -38,7 +38,6 @@ def generate(
     """
     files = {o.name: files_of(o) for o in operations}
     every = {path: text for some in files.values() for path, text in some.items()}
-    compare_files(out, every, force=force)  # before the first is written
     counts: Counter[str] = Counter(new=0, same=0, replaced=0)
     if choice is None:
         counts.update(write_files(out, every, force=force).values())
@@ -46,6 +45,7 @@ def generate(
 
     from .configurations import Chooser  # takes half a second
 
+    compare_files(out, every, force=force)  # before the first is written
     made = 0
     with Chooser(choice) as chooser:
         for place, operation in enumerate(operations, 1):

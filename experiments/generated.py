@@ -19,7 +19,7 @@ from typing import Any
 from ..benchmarks.operations import Operation, from_dict
 from ..benchmarks.reproducer import SCRIPT
 from ..search import InputError
-from ..search.files import read_bytes, write_whole
+from ..search.files import make_folder, read_bytes, write_whole
 
 OPERATION, CONFIGURATIONS = "operation.json", "configurations.json"
 SPEC = ".spec.mlir"
@@ -101,12 +101,7 @@ def write_files(out: Path, files: Mapping[str, str], *, force: bool) -> dict[str
         if state == "same":
             continue
         path = out / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"cannot make the folder {path.parent}: {error.strerror}", "name another --out"
-            ) from error
+        make_folder(path.parent, "name another --out")
         write_whole(path, files[name].encode())
     return states
 

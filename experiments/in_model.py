@@ -17,7 +17,7 @@ import numpy as np
 from ..benchmarks.compiling import Compiler
 from ..benchmarks.finals import interval
 from ..benchmarks.model_runner import PATIENCE, Gain, ModelFailed, ModelRunner
-from ..benchmarks.outcome import OK, TIMEOUT, Compiled
+from ..benchmarks.outcome import OK, Compiled
 from ..benchmarks.profiling import profile
 from ..search import WorkError, link_specs
 from .hot import Hot
@@ -127,10 +127,6 @@ class Trial:
     def _compile(self, name: str, specs: Sequence[Path]) -> Compiled:
         linked = link_specs([*self.starter, *specs])
         (compiled,) = self.compiler.compile([(name, linked.text)])
-        if compiled.kind == TIMEOUT:
-            # One in fifty never ends: the compiler's threads wait for each other.
-            self.tell(f"{compiled.reason}; compiling again")
-            (compiled,) = self.compiler.compile([(name, linked.text)])
         return compiled
 
     def _choose(self, specs: Sequence[tuple[Hot, Sequence[Path]]]) -> list[Choice]:

@@ -15,7 +15,7 @@ from ..benchmarks.lines import LineFile, not_ours
 from ..benchmarks.outcome import COMPILE_FAILED, NOT_APPLIED, OK, Compiled, digest
 from ..search import Dispatch
 from ..search.model import Model
-from .run_folder import versions
+from ..search.versions import versions
 
 # What the compiler says again of the same; a crash may have been the machine's.
 _SETTLED = (OK, COMPILE_FAILED, NOT_APPLIED)

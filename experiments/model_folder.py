@@ -20,11 +20,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..search import InputError
+from ..search.files import make_folder
 from ..search.model import ModelDispatch, named_after
+from ..search.versions import versions
 from .hot import Hot, Plan
 from .model_options import ModelOptions
 from .prepare import digest_of_file
-from .run_folder import RunFolder, other_versions, versions, write_text
+from .run_folder import RunFolder, other_versions, write_text
 
 FORMAT = 1
 
@@ -87,12 +89,7 @@ class ModelFolder:
             "input_digest": digest_of_file(options.input),
             "options": json.loads(options.to_json()),
         }
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"cannot write to {self.path}: {error.strerror}", "give another --out folder"
-            ) from error
+        make_folder(self.path, "give another --out folder")
         write_text(self.path / "model.json", json.dumps(content, indent=2) + "\n")
 
     def load(self, input: Path | None) -> ModelOptions:

@@ -18,12 +18,13 @@ from ..benchmarks.runner import executable_name
 from ..search import CannotRender, WorkError
 from ..search.files import write_whole
 from ..search.spec import spec_of
+from ..search.versions import versions
 from .candidates import renderer
 from .kept import Kept
 from .options import TuneOptions
 from .prepare import Prepared, prepare
 from .progress import Observer
-from .run_folder import run_files, versions
+from .run_folder import run_files
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from typing import Any
 
 from ..benchmarks.device import check_backend, check_uris, fingerprint
 from ..search import InputError
 from ..search.files import read_bytes
 from ..search.target import backend_of, resolve_target, usable_cores
+from ..search.versions import versions
 from .bench import Bench, ProfileOptions
 from .generated import Generated
 from .profile_log import DEFAULT, IREE, ProfileLog, Row
@@ -47,8 +47,7 @@ def check(every: Sequence[Generated], options: ProfileOptions) -> dict[str, Any]
         "device": fingerprint(options.device),
         "seed": options.seed,
         "cores": usable_cores(),
-        "compiler": version("iree-base-compiler"),
-        "runtime": version("iree-base-runtime"),
+        **versions(),
     }
 
 

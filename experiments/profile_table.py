@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -98,7 +99,5 @@ def write_tables(rows: Sequence[Row], output: Path) -> None:
 
 def summary(rows: Iterable[Row]) -> str:
     """How many rows came to what."""
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row.outcome] = counts.get(row.outcome, 0) + 1
+    counts = Counter(row.outcome for row in rows)
     return ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts.items())

@@ -20,7 +20,7 @@ from pathlib import Path
 from ..benchmarks.bundle import Bundle
 from ..benchmarks.results import read_results
 from ..search import InputError
-from ..search.files import write_whole
+from ..search.files import make_folder, write_whole
 from .options import TuneOptions
 from .prepare import digest_of_file
 from .run_folder import read_run_files
@@ -59,13 +59,7 @@ class Work:
         Raises:
             InputError: they cannot be made.
         """
-        try:
-            self.compiled.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"cannot make the folder {self.path}: {error.strerror}",
-                "move away what is there, or name another --out",
-            ) from error
+        make_folder(self.compiled, "move away what is there, or name another --out")
 
     def finish_packing(self, compile_s: Sequence[float]) -> None:
         """To be called when the bundle is written.

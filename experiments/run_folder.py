@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +25,10 @@ import pandas as pd
 
 from ..search import Dispatch, InputError, Problem, Target, TensorType
 from ..search.emitted import Emitted
-from ..search.files import write_whole
+from ..search.files import new_folder, write_whole
+from ..search.versions import versions
 
 FORMAT = 2
-
-
-def versions() -> dict[str, str]:
-    """What the outcomes of a run depend on."""
-    return {name: version(name) for name in ("iree-base-compiler", "iree-base-runtime")}
 
 
 def other_versions(manifest: Mapping[str, Any], form: int) -> str:
@@ -86,15 +80,11 @@ class RunFolder:
         Raises:
             InputError: the folder cannot be written.
         """
-        partial = self.path.with_name(f".{self.path.name}.partial")
         try:
-            shutil.rmtree(partial, ignore_errors=True)
-            partial.mkdir(parents=True)
-            for name, data in run_files(manifest, dispatch, queue).items():
-                (partial / name).write_bytes(data)
-            partial.replace(self.path)  # also over an empty folder, but over no other
+            with new_folder(self.path) as folder:
+                for name, data in run_files(manifest, dispatch, queue).items():
+                    (folder / name).write_bytes(data)
         except OSError as error:
-            shutil.rmtree(partial, ignore_errors=True)
             raise InputError(
                 f"cannot write to {self.path}: {error.strerror}", "give another --out folder"
             ) from error

@@ -9,18 +9,19 @@ from difflib import get_close_matches
 from ..search import InputError
 from .generated import Generated
 
+_COMMA = re.compile(r",(?!\d*\})")
 # Names that are told where nothing matches.
 _TOLD = 5
 
 
 def parse_patterns(texts: Sequence[str]) -> list[re.Pattern[str]]:
-    """Regular expressions, several in one text where commas separate them.
+    """Regular expressions, several in one text where commas separate them, save in `{1,2}`.
 
     Raises:
         InputError: one does not compile.
     """
     found = []
-    for text in (part.strip() for whole in texts for part in whole.split(",")):
+    for text in (part.strip() for whole in texts for part in _COMMA.split(whole)):
         try:
             if not text:
                 raise re.error("it is empty")

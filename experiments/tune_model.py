@@ -124,7 +124,7 @@ def _tune(
     subject = _subject(model, options, device, folder.work)
     deadline = started + 60 * options.minutes
     with ExitStack() as stack:
-        compiler = stack.enter_context(Compiler(model, folder.work, 1, COMPILE_TIMEOUT))
+        compiler = stack.enter_context(Compiler(model, folder.work, 1, COMPILE_TIMEOUT, tries=2))
         runner = stack.enter_context(ModelRunner(subject))
         tell("compiling the model as it is")
         default = _default(compiler, model, options.starter, tell)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import InputError, WorkError
@@ -55,6 +58,39 @@ def write_whole(path: Path, data: bytes, remedy: str = "make room, or name anoth
             raise
     except OSError as error:
         raise WorkError(f"cannot write {path}: {error.strerror}", remedy) from error
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which is at `path` when it is complete: over an empty one, but no other.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        partial.mkdir(parents=True)
+        yield partial
+        partial.replace(path)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def make_folder(path: Path, remedy: str) -> None:
+    """Makes a folder, and those above it, unless it is there.
+
+    Args:
+        remedy: what the user can do if it cannot be made.
+
+    Raises:
+        InputError: it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {path}: {error.strerror}", remedy) from error
 
 
 def readable(text: str) -> str:

@@ -19,7 +19,7 @@ from frontrunner.search import (
     room,
     sample,
 )
-from frontrunner.search.isolate import Child, ChildDied
+from frontrunner.search.isolate import Child, ChildDied, ChildTimeout
 
 HUGE = (
     "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
@@ -111,3 +111,25 @@ def test_compiling_takes_at_most_the_timeout(matmul: Dispatch, tmp_path: Path) -
         assert compiler.baseline().kind == "timeout"
         compiler.timeout = 60.0
         assert compiler.baseline().kind == "ok"
+
+
+@pytest.mark.parametrize(
+    ("hangs", "tries", "kind"), [(1, 1, "timeout"), (1, 2, "ok"), (2, 2, "timeout")]
+)
+def test_what_hangs_is_compiled_again(
+    matmul: Dispatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hangs, tries, kind
+) -> None:
+    calls = []
+    inner = Child.call
+
+    def hanging(self, request, timeout=None):
+        calls.append(request)
+        if len(calls) <= hangs:
+            self.close()
+            raise ChildTimeout
+        return inner(self, request, timeout)
+
+    monkeypatch.setattr(Child, "call", hanging)
+    with Compiler(matmul, tmp_path, jobs=1, tries=tries) as compiler:
+        assert compiler.baseline().kind == kind
+    assert len(calls) == tries

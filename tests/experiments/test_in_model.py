@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from frontrunner.benchmarks.model_runner import Gain, ModelFailed
-from frontrunner.benchmarks.outcome import COMPILE_FAILED, OK, TIMEOUT, Compiled
+from frontrunner.benchmarks.outcome import COMPILE_FAILED, OK, Compiled
 from frontrunner.benchmarks.profiling import Share
 from frontrunner.experiments import in_model
 from frontrunner.experiments.hot import Hot
@@ -46,7 +46,6 @@ class World:
     whole: dict[str, float] = field(default_factory=dict)
     wrong: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
-    hangs: set[str] = field(default_factory=set)
     dies: dict[str, set[int]] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
     starter: tuple[Path, ...] = ()
@@ -59,15 +58,12 @@ class World:
     def compile(self, specs: Sequence[tuple[str, str]]) -> Iterable[Compiled]:
         for name, text in specs:
             used = tuple(text.split())
-            hangs = self.hangs & set(used) and used not in self.compiled
             self.compiled.append(used)
             executable = self.folder / f"{name}.vmfb"
             executable.write_text(text)
             executable.with_suffix(".mlir").write_text(text)
             if self.refused & set(used):
                 yield Compiled(COMPILE_FAILED, executable, reason="a tile is too large")
-            elif hangs:
-                yield Compiled(TIMEOUT, executable, reason="compiling took over 60 s")
             else:
                 yield Compiled(OK, executable, applied=tuple(n.partition("-")[0] for n in used))
 
@@ -160,14 +156,6 @@ def test_what_is_faster_alone_and_not_in_the_model_goes(world: World) -> None:
         "mid": "no faster in the model",
         "low": "nothing beat the default",
     }
-
-
-def test_a_compile_that_hangs_is_tried_again(world: World) -> None:
-    world.times = {"big-0": 50.0, "mid-0": 25.0}
-    world.hangs = {"mid-0"}
-    verdict = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
-    assert verdict.spec == "big-0 mid-0"
-    assert world.said.count("compiling took over 60 s; compiling again") == 1
 
 
 def test_no_more_than_a_few_are_tried(world: World) -> None:

@@ -137,14 +137,14 @@ def test_what_changed_is_done_again(configured, made, profiled, asked, tmp_path)
 def test_a_machines_bad_moments_are_not_final(made, profiled, asked, monkeypatch, tmp_path):
     made(tmp_path, Matmul(8, 8, 8))
     compiled = []
-    inner = CompilePool._compile
+    inner = CompilePool._compile_once
 
     def hangs(self, child, job):
         compiled.append(job.name)
         return replace(inner(self, child, job), kind=TIMEOUT, reason="compiling took over 60 s")
 
     with monkeypatch.context() as patch:
-        patch.setattr(CompilePool, "_compile", hangs)
+        patch.setattr(CompilePool, "_compile_once", hangs)
         (row,) = profiled(tmp_path)
     assert (row.outcome, row.verification, len(compiled)) == ("timeout", "not run", 2)
     (row,) = profiled(tmp_path)
