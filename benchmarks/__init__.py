@@ -7,7 +7,7 @@ from ..search.lazy import exports
 if TYPE_CHECKING:
     from .budget import Budget
     from .compiling import Compiler
-    from .device import Device, KernelFailed, fingerprint
+    from .device import Device, RunFailed, fingerprint
     from .outcome import Compiled, Outcome
     from .runner import Candidate, LocalRunner, Runner, local_runner
 
@@ -16,7 +16,7 @@ __getattr__ = exports(
     {
         "budget": ("Budget",),
         "compiling": ("Compiler",),
-        "device": ("Device", "KernelFailed", "fingerprint"),
+        "device": ("Device", "RunFailed", "fingerprint"),
         "outcome": ("Compiled", "Outcome"),
         "runner": ("Candidate", "LocalRunner", "Runner", "local_runner"),
     },
@@ -28,9 +28,9 @@ __all__ = [
     "Compiled",
     "Compiler",
     "Device",
-    "KernelFailed",
     "LocalRunner",
     "Outcome",
+    "RunFailed",
     "Runner",
     "fingerprint",
     "local_runner",

@@ -15,6 +15,7 @@ from ..search import InputError, WorkError
 from ..search.isolate import Child, ChildDied, ChildTimeout
 from .call import Call
 from .kernel import Measure, Setup
+from .outcome import CRASHED, TIMEOUT, WRONG_RESULT
 from .timing import Timing
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ DRIVERS = {
 }
 
 
-class KernelFailed(Exception):
-    """Running a candidate failed; `kind` is an outcome's."""
+class RunFailed(Exception):
+    """There is no time, since running failed; `kind` is an outcome's."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
@@ -57,28 +58,24 @@ class Device:
 
     Args:
         uri: an IREE device, such as `local-task` or `cuda://0`.
-        baseline: whose outputs are what is right; None if the operation says so, or nobody asks.
+        baseline: whose outputs are what is right; None if nobody asks, or operations say so.
 
     Raises:
         InputError: there is no such driver.
     """
 
-    def __init__(
-        self,
-        uri: str,
-        call: Call,
-        baseline: Path | None,
-        seed: int,
-        operation: Operation | None = None,
-    ) -> None:
+    def __init__(self, uri: str, call: Call, baseline: Path | None, seed: int) -> None:
         check_uris([uri])
         self.uri = uri
-        self._setup = Setup(uri, call, baseline, seed, operation)
+        self._setup = Setup(uri, call, baseline, seed)
         self._child = Child("frontrunner.benchmarks.kernel:answer", env=KEEP_MEMORY)
         self.baseline_us = 0.0
 
     def turn_to(self, call: Call, operation: Operation | None) -> None:
         """Has a dispatch measured, by the same process: a new one takes 0.5 s to start.
+
+        Args:
+            operation: what tells what is right; None if nobody asks.
 
         Raises:
             WorkError: the device does not answer, or has no room for the inputs.
@@ -113,7 +110,7 @@ class Device:
             try:
                 self.baseline_us = self.measure(self._setup.baseline, seconds, verify=False)
                 break
-            except KernelFailed as failure:
+            except RunFailed as failure:
                 if last:
                     raise WorkError(
                         f"device {self.uri} cannot run the compiler's default: {failure}",
@@ -137,7 +134,7 @@ class Device:
             give_up_us: a first few runs slower than this are enough.
 
         Raises:
-            KernelFailed: the kernel crashed, hung or computed something else.
+            RunFailed: the kernel crashed, hung or computed something else.
         """
         samples = self.samples(Measure(executable, seconds, give_up_us, verify))
         return float(np.quantile(samples, TIMING_QUANTILE))
@@ -146,7 +143,7 @@ class Device:
         """The time of each run, in microseconds.
 
         Raises:
-            KernelFailed: as `measure`.
+            RunFailed: as `measure`.
         """
         if not self._child.running:
             self.start()
@@ -155,16 +152,16 @@ class Device:
             timing: Timing = self._child.call(request, timeout=limit)
         except ChildDied as death:
             first = str(death).splitlines()[0]
-            raise KernelFailed("crashed", f"the kernel crashed: {first}") from death
+            raise RunFailed(CRASHED, f"the kernel crashed: {first}") from death
         except ChildTimeout as late:
-            raise KernelFailed("timeout", f"the kernel gave {late}") from late
+            raise RunFailed(TIMEOUT, f"the kernel gave {late}") from late
         except RuntimeError as error:
             if not shares_cores(self.uri):
                 # After a fault in a kernel, a GPU's context refuses whatever comes next.
                 self._child.close()
-            raise KernelFailed("crashed", f"the runtime refused: {error}") from error
+            raise RunFailed(CRASHED, f"the runtime refused: {error}") from error
         if timing.wrong is not None:
-            raise KernelFailed("wrong_result", timing.wrong)
+            raise RunFailed(WRONG_RESULT, timing.wrong)
         return timing.samples_us
 
     def close(self) -> None:

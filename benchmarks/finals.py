@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .call import Call
-from .device import Device, KernelFailed
+from .device import Device, RunFailed
 from .outcome import OK, Outcome
 
 FINALISTS = 5
@@ -97,7 +97,7 @@ def decide(
 
     Args:
         finalists: executables by queue position.
-        verify: raises KernelFailed if a finalist is wrong after all.
+        verify: raises RunFailed if a finalist is wrong after all.
     """
     slow = max(device.baseline_us for device in devices) >= SLOW_US
     finals = run_finals(
@@ -112,7 +112,7 @@ def decide(
     for standing in accepted(finals.standings, finals.noise_floor):
         try:
             verify(standing, finals)
-        except KernelFailed as failure:
+        except RunFailed as failure:
             note(f"finalist {standing.index + 1} failed: {failure}")
         else:
             return finals, standing
@@ -148,7 +148,7 @@ def run_finals(
                 try:
                     time_us = device.measure(finalists[int(index)], seconds)
                     times[int(index)].append(time_us)
-                except KernelFailed as failure:
+                except RunFailed as failure:
                     failed.append((int(index), str(failure)))
                     del times[int(index)]
             after.append(device.measure_baseline(seconds))
@@ -183,7 +183,7 @@ def verify_on_other_inputs(
         seed: of the search.
 
     Raises:
-        KernelFailed: they differ, or the executable does not run.
+        RunFailed: they differ, or the executable does not run.
     """
     for uri in uris:
         device = Device(uri, call, baseline, seed + OTHER_INPUTS)

@@ -66,7 +66,6 @@ def prepare(operation: Operation, inputs: Sequence[Array], threads: int) -> Comp
     if other := sorted(types - set(_TYPES)):
         raise Unsupported(f"no {other[0]}")
     graph = _Graph(dict(zip(operation.inputs, inputs, strict=True)))
-    dtypes = {name: t.dtype for name, t in operation.inputs.items()}
     if isinstance(operation, Attention):
         result = _attention(operation, graph)
     elif isinstance(operation, Matmul):
@@ -75,16 +74,17 @@ def prepare(operation: Operation, inputs: Sequence[Array], threads: int) -> Comp
         result = _steps(operation, graph, _conv(operation, graph))
     else:
         raise Unsupported(f"no {operation.kind}")
-    session = _session(operation, graph, dtypes, result, threads)
-    feeds = {n: ort.OrtValue.ortvalue_from_numpy(a) for n, a in graph.feeds.items()}
+    session = _session(operation, graph, result, threads)
+    feeds = {
+        name: ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
+        for name, array in graph.feeds.items()
+    }
     return Computed(operation, session, feeds)
 
 
-def _session(
-    operation: Operation, graph: _Graph, dtypes: dict[str, str], result: str, threads: int
-) -> Any:
+def _session(operation: Operation, graph: _Graph, result: str, threads: int) -> Any:
     given = [
-        helper.make_tensor_value_info(name, _TYPES[dtypes[name]], array.shape)
+        helper.make_tensor_value_info(name, _TYPES[operation.inputs[name].dtype], array.shape)
         for name, array in graph.feeds.items()
     ]
     out = helper.make_tensor_value_info(result, _TYPES[operation.output.dtype], None)
@@ -107,7 +107,7 @@ def _session(
 def _matmul(operation: Matmul, graph: _Graph) -> str:
     for name in operation.transposed:
         # Turned beforehand: a model's weights are, when it is loaded.
-        graph.feeds[name] = np.ascontiguousarray(np.swapaxes(graph.feeds[name], -1, -2))
+        graph.feeds[name] = graph.feeds[name].swapaxes(-1, -2)
     if operation.types.operands == "i8":
         return graph.add("MatMulInteger", "lhs", "rhs")
     return graph.add("MatMul", *_widened(operation, graph))
@@ -115,12 +115,12 @@ def _matmul(operation: Matmul, graph: _Graph) -> str:
 
 def _conv(operation: Conv, graph: _Graph) -> str:
     feeds = graph.feeds
-    feeds["lhs"] = np.ascontiguousarray(operation.nchw(feeds["lhs"]))
-    feeds["rhs"] = np.ascontiguousarray(operation.fchw(feeds["rhs"]))
+    feeds["lhs"] = operation.nchw(feeds["lhs"])
+    feeds["rhs"] = operation.fchw(feeds["rhs"])
     if "bias" in feeds:
         feeds["bias"] = feeds["bias"].reshape(1, -1, 1, 1)
     if "residual" in feeds:
-        feeds["residual"] = np.ascontiguousarray(operation.nchw(feeds["residual"]))
+        feeds["residual"] = operation.nchw(feeds["residual"])
     options = {
         "strides": operation.stride,
         "dilations": operation.dilation,
@@ -132,7 +132,7 @@ def _conv(operation: Conv, graph: _Graph) -> str:
 
 
 def _attention(operation: Attention, graph: _Graph) -> str:
-    graph.feeds["k"] = np.ascontiguousarray(graph.feeds["k"].swapaxes(1, 2))
+    graph.feeds["k"] = graph.feeds["k"].swapaxes(1, 2)
     scores = graph.add("MatMul", "q", "k")
     scale = graph.constant(operation.width**-0.5, _TYPES[operation.dtype])
     weights = graph.add("Softmax", graph.add("Mul", scores, scale), axis=-1)

@@ -41,24 +41,23 @@ class Computed:
     Attributes:
         product: what precedes the steps.
         steps: in order, each with its operand.
-        back: from the library's layout to the dispatch's.
-        dtype: of the result.
     """
 
+    operation: Operation
     product: Callable[[], Tensor]
-    steps: tuple[Step, ...]
-    back: Callable[[Tensor], Tensor]
-    dtype: str
+    steps: tuple[Step, ...] = ()
 
     def run(self) -> Tensor:
         with torch.inference_mode():
             return reduce(lambda x, step: step(x), self.steps, self.product())
 
     def fetch(self, result: Tensor) -> Array:
-        plain = self.back(result).contiguous()
-        if self.dtype == "bf16":
-            return np.asarray(plain.view(torch.int16).numpy()).view(np.uint16)
-        return np.asarray(plain.numpy()).astype(NUMPY[self.dtype], copy=False)
+        dtype, plain = self.operation.output.dtype, result.contiguous()
+        bits = dtype == "bf16"  # which NumPy has not
+        found = plain.view(torch.int16).numpy().view(np.uint16) if bits else plain.numpy()
+        if isinstance(self.operation, Conv):
+            found = self.operation.laid_out(found)
+        return np.asarray(found).astype(NUMPY[dtype], copy=False)
 
 
 def prepare(operation: Operation, inputs: Sequence[Array], threads: int) -> Computed:
@@ -67,7 +66,7 @@ def prepare(operation: Operation, inputs: Sequence[Array], threads: int) -> Comp
     if isinstance(operation, Attention):
         q, k, v = (_tensor(array, operation.dtype)[None] for array in inputs)
         attend = nn.scaled_dot_product_attention
-        return Computed(lambda: attend(q, k, v), (), lambda x: x[0], operation.dtype)
+        return Computed(operation, lambda: attend(q, k, v)[0])
     if isinstance(operation, Matmul):
         return _matmul(operation, arrays)
     if isinstance(operation, Conv):
@@ -88,7 +87,7 @@ def _matmul(operation: Matmul, arrays: dict[str, Array]) -> Computed:
         return lhs.to(wide) @ rhs.to(wide)
 
     rest = [given[name] for name in list(arrays)[2:]]
-    return Computed(product, _steps(operation, rest), lambda x: x, operation.output.dtype)
+    return Computed(operation, product, _steps(operation, rest))
 
 
 def _conv(operation: Conv, arrays: dict[str, Array]) -> Computed:
@@ -110,11 +109,7 @@ def _conv(operation: Conv, arrays: dict[str, Array]) -> Computed:
     def product() -> Tensor:
         return nn.conv2d(image.to(wide), taps.to(wide), *options)
 
-    def back(result: Tensor) -> Tensor:
-        last = result if operation.layout == "nchw" else result.permute(0, 2, 3, 1)
-        return last.reshape(operation.output.shape)
-
-    return Computed(product, _steps(operation, rest), back, operation.output.dtype)
+    return Computed(operation, product, _steps(operation, rest))
 
 
 def _steps(operation: Matmul | Conv, operands: Sequence[Tensor]) -> tuple[Step, ...]:

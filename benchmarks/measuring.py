@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from .device import Device, KernelFailed, shares_cores
+from .device import Device, RunFailed, shares_cores
 from .outcome import BASELINE, OK, Compiled, Outcome
 from .together import together
 
@@ -125,7 +125,7 @@ class _Lane:
                 SCREEN_SECONDS,
                 give_up_us=HOPELESS * self._best * device.baseline_us,
             )
-        except KernelFailed as failure:
+        except RunFailed as failure:
             self._log(index, str(failure.__cause__ or ""))
             return replace(common, kind=failure.kind, stage="run", reason=str(failure))
         return replace(common, time_us=time_us)

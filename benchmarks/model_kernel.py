@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import iree.runtime as rt
@@ -13,6 +13,7 @@ from .inputs import Tolerance
 from .kernel import Loaded, on_device
 from .model_inputs import InputFile
 from .parameters import Archives, load_archives
+from .timing import sample
 
 # Outputs pass through many sums, one after the other: of a dozen layers of f32, 3e-4 of their size.
 SUMMED = 100_000
@@ -95,7 +96,8 @@ class _Host:
         for _ in range(request.rounds):
             times = [0.0] * len(runs)
             for place in rng.permutation(len(runs)):
-                times[place] = _fastest(runs[place], arguments, request.seconds)
+                run = partial(runs[place].run, arguments)
+                times[place] = min(sample(run, request.seconds, least=1).samples_us)
             found.append(times)
         return found
 
@@ -110,16 +112,6 @@ class _Host:
                 if wrong is not None:
                     return f"output {place} on inputs {inputs}: {wrong}"
         return None
-
-
-def _fastest(one: Loaded, arguments: rt.VmVariantList, seconds: float) -> float:
-    best = float("inf")
-    start = now = time.perf_counter()
-    while best == float("inf") or now - start < seconds:
-        one.run(arguments)
-        then, now = now, time.perf_counter()
-        best = min(best, now - then)
-    return best * 1e6
 
 
 _host: _Host | None = None

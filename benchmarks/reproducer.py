@@ -32,16 +32,16 @@ class Reproducer:
     """What is written for one failure.
 
     Attributes:
-        spec: the candidate's tuning spec; empty for the compiler's default.
-        config: its `compilation_info`; empty where it is not known.
+        spec: the candidate's tuning spec; None for the compiler's default.
+        config: its `compilation_info`; None where it is not known.
         log: all that the compiler or the runtime said.
         seed: of the inputs that the candidate was run with.
         operation: what tells what is right; if None, the compiler's default does.
     """
 
     unit: Unit
-    spec: str
-    config: str
+    spec: str | None
+    config: str | None
     outcome: Outcome
     log: str
     seed: int
@@ -54,7 +54,7 @@ class Reproducer:
             OSError: it cannot be written.
         """
         reason = f"{self.outcome.reason}\n\n{self.log}"
-        with _reproducer(folder, self.unit.source, reason, self.script()) as partial:
+        with _reproducer(folder, self.unit.source.encode(), reason, self.script()) as partial:
             if self.spec:
                 (partial / "spec.mlir").write_text(self.spec)
             if self.config:
@@ -139,34 +139,31 @@ def write_emission_crash(dispatch: Dispatch, folder: Path) -> None:
         OSError: it cannot be written.
     """
     options = (
+        *dispatch.target.flags,
         f"--compile-from={SOURCES}",
         f"--compile-to={CONFIGURATIONS}",
         *EMISSION_FLAGS,
         "-o constraints.mlir",
     )
-    _write_crash(dispatch.source, (*dispatch.target.flags, *options), dispatch.silence, folder)
+    write_crash(dispatch.source.encode(), options, dispatch.silence, folder)
 
 
-def write_crash(source: str, flags: Sequence[str], reason: str, folder: Path) -> None:
-    """Makes `folder` show that the compiler crashes over some MLIR.
+def write_crash(source: bytes, options: Sequence[str], reason: str, folder: Path) -> None:
+    """Makes `folder` show that the compiler crashes over some MLIR, as text or bytecode.
 
     Raises:
         OSError: it cannot be written.
     """
-    _write_crash(source, (*flags, "-o module.vmfb"), reason, folder)
-
-
-def _write_crash(source: str, options: Sequence[str], reason: str, folder: Path) -> None:
     script = "\n".join([*_SHELL, _command(["iree-compile source.mlir", *options])]) + "\n"
     with _reproducer(folder, source, reason, script):
         pass
 
 
 @contextmanager
-def _reproducer(folder: Path, source: str, reason: str, script: str) -> Iterator[Path]:
+def _reproducer(folder: Path, source: bytes, reason: str, script: str) -> Iterator[Path]:
     """What all have, in a folder to which more may be added until it is complete."""
     with new_folder(folder) as partial:
-        (partial / "source.mlir").write_text(source)
+        (partial / "source.mlir").write_bytes(source)
         (partial / "reason.txt").write_text(f"{reason}\n")
         (partial / SCRIPT).write_text(script)
         (partial / SCRIPT).chmod(0o755)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .device import Device, KernelFailed, shares_cores
+from .device import Device, RunFailed, shares_cores
 from .estimate import Estimate, Repeat, estimates
 from .measuring import HOPELESS
 from .outcome import BASELINE, OK, Outcome
@@ -111,7 +111,7 @@ def _lane(
         for index in order[start : start + BLOCK]:
             try:
                 time_us = device.measure(executables[index], SECONDS, verify=False)
-            except KernelFailed:
+            except RunFailed:
                 time_us = None
             yield Repeat(index, time_us, block, device.uri)
         block += 1

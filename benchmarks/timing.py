@@ -18,18 +18,20 @@ class Timing:
     wrong: str | None = None
 
 
-def sample(run: Callable[[], object], seconds: float, give_up_us: float = math.inf) -> Timing:
-    """Runs something for a while, and at least `LEAST` times.
+def sample(
+    run: Callable[[], object], seconds: float, give_up_us: float = math.inf, least: int = LEAST
+) -> Timing:
+    """Runs something for a while, and a least number of times.
 
     Args:
         give_up_us: what is slower than this is not timed any longer.
     """
     samples: list[float] = []
     start = now = time.perf_counter()
-    while len(samples) < LEAST or now - start < seconds:
+    while len(samples) < least or now - start < seconds:
         run()
         then, now = now, time.perf_counter()
         samples.append((now - then) * 1e6)
-        if len(samples) >= LEAST and min(samples) > give_up_us:
+        if len(samples) >= least and min(samples) > give_up_us:
             break
     return Timing(tuple(samples))

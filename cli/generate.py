@@ -149,7 +149,7 @@ def _convs(options: dict[str, Any], types: Sequence[Types]) -> Iterable[Operatio
     return convs(
         types,
         options["height"],
-        options["width"] or (),
+        options["width"],
         options["channels"],
         options["filters"],
         steps=_steps(options["fuse"]),
@@ -160,8 +160,8 @@ def _convs(options: dict[str, Any], types: Sequence[Types]) -> Iterable[Operatio
 def _attentions(options: dict[str, Any], types: Sequence[Types]) -> Iterable[Operation]:
     from ..experiments.families import attentions
 
-    keys = options["keys"] or ()
-    return attentions(types, options["heads"], options["queries"], keys, options["head_dim"])
+    names = "heads queries keys head_dim".split()
+    return attentions(types, *(options[name] for name in names))
 
 
 def _steps(texts: Sequence[str]) -> list[tuple[str, ...]]:

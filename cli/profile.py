@@ -128,8 +128,14 @@ def command(
     if failed:
         kept_in = f"; see {options.failures}" if options.failures.exists() else ""
         output.line(f"{len(failed)} failed{kept_in}")
-    data = {"rows": [row.to_dict() for row in rows], "output": out, "failed": len(failed)}
-    output.result({**data, "peak": peak and asdict(peak)})
+    output.result(
+        {
+            "rows": [asdict(row) for row in rows],
+            "output": out,
+            "failed": len(failed),
+            "peak": peak and asdict(peak),
+        }
+    )
     return 1 if failed else 0
 
 

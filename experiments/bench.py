@@ -15,7 +15,7 @@ import numpy as np
 
 from ..benchmarks.child_pool import ChildPool
 from ..benchmarks.compiling import CompilePool, Job
-from ..benchmarks.device import TIMING_QUANTILE, Device, KernelFailed, shares_cores
+from ..benchmarks.device import TIMING_QUANTILE, Device, RunFailed, shares_cores
 from ..benchmarks.kernel import Measure
 from ..benchmarks.operations import Operation
 from ..benchmarks.outcome import CRASHED, OK, WRONG_RESULT, Compiled, Outcome
@@ -23,15 +23,24 @@ from ..benchmarks.peak import Peak, measure_peak
 from ..benchmarks.reproducer import Reproducer, write_crash
 from ..benchmarks.unit import Unit
 from ..search import InputError, NotTunableError, WorkError, read_dispatch
-from ..search.asking import CRASHED_READING
-from ..search.errors import UnknownTargetError
-from ..search.files import read_bytes
+from ..search.errors import CompilerCrashedError, UnknownTargetError
 from ..search.isolate import Child
 from ..search.model import read_model
 from ..search.reader import READER
 from ..search.target import resolve_target, usable_cores
-from .libraries import Libraries, Refused
-from .profile_log import DEFAULT, FAILED, IREE, NOT_RUN, PASSED, UNCHECKED, UNKNOWN, ProfileLog, Row
+from .libraries import Libraries
+from .profile_log import (
+    DEFAULT,
+    FAILED,
+    IREE,
+    NOT_RUN,
+    PASSED,
+    REFUSED,
+    UNCHECKED,
+    UNKNOWN,
+    ProfileLog,
+    Row,
+)
 from .progress import Observer
 from .wanted import Wanted
 
@@ -81,7 +90,6 @@ class Bench:
         self._options, self._log, self._observer = options, log, observer
         self._device: Device | None = None
         self._stack = ExitStack()
-        self.jobs = 0
 
     def __enter__(self) -> Self:
         options = self._options
@@ -91,7 +99,6 @@ class Bench:
         self._readers = self._stack.enter_context(ChildPool(READER, options.jobs))
         self._compilers = self._stack.enter_context(CompilePool(folder, options.jobs, tries=2))
         self._libraries = self._stack.enter_context(Libraries(options.libraries, threads))
-        self.jobs = self._compilers.jobs
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -109,7 +116,7 @@ class Bench:
                 self._refuse(one, found)
                 continue
             units[one.generated.name] = found
-            items += [Item(one, found, name, _spec(one, name)) for name in one.names]
+            items += [Item(one, found, name, one.spec(name)) for name in one.names]
         jobs = [
             Job(f"{at:04d}", item.unit.source, item.unit.flags, item.spec)
             for at, item in enumerate(items)
@@ -120,8 +127,8 @@ class Bench:
             self._log.append(self._measured(item, executable))
             executable.executable.unlink(missing_ok=True)
         for one in chunk:
-            for library in one.libraries:
-                if (unit := units.get(one.generated.name)) is not None:
+            if (unit := units.get(one.generated.name)) is not None:
+                for library in one.libraries:
                     self._log.append(self._compared(one, unit, library))
 
     def _read(self, reader: Child, one: Wanted) -> Unit | InputError:
@@ -141,11 +148,12 @@ class Bench:
     def _refuse(self, one: Wanted, error: InputError) -> None:
         """Logs the rows of what cannot be read; a crash of the compiler is kept."""
         for (_, name, provider), _ in one.rows():
-            row = one.row(name, provider, verification=NOT_RUN, outcome="refused")
-            self._log.append(replace(row, reason=str(error)))
-        if CRASHED_READING in str(error):
-            text, flags = one.generated.path.read_text(), resolve_target(self._options.target)
-            self._keep(self._folder(one, DEFAULT), partial(write_crash, text, flags, str(error)))
+            self._log.append(one.row(name, provider, outcome=REFUSED, reason=str(error)))
+        if isinstance(error, CompilerCrashedError):
+            options = (*resolve_target(self._options.target), "-o module.vmfb")
+            folder = self._folder(one, DEFAULT)
+            shutil.rmtree(folder, ignore_errors=True)
+            self._keep(folder, partial(write_crash, one.generated.read(), options, str(error)))
 
     def _measured(self, item: Item, compiled: Compiled) -> Row:
         """The row of a configuration, after keeping what shows why it failed."""
@@ -154,7 +162,6 @@ class Bench:
         row = item.wanted.row(
             item.name,
             IREE,
-            verification=NOT_RUN,
             outcome=compiled.kind,
             reason=compiled.reason,
             compile_s=round(compiled.seconds, 3),
@@ -166,16 +173,15 @@ class Bench:
                 samples = device.samples(Measure(compiled.executable, SECONDS, verify=verify))
                 checked = PASSED if verify else UNKNOWN if self._options.verify else UNCHECKED
                 return replace(row, verification=checked, **self._figures(item.unit, samples))
-            except KernelFailed as failure:
-                wrong = FAILED if failure.kind == WRONG_RESULT else NOT_RUN
-                row = replace(row, verification=wrong, outcome=failure.kind, reason=str(failure))
+            except RunFailed as failure:
+                row = _failed(row, failure)
                 stage, log = "run", str(failure.__cause__ or "")
             except WorkError as error:
                 # The device answered before: it has no room for this, or does not know its types.
                 return replace(row, outcome=CRASHED, reason=str(error))
         outcome = Outcome(row.outcome, stage=stage, reason=row.reason, device=self._options.device)
         seed = self._options.seed
-        shown = Reproducer(item.unit, item.spec or "", "", outcome, log, seed, operation)
+        shown = Reproducer(item.unit, item.spec, None, outcome, log, seed, operation)
         self._keep(self._folder(item.wanted, item.name), shown.write)
         return row
 
@@ -183,14 +189,13 @@ class Bench:
         """The row of another library."""
         operation, verify = one.generated.operation, self._options.verify
         assert operation is not None
-        row = one.row(DEFAULT, library, verification=NOT_RUN, outcome=OK)
+        row = one.row(DEFAULT, library, outcome=OK)
         try:
             samples = self._libraries.time(
                 library, operation, self._options.seed, SECONDS, verify=verify
             )
-        except Refused as why:
-            wrong = FAILED if why.kind == WRONG_RESULT else NOT_RUN
-            return replace(row, outcome=why.kind, reason=str(why), verification=wrong)
+        except RunFailed as failure:
+            return _failed(row, failure)
         checked = PASSED if verify else UNCHECKED
         return replace(row, verification=checked, **self._figures(unit, samples))
 
@@ -198,7 +203,7 @@ class Bench:
         """The device, with the dispatch's inputs, and what is right of an operation."""
         call = item.unit.call
         if self._device is None:
-            self._device = Device(self._options.device, call, None, self._options.seed, operation)
+            self._device = Device(self._options.device, call, None, self._options.seed)
             self._stack.callback(self._device.close)
         self._device.turn_to(call, operation)
         return self._device
@@ -238,10 +243,6 @@ class Bench:
             self._observer.note(f"{folder} cannot be written: {error.strerror}")
 
 
-def _spec(one: Wanted, name: str) -> str | None:
-    """The text of a configuration's spec; None for the compiler's default."""
-    configuration = one.configuration(name)
-    if configuration is None:
-        return None
-    text = read_bytes(one.generated.spec(configuration), "generate it again")
-    return text.decode(errors="replace")
+def _failed(row: Row, failure: RunFailed) -> Row:
+    wrong = FAILED if failure.kind == WRONG_RESULT else NOT_RUN
+    return replace(row, verification=wrong, outcome=failure.kind, reason=str(failure))

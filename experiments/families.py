@@ -60,7 +60,7 @@ def matmuls(
 def convs(
     types: Sequence[Types],
     height: Sizes,
-    width: Sizes,
+    width: Sizes | None,
     channels: Sizes,
     filters: Sizes,
     *,
@@ -75,7 +75,7 @@ def convs(
     """Convolutions of all sizes and types.
 
     Args:
-        width: none for square images.
+        width: None for square images.
         layouts: none for the usual one.
     """
     axes = (images, channels, filters, window, stride, dilation, groups, layouts or ("nhwc",))
@@ -100,12 +100,12 @@ def convs(
 
 
 def attentions(
-    types: Sequence[Types], heads: Sizes, queries: Sizes, keys: Sizes, width: Sizes
+    types: Sequence[Types], heads: Sizes, queries: Sizes, keys: Sizes | None, width: Sizes
 ) -> Iterator[Operation]:
     """Attention of all sizes and types.
 
     Args:
-        keys: none for as many as queries.
+        keys: None for as many as queries.
     """
     for kind, h, q, d in product(types, heads, queries, width):
         for k in keys or (q,):

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..benchmarks.operations import Operation
 from ..search import NotTunableError
-from .generated import SPEC, compare_files, files_of, files_of_configurations, write_files
+from .generated import (
+    CONFIGURATIONS,
+    compare_files,
+    files_of,
+    files_of_configurations,
+    specs_in,
+    write_files,
+)
 from .progress import Observer
 
 if TYPE_CHECKING:
@@ -58,13 +65,11 @@ def generate(
             else:
                 some |= files_of_configurations(operation, chooser.target, found)
                 made += len(found)
-            counts.update(write_files(out, some, force=force).values())
-            _tidy(out / operation.name, some)
+            former = specs_in(out / operation.name)
+            states = write_files(out, some, force=force)
+            counts.update(states.values())
+            if states.get(f"{operation.name}/{CONFIGURATIONS}") == "replaced":
+                for spec in former:
+                    if f"{operation.name}/{spec.name}" not in some:
+                        spec.unlink(missing_ok=True)
     return made, counts
-
-
-def _tidy(folder: Path, files: Mapping[str, str]) -> None:
-    """Removes specs of configurations that were replaced."""
-    for path in folder.glob(f"*{SPEC}"):
-        if f"{folder.name}/{path.name}" not in files:
-            path.unlink()

@@ -11,10 +11,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..benchmarks.operations import Operation, from_dict
 from ..benchmarks.reproducer import SCRIPT
@@ -23,6 +23,7 @@ from ..search.files import make_folder, read_bytes, write_whole
 
 OPERATION, CONFIGURATIONS = "operation.json", "configurations.json"
 SPEC = ".spec.mlir"
+Parsed = TypeVar("Parsed")
 _EDITED = "generate it again with --force"
 
 
@@ -56,6 +57,17 @@ class Generated:
     def spec(self, configuration: Configuration) -> Path:
         return self.path.with_name(f"{configuration.name}{SPEC}")
 
+    def read(self) -> bytes:
+        """Its MLIR.
+
+        Raises:
+            InputError: it cannot be read; so of `read_spec`.
+        """
+        return read_bytes(self.path, _EDITED)
+
+    def read_spec(self, configuration: Configuration) -> bytes:
+        return read_bytes(self.spec(configuration), _EDITED)
+
 
 def files_of(operation: Operation) -> dict[str, str]:
     """What is written for an operation, by the path below the folder of all."""
@@ -64,6 +76,20 @@ def files_of(operation: Operation) -> dict[str, str]:
         f"{name}/{name}.mlir": operation.mlir(),
         f"{name}/{OPERATION}": json.dumps(operation.to_dict(), indent=2) + "\n",
     }
+
+
+def files_of_configurations(
+    operation: Operation, target: str, made: Sequence[tuple[Configuration, str]]
+) -> dict[str, str]:
+    """What is written for an operation's configurations, given with their specs."""
+    name = operation.name
+    files = {f"{name}/{configuration.name}{SPEC}": spec for configuration, spec in made}
+    data = {
+        "target": target,
+        "configurations": [asdict(configuration) for configuration, _ in made],
+    }
+    # Last: what it names is there.
+    return {**files, f"{name}/{CONFIGURATIONS}": json.dumps(data, indent=2) + "\n"}
 
 
 def compare_files(out: Path, files: Mapping[str, str], *, force: bool) -> dict[str, str]:
@@ -106,6 +132,15 @@ def write_files(out: Path, files: Mapping[str, str], *, force: bool) -> dict[str
     return states
 
 
+def specs_in(folder: Path) -> list[Path]:
+    """The specs of the dispatch that a folder is of, as far as it can be made out."""
+    try:
+        found = _read(folder / f"{folder.name}.mlir")
+    except InputError:
+        return []
+    return [found.spec(configuration) for configuration in found.configurations]
+
+
 def find_generated(folder: Path) -> list[Generated]:
     """The dispatches in a folder and those below it, by name; or the one in a file.
 
@@ -139,7 +174,7 @@ def _read(path: Path) -> Generated:
     operation, target = None, ""
     configurations: tuple[Configuration, ...] = ()
     if (beside := path.with_name(OPERATION)).exists():
-        described = _parsed(beside, lambda data: from_dict(data))
+        described = _parsed(beside, from_dict)
         # A folder may also hold somebody else's.
         operation = described if described.name == path.stem else None
     if operation is not None and (beside := path.with_name(CONFIGURATIONS)).exists():
@@ -147,7 +182,7 @@ def _read(path: Path) -> Generated:
     return Generated(path, operation, target, configurations)
 
 
-def _parsed(path: Path, parse: Any) -> Any:
+def _parsed(path: Path, parse: Callable[[Any], Parsed]) -> Parsed:
     data = read_bytes(path, _EDITED)
     try:
         return parse(json.loads(data))
@@ -159,23 +194,13 @@ def _parsed(path: Path, parse: Any) -> Any:
 
 def _configurations(data: Mapping[str, Any]) -> tuple[str, tuple[Configuration, ...]]:
     found = tuple(
-        Configuration(c["name"], c["pipeline"], {k: int(v) for k, v in c["knobs"].items()})
+        Configuration(_file(c["name"]), c["pipeline"], {k: int(v) for k, v in c["knobs"].items()})
         for c in data["configurations"]
     )
     return str(data["target"]), found
 
 
-def files_of_configurations(
-    operation: Operation, target: str, made: Sequence[tuple[Configuration, str]]
-) -> dict[str, str]:
-    """What is written for an operation's configurations, given with their specs."""
-    name = operation.name
-    files = {f"{name}/{configuration.name}{SPEC}": spec for configuration, spec in made}
-    data = {
-        "target": target,
-        "configurations": [
-            {"name": c.name, "pipeline": c.pipeline, "knobs": dict(c.knobs)} for c, _ in made
-        ],
-    }
-    # Last: what it names is there.
-    return {**files, f"{name}/{CONFIGURATIONS}": json.dumps(data, indent=2) + "\n"}
+def _file(name: str) -> str:
+    if name != Path(name).name:
+        raise ValueError(f"{name!r} names no file")
+    return name

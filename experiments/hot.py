@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed
-
+from ..benchmarks.child_pool import ChildPool
 from ..benchmarks.peak import Peak
 from ..benchmarks.profiling import Share
 from ..search import Dispatch, FrontrunnerError, read_dispatch
+from ..search.isolate import Child
 from ..search.model import ModelDispatch
-from ..search.target import usable_cores
+from ..search.reader import READER
 
 # Of a dispatch's headroom, what is expected to be gained.
 EXPECTED = 0.7
@@ -95,17 +95,16 @@ def make_plan(
     read: dict[str, Dispatch | str] = {}
     hot: list[Hot] = []
     expected = dict(times)
-    while new := [name for name in _most(expected, coverage) if name not in read]:
-        tunable = [name for name in new if name in dispatches and dispatches[name].text]
-        found = Parallel(n_jobs=usable_cores(), backend="threading")(
-            delayed(_read)(files[name], target) for name in tunable
-        )
-        read |= {name: _reason(dispatches.get(name)) for name in new}
-        read |= dict(zip(tunable, found, strict=True))
-        hot = [_hot(members, files, total, peak) for members in _groups(profile, read)]
-        for one in hot:
-            left = 1 - EXPECTED * one.headroom_us / one.time_us
-            expected |= {name: left * times[name] for name in one.members}
+    with ChildPool(READER) as readers:
+        while new := [name for name in _most(expected, coverage) if name not in read]:
+            tunable = [name for name in new if name in dispatches and dispatches[name].text]
+            found = readers.map(lambda child, name: _read(files[name], target, child), tunable)
+            read |= {name: _reason(dispatches.get(name)) for name in new}
+            read |= dict(zip(tunable, found, strict=True))
+            hot = [_hot(members, files, total, peak) for members in _groups(profile, read)]
+            for one in hot:
+                left = 1 - EXPECTED * one.headroom_us / one.time_us
+                expected |= {name: left * times[name] for name in one.members}
     hot.sort(key=lambda one: -one.headroom_us)
     merged = {name for one in hot for name in one.members}
     beyond = f"beyond the first {coverage:.0%} of the time"
@@ -173,9 +172,9 @@ def _hot(
     )
 
 
-def _read(file: Path, target: str) -> Dispatch | str:
+def _read(file: Path, target: str, reader: Child) -> Dispatch | str:
     """The dispatch, or why it cannot be tuned."""
     try:
-        return read_dispatch(file, target)
+        return read_dispatch(file, target, reader)
     except FrontrunnerError as error:
         return str(error).removeprefix("not tunable: ").replace(f"{file} ", "")

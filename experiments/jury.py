@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..benchmarks.call import call_of
 from ..benchmarks.compiling import Compiler
-from ..benchmarks.device import Device, KernelFailed, fingerprint
+from ..benchmarks.device import Device, RunFailed, fingerprint
 from ..benchmarks.finals import Finals, Standing, choose_finalists, decide, verify_on_other_inputs
 from ..benchmarks.outcome import OK, Compiled, Outcome, digest
 from ..benchmarks.runner import executable_name
@@ -76,7 +76,7 @@ class Jury:
         """Compiles a spec as it will be written and compares its outputs on other inputs."""
         (compiled,) = self.compiler.compile([("winner", spec)])
         if compiled.kind != OK:
-            raise KernelFailed(compiled.kind, compiled.reason)
+            raise RunFailed(compiled.kind, compiled.reason)
         verify_on_other_inputs(
             [device.uri for device in devices],
             call_of(self.dispatch),

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..benchmarks.device import KEEP_MEMORY
+from ..benchmarks.device import KEEP_MEMORY, RunFailed
 from ..benchmarks.operations import Operation
+from ..benchmarks.outcome import CRASHED, TIMEOUT, WRONG_RESULT
 from ..benchmarks.providers import NEEDS, Answer, Trial, installed
 from ..search import InputError
 from ..search.isolate import Child, ChildDied, ChildTimeout
+from .profile_log import UNSUPPORTED
 
 # Seconds that a library may take for one operation, with the reference that it is compared with.
-TIMEOUT = 300.0
+LONGEST = 300.0
 NONE = "none"
-UNSUPPORTED = "unsupported"
-
-
-class Refused(Exception):
-    """A library gives no time; `kind` is an outcome's."""
-
-    def __init__(self, kind: str, reason: str) -> None:
-        super().__init__(reason)
-        self.kind = kind
 
 
 def parse_libraries(text: str | None, *, on_cpu: bool) -> tuple[str, ...]:
@@ -72,21 +65,21 @@ class Libraries:
         """The times of single runs, in microseconds.
 
         Raises:
-            Refused: the library does not compute it, or something else.
+            RunFailed: the library does not compute it, or something else.
         """
         trial = Trial(name, operation, seed, seconds, self._threads, verify)
         try:
-            found: Answer = self._children[name].call(trial, timeout=TIMEOUT)
+            found: Answer = self._children[name].call(trial, timeout=LONGEST)
         except ChildDied as death:
-            raise Refused("crashed", str(death).splitlines()[0]) from death
+            raise RunFailed(CRASHED, str(death).splitlines()[0]) from death
         except ChildTimeout as late:
-            raise Refused("timeout", str(late)) from late
+            raise RunFailed(TIMEOUT, str(late)) from late
         except RuntimeError as error:
-            raise Refused("crashed", str(error).splitlines()[0]) from error
+            raise RunFailed(CRASHED, str(error).splitlines()[0]) from error
         if found.timing is None:
-            raise Refused(UNSUPPORTED, found.unsupported)
+            raise RunFailed(UNSUPPORTED, found.unsupported)
         if found.timing.wrong is not None:
-            raise Refused("wrong_result", found.timing.wrong)
+            raise RunFailed(WRONG_RESULT, found.timing.wrong)
         return found.timing.samples_us
 
     def close(self) -> None:

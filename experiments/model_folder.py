@@ -16,7 +16,7 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..search import InputError
@@ -87,10 +87,10 @@ class ModelFolder:
             "format": FORMAT,
             "versions": versions(),
             "input_digest": digest_of_file(options.input),
-            "options": json.loads(options.to_json()),
+            "options": asdict(options),
         }
         make_folder(self.path, "give another --out folder")
-        write_text(self.path / "model.json", json.dumps(content, indent=2) + "\n")
+        write_text(self.path / "model.json", json.dumps(content, indent=2, default=str) + "\n")
 
     def load(self, input: Path | None) -> ModelOptions:
         """What it was started with.

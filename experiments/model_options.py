@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -45,12 +44,9 @@ class ModelOptions:
     jobs: int | None = None
     pool: int = 100_000
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=2, default=str) + "\n"
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`."""
+        """The inverse of `asdict`, also after a round trip through JSON."""
         return cls(
             **{
                 **data,

@@ -8,7 +8,6 @@ from typing import Any
 
 from ..benchmarks.device import check_backend, check_uris, fingerprint
 from ..search import InputError
-from ..search.files import read_bytes
 from ..search.target import backend_of, resolve_target, usable_cores
 from ..search.versions import versions
 from .bench import Bench, ProfileOptions
@@ -19,7 +18,6 @@ from .wanted import Wanted
 
 # Compiles at a time, by core; what is measured between them is kept when work is interrupted.
 CHUNK = 8
-_AGAIN = "generate it again"
 
 
 def check(every: Sequence[Generated], options: ProfileOptions) -> dict[str, Any]:
@@ -76,7 +74,7 @@ def profile(
     if todo:
         with Bench(options, log, observer) as bench:
             done = 0
-            for chunk in _chunks(todo, CHUNK * bench.jobs):
+            for chunk in _chunks(todo, CHUNK * (options.jobs or usable_cores())):
                 last = done + len(chunk)
                 observer.phase(f"dispatches {done + 1} to {last} of {len(todo)}: compiling")
                 bench.run(chunk)
@@ -95,12 +93,11 @@ def current(every: Sequence[Wanted], log: ProfileLog) -> list[Row]:
 
 
 def _wanted(one: Generated, libraries: Sequence[str]) -> Wanted:
-    mlir = read_bytes(one.path, _AGAIN)
+    mlir = one.read()
     operation = repr(one.operation).encode()
     digests = {(DEFAULT, IREE): _digest(mlir, operation)}
     for configuration in one.configurations:
-        spec = read_bytes(one.spec(configuration), _AGAIN)
-        digests[configuration.name, IREE] = _digest(mlir, operation, spec)
+        digests[configuration.name, IREE] = _digest(mlir, operation, one.read_spec(configuration))
     for library in libraries if one.operation else ():
         digests[DEFAULT, library] = _digest(operation)
     return Wanted(one, digests)

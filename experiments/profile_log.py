@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..benchmarks.lines import LineFile, not_ours
+from ..benchmarks.outcome import CRASHED, OK, TIMEOUT
 from ..benchmarks.peak import Peak
 from ..search import InputError
 
 FORMAT = 1
+# What a row may come to besides a run's outcomes: the dispatch is not read, a library lacks it.
+REFUSED, UNSUPPORTED = "refused", "unsupported"
 DEFAULT, IREE = "default", "iree"
 PASSED, FAILED = "passed", "failed"
 # Why nothing was compared.
@@ -62,18 +65,15 @@ class Row:
     def key(self) -> Key:
         return self.operation, self.configuration, self.provider
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
     @property
     def final(self) -> bool:
         """Whether it is not worth trying again: machines have bad moments."""
-        return self.outcome not in ("timeout", "crashed", "refused")
+        return self.outcome not in (TIMEOUT, CRASHED, REFUSED)
 
     @property
     def failed(self) -> bool:
         """Whether something is wrong with it; a library may lack an operation."""
-        return self.outcome not in ("ok", "unsupported")
+        return self.outcome not in (OK, UNSUPPORTED)
 
 
 class ProfileLog:
@@ -105,7 +105,7 @@ class ProfileLog:
             raise
 
     def append(self, row: Row) -> None:
-        self._write({"row": row.to_dict()})
+        self._write({"row": asdict(row)})
         self.rows[row.key] = row
 
     def calibrate(self, peak: Peak) -> None:

@@ -75,8 +75,7 @@ def peak_line(peak: Peak) -> str:
 def frame_of(rows: Sequence[Row]) -> pd.DataFrame:
     """A column per figure, per size and per knob, and one for the time of each other library."""
     plain = [f.name for f in fields(Row) if f.name not in ("sizes", "knobs", "digest")]
-    found = pd.DataFrame([{k: v for k, v in asdict(r).items() if k in plain} for r in rows])
-    found = found.reindex(columns=plain)
+    found = pd.DataFrame([asdict(row) for row in rows]).reindex(columns=plain)
     for library, times in _times(rows).items():
         found[f"{library}_us"] = pd.to_numeric(found["operation"].map(times))
     for parts in ([r.sizes for r in rows], [r.knobs for r in rows]):

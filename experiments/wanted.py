@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .generated import Configuration, Generated
-from .profile_log import IREE, Key, Row
+from .profile_log import IREE, NOT_RUN, Key, Row
 
 # A configuration's name, and who runs it.
 Part = tuple[str, str]
@@ -47,22 +47,29 @@ class Wanted:
 
         return replace(self, digests={p: d for p, d in self.digests.items() if not there(p)})
 
-    def configuration(self, name: str) -> Configuration | None:
-        """The configuration of a name; None for the compiler's default."""
-        return next((c for c in self.generated.configurations if c.name == name), None)
+    def spec(self, name: str) -> str | None:
+        """The text of a configuration's spec; None for the compiler's default."""
+        configuration = self._configuration(name)
+        if configuration is None:
+            return None
+        return self.generated.read_spec(configuration).decode(errors="replace")
 
     def row(self, name: str, provider: str, **found: Any) -> Row:
         """A row, with what is known without running anything."""
-        operation, configuration = self.generated.operation, self.configuration(name)
-        known: dict[str, Any] = {}
-        if operation is not None:
-            known = {"kind": operation.kind, "sizes": operation.sizes, "types": operation.typed}
-            known["fused"] = "+".join(operation.fused)
+        operation, configuration = self.generated.operation, self._configuration(name)
         return Row(
             operation=self.generated.name,
+            kind=operation.kind if operation else "",
             configuration=name,
             provider=provider,
             digest=self.digests[name, provider],
+            verification=NOT_RUN,
+            types=operation.typed if operation else "",
+            fused="+".join(operation.fused) if operation else "",
+            sizes=operation.sizes if operation else {},
             knobs=configuration.knobs if configuration else {},
-            **{"kind": "", **known, **found},
+            **found,
         )
+
+    def _configuration(self, name: str) -> Configuration | None:
+        return next((c for c in self.generated.configurations if c.name == name), None)

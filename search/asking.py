@@ -6,13 +6,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from .errors import InputError
+from .errors import CompilerCrashedError, InputError
 from .files import read_bytes
 from .isolate import Child, ChildDied, ChildTimeout
 from .room import check_room
 from .target import resolve_target, says_unknown_target, unknown_target
-
-CRASHED_READING = "the compiler crashed while reading"
 
 
 def read_source(path: Path, holds: str) -> bytes:
@@ -62,9 +60,11 @@ def ask(
             if isinstance(failure, InputError):
                 raise
             first = str(failure).splitlines()[0]
-            raise InputError(f"{CRASHED_READING} {name} ({first})", remedy) from failure
+            raise CompilerCrashedError(
+                f"the compiler crashed while reading {name} ({first})", remedy
+            ) from failure
         except RuntimeError as error:
             raise InputError(f"cannot make out {name}: {error}", "please report it") from error
         except ChildTimeout as late:
-            raise InputError(f"the compiler took over {timeout:.0f} s on {name}") from late
+            raise InputError(f"the compiler took over {timeout:.0f} s on {name}", remedy) from late
     return answer

@@ -28,6 +28,10 @@ class NotTunableError(InputError):
     """The dispatch was read, but holds nothing that can be tuned."""
 
 
+class CompilerCrashedError(InputError):
+    """The compiler crashed over what was given."""
+
+
 class UnknownTargetError(InputError):
     """Nobody knows what is to be compiled for."""
 

@@ -58,10 +58,6 @@ class Attention(Operation):
         return TensorType((self.heads, self.queries, self.width), self.dtype)
 
     @property
-    def sizes(self) -> dict[str, int]:
-        return {name: getattr(self, name) for name in self.SIZES}
-
-    @property
     def typed(self) -> str:
         return self.dtype
 

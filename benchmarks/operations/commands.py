@@ -24,44 +24,55 @@ PROGRAMS = (CONV, *GEMM)
 # Where the shell takes over: nothing behind it is the program's.
 _SHELL = re.compile(r"[0-9]*[<>|&;]")
 
-# What an option is called here, by the names that it has there.
-_CONV_NAMES = {
-    **dict.fromkeys(("n", "batchsize"), "images"),
-    **dict.fromkeys(("c", "in_channels"), "channels"),
-    **dict.fromkeys(("H", "in_h"), "height"),
-    **dict.fromkeys(("W", "in_w"), "width"),
-    **dict.fromkeys(("k", "out_channels"), "filters"),
-    **dict.fromkeys(("y", "fil_h"), "window_h"),
-    **dict.fromkeys(("x", "fil_w"), "window_w"),
-    **dict.fromkeys(("p", "pad_h"), "pad_h"),
-    **dict.fromkeys(("q", "pad_w"), "pad_w"),
-    **dict.fromkeys(("u", "conv_stride_h"), "stride_h"),
-    **dict.fromkeys(("v", "conv_stride_w"), "stride_w"),
-    **dict.fromkeys(("l", "dilation_h"), "dilation_h"),
-    **dict.fromkeys(("j", "dilation_w"), "dilation_w"),
-    **dict.fromkeys(("g", "group_count"), "groups"),
-    **dict.fromkeys(("m", "mode"), "mode"),
-    **dict.fromkeys(("F", "forw"), "direction"),
-    **dict.fromkeys(("I", "in_layout"), "in_layout"),
-    **dict.fromkeys(("f", "fil_layout"), "fil_layout"),
-    **dict.fromkeys(("O", "out_layout"), "out_layout"),
-    **dict.fromkeys(("b", "bias"), "bias"),
-    **dict.fromkeys(("_", "spatial_dim"), "spatial"),
-    **dict.fromkeys(("z", "pad_mode"), "pad_mode"),
-}
-_GEMM_NAMES = {
-    **dict.fromkeys(("m", "sizem"), "m"),
-    **dict.fromkeys(("n", "sizen"), "n"),
-    **dict.fromkeys(("k", "sizek"), "k"),
-    **dict.fromkeys(("f", "function"), "function"),
-    **dict.fromkeys(("r", "precision"), "precision"),
-    **dict.fromkeys(("transposeA", "transA"), "trans_a"),
-    **dict.fromkeys(("transposeB", "transB"), "trans_b"),
-    **dict.fromkeys(("batch_count", "batch"), "batch"),
-    **{name: name for name in ("alpha", "beta", "lda", "ldb", "ldc", "ldd", "compute_type")},
-    **{name: name for name in ("stride_a", "stride_b", "stride_c", "stride_d")},
-    **{name: name for name in ("a_type", "b_type", "c_type", "d_type", "bias_type")},
-    **{name: name for name in ("bias_vector", "activation_type")},
+
+def _renamed(names: Mapping[str, str]) -> dict[str, str]:
+    """What an option is called here, by each of the names that it has there."""
+    return {theirs: ours for ours, all_of_them in names.items() for theirs in all_of_them.split()}
+
+
+_CONV_NAMES = _renamed(
+    {
+        "images": "n batchsize",
+        "channels": "c in_channels",
+        "height": "H in_h",
+        "width": "W in_w",
+        "filters": "k out_channels",
+        "window_h": "y fil_h",
+        "window_w": "x fil_w",
+        "pad_h": "p pad_h",
+        "pad_w": "q pad_w",
+        "stride_h": "u conv_stride_h",
+        "stride_w": "v conv_stride_w",
+        "dilation_h": "l dilation_h",
+        "dilation_w": "j dilation_w",
+        "groups": "g group_count",
+        "mode": "m mode",
+        "direction": "F forw",
+        "in_layout": "I in_layout",
+        "fil_layout": "f fil_layout",
+        "out_layout": "O out_layout",
+        "bias": "b bias",
+        "spatial": "_ spatial_dim",
+        "pad_mode": "z pad_mode",
+    }
+)
+_GEMM_NAMES = _renamed(
+    {
+        "m": "m sizem",
+        "n": "n sizen",
+        "k": "k sizek",
+        "function": "f function",
+        "precision": "r precision",
+        "trans_a": "transposeA transA",
+        "trans_b": "transposeB transB",
+        "batch": "batch_count batch",
+    }
+) | {
+    name: name
+    for name in (
+        "alpha beta lda ldb ldc ldd stride_a stride_b stride_c stride_d compute_type "
+        "a_type b_type c_type d_type bias_type bias_vector activation_type"
+    ).split()
 }
 # How a benchmark goes about measuring, which changes nothing of what is computed.
 _CONV_ANYWAY = frozenset(
@@ -115,9 +126,10 @@ def read_commands(path: Path) -> list[Line]:
         InputError: the file cannot be read, or has no such line.
     """
     try:
+        # Also from what is no regular file: lines are picked from logs, as in `<(grep MIOpen log)`.
         text = path.read_text(errors="replace")
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+        raise InputError(f"cannot read {path}: {error.strerror}", "give another file") from error
     found = list(_lines(text.splitlines()))
     if not found:
         raise InputError(

@@ -48,7 +48,9 @@ class Conv(Product):
         for name in ("window", "stride", "dilation"):
             pair = getattr(self, name)
             if min(pair) < 1:
-                raise InputError(f"{name} must be at least 1, got {joined(*pair)}")
+                raise InputError(
+                    f"{name} must be at least 1, got {joined(*pair)}", "give a larger one"
+                )
         if self.layout not in LAYOUTS:
             raise InputError(f"no layout {self.layout!r}", f"there are: {', '.join(LAYOUTS)}")
         if self.groups < 1 or self.channels % self.groups or self.filters % self.groups:
@@ -118,7 +120,7 @@ class Conv(Product):
 
     @property
     def sizes(self) -> dict[str, int]:
-        found = {name: getattr(self, name) for name in self.SIZES}
+        found = super().sizes
         pairs = {"window": self.window, "stride": self.stride, "dilation": self.dilation}
         for name, (rows, columns) in pairs.items():
             found |= {f"{name}_h": rows, f"{name}_w": columns}

@@ -43,7 +43,9 @@ class Matmul(Product):
         super().__post_init__()
         for name in ("batch", "slices"):
             if getattr(self, name) < 0:
-                raise InputError(f"{name} must be at least 1, got {getattr(self, name)}")
+                raise InputError(
+                    f"{name} must be at least 1, got {getattr(self, name)}", "leave it out"
+                )
         if other := set(self.transposed) - set(OPERANDS):
             raise InputError(f"{other.pop()!r} cannot be transposed", "lhs and rhs can")
         if self.slices and self.k % self.slices:
@@ -82,8 +84,7 @@ class Matmul(Product):
     @property
     def sizes(self) -> dict[str, int]:
         extra = {"batch": self.batch, "slices": self.slices}
-        found = {"m": self.m, "n": self.n, "k": self.k}
-        return {**{name: size for name, size in extra.items() if size}, **found}
+        return {**{name: size for name, size in extra.items() if size}, **super().sizes}
 
     @property
     def reduction(self) -> int:
@@ -204,10 +205,6 @@ class Matvec(Operation):
     @property
     def output(self) -> TensorType:
         return TensorType((self.m,), "f32")
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        return {"m": self.m, "k": self.k}
 
     @property
     def typed(self) -> str:

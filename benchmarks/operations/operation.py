@@ -24,13 +24,13 @@ class Operation(ABC):
         InputError: a size is not one, or types cannot be combined.
     """
 
-    # How many of the fields are sizes that a smaller operation of the kind may have less of.
+    # The fields that a smaller operation of the kind has less of.
     SIZES: ClassVar[tuple[str, ...]]
 
     def __post_init__(self) -> None:
         for name in self.SIZES:
             if (size := getattr(self, name)) < 1:
-                raise InputError(f"{name} must be at least 1, got {size}", f"give another {name}")
+                raise InputError(f"{name} must be at least 1, got {size}", "give a larger one")
 
     @property
     @abstractmethod
@@ -51,9 +51,9 @@ class Operation(ABC):
     def output(self) -> TensorType: ...
 
     @property
-    @abstractmethod
     def sizes(self) -> dict[str, int]:
         """For tables."""
+        return {name: getattr(self, name) for name in self.SIZES}
 
     @property
     @abstractmethod

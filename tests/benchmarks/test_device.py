@@ -10,7 +10,7 @@ from frontrunner.benchmarks import kernel
 from frontrunner.benchmarks.call import call_of
 from frontrunner.benchmarks.device import (
     Device,
-    KernelFailed,
+    RunFailed,
     check_backend,
     check_uris,
     fingerprint,
@@ -87,7 +87,7 @@ def test_measures_on_cpu_devices(uri: str, matmul: Dispatch, baseline: Compiled)
 
 
 def test_a_wrong_result_is_found(device: Device, matmul: Dispatch, tmp_path: Path) -> None:
-    with pytest.raises(KernelFailed, match="expected") as caught:
+    with pytest.raises(RunFailed, match="expected") as caught:
         device.measure(build(matmul, WRONG, tmp_path / "wrong.vmfb"), 0.02)
     assert caught.value.kind == "wrong_result"
 
@@ -96,7 +96,7 @@ def test_a_crash_costs_one_candidate(
     device: Device, matmul: Dispatch, baseline: Compiled, tmp_path: Path
 ) -> None:
     device.measure_baseline(0.02)
-    with pytest.raises(KernelFailed, match=r"SIGSEGV|SIGBUS") as caught:
+    with pytest.raises(RunFailed, match=r"SIGSEGV|SIGBUS") as caught:
         device.measure(build(matmul, CRASH, tmp_path / "crash.vmfb"), 0.02)
     assert caught.value.kind == "crashed"
     assert device.measure(baseline.executable, 0.02) > 0
@@ -111,7 +111,7 @@ def test_a_hang_costs_one_candidate(
 ) -> None:
     monkeypatch.setattr("frontrunner.benchmarks.device.GRACE", 0.5)
     device.measure_baseline(0.02)
-    with pytest.raises(KernelFailed, match="no answer within") as caught:
+    with pytest.raises(RunFailed, match="no answer within") as caught:
         device.measure(build(matmul, HANG, tmp_path / "hang.vmfb"), 0.02)
     assert caught.value.kind == "timeout"
     monkeypatch.undo()
@@ -120,7 +120,7 @@ def test_a_hang_costs_one_candidate(
 
 def test_a_file_that_is_no_executable_is_refused(device: Device, tmp_path: Path) -> None:
     (tmp_path / "junk.vmfb").write_bytes(b"junk" * 100)
-    with pytest.raises(KernelFailed, match="the runtime refused"):
+    with pytest.raises(RunFailed, match="the runtime refused"):
         device.measure(tmp_path / "junk.vmfb", 0.02)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frontrunner.benchmarks.device import KernelFailed
+from frontrunner.benchmarks.device import RunFailed
 from frontrunner.benchmarks.finals import (
     Finals,
     Standing,
@@ -36,7 +36,7 @@ class DriftingDevice:
         self.calls.append(executable)
         time = self.truth[executable]
         if math.isnan(time):
-            raise KernelFailed("crashed", "the kernel crashed: SIGSEGV")
+            raise RunFailed("crashed", "the kernel crashed: SIGSEGV")
         drift = 1 + 0.5 * len(self.calls) / 80
         return time * drift * (1 + 0.02 * float(self.rng.standard_normal()))
 
@@ -143,7 +143,7 @@ def test_the_fastest_that_is_right_wins(monkeypatch: pytest.MonkeyPatch) -> None
 
     def verify(standing: Standing, _: Finals) -> None:
         if standing.index == 1:
-            raise KernelFailed("wrong_result", "element [0] is 1, expected 2")
+            raise RunFailed("wrong_result", "element [0] is 1, expected 2")
 
     _, winner = decide([device], paths, 0, verify, notes.append)  # type: ignore[list-item]
     assert winner is not None and winner.index == 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks.device import KernelFailed
+from frontrunner.benchmarks.device import RunFailed
 from frontrunner.benchmarks.measuring import Measuring
 from frontrunner.benchmarks.outcome import BASELINE, Compiled, Outcome
 
@@ -36,7 +36,7 @@ class Chip:
     def measure(self, executable: Path, seconds: float, **_: Any) -> float:
         self.measured.append(executable.name)
         if executable.name == "bad":
-            raise KernelFailed("crashed", "the kernel crashed: SIGSEGV") from OSError("last words")
+            raise RunFailed("crashed", "the kernel crashed: SIGSEGV") from OSError("last words")
         return float(executable.name) * self.factor
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frontrunner.benchmarks.device import KernelFailed
+from frontrunner.benchmarks.device import RunFailed
 from frontrunner.benchmarks.estimate import Repeat
 from frontrunner.benchmarks.outcome import BASELINE, Outcome
 from frontrunner.benchmarks.rounds import (
@@ -40,7 +40,7 @@ class Machine:
         index = int(executable.stem)
         self.order.append(index)
         if index == self.fails:
-            raise KernelFailed("crashed", "no")
+            raise RunFailed("crashed", "no")
         return self.times[index] * self.factor * self.rng.uniform(0.99, 1.01)
 
 

@@ -125,8 +125,22 @@ def test_configurations_are_what_tune_would_take_first(frontrunner, tmp_path):
     fewer = [*arguments]
     fewer[fewer.index("3")] = "1"
     assert "are there and differ" in frontrunner(*fewer, "--out", tmp_path).err
+    mine = folder / "mine.spec.mlir"
+    mine.touch()
     assert frontrunner(*fewer, "--out", tmp_path, "--force").code == 0
-    assert [p.name[:4] for p in folder.glob("*.spec.mlir")] == ["c001"]
+    assert sorted(p.name[:4] for p in folder.glob("*.spec.mlir")) == ["c001", "mine"]
+
+
+def test_what_has_no_configurations_keeps_those_of_other_targets(frontrunner, tmp_path):
+    sizes = ("--heads", "2", "--queries", "16", "--head-dim", "8")
+    given = ("generate", "attention", *sizes, "--configurations", "1", "--pool", "50")
+    assert frontrunner(*given, "--out", tmp_path).code == 0
+    (folder,) = tmp_path.iterdir()
+    before = names(folder)
+    assert len(before) == 4
+    ran = frontrunner(*given, "--target", "sm_80", "--out", tmp_path, "--force")
+    assert (ran.code, names(folder)) == (0, before)
+    assert "no configurations of attention" in ran.err
 
 
 def test_what_a_type_cannot_have_is_left_out_and_told(frontrunner, tmp_path):

@@ -49,7 +49,13 @@ def test_a_table_for_people_machines_and_spreadsheets(frontrunner, folder):
 
 def test_a_part_of_the_dispatches(frontrunner, folder, tmp_path):
     out = tmp_path / "part.csv"
-    given = ("--dispatches", "^matmul_8x\\d{1,2}x,nothing|atten", "--providers", "none", "--no-verify")
+    given = (
+        "--dispatches",
+        "^matmul_8x\\d{1,2}x,nothing|atten",
+        "--providers",
+        "none",
+        "--no-verify",
+    )
     ran = frontrunner("profile", folder, *given, "--output", out)
     assert ran.code == 0, ran.err
     assert list(pd.read_csv(out).verification) == ["not asked for"] * 2

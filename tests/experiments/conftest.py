@@ -10,6 +10,7 @@ import pytest
 from frontrunner.benchmarks.operations import Operation
 from frontrunner.experiments import bench
 from frontrunner.experiments.bench import ProfileOptions
+from frontrunner.experiments.configurations import Choice
 from frontrunner.experiments.generate import generate
 from frontrunner.experiments.generated import find_generated
 from frontrunner.experiments.profile import profile, wanted
@@ -21,8 +22,8 @@ from frontrunner.experiments.progress import NullProgress
 def made() -> Callable[..., Path]:
     """Writes operations into a folder."""
 
-    def make(folder: Path, *operations: Operation, choice: object = None) -> Path:
-        generate(operations, folder, choice, NullProgress())  # type: ignore[arg-type]
+    def make(folder: Path, *operations: Operation, choice: Choice | None = None) -> Path:
+        generate(operations, folder, choice, NullProgress())
         return folder
 
     return make

@@ -13,6 +13,7 @@ from frontrunner.benchmarks.profiling import Share
 from frontrunner.experiments import hot
 from frontrunner.experiments.hot import Plan, make_plan
 from frontrunner.search import Dispatch, InputError, read_dispatch
+from frontrunner.search.isolate import Child
 from frontrunner.search.model import ModelDispatch
 
 DATA = Path(__file__).parents[1] / "data"
@@ -40,7 +41,7 @@ def read(path: Path, target: str) -> Dispatch | InputError:
         return error
 
 
-def reread(path: Path, target: str) -> Dispatch:
+def reread(path: Path, target: str, child: Child | None = None) -> Dispatch:
     found = read(path, target)
     if isinstance(found, InputError):
         raise found

@@ -11,17 +11,19 @@ import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.compiling import CompilePool
+from frontrunner.benchmarks.device import RunFailed
 from frontrunner.benchmarks.operations import Conv, Matmul, Types
 from frontrunner.benchmarks.outcome import TIMEOUT
 from frontrunner.experiments import bench
 from frontrunner.experiments.bench import ProfileOptions
 from frontrunner.experiments.configurations import Choice
 from frontrunner.experiments.generated import find_generated
-from frontrunner.experiments.libraries import Libraries, Refused
+from frontrunner.experiments.libraries import Libraries
 from frontrunner.experiments.profile import check
 from frontrunner.experiments.profile_log import Row
 from frontrunner.experiments.profile_table import frame_of, table, write_tables
 from frontrunner.search import InputError
+from frontrunner.search.errors import CompilerCrashedError
 
 LIBRARIES = ("numpy", "onnxruntime")
 CHOICE = Choice(2, ranker="heuristic", pool=300)
@@ -176,6 +178,20 @@ def test_other_peoples_dispatches(made, profiled, tmp_path):
     assert "custom op 'linalg.mathmul' is unknown" in broken.reason
 
 
+def test_what_crashes_the_reader_is_kept(profiled, monkeypatch, tmp_path):
+    def crashes(path: Path, *_: object) -> None:
+        raise CompilerCrashedError(f"the compiler crashed while reading {path} (SIGSEGV)")
+
+    monkeypatch.setattr(bench, "read_dispatch", crashes)
+    (tmp_path / "bytecode.mlir").write_bytes(b"ML\xef\x52\xff")
+    for _ in range(2):  # it is not final, and kept anew
+        (row,) = profiled(tmp_path)
+        assert (row.outcome, "SIGSEGV" in row.reason) == ("refused", True)
+        folder = tmp_path / "failures" / "bytecode--default"
+        assert (folder / "source.mlir").read_bytes() == b"ML\xef\x52\xff"
+        assert "iree-compile source.mlir" in (folder / "reproduce.sh").read_text()
+
+
 def test_what_cannot_be_tuned_is_run_all_the_same(made, profiled, tmp_path):
     # The compiler drops a dim of one channel, and takes the rest for a convolution of none.
     (row,) = profiled(made(tmp_path, Conv.square(7, 1, 4, 7, stride=2)))
@@ -187,11 +203,11 @@ def test_a_library_that_crashes_or_hangs(monkeypatch):
     operation = Matmul(8, 8, 8)
     with Libraries(["numpy"], 1) as libraries:
         assert libraries.time("numpy", operation, 0, 0.001, verify=True)
-        monkeypatch.setattr("frontrunner.experiments.libraries.TIMEOUT", 0.0)
-        with pytest.raises(Refused) as late:
+        monkeypatch.setattr("frontrunner.experiments.libraries.LONGEST", 0.0)
+        with pytest.raises(RunFailed) as late:
             libraries.time("numpy", operation, 0, 5.0, verify=False)
-        monkeypatch.setattr("frontrunner.experiments.libraries.TIMEOUT", 60.0)
-        with pytest.raises(Refused) as bad:
+        monkeypatch.setattr("frontrunner.experiments.libraries.LONGEST", 60.0)
+        with pytest.raises(RunFailed) as bad:
             libraries.time("numpy", operation, -1, 0.001, verify=False)
         assert libraries.time("numpy", operation, 0, 0.001, verify=True)
     assert [late.value.kind, bad.value.kind] == ["timeout", "crashed"]
@@ -201,6 +217,16 @@ def test_configurations_of_another_target(made, tmp_path):
     made(tmp_path, Matmul(8, 8, 8), choice=Choice(1, target="znver3", pool=50))
     with pytest.raises(InputError, match="are for znver3, not host"):
         check(find_generated(tmp_path), ProfileOptions(tmp_path))
+
+
+def test_a_configuration_that_is_elsewhere(made, tmp_path):
+    made(tmp_path, Matmul(8, 8, 8))
+    (folder,) = tmp_path.iterdir()
+    described = {"name": "../other", "pipeline": "", "knobs": {}}
+    text = json.dumps({"target": "host", "configurations": [described]})
+    (folder / "configurations.json").write_text(text)
+    with pytest.raises(InputError, match=r"'../other' names no file"):
+        find_generated(tmp_path)
 
 
 def test_a_damaged_description(made, tmp_path):

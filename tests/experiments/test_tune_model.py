@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -292,4 +292,4 @@ def test_options_there_and_back(tmp_path: Path) -> None:
         (("model", Path("w")),),
         (Path("s"),),
     )
-    assert ModelOptions.from_dict(json.loads(given.to_json())) == given
+    assert ModelOptions.from_dict(json.loads(json.dumps(asdict(given), default=str))) == given
