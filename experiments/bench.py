@@ -27,7 +27,7 @@ from ..search.errors import CompilerCrashedError, UnknownTargetError
 from ..search.isolate import Child
 from ..search.model import read_model
 from ..search.reader import READER
-from ..search.target import resolve_target, usable_cores
+from ..search.target import physical_cores, resolve_target
 from .libraries import Libraries
 from .profile_log import (
     DEFAULT,
@@ -94,8 +94,8 @@ class Bench:
     def __enter__(self) -> Self:
         options = self._options
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
-        # A device that runs on one core is compared with what libraries do on one.
-        threads = 1 if options.device.startswith("local-sync") else usable_cores()
+        # As many threads as the device has; `local-sync` has one.
+        threads = 1 if options.device.startswith("local-sync") else physical_cores()
         self._readers = self._stack.enter_context(ChildPool(READER, options.jobs))
         self._compilers = self._stack.enter_context(CompilePool(folder, options.jobs, tries=2))
         self._libraries = self._stack.enter_context(Libraries(options.libraries, threads))

@@ -83,6 +83,15 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def physical_cores(root: Path = Path("/sys/devices/system/cpu")) -> int:
+    """Cores that those CPUs are threads of: IREE's runtime starts one worker on each."""
+    try:
+        threads = "topology/thread_siblings_list"
+        return len({(root / f"cpu{n}" / threads).read_text() for n in os.sched_getaffinity(0)})
+    except OSError:
+        return usable_cores()
+
+
 def host_caches(root: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> tuple[int, int, int]:
     """Bytes of this machine's L1d, L2 and L3; `DEFAULT_CACHES` where the system does not say."""
     sizes: dict[int, int] = {}

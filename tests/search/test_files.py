@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.search.errors import WorkError
-from frontrunner.search.files import write_whole
+from frontrunner.search.errors import InputError, WorkError
+from frontrunner.search.files import make_folder, new_folder, write_whole
 
 
 def test_a_file_that_is_there_is_replaced(tmp_path: Path) -> None:
@@ -62,3 +62,24 @@ def test_writers_of_one_file_do_not_get_into_each_others_way(
 def test_a_folder_that_vanished(tmp_path: Path) -> None:
     with pytest.raises(WorkError, match=r"cannot write .*gone/file: No such file"):
         write_whole(tmp_path / "gone" / "file", b"")
+
+
+def test_a_folder_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b"
+    with pytest.raises(IsADirectoryError), new_folder(path) as folder:
+        folder.write_text("")
+    assert list(path.parent.iterdir()) == []
+    with new_folder(path) as folder:
+        (folder / "file").touch()
+        assert not path.exists()
+    assert [p.name for p in path.parent.rglob("*")] == ["b", "file"]
+    # What is in the way is not replaced.
+    with pytest.raises(OSError, match="not empty"), new_folder(path):
+        pass
+    assert [p.name for p in path.parent.rglob("*")] == ["b", "file"]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"cannot make the folder .*file/x: Not a directory"):
+        make_folder(tmp_path / "file" / "x", "name another")
