@@ -180,7 +180,7 @@ def time_limit(seconds: float, baseline_us: float) -> float:
 def check_uris(uris: Sequence[str]) -> None:
     """Refuses what is not the URI of an IREE driver, and a device that is named twice."""
     for uri in uris:
-        if _driver(uri) not in DRIVERS:
+        if _driver(uri) not in DRIVERS or (shares_cores(uri) and uri.partition("://")[2]):
             raise InputError(f"unknown device {uri!r}", f"use one of: {', '.join(DRIVERS)}")
         if uris.count(uri) > 1:
             raise InputError(f"device {uri!r} is named twice", "name each device once")

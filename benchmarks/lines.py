@@ -20,6 +20,8 @@ class LineFile:
 
     Args:
         remedy: what the user can do when the disk is full.
+        anew: whether the first new record replaces all that is there. Until then nothing is lost,
+            and only the first is read, so that one can see whose they are.
 
     Attributes:
         records: all of them, in order.
@@ -29,15 +31,17 @@ class LineFile:
         InputError: another process has it open, it cannot be opened, or holds something else.
     """
 
-    def __init__(self, path: Path, remedy: str) -> None:
+    def __init__(self, path: Path, remedy: str, *, anew: bool = False) -> None:
         self.path = path
-        self._remedy = remedy
+        self._remedy, self._anew = remedy, anew
         if path.exists() and not path.is_file():
             raise InputError(f"cannot write {path}: it is not a regular file", "name another")
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
-            raise InputError(f"cannot write {path}: {error.strerror}") from error
+            raise InputError(
+                f"cannot write {path}: {error.strerror}", "see its permissions, or name another"
+            ) from error
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -58,6 +62,8 @@ class LineFile:
             WorkError: it could not be written; what was written before is intact.
         """
         line = (json.dumps(record) + "\n").encode()
+        if self._anew:
+            self._anew, self._end, self.records = False, 0, []
         try:
             os.ftruncate(self._fd, self._end)
             os.lseek(self._fd, self._end, os.SEEK_SET)
@@ -73,11 +79,6 @@ class LineFile:
         self.torn = b""
         self.records.append(dict(record))
 
-    def clear(self) -> None:
-        """Forgets all records, as if the file were new."""
-        os.ftruncate(self._fd, 0)
-        self._end, self.torn, self.records = 0, b"", []
-
     def close(self) -> None:
         os.close(self._fd)
 
@@ -85,7 +86,8 @@ class LineFile:
         data = self.path.read_bytes()
         self._end = data.rfind(b"\n") + 1
         self.torn = data[self._end :]
-        return parse_lines(data[: self._end], self.path)
+        whole = data[: self._end]
+        return parse_lines(whole[: whole.find(b"\n") + 1] if self._anew else whole, self.path)
 
 
 def parse_lines(data: bytes, path: Path) -> list[dict[str, Any]]:

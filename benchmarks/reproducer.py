@@ -55,9 +55,9 @@ class Reproducer:
         """
         reason = f"{self.outcome.reason}\n\n{self.log}"
         with _reproducer(folder, self.unit.source.encode(), reason, self.script()) as partial:
-            if self.spec:
+            if self.spec is not None:
                 (partial / "spec.mlir").write_text(self.spec)
-            if self.config:
+            if self.config is not None:
                 (partial / "config.txt").write_text(f"{self.config}\n")
             if self.outcome.stage == "run":
                 inputs = make_inputs(self.unit.call.inputs, self.seed)
@@ -108,7 +108,7 @@ class Reproducer:
         words.append(f"--compile-from={SOURCES}")
         if stop:
             words.append(f"--compile-to={stop}")
-        if spec and self.spec:
+        if spec and self.spec is not None:
             words.append(f"{spec_option(self.unit.flags)}=spec.mlir")
         return _command([*words, f"-o {output}"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -131,16 +132,19 @@ def _run(words: list[str], told: Told) -> int:
 
 
 def _open_streams() -> None:
-    """Gives closed standard streams somewhere to go.
+    """Gives closed standard streams somewhere to go, and stdout a way to write any text.
 
-    They are None, which few libraries expect; and a file that is opened later would get the number
-    of one, here or in a child process, and with it all that is printed.
+    Closed ones are None, which few libraries expect; and a file that is opened later would get the
+    number of one, here or in a child process, and with it all that is printed.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             number = os.open(os.devnull, os.O_RDWR)
             os.set_inheritable(number, True)
             setattr(sys, name, os.fdopen(number, mode))
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        # Where the locale's encoding lacks a character; stderr is made so by Python.
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 @contextmanager

@@ -78,6 +78,8 @@ def check_new_file(path: Path, option: str) -> None:
     """
     if path.is_dir():
         raise UsageError(f"{option}: {path} is a folder", "name a file")
+    if os.path.lexists(path) and not path.is_file():
+        raise UsageError(f"{option}: {path} is not a regular file", "name another")
     if not path.parent.is_dir():
         raise UsageError(f"{option}: there is no folder {path.parent}", "make it first")
     check_writable(path, option)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -21,7 +22,7 @@ from .generate_options import (
     stacked,
     transpose_options,
 )
-from .output import Output, UsageError
+from .output import Output, UsageError, counted
 
 if TYPE_CHECKING:
     from ..benchmarks.operations import Operation, Types
@@ -187,7 +188,9 @@ def _generate(
         names = [name.strip() for name in options["presets"].split(",")]
         asked = families.of_presets(kind, names, types, output.note)
     elif options["commands"] is not None:
-        asked = families.of_commands(kind, options["commands"], output.note)
+        piped = options["commands"] == Path("-")
+        lines = Path("/dev/stdin") if piped else options["commands"]
+        asked = families.of_commands(kind, lines, output.note)
     else:
         assert build is not None
         asked = iter(build(options, types))
@@ -209,9 +212,9 @@ def _generate(
     finally:
         observer.close()
     changed = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
-    more = f" with {made} configurations" if made else ""
-    output.line(f"{len(operations)} dispatches{more} in {out} ({changed})")
-    output.line(f"profile them with: frontrunner profile {out} --verify")
+    more = f" with {counted(made, 'configuration')}" if made else ""
+    output.line(f"{counted(len(operations), 'dispatch', 'es')}{more} in {out} ({changed})")
+    output.line(f"profile them with: frontrunner profile {shlex.quote(str(out))} --verify")
     names = [operation.name for operation in operations]
     output.result({"out": out, "operations": names, "configurations": made, "files": counts})
 

@@ -79,9 +79,10 @@ shared = stacked(
     click.option(
         "--from-commands",
         "commands",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
         metavar="FILE",
-        help="Shapes in command lines instead: of MIOpenDriver, rocblas-bench, hipblaslt-bench.",
+        help="Shapes in command lines instead: of MIOpenDriver, rocblas-bench, hipblaslt-bench; "
+        "- reads stdin.",
     ),
     click.option(
         "--shrink",

@@ -132,6 +132,11 @@ class Output:
                 self.told.lost = self.told.lost or error
 
 
+def counted(number: int, noun: str, ending: str = "s") -> str:
+    """How many there are of something."""
+    return f"{number:,} {noun}{'' if number == 1 else ending}"
+
+
 def json_text(data: Mapping[str, Any]) -> str:
     """Strict JSON: paths as text, NaN and infinity as null."""
     return json.dumps(plain(data), indent=2, allow_nan=False)

@@ -10,7 +10,7 @@ import click
 
 from .choices import jobs_option, target_option
 from .files import check_new_file
-from .output import Interrupted, Output, UsageError, shared_options
+from .output import Interrupted, Output, UsageError, counted, shared_options
 
 ENDINGS = (".csv", ".parquet")
 
@@ -91,7 +91,7 @@ def command(
 
     found = find_generated(path)
     chosen = select(found, parse_patterns(patterns))
-    uri = device or drivers_of(backend_of(target))[0]
+    uri = drivers_of(backend_of(target))[0] if device is None else device
     options = ProfileOptions(
         failures=out.with_name(f"{out.stem}-failures"),
         verify=verify,
@@ -112,22 +112,24 @@ def command(
         try:
             rows = profile(asked, options, log, observer)
         except KeyboardInterrupt:
-            raise Interrupted("what was measured is kept; give the same command again") from None
+            kept = "what was measured is kept" if log.begun else "nothing was measured"
+            without = ", without --force" if force and log.begun else ""
+            raise Interrupted(f"{kept}; give the same command again{without}") from None
         finally:
             observer.close()
-            if kept := current(every, log):
-                write_tables(kept, out)
+            if rows_there := current(every, log):
+                write_tables(rows_there, out)
         peak = log.peak
     titles, cells = table(rows)
     output.table(titles, cells)
     output.line()
     if peak is not None:
         output.line(peak_line(peak))
-    output.line(f"{len(rows)} rows: {summary(rows)}; written to {out}")
+    output.line(f"{counted(len(rows), 'row')}: {summary(rows)}; written to {out}")
     failed = [row for row in rows if row.failed]
     if failed:
-        kept_in = f"; see {options.failures}" if options.failures.exists() else ""
-        output.line(f"{len(failed)} failed{kept_in}")
+        kept_in = f"; see {options.failures}" if options.failures.is_dir() else ""
+        output.line(f"{len(failed)} failed, for the reasons in {out}{kept_in}")
     output.result(
         {
             "rows": [asdict(row) for row in rows],

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from reprlib import repr  # numbers of a thousand digits are not told in full
+from typing import Any, NoReturn
 
 import click
 
 # Of one option; what is made of several is their product.
 MOST_SIZES = 100_000
-_RANGE = re.compile(r"(\d+):(\d+):(\d+)")
+_DIGITS = "([0-9]{1,10})"
+_SIZE, _RANGE = re.compile(_DIGITS), re.compile(f"{_DIGITS}:{_DIGITS}:{_DIGITS}")
+_PAIR = re.compile(f"{_DIGITS}(?:x{_DIGITS})?")
 
 
 class Sizes(click.ParamType):  # type: ignore[type-arg]  # older ones take none
@@ -20,31 +23,27 @@ class Sizes(click.ParamType):  # type: ignore[type-arg]  # older ones take none
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
+        def refuse(why: str) -> NoReturn:
+            self.fail(why, param, ctx)
+
         found: list[int] = []
-        for part in str(value).split(","):
-            part = part.strip()
+        for part in map(str.strip, value.split(",")):
             if match := _RANGE.fullmatch(part):
                 start, stop, step = map(int, match.groups())
                 if step < 1 or stop < start:
-                    self.fail(f"{part!r} is an empty range; give START:STOP:STEP", param, ctx)
+                    refuse(f"{part!r} is an empty range; give START:STOP:STEP")
                 if (stop - start) // step >= MOST_SIZES:
-                    self.fail(
-                        f"{part!r} are over {MOST_SIZES:,} sizes; take larger steps", param, ctx
-                    )
+                    refuse(f"{part!r} are over {MOST_SIZES:,} sizes; take larger steps")
                 found += range(start, stop + 1, step)
-            elif part.isascii() and part.isdigit():
+            elif _SIZE.fullmatch(part):
                 found.append(int(part))
             else:
-                self.fail(
-                    f"{part!r} is no size; give one (64), some (64,128) or START:STOP:STEP "
-                    "(64:1024:128)",
-                    param,
-                    ctx,
+                refuse(
+                    f"{repr(part)} is no size; give one (64), some (64,128) or START:STOP:STEP "
+                    "(64:1024:128), with at most 10 digits each"
                 )
         if min(found) < 1:
-            self.fail(f"{value!r}: sizes are at least 1", param, ctx)
+            refuse(f"{repr(value)}: sizes are at least 1")
         return tuple(dict.fromkeys(found))
 
 
@@ -56,16 +55,14 @@ class Pairs(click.ParamType):  # type: ignore[type-arg]  # older ones take none
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[tuple[int, int], ...]:
-        if isinstance(value, tuple):
-            return value
         found = []
-        for part in str(value).split(","):
-            numbers = part.strip().split("x")
-            if len(numbers) > 2 or not all(n.isascii() and n.isdigit() for n in numbers):
-                self.fail(f"{part!r} is no size; give one (3) or two (3x5)", param, ctx)
-            rows, columns = int(numbers[0]), int(numbers[-1])
+        for part in map(str.strip, value.split(",")):
+            match = _PAIR.fullmatch(part)
+            if match is None:
+                self.fail(f"{repr(part)} is no size; give one (3) or two (3x5)", param, ctx)
+            rows, columns = int(match[1]), int(match[2] or match[1])
             if min(rows, columns) < 1:
-                self.fail(f"{part!r}: sizes are at least 1", param, ctx)
+                self.fail(f"{repr(part)}: sizes are at least 1", param, ctx)
             found.append((rows, columns))
         return tuple(dict.fromkeys(found))
 

@@ -135,11 +135,14 @@ class Bench:
         path, operation = one.generated.path, one.generated.operation
         try:
             try:
-                return Unit.of(read_dispatch(path, self._options.target, reader))
+                unit = Unit.of(read_dispatch(path, self._options.target, reader))
             except NotTunableError:
                 # It can be run all the same.
                 unit = Unit.of_model(read_model(path, self._options.target))
-                return replace(unit, flops=operation.flops) if operation else unit
+                unit = replace(unit, flops=operation.flops) if operation else unit
+            if operation is not None:
+                _check(unit, operation)
+            return unit
         except UnknownTargetError:
             raise  # it is that of all of them
         except InputError as error:
@@ -148,7 +151,8 @@ class Bench:
     def _refuse(self, one: Wanted, error: InputError) -> None:
         """Logs the rows of what cannot be read; a crash of the compiler is kept."""
         for (_, name, provider), _ in one.rows():
-            self._log.append(one.row(name, provider, outcome=REFUSED, reason=str(error)))
+            reason = str(error).replace(str(one.generated.path), "it")  # rows name it already
+            self._log.append(one.row(name, provider, outcome=REFUSED, reason=reason))
         if isinstance(error, CompilerCrashedError):
             options = (*resolve_target(self._options.target), "-o module.vmfb")
             folder = self._folder(one, DEFAULT)
@@ -163,7 +167,8 @@ class Bench:
             item.name,
             IREE,
             outcome=compiled.kind,
-            reason=compiled.reason,
+            # Without the folder that it was compiled in, which has another name each time.
+            reason=compiled.reason.replace(f"{compiled.executable.parent}/", ""),
             compile_s=round(compiled.seconds, 3),
         )
         stage, log = "compile", compiled.log
@@ -241,6 +246,13 @@ class Bench:
             write(folder)
         except OSError as error:
             self._observer.note(f"{folder} cannot be written: {error.strerror}")
+
+
+def _check(unit: Unit, operation: Operation) -> None:
+    """Refuses what does not take and return what an operation does."""
+    declared = [(t.shape, t.dtype) for t in (*operation.inputs.values(), operation.output)]
+    if declared != [*unit.call.inputs, *unit.call.outputs]:
+        raise InputError(f"it does not compute {operation.name}: it was edited")
 
 
 def _failed(row: Row, failure: RunFailed) -> Row:

@@ -155,7 +155,7 @@ def of_commands(kind: str, path: Path, tell: Callable[[str], None]) -> Iterator[
     if not found:
         raise InputError(f"{path} has no line of a {kind}", "`generate all` takes every kind")
     if left := len(lines) - len(found):
-        tell(f"{left} lines are of other kinds; `generate all` takes every kind")
+        tell(f"of other kinds: {left} lines; `generate all` takes every kind")
     yield from found
 
 
@@ -170,8 +170,9 @@ def collected(operations: Iterable[Operation], factor: int) -> list[Operation]:
         InputError: there are too many.
     """
     found: dict[Operation, None] = {}
-    for operation in operations:
+    for number, operation in enumerate(operations):
         found[operation.shrunk(factor)] = None
-        if len(found) > MOST:
+        # Before they are divided, there may be more: few of them differ afterwards.
+        if len(found) > MOST or number > 10 * MOST:
             raise InputError(f"these are over {MOST:,} dispatches", "sweep in larger steps")
     return list(found)

@@ -11,15 +11,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..benchmarks.operations import Operation, from_dict
+from ..benchmarks.operations.operation import LARGEST
 from ..benchmarks.reproducer import SCRIPT
 from ..search import InputError
 from ..search.files import make_folder, read_bytes, write_whole
+from .profile_log import DEFAULT
 
 OPERATION, CONFIGURATIONS = "operation.json", "configurations.json"
 SPEC = ".spec.mlir"
@@ -104,7 +107,7 @@ def compare_files(out: Path, files: Mapping[str, str], *, force: bool) -> dict[s
     states: dict[str, str] = {}
     for name, text in files.items():
         path = out / name
-        found = read_bytes(path, "move it away") if path.exists() else None
+        found = read_bytes(path, "move it away") if os.path.lexists(path) else None
         states[name] = "new" if found is None else "same" if found == text.encode() else "replaced"
     differ = [name for name, state in states.items() if state == "replaced"]
     if differ and not force:
@@ -123,12 +126,11 @@ def write_files(out: Path, files: Mapping[str, str], *, force: bool) -> dict[str
         WorkError: the disk is full or the like.
     """
     states = compare_files(out, files, force=force)
-    for name, state in states.items():
-        if state == "same":
-            continue
-        path = out / name
-        make_folder(path.parent, "name another --out")
-        write_whole(path, files[name].encode())
+    changed = [name for name, state in states.items() if state != "same"]
+    for folder in dict.fromkeys((out / name).parent for name in changed):
+        make_folder(folder, "move away what is there, or name another --out")
+    for name in changed:
+        write_whole(out / name, files[name].encode())
     return states
 
 
@@ -151,7 +153,7 @@ def find_generated(folder: Path) -> list[Generated]:
         return [_read(folder)]
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder}", "make dispatches with `generate`")
-    paths = sorted(p for p in folder.rglob("*.mlir") if _is_dispatch(p, folder))
+    paths = sorted(_dispatches(folder))
     if not paths:
         raise InputError(f"{folder} holds no dispatch", "make some with `frontrunner generate`")
     found: dict[str, Generated] = {}
@@ -164,21 +166,34 @@ def find_generated(folder: Path) -> list[Generated]:
     return list(found.values())
 
 
-def _is_dispatch(path: Path, folder: Path) -> bool:
-    """Not a spec, nor part of what a profile keeps of a failure, or was about to."""
-    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    return not (hidden or path.name.endswith(SPEC) or path.with_name(SCRIPT).exists())
+def _dispatches(folder: Path) -> Iterator[Path]:
+    """No specs, nor what a profile keeps of failures, nor what is hidden or about to be written."""
+
+    def refuse(error: OSError) -> None:
+        raise InputError(f"cannot read {error.filename}: {error.strerror}", "see its permissions")
+
+    for root, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        if SCRIPT not in files:
+            for name in files:
+                if name.endswith(".mlir") and not name.endswith(SPEC) and not name.startswith("."):
+                    yield Path(root, name)
 
 
 def _read(path: Path) -> Generated:
+    described, configured = path.with_name(OPERATION), path.with_name(CONFIGURATIONS)
     operation, target = None, ""
     configurations: tuple[Configuration, ...] = ()
-    if (beside := path.with_name(OPERATION)).exists():
-        described = _parsed(beside, from_dict)
-        # A folder may also hold somebody else's.
-        operation = described if described.name == path.stem else None
-    if operation is not None and (beside := path.with_name(CONFIGURATIONS)).exists():
-        target, configurations = _parsed(beside, _configurations)
+    if os.path.lexists(described):
+        operation = _parsed(described, from_dict)
+        if operation.name != path.stem:
+            if not path.with_name(f"{operation.name}.mlir").exists():
+                raise InputError(f"{described} does not describe {path}", _EDITED)
+            return Generated(path)  # somebody else's, beside ours
+    if os.path.lexists(configured):
+        if operation is None:
+            raise InputError(f"{configured} is there, but no {OPERATION} beside it", _EDITED)
+        target, configurations = _parsed(configured, _configurations)
     return Generated(path, operation, target, configurations)
 
 
@@ -193,14 +208,17 @@ def _parsed(path: Path, parse: Callable[[Any], Parsed]) -> Parsed:
 
 
 def _configurations(data: Mapping[str, Any]) -> tuple[str, tuple[Configuration, ...]]:
-    found = tuple(
-        Configuration(_file(c["name"]), c["pipeline"], {k: int(v) for k, v in c["knobs"].items()})
-        for c in data["configurations"]
-    )
-    return str(data["target"]), found
-
-
-def _file(name: str) -> str:
-    if name != Path(name).name:
-        raise ValueError(f"{name!r} names no file")
-    return name
+    if not isinstance(data["configurations"], list):
+        raise ValueError(f"the configurations are {data['configurations']!r}")
+    found = tuple(Configuration(**described) for described in data["configurations"])
+    for one in found:
+        if one.name != Path(one.name).name or one.name == DEFAULT:
+            raise ValueError(f"{one.name!r} names no configuration")
+        for knob, value in one.knobs.items():
+            if not isinstance(value, int) or abs(value) > LARGEST:
+                raise ValueError(f"{knob} is {value!r}")
+    if len({one.name for one in found}) < len(found):
+        raise ValueError("two have the same name")
+    if not isinstance(data["target"], str):
+        raise ValueError(f"the target is {data['target']!r}")
+    return data["target"], found

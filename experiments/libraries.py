@@ -32,6 +32,8 @@ def parse_libraries(text: str | None, *, on_cpu: bool) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     if names == (NONE,):
         return ()
+    if NONE in names:
+        raise InputError(f"--providers: {text} is none, and others", "give one or the other")
     for name in names:
         if name not in NEEDS:
             raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,6 +22,14 @@ PASSED, FAILED = "passed", "failed"
 UNCHECKED, UNKNOWN, NOT_RUN = "not asked for", "no reference", "not run"
 
 Key = tuple[str, str, str]
+
+# What a field may hold, by its annotation.
+_TYPES: Mapping[Any, Any] = {
+    "str": str,
+    "float | None": (int, float, type(None)),
+    "int": int,
+    "Mapping[str, int]": dict,
+}
 
 
 @dataclass(frozen=True)
@@ -81,14 +89,17 @@ class ProfileLog:
 
     Args:
         made_how: what all rows have in common; another profile's are refused.
-        anew: whether to forget the rows that are there.
+        anew: whether the first new row replaces those that are there.
+
+    Attributes:
+        begun: whether there is something to go on with.
 
     Raises:
         InputError: it is another profile's or something else, or another process has it open.
     """
 
     def __init__(self, path: Path, made_how: Mapping[str, Any], *, anew: bool = False) -> None:
-        self._lines = LineFile(path, "make room, then run the same command again")
+        self._lines = LineFile(path, "make room, then run the same command again", anew=anew)
         self._header = {"format": FORMAT, **made_how}
         self.rows: dict[Key, Row] = {}
         self.peak: Peak | None = None
@@ -97,9 +108,9 @@ class ProfileLog:
             cut_short = json.dumps(self._header).encode().startswith(self._lines.torn)
             if first.get("format") != FORMAT or not (self._lines.records or cut_short):
                 raise InputError(f"{path} holds something else", "name another --output")
-            if anew:
-                self._lines.clear()
-            self._read(path)
+            self.begun = bool(self._lines.records) and not anew
+            if self.begun:
+                self._read(path)
         except BaseException:
             self.close()
             raise
@@ -125,12 +136,13 @@ class ProfileLog:
 
     def _write(self, record: Mapping[str, Any]) -> None:
         """With the first record comes what all have in common: nothing is bound before."""
-        if not self._lines.records:
+        if not self.begun:
             self._lines.append(self._header)
+            self.begun = True
         self._lines.append(record)
 
     def _read(self, path: Path) -> None:
-        header, *records = self._lines.records or [self._header]
+        header, *records = self._lines.records
         for name, value in self._header.items():
             if header.get(name) != value:
                 raise InputError(
@@ -140,9 +152,19 @@ class ProfileLog:
         for number, record in enumerate(records, 2):
             try:
                 if "peak" in record:
-                    self.peak = Peak(**record["peak"])
+                    self.peak = Peak(**{k: float(v) for k, v in record["peak"].items()})
                 else:
-                    row = Row(**record["row"])
+                    row = _row(record["row"])
                     self.rows[row.key] = row
-            except (TypeError, KeyError) as error:
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
                 raise not_ours(path, number, error) from error
+
+
+def _row(data: Mapping[str, Any]) -> Row:
+    row = Row(**data)
+    for of in fields(Row):
+        value = getattr(row, of.name)
+        counts = value.values() if isinstance(value, dict) else ()
+        if not (isinstance(value, _TYPES[of.type]) and all(isinstance(n, int) for n in counts)):
+            raise TypeError(f"{of.name} is {value!r}")
+    return row

@@ -80,7 +80,8 @@ def frame_of(rows: Sequence[Row]) -> pd.DataFrame:
         found[f"{library}_us"] = pd.to_numeric(found["operation"].map(times))
     for parts in ([r.sizes for r in rows], [r.knobs for r in rows]):
         columns = pd.DataFrame(parts, index=found.index).astype("Int64")
-        found = pd.concat([found, columns], axis=1)
+        taken = {name: f"{name}_knob" for name in columns if name in found}
+        found = pd.concat([found, columns.rename(columns=taken)], axis=1)
     return found
 
 

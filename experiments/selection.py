@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 
 from ..search import InputError
 from .generated import Generated
 
-_COMMA = re.compile(r",(?!\d*\})")
+_COMMA = re.compile(r",(?!\d*\}|[^\[]*\])")
 # Names that are told where nothing matches.
 _TOLD = 5
 
 
 def parse_patterns(texts: Sequence[str]) -> list[re.Pattern[str]]:
-    """Regular expressions, several in one text where commas separate them, save in `{1,2}`.
+    """Regular expressions, several in one text: commas separate them, save in `{1,2}`, `[1,2]`.
 
     Raises:
         InputError: one does not compile.
@@ -25,11 +26,13 @@ def parse_patterns(texts: Sequence[str]) -> list[re.Pattern[str]]:
         try:
             if not text:
                 raise re.error("it is empty")
-            found.append(re.compile(text))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what later versions may take otherwise
+                found.append(re.compile(text))
         except (re.error, OverflowError, RecursionError) as error:
             raise InputError(
                 f"--dispatches: {text!r} is no regular expression: {error}",
-                "such as 'matmul.*f16', or a part of a name",
+                "such as 'matmul.*f16', or a part of a name; commas separate several",
             ) from None
     return found
 

@@ -21,7 +21,8 @@ def read_bytes(path: Path, remedy: str) -> bytes:
     Raises:
         InputError: it is no regular file, or cannot be read.
     """
-    if path.exists() and not path.is_file():
+    # Not `path.exists()`, which raises where its folder cannot be searched.
+    if os.path.exists(path) and not path.is_file():
         raise InputError(f"{path} is not a regular file", remedy)
     try:
         return path.read_bytes()
@@ -41,7 +42,9 @@ def write_whole(path: Path, data: bytes, remedy: str = "make room, or name anoth
         WorkError: the disk is full, the folder is gone or the like.
     """
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        handle, name = tempfile.mkstemp(
+            dir=path.parent, prefix=f".{path.name[:50]}.", suffix=".part"
+        )
         part = Path(name)
         try:
             with os.fdopen(handle, "wb") as file:

@@ -115,7 +115,7 @@ class Child:
             stderr=self._stderr,
             # Ctrl-C goes to the tuner alone, which then saves and ends its children.
             start_new_session=True,
-            env={**os.environ, **self.env},
+            env={**os.environ, "TMPDIR": tempfile.gettempdir(), **self.env},
         )
         theirs.close()
         self._connection = Connection(ours.detach())

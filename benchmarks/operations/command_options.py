@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ...search import InputError
 
 _NUMBER = re.compile(r"-\d")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 
 class Options:
@@ -35,7 +36,9 @@ class Options:
             if not equals and at < len(words) and _is_value(words[at]):
                 value, at = words[at], at + 1
             if name in names:
-                self._given[names[name]] = (word.partition("=")[0], value)
+                earlier = self._given.setdefault(names[name], (word.partition("=")[0], value))
+                if earlier[1] != value:
+                    raise InputError(f"{earlier[0]} is given twice, as {earlier[1]} and {value}")
             elif name not in anyway:
                 unknown.append(word)
         if unknown:
@@ -52,10 +55,9 @@ class Options:
                 raise InputError(f"{name.replace('_', ' ')} is missing")
             return default
         option, value = self._given[name]
-        try:
-            return int(value)
-        except ValueError:
-            raise InputError(f"{option} {value} is not a whole number") from None
+        if not _WHOLE.fullmatch(value):
+            raise InputError(f"{option} {value} is not a whole number")
+        return int(value)
 
     def pair(self, name: str, default: int | None) -> tuple[int, int]:
         return self.number(f"{name}_h", default), self.number(f"{name}_w", default)

@@ -10,7 +10,9 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from textwrap import shorten
 
 from ...search import InputError
 from .command_options import Options
@@ -21,6 +23,8 @@ from .types import Types
 
 CONV, GEMM = "MIOpenDriver", ("rocblas-bench", "hipblaslt-bench")
 PROGRAMS = (CONV, *GEMM)
+# What a whole log may have, one of its lines, and what is told of what is wrong with it.
+MOST_TEXT, MOST_LINE, MOST_TOLD = 50_000_000, 10_000, 300
 # Where the shell takes over: nothing behind it is the program's.
 _SHELL = re.compile(r"[0-9]*[<>|&;]")
 
@@ -127,9 +131,15 @@ def read_commands(path: Path) -> list[Line]:
     """
     try:
         # Also from what is no regular file: lines are picked from logs, as in `<(grep MIOpen log)`.
-        text = path.read_text(errors="replace")
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            text = file.read(MOST_TEXT + 1)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", "give another file") from error
+    if len(text) > MOST_TEXT:
+        raise InputError(
+            f"{path} is longer than {MOST_TEXT:,} characters",
+            f"pick the lines of {', '.join(PROGRAMS)} from it",
+        )
     found = list(_lines(text.splitlines()))
     if not found:
         raise InputError(
@@ -140,22 +150,37 @@ def read_commands(path: Path) -> list[Line]:
 
 
 def _lines(lines: Iterable[str]) -> Iterator[Line]:
+    whole, first = "", 1
     for number, line in enumerate(lines, 1):
-        if line.lstrip().startswith("#"):
+        whole += line
+        if whole.endswith("\\"):
+            whole = whole.removesuffix("\\")
             continue
-        try:
-            words = shlex.split(line)
-        except ValueError:
-            words = line.split()
-        for place, word in enumerate(words):
-            if (program := Path(word).name) not in PROGRAMS:
-                continue
+        for operation, problem in _commands(whole):
+            yield Line(first, operation, problem)
+        whole, first = "", number + 1
+
+
+@cache
+def _commands(line: str) -> list[tuple[Operation | None, str]]:
+    """What a line runs, if anything; logs hold the same line many times."""
+    if not any(program in line for program in PROGRAMS):
+        return []
+    if len(line) > MOST_LINE:
+        return [(None, f"over {MOST_LINE:,} characters")]
+    try:
+        words = shlex.split(line, comments=True)
+    except ValueError:
+        words = line.split()
+    found: list[tuple[Operation | None, str]] = []
+    for place, word in enumerate(words):
+        if (program := Path(word).name) in PROGRAMS:
             rest = list(_until_shell(words[place + 1 :]))
             try:
-                found = _conv(rest) if program == CONV else _gemm(program, rest)
-                yield Line(number, found)
+                found.append((_conv(rest) if program == CONV else _gemm(program, rest), ""))
             except InputError as error:
-                yield Line(number, None, str(error))
+                found.append((None, shorten(str(error), MOST_TOLD, placeholder=" ...")))
+    return found
 
 
 def _until_shell(words: Iterable[str]) -> Iterator[str]:

@@ -45,15 +45,9 @@ class Conv(Product):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("window", "stride", "dilation"):
-            pair = getattr(self, name)
-            if min(pair) < 1:
-                raise InputError(
-                    f"{name} must be at least 1, got {joined(*pair)}", "give a larger one"
-                )
         if self.layout not in LAYOUTS:
             raise InputError(f"no layout {self.layout!r}", f"there are: {', '.join(LAYOUTS)}")
-        if self.groups < 1 or self.channels % self.groups or self.filters % self.groups:
+        if self.channels % self.groups or self.filters % self.groups:
             raise InputError(
                 f"{self.channels} channels and {self.filters} filters cannot be split into"
                 f" {self.groups} groups",

@@ -41,11 +41,6 @@ class Matmul(Product):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("batch", "slices"):
-            if getattr(self, name) < 0:
-                raise InputError(
-                    f"{name} must be at least 1, got {getattr(self, name)}", "leave it out"
-                )
         if other := set(self.transposed) - set(OPERANDS):
             raise InputError(f"{other.pop()!r} cannot be transposed", "lhs and rhs can")
         if self.slices and self.k % self.slices:

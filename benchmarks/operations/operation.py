@@ -15,6 +15,9 @@ from ..inputs import Tolerance
 from .steps import Fused, tensor
 from .types import Types, Values, narrowed
 
+# Of a size: what takes more is no dispatch, and tables have columns of 64 bits.
+LARGEST = 2**31 - 1
+
 
 @dataclass(frozen=True)
 class Operation(ABC):
@@ -28,9 +31,12 @@ class Operation(ABC):
     SIZES: ClassVar[tuple[str, ...]]
 
     def __post_init__(self) -> None:
-        for name in self.SIZES:
-            if (size := getattr(self, name)) < 1:
-                raise InputError(f"{name} must be at least 1, got {size}", "give a larger one")
+        for name, size in self.sizes.items():
+            if not 1 <= size <= LARGEST:
+                raise InputError(
+                    f"{name} must be at least 1 and at most {LARGEST:,}, got {size}",
+                    "give another size",
+                )
 
     @property
     @abstractmethod

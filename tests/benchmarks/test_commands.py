@@ -82,6 +82,10 @@ def test_what_lines_compute(tmp_path, line, operation):
         (CONV.replace("-H 56", "-H 1").replace("-p 1", "-p 0"), "height must be at least 1"),
         (CONV.replace("-k 128", ""), "filters is missing"),
         (CONV.replace("-k 128", "-k many"), "-k many is not a whole number"),
+        (CONV.replace("-k 128", "-k 1_6"), "-k 1_6 is not a whole number"),
+        (CONV.replace("-k 128", "-k ٣"), "-k ٣ is not a whole number"),
+        (CONV.replace("-k 128", f"-k {2**31}"), "filters must be at least 1 and at most"),
+        (f"{CONV} -g 1 --group_count 2", "-g is given twice, as 1 and 2"),
         (CONV.replace("conv ", "pool "), "'pool' is not understood"),
         (f"{GEMM} --ldb 6144", "--ldb 6144 is not supported, only 4096, without gaps, is"),
         (f"{GEMM} --alpha 2", "--alpha 2 is not supported, only 1 is"),
@@ -105,6 +109,19 @@ def test_what_is_not_understood_is_named(tmp_path, line, problem):
     (found,) = read(tmp_path / "lines.txt", line)
     assert found.operation is None
     assert problem in found.problem
+
+
+def test_lines_as_shells_take_them(tmp_path):
+    lines = ["rocblas-bench -m 8 \\", "  -n 4 -k 2  # as before", "rocblas-bench -m 8 -n 4 -k 3"]
+    found = read(tmp_path / "lines.txt", "\ufeff" + lines[0], *lines[1:])
+    assert found == [Line(1, Matmul(4, 8, 2)), Line(3, Matmul(4, 8, 3))]
+
+
+def test_what_is_long_is_not_told_in_full(tmp_path):
+    (found,) = read(tmp_path / "lines.txt", f"rocblas-bench -m {'9' * 1000} -n 4 -k 2")
+    assert len(found.problem) <= 300
+    (found,) = read(tmp_path / "lines.txt", f"rocblas-bench -m 8 {'-n 4 ' * 10_000}")
+    assert found.problem == "over 10,000 characters"
 
 
 def test_several_commands_in_a_line(tmp_path):

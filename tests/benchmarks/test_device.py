@@ -127,8 +127,10 @@ def test_a_file_that_is_no_executable_is_refused(device: Device, tmp_path: Path)
 def test_unknown_and_absent_devices(matmul: Dispatch, baseline: Compiled) -> None:
     with pytest.raises(InputError, match="unknown device 'gpu'"):
         Device("gpu", call_of(matmul), baseline.executable, seed=0)
-    absent = Device("local-task://nonsense/path", call_of(matmul), baseline.executable, seed=0)
-    with pytest.raises(WorkError, match="local-task://nonsense/path"):
+    with pytest.raises(InputError, match="unknown device 'local-task://nonsense'"):
+        Device("local-task://nonsense", call_of(matmul), baseline.executable, seed=0)
+    absent = Device("cuda://nonsense/path", call_of(matmul), baseline.executable, seed=0)
+    with pytest.raises(WorkError, match="cuda://nonsense/path"):
         absent.start()
 
 

@@ -240,3 +240,19 @@ def test_json_is_strict():
 def test_commands_can_return_an_exit_code(monkeypatch):
     monkeypatch.setattr(app.cli, "main", lambda *_, **__: 1)
     assert main(["doctor"]) == 1
+
+
+def test_text_that_the_locale_lacks_is_written_all_the_same() -> None:
+    """Times are in µs, shares of noise after a ±: not in every encoding."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from frontrunner.cli import main; main(['-h']); print('5 \u03bcs')",
+        ],
+        capture_output=True,
+        env=environment | {"PYTHONIOENCODING": "latin-1"},
+    )
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert ran.stdout.endswith(b"5 \\u03bcs\n")

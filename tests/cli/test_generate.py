@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,7 +86,7 @@ def test_what_is_written(frontrunner, tmp_path, arguments, expected):
 
 def test_the_same_again_changes_nothing_and_what_differs_stays(frontrunner, tmp_path):
     out = ("--out", tmp_path)
-    assert "1 dispatches" in frontrunner(*MATMUL, *out).out
+    assert "1 dispatch in" in frontrunner(*MATMUL, *out).out
     (folder,) = tmp_path.iterdir()
     text = (folder / f"{folder.name}.mlir").read_bytes()
     assert "2 same" in frontrunner(*MATMUL, *out).out
@@ -159,7 +162,7 @@ def test_lines_of_commands(frontrunner, tmp_path):
     given = ("--from-commands", lines, "--out", tmp_path / "d")
     ran = frontrunner("generate", "conv", *given)
     assert (ran.code, names(tmp_path / "d")) == (0, ["conv_nchw_8x8x4x4_3x3_s1_f32"])
-    assert "1 lines are of other kinds" in ran.err
+    assert "of other kinds: 1 lines;" in ran.err
     assert frontrunner("generate", "all", *given).code == 0
     assert "matmul_4x8x16_f32_f32_f32" in names(tmp_path / "d")
     lines.write_text(f"{conv} --odd 1\n{conv} --even\n")
@@ -168,13 +171,32 @@ def test_lines_of_commands(frontrunner, tmp_path):
     assert "lines.txt line 1: not understood: --odd (and 1 more such lines)" in ran.err
 
 
+def test_lines_of_commands_are_piped_into_it(tmp_path):
+    command = [sys.executable, "-m", "frontrunner", "generate", "matmul", "--from-commands", "-"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ran = subprocess.run(
+        [*command, "--out", str(tmp_path / "a b")],
+        input="rocblas-bench -f gemm -m 8 -n 4 -k 16\n",
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert names(tmp_path / "a b") == ["matmul_4x8x16_f32_f32_f32"]
+    # What is told to run next can be pasted.
+    assert f"frontrunner profile '{tmp_path}/a b' --verify" in ran.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ("matmul --m 64:8:8 --n 8 --k 8", "'64:8:8' is an empty range"),
         ("matmul --m 64:128:0 --n 8 --k 8", "'64:128:0' is an empty range"),
         ("matmul --m 64:128 --n 8 --k 8", "'64:128' is no size"),
-        ("matmul --m 1:99999999999:1 --n 8 --k 8", "over 100,000 sizes"),
+        ("matmul --m 1:9999999999:1 --n 8 --k 8", "over 100,000 sizes"),
+        ("matmul --m 2147483648 --n 8 --k 8", "m must be at least 1 and at most 2,147,483,647"),
+        (f"matmul --m {'9' * 5000} --n 8 --k 8", "'999999999999...9999999999999' is no size"),
+        ("matmul --m 1:99999:1 --n 1:99999:1 --k 8 --shrink 99999", "over 20,000 dispatches"),
         ("matmul --m 0 --n 8 --k 8", "'0': sizes are at least 1"),
         ("matmul --m=-8 --n 8 --k 8", "'-8' is no size"),
         ("matmul --m 8.5 --n 8 --k 8", "'8.5' is no size"),

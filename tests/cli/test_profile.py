@@ -82,7 +82,7 @@ def test_a_wrong_result_is_told_and_fails(frontrunner, folder):
     data = json.loads(ran.out)
     assert data["failed"] == 1
     assert [r["outcome"] for r in data["rows"]] == ["ok", "wrong_result"]
-    assert "1 failed; see" in ran.err
+    assert "1 failed, for the reasons in" in ran.err
     assert (folder / "profile-failures" / f"{SMALL.name}--default" / "reproduce.sh").exists()
     # What is kept of failures is not taken for dispatches.
     again = json.loads(frontrunner("profile", folder, "--providers", "none", "--json").out)
@@ -97,7 +97,10 @@ def test_a_wrong_result_is_told_and_fails(frontrunner, folder):
         ("--dispatches matmul,", "'' is no regular expression: it is empty"),
         ("--dispatches matmull", "'matmull' matches none of 2 dispatches"),
         ("--dispatches matmul,conv", "'conv' matches none"),
+        ("--dispatches [8,9]x[1", "'[8,9]x[1' is no regular expression"),
         ("--providers numpi", "no library 'numpi'"),
+        ("--providers none,numpy", "none,numpy is none, and others"),
+        ("--device local-task://x", "unknown device 'local-task://x'"),
         ("--output data.txt", "is to be a table"),
         ("--output none/data.csv", "there is no folder none"),
         ("--output /proc/data.csv", "cannot write to /proc"),
@@ -121,6 +124,31 @@ def test_bad_input(frontrunner, folder, tmp_path, monkeypatch, arguments, messag
     (folder / "profile.jsonl").write_text("mine")
     assert frontrunner("profile", folder, *arguments.split(), "--force").code == 2
     assert (folder / "profile.jsonl").read_text() == "mine"
+
+
+def test_started_anew_and_interrupted(frontrunner, folder, monkeypatch):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    given = ("profile", folder, "--providers", "none", "--no-verify")
+    assert frontrunner(*given).code == 0
+    before = (folder / "profile.jsonl").read_bytes()
+    monkeypatch.setattr(bench.Bench, "run", interrupted)
+    ran = frontrunner(*given, "--force")
+    assert ran.code == 130
+    assert "hint: nothing was measured; give the same command again\n" in ran.err
+    assert (folder / "profile.jsonl").read_bytes() == before
+    monkeypatch.undo()
+    done = bench.Bench._measured
+
+    def measured(self, *arguments):
+        monkeypatch.setattr(bench.Bench, "_measured", interrupted)
+        return done(self, *arguments)
+
+    monkeypatch.setattr(bench.Bench, "_measured", measured)
+    ran = frontrunner(*given, "--force")
+    assert "what was measured is kept; give the same command again, without --force" in ran.err
+    assert len(pd.read_csv(folder / "profile.csv")) == 1
 
 
 def test_close_names_are_told(frontrunner, folder):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -192,6 +191,15 @@ def test_what_crashes_the_reader_is_kept(profiled, monkeypatch, tmp_path):
         assert "iree-compile source.mlir" in (folder / "reproduce.sh").read_text()
 
 
+def test_what_takes_other_operands_than_described_is_refused(made, profiled, tmp_path):
+    made(tmp_path, Matmul(8, 8, 12))
+    (path,) = tmp_path.glob("*/*.mlir")
+    path.write_text(path.read_text().replace("8x12x", "24x12x").replace("8x8x", "24x8x"))
+    (row,) = profiled(tmp_path)
+    assert row.outcome == "refused"
+    assert row.reason == "it does not compute matmul_8x8x12_f32_f32_f32: it was edited"
+
+
 def test_what_cannot_be_tuned_is_run_all_the_same(made, profiled, tmp_path):
     # The compiler drops a dim of one channel, and takes the rest for a convolution of none.
     (row,) = profiled(made(tmp_path, Conv.square(7, 1, 4, 7, stride=2)))
@@ -217,22 +225,3 @@ def test_configurations_of_another_target(made, tmp_path):
     made(tmp_path, Matmul(8, 8, 8), choice=Choice(1, target="znver3", pool=50))
     with pytest.raises(InputError, match="are for znver3, not host"):
         check(find_generated(tmp_path), ProfileOptions(tmp_path))
-
-
-def test_a_configuration_that_is_elsewhere(made, tmp_path):
-    made(tmp_path, Matmul(8, 8, 8))
-    (folder,) = tmp_path.iterdir()
-    described = {"name": "../other", "pipeline": "", "knobs": {}}
-    text = json.dumps({"target": "host", "configurations": [described]})
-    (folder / "configurations.json").write_text(text)
-    with pytest.raises(InputError, match=r"'../other' names no file"):
-        find_generated(tmp_path)
-
-
-def test_a_damaged_description(made, tmp_path):
-    made(tmp_path, Matmul(8, 8, 8))
-    (path,) = tmp_path.glob("*/operation.json")
-    for text in ("{", "[]", '{"operation": "sort"}', json.dumps({"operation": "matmul", "m": 0})):
-        path.write_text(text)
-        with pytest.raises(InputError, match="does not hold what was written there"):
-            find_generated(tmp_path)

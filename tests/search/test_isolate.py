@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -32,6 +33,8 @@ def handle(request):
         raise InputError("no good", "do better")
     if request == "fail":
         raise KeyError("missing")
+    if request == "folder":
+        return os.environ["TMPDIR"]
     if request == "noise":
         print("on stdout")
         os.write(1, b"on fd 1")
@@ -44,6 +47,16 @@ def handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "handlers_for_tests.py").write_text(HANDLERS)
     monkeypatch.syspath_prepend(str(tmp_path))
     return "handlers_for_tests:handle"
+
+
+def test_temporary_files_go_where_there_is_a_folder(
+    handler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The compiler crashes where the folder is not there; Python takes another one."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with Child(handler) as child:
+        assert Path(child.call("folder")).is_dir()
 
 
 def test_one_process_answers_all(handler: str) -> None:
