@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -85,10 +84,17 @@ def parse_extras(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
     return found
 
 
+# A year.
+MOST_MINUTES = 525_600
+
+
 def check_minutes(minutes: float) -> None:
     """Refuses what is no span of time."""
-    if not (minutes > 0 and math.isfinite(minutes)):
-        raise UsageError(f"--minutes must be more than 0, got {minutes:g}", "such as --minutes 5")
+    if not 0 < minutes <= MOST_MINUTES:
+        raise UsageError(
+            f"--minutes must be more than 0 and at most {MOST_MINUTES:,}, got {minutes:g}",
+            "such as --minutes 5",
+        )
 
 
 def given(ctx: click.Context, name: str) -> bool:

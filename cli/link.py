@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from .choices import target_option
+from .choices import given, target_option
 from .files import check_new_file
-from .output import Output, shared_options
+from .output import Output, UsageError, shared_options
 
 
 @click.command("link")
@@ -44,6 +44,8 @@ def command(
     """
     if out is not None:
         check_new_file(out, "--out")
+    if model is None and given(click.get_current_context(), "target"):
+        raise UsageError("--target does nothing without --model", "leave it out, or name a model")
 
     from ..search import link_specs
     from ..search.files import write_whole

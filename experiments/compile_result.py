@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any, Self
 
 from ..benchmarks.outcome import BASELINE, OK, Outcome
+from ..search.files import read_json
 
 # What a run that measures tells besides.
 _UNKNOWN = ("speedup", "noise_floor", "spec", "baseline_us", "best_us")
@@ -81,10 +82,15 @@ class CompileResult:
         """A result that `to_json` wrote; None if there is none."""
         if not path.exists():
             return None
-        fields = {k: v for k, v in json.loads(path.read_text()).items() if k not in _UNKNOWN}
-        fields["run"] = Path(fields["run"])
-        fields["failures"] = fields["failures"] and Path(fields["failures"])
-        return cls(**fields)
+        remedy = "remove it, and resume the run"
+        return read_json(path, lambda fields: cls._of(fields, path.parent), remedy)
+
+    @classmethod
+    def _of(cls, fields: dict[str, Any], folder: Path) -> Self:
+        known = {k: v for k, v in fields.items() if k not in _UNKNOWN}
+        known["run"] = folder  # it may have been moved
+        known["failures"] = known["failures"] and Path(known["failures"])
+        return cls(**known)
 
     def metrics(self) -> dict[str, float]:
         figures = {"candidates": float(self.candidates), "seconds": self.seconds}

@@ -12,21 +12,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from ..benchmarks.operations import Operation, from_dict
 from ..benchmarks.operations.operation import LARGEST
 from ..benchmarks.reproducer import SCRIPT
 from ..search import InputError
-from ..search.files import make_folder, read_bytes, write_whole
+from ..search.files import make_folder, read_bytes, read_json, write_whole
 from .profile_log import DEFAULT
 
 OPERATION, CONFIGURATIONS = "operation.json", "configurations.json"
 SPEC = ".spec.mlir"
-Parsed = TypeVar("Parsed")
 _EDITED = "generate it again with --force"
 
 
@@ -185,7 +184,7 @@ def _read(path: Path) -> Generated:
     operation, target = None, ""
     configurations: tuple[Configuration, ...] = ()
     if os.path.lexists(described):
-        operation = _parsed(described, from_dict)
+        operation = read_json(described, from_dict, _EDITED)
         if operation.name != path.stem:
             if not path.with_name(f"{operation.name}.mlir").exists():
                 raise InputError(f"{described} does not describe {path}", _EDITED)
@@ -193,18 +192,8 @@ def _read(path: Path) -> Generated:
     if os.path.lexists(configured):
         if operation is None:
             raise InputError(f"{configured} is there, but no {OPERATION} beside it", _EDITED)
-        target, configurations = _parsed(configured, _configurations)
+        target, configurations = read_json(configured, _configurations, _EDITED)
     return Generated(path, operation, target, configurations)
-
-
-def _parsed(path: Path, parse: Callable[[Any], Parsed]) -> Parsed:
-    data = read_bytes(path, _EDITED)
-    try:
-        return parse(json.loads(data))
-    except (InputError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise InputError(
-            f"{path} does not hold what was written there ({error})", _EDITED
-        ) from None
 
 
 def _configurations(data: Mapping[str, Any]) -> tuple[str, tuple[Configuration, ...]]:

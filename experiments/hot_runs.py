@@ -9,13 +9,14 @@ from contextlib import closing
 from pathlib import Path
 
 from ..benchmarks.budget import Budget
-from ..search import FrontrunnerError
+from ..search import FrontrunnerError, InputError
 from ..search.spec import spec_of
 from .candidates import renderer
 from .hot import Hot, Plan
 from .in_model import TRIES
 from .model_folder import ModelFolder
 from .model_options import ModelOptions
+from .model_result import NO_TIME
 from .options import TuneOptions
 from .progress import Observer
 from .result import TuneResult
@@ -57,7 +58,7 @@ def tune_each(
         if (done := TuneResult.read(run.result)) is not None:
             found[hot.name] = done
         elif time.monotonic() > until:
-            found[hot.name] = "no time was left for it"
+            found[hot.name] = NO_TIME
         else:
             tell(
                 f"tuning {hot.name}: {hot.share:.1%} of the time, "
@@ -87,13 +88,17 @@ def _tune_one(
         jobs=options.jobs,
         pool=options.pool,
     )
+    begun = run.path.exists()
     try:
         with closing(make_observer()) as observer:
-            if run.path.exists():
+            if begun:
                 result = resume(run.path, budget, observer, tracked=False)
             else:
                 result = tune(wanted, observer, tracked=False)
     except FrontrunnerError as error:
+        if begun and isinstance(error, InputError):
+            # What was read once, and is there, was damaged since.
+            raise InputError(str(error), f"remove {run.path}, to tune it anew") from error
         tell(f"{hot.name} is left out: {error}")
         return str(error)
     assert isinstance(result, TuneResult)

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..search import InputError
-from ..search.files import make_folder
+from ..search.files import make_folder, only_process, read_json
 from ..search.model import ModelDispatch, named_after
 from ..search.versions import versions
 from .hot import Hot, Plan
@@ -28,7 +28,7 @@ from .model_options import ModelOptions
 from .prepare import digest_of_file
 from .run_folder import RunFolder, other_versions, write_text
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -70,63 +70,68 @@ class ModelFolder:
             InputError: it cannot be written.
         """
         made = [p for p in (self.path, *self.path.parents) if not p.exists()]
-        try:
-            self._create(options)
-            yield
-        except InputError:
-            if self.path.is_dir() and self.plan() is None:
-                for one in self.path.iterdir():
-                    shutil.rmtree(one) if one.is_dir() else one.unlink()
-                for folder in made:
-                    with suppress(OSError):  # another run may have begun beside this one
-                        folder.rmdir()
-            raise
-
-    def _create(self, options: ModelOptions) -> None:
         content = {
             "format": FORMAT,
             "versions": versions(),
-            "input_digest": digest_of_file(options.input),
-            "options": asdict(options),
+            "digests": [digest_of_file(path) for path in options.files],
+            "options": asdict(options.absolute()),
         }
         make_folder(self.path, "give another --out folder")
-        write_text(self.path / "model.json", json.dumps(content, indent=2, default=str) + "\n")
+        with only_process(self.path):
+            try:
+                text = json.dumps(content, indent=2, default=str) + "\n"
+                write_text(self.path / "model.json", text)
+                yield
+            except InputError:
+                if self.plan() is None:
+                    for one in self.path.iterdir():
+                        shutil.rmtree(one) if one.is_dir() else one.unlink()
+                    for folder in made:
+                        with suppress(OSError):  # another run may have begun beside this one
+                            folder.rmdir()
+                raise
 
     def load(self, input: Path | None) -> ModelOptions:
         """What it was started with.
 
         Args:
-            input: must be the same model, where given.
+            input: where the model is now, if that is another place.
 
         Raises:
             InputError: this is not such a folder, or one of another version or input.
         """
+        options, digests = self._load()
+        if input is not None:
+            options = replace(options, input=input)
+        elif self.result.exists():
+            return options  # which needs no files any more
+        for path, digest in zip(options.files, digests, strict=True):
+            if digest_of_file(path) != digest:
+                raise InputError(f"{path} is not what {self.path} was made with", "start anew")
+        return options
+
+    def _load(self) -> tuple[ModelOptions, list[str]]:
         try:
             content = json.loads((self.path / "model.json").read_text())
             other = other_versions(content, FORMAT)
-            options = ModelOptions.from_dict({**content["options"], "out": self.path})
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            if not other:
+                options = ModelOptions.from_dict({**content["options"], "out": self.path})
+                return options, content["digests"]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"{self.path} is not the folder of a model's tuning ({type(error).__name__})",
                 "give the folder that `frontrunner tune-model --out` wrote",
             ) from error
-        if other:
-            raise InputError(
-                f"{self.path} {other}", "start anew: times and configurations do not carry over"
-            )
-        model = input or options.input
-        if digest_of_file(model) != content["input_digest"]:
-            raise InputError(
-                f"{model} is not the model that {self.path} was made for", "start anew"
-            )
-        return options
+        raise InputError(
+            f"{self.path} {other}", "start anew: times and configurations do not carry over"
+        )
 
     def plan(self) -> Plan | None:
         """The plan of an earlier session, if it came to one."""
         path = self.path / "plan.json"
         if not path.exists():
             return None
-        plan = Plan.from_dict(json.loads(path.read_text()))
+        plan = read_json(path, Plan.from_dict, "remove it, for the model to be profiled again")
         # The folder may have been moved.
         hot = (replace(h, file=self._dispatches / h.file.name) for h in plan.hot)
         return replace(plan, hot=tuple(hot))

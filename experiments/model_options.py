@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from ..benchmarks.parameters import Archives
+from ..models.registry import is_file
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,26 @@ class ModelOptions:
     jobs: int | None = None
     pool: int = 100_000
 
+    def absolute(self) -> Self:
+        """The same, for another folder to be the current one."""
+        ranker = self.ranker
+        return replace(
+            self,
+            input=self.input.absolute(),
+            inputs=tuple(_absolute(text) for text in self.inputs),
+            parameters=tuple((scope, path.absolute()) for scope, path in self.parameters),
+            starter=tuple(path.absolute() for path in self.starter),
+            ranker=str(Path(ranker).absolute()) if ranker and is_file(ranker) else ranker,
+        )
+
+    @property
+    def files(self) -> list[Path]:
+        """What the outcome depends on, the model first."""
+        given = [text.partition("@")[2] for text in self.inputs]
+        rest = [*given, self.ranker if self.ranker and is_file(self.ranker) else ""]
+        archives = [path for _, path in self.parameters]
+        return [self.input, *archives, *self.starter, *(Path(text) for text in rest if text)]
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of `asdict`, also after a round trip through JSON."""
@@ -57,3 +78,9 @@ class ModelOptions:
                 "starter": tuple(map(Path, data["starter"])),
             }
         )
+
+
+def _absolute(text: str) -> str:
+    """An input, the file of which is found from any folder."""
+    head, at, path = text.partition("@")
+    return f"{head}@{Path(path).absolute()}" if at else text

@@ -9,9 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from ..search.files import read_json
 from .hot import Plan
 from .in_model import Choice, Verdict
 from .result import TuneResult
+
+# Why dispatches that could be tuned were not.
+NO_TIME = "no time was left for it"
+UP = "the time was up before a candidate was measured"
 
 
 @dataclass(frozen=True)
@@ -114,13 +119,18 @@ class ModelResult:
         """A result that `to_json` wrote; None if there is none."""
         if not path.exists():
             return None
-        fields = json.loads(path.read_text())
+        remedy = "remove it, and resume the run"
+        return read_json(path, lambda fields: cls._of(fields, path.parent), remedy)
+
+    @classmethod
+    def _of(cls, fields: dict[str, Any], folder: Path) -> Self:
         rows = ({**row, "members": tuple(row["members"])} for row in fields["dispatches"])
         fields["dispatches"] = tuple(DispatchResult(**row) for row in rows)
         for name in ("speedup_ci", "also", "unmatched"):
             fields[name] = tuple(fields[name])
-        fields["run"] = Path(fields["run"])
-        fields["spec"] = fields["spec"] and Path(fields["spec"])
+        # The folder may have been moved.
+        fields["run"] = folder
+        fields["spec"] = fields["spec"] and folder / Path(fields["spec"]).name
         return cls(**fields)
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,17 +178,24 @@ class ModelResult:
             best = f" (measured: {self.measured:.2f}x)" if self.measured else ""
             why = "is not faster than the default beyond noise" if best else "stays as it is"
             lines.append(f"the model {why}{best}")
-            lines.append(f"speedup      1.00x (the default, {self.baseline_us / 1e3:.1f} ms)")
+            lines.append(f"speedup      1.00x (the default, {_ms(self.baseline_us)})")
         else:
             low, high = self.speedup_ci
             lines.append(
                 f"speedup      {self.speedup:.2f}x (95 %: {low:.2f} to {high:.2f}), "
-                f"{self.baseline_us / 1e3:.1f} ms -> {self.best_us / 1e3:.1f} ms"
+                f"{_ms(self.baseline_us)} -> {_ms(self.best_us)}"
             )
         if self.noise_floor is not None:
             lines.append(f"noise floor  {self.noise_floor:.1%}")
+        if late := sum(row.reason in (NO_TIME, UP) for row in self.dispatches):
+            lines.append(f"not tried    {late} of the dispatches, for lack of time: more --minutes")
         lines.append(f"spec         {self.spec or 'none'}")
         return lines
+
+
+def _ms(time_us: float) -> str:
+    """Also of models that take microseconds."""
+    return f"{time_us / 1e3:.1f} ms" if time_us >= 100 else f"{time_us / 1e3:.2g} ms"
 
 
 def _row(choice: Choice, tuned: TuneResult | str, better: bool) -> DispatchResult:
@@ -191,7 +208,7 @@ def _row(choice: Choice, tuned: TuneResult | str, better: bool) -> DispatchResul
     if isinstance(tuned, str):
         reason = tuned
     elif not tuned.candidates:
-        reason = "the time was up before a candidate was measured"
+        reason = UP
     return DispatchResult(
         name=hot.name,
         members=hot.members,

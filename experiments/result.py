@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from ..benchmarks.finals import Finals, Standing
 from ..benchmarks.outcome import Outcome
+from ..search.files import read_json
 
 NEAR = 1.05
 
@@ -85,10 +86,15 @@ class TuneResult:
         """A result that `to_json` wrote; None if there is none."""
         if not path.exists():
             return None
-        fields = json.loads(path.read_text())
+        remedy = "remove it, and resume the run"
+        return read_json(path, lambda fields: cls._of(fields, path.parent), remedy)
+
+    @classmethod
+    def _of(cls, fields: dict[str, Any], folder: Path) -> Self:
         fields["speedup_ci"] = tuple(fields["speedup_ci"])
-        fields["run"] = Path(fields["run"])
-        fields["spec"] = fields["spec"] and Path(fields["spec"])
+        # The folder may have been moved.
+        fields["run"] = folder
+        fields["spec"] = fields["spec"] and folder / Path(fields["spec"]).name
         fields["finalists"] = tuple(Standing.from_dict(s) for s in fields["finalists"])
         return cls(**fields)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from ..benchmarks.peak import measure_peak
 from ..benchmarks.profiling import Share, profile
 from ..models import resolve
 from ..search import InputError, WorkError, link_specs
+from ..search.files import make_folder, only_process
 from ..search.matches import find_matches
 from ..search.model import Model, read_model
 from .hot import Plan, make_plan
@@ -70,11 +71,11 @@ def resume_model(
     started = time.monotonic()
     folder = ModelFolder(path)
     options = folder.load(input)
-    options = replace(options, input=input or options.input)
-    if (done := ModelResult.read(folder.result)) is not None:
-        return done
-    with _opened(options, tell) as (model, weighted):
-        return _tune(model, weighted, started, make_observer, tell)
+    with only_process(path):
+        if (done := ModelResult.read(folder.result)) is not None:
+            return done
+        with _opened(options, tell) as (model, weighted):
+            return _tune(model, weighted, started, make_observer, tell)
 
 
 @contextmanager
@@ -112,6 +113,7 @@ def _read(options: ModelOptions, mlir: Path, parameters: Archives) -> Model:
         model = replace(model, target=replace(model.target, flags=flags))
     target = model.target
     check_backend([options.device] if options.device else [], target.backend, target.arch)
+    fingerprint(options.device or drivers_of(target.backend)[0])  # refused where it does not answer
     return model
 
 
@@ -119,7 +121,7 @@ def _tune(
     model: Model, options: ModelOptions, started: float, make_observer: MakeObserver, tell: Tell
 ) -> ModelResult:
     folder = ModelFolder(options.out)
-    folder.work.mkdir(exist_ok=True)
+    make_folder(folder.work, "move away what is there")
     device = options.device or drivers_of(model.target.backend)[0]
     subject = _subject(model, options, device, folder.work)
     deadline = started + 60 * options.minutes
@@ -132,9 +134,10 @@ def _tune(
         compiler.timeout = max(LEAST_TIMEOUT, SLOWER * default.seconds)
         run_us = _run_once(runner, default)
         plan = folder.plan()
+        files = folder.write_dispatches(model.dispatches)
         if plan is None:
             tell("profiling the model")
-            plan = _plan(model, folder, profile(default.executable, subject), options, device)
+            plan = _plan(model, files, profile(default.executable, subject), options, device)
             folder.save_plan(plan)
         tracker = stack.enter_context(Tracker(warn=tell))
         tags = {"mode": "tune_model", "arch": model.target.arch}
@@ -187,9 +190,8 @@ def _default(compiler: Compiler, model: Model, starter: Sequence[Path], tell: Te
         if default.kind == NOT_APPLIED:
             default = replace(default, kind=OK)  # specs of other tools leave no mark
     if default.kind != OK:
-        raise InputError(
-            f"the model does not compile: {default.reason}", "see that iree-compile accepts it"
-        )
+        what = "the model does not compile with --spec" if starter else "the model does not compile"
+        raise InputError(f"{what}: {default.reason}", "see that iree-compile accepts it")
     return default
 
 
@@ -203,14 +205,17 @@ def _run_once(runner: ModelRunner, default: Compiled) -> float:
 
 
 def _plan(
-    model: Model, folder: ModelFolder, shares: Sequence[Share], options: ModelOptions, device: str
+    model: Model,
+    files: Mapping[str, Path],
+    shares: Sequence[Share],
+    options: ModelOptions,
+    device: str,
 ) -> Plan:
     """What is worth tuning.
 
     Raises:
         InputError: nothing is.
     """
-    files = folder.write_dispatches(model.dispatches)
     dispatches = {d.name: d for d in model.dispatches}
     peak = measure_peak() if shares_cores(device) else None
     plan = make_plan(shares, dispatches, files, options.coverage, options.target, peak)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import CompilerCrashedError, InputError
-from .files import read_bytes
+from .files import read_text_file
 from .isolate import Child, ChildDied, ChildTimeout
 from .room import check_room
 from .target import resolve_target, says_unknown_target, unknown_target
@@ -22,7 +22,7 @@ def read_source(path: Path, holds: str) -> bytes:
     Raises:
         InputError: it cannot be read, or is empty.
     """
-    text = read_bytes(path, "give an MLIR file")
+    text = read_text_file(path, "give an MLIR file")
     if not text.strip():
         raise InputError(f"{path} is empty", f"give an MLIR file with {holds}")
     return text

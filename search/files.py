@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
+import fcntl
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 from .errors import InputError, WorkError
+
+Parsed = TypeVar("Parsed")
 
 
 def read_bytes(path: Path, remedy: str) -> bytes:
@@ -28,6 +34,48 @@ def read_bytes(path: Path, remedy: str) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", remedy) from error
+
+
+def read_text_file(path: Path, remedy: str) -> bytes:
+    """As `read_bytes`, without the mark that some editors put first, which parsers stumble over."""
+    return read_bytes(path, remedy).removeprefix(codecs.BOM_UTF8)
+
+
+def read_json(path: Path, parse: Callable[[Any], Parsed], remedy: str) -> Parsed:
+    """What was written to a file as JSON.
+
+    Args:
+        parse: makes the value of what JSON holds; whatever it raises, the file was edited.
+        remedy: what the user can do then.
+
+    Raises:
+        InputError: the file cannot be read, or holds something else.
+    """
+    data = read_bytes(path, remedy)
+    try:
+        return parse(json.loads(data))
+    except (InputError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise InputError(f"{path} does not hold what was written there ({error})", remedy) from None
+
+
+@contextmanager
+def only_process(folder: Path) -> Iterator[None]:
+    """Keeps other processes from working in a folder, as long as this one lives.
+
+    Raises:
+        InputError: another one does.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"another process is working in {folder}", "wait for it or end it"
+            ) from None
+        yield
+    finally:
+        os.close(handle)
 
 
 def write_whole(path: Path, data: bytes, remedy: str = "make room, or name another place") -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import InputError
+from .files import read_text_file
 from .isolate import Child, ChildDied, ChildTimeout
 
 
@@ -35,14 +36,7 @@ def link_specs(paths: Sequence[Path]) -> LinkedSpec:
     Raises:
         InputError: a file is not a tuning spec, or does more than match and configure.
     """
-    texts = []
-    for path in paths:
-        try:
-            texts.append((str(path), path.read_bytes()))
-        except OSError as error:
-            raise InputError(
-                f"cannot read {path}: {error.strerror}", "give tuning specs"
-            ) from error
+    texts = [(str(path), read_text_file(path, "give tuning specs")) for path in paths]
     with Child("frontrunner.search.merge:merge") as child:
         try:
             return LinkedSpec(**child.call(texts, timeout=120))

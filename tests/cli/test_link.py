@@ -67,6 +67,7 @@ def test_as_json(specs, frontrunner, out):
         ([], "Missing argument"),
         (["gone.mlir"], "'gone.mlir' does not exist"),
         (["new.mlir", "--out", "no/such"], "--out: there is no folder no"),
+        (["new.mlir", "--target", "gfx942"], "--target does nothing without --model"),
         (["new.mlir", "--out", "."], "--out: . is a folder"),
     ],
 )

@@ -26,6 +26,7 @@ from frontrunner.experiments.model_result import ModelResult
 from frontrunner.experiments.progress import NullProgress
 from frontrunner.search import InputError, model
 from frontrunner.search.compiler import compile_with_spec
+from frontrunner.search.files import only_process
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
 SMALL = "dispatch_0_matmul_32x512x256_f32"
@@ -95,7 +96,7 @@ def finished(
         result = tune_model.resume_model(Path("run"), NullProgress, nothing, copy)
         assert (run / "runs" / LARGE / "outcomes.jsonl").read_text().startswith(before)
         assert (run / "plan.json").read_text() == plan
-        yield result, run
+        yield replace(result, run=run, spec=run / "spec.mlir"), run
 
 
 def _killed(file: Path, folder: Path) -> tuple[Path, str]:
@@ -195,11 +196,41 @@ def _a_folder_that_was_moved_still_knows_its_dispatches(
     assert plan
     assert all(hot.file.parent == moved / "dispatches" for hot in plan.hot)
     assert all(hot.file.exists() for hot in plan.hot)
+    # What is finished is told from any folder, and without the model.
+    found = tune_model.resume_model(moved, NullProgress, nothing)
+    assert found == replace(finished[0], run=moved, spec=moved / "spec.mlir")
+
+
+def _a_damaged_folder_is_never_finished(finished: tuple[ModelResult, Path], tmp_path: Path) -> None:
+    """Neither what is damaged nor what another process has is left out for good."""
+    folder = Path(shutil.copytree(finished[1], tmp_path / "damaged"))
+    result, plan = folder / "result.json", folder / "plan.json"
+    hot = ModelFolder(folder).run_of(HOT).path.with_name(LARGE)
+
+    def refused(path: Path, text: str) -> str:
+        before = path.read_text()
+        path.write_text(text)
+        with pytest.raises(InputError) as why:
+            tune_model.resume_model(folder, NullProgress, nothing, MODELS / "two_matmuls.mlir")
+        assert (folder / "result.json").exists() == (path == result)
+        path.write_text(before)
+        return str(why.value)
+
+    for text in ("", "[]", '{"dispatches": null}', result.read_text().replace("speedup", "x", 1)):
+        assert "result.json does not hold what was written there" in refused(result, text)
+    result.unlink()
+    with only_process(folder), pytest.raises(InputError, match="another process is working in"):
+        tune_model.resume_model(folder, NullProgress, nothing, MODELS / "two_matmuls.mlir")
+    for text in ("{", "[]", "{}"):
+        assert "plan.json does not hold what was written there" in refused(plan, text)
+    assert "result.json does not hold" in refused(hot / "result.json", "[]")
+    (hot / "result.json").unlink()
+    assert "is not the folder of a tuning run" in refused(hot / "run.json", "{")
 
 
 def _resuming_refuses_what_does_not_fit(finished: tuple[ModelResult, Path], tmp_path: Path) -> None:
     _, run = finished
-    with pytest.raises(InputError, match=r"is not the model that .* was made for"):
+    with pytest.raises(InputError, match=r"softmax.mlir is not what .* was made with"):
         tune_model.resume_model(run, NullProgress, nothing, MODELS / "softmax.mlir")
     with pytest.raises(InputError, match="is not the folder of a model's tuning"):
         tune_model.resume_model(tmp_path, NullProgress, nothing)
@@ -225,6 +256,7 @@ def test_a_model_that_was_killed_and_finished(
     _the_report_is_a_table(finished)
     _it_is_tracked_with_its_dispatches(finished)
     _a_folder_that_was_moved_still_knows_its_dispatches(finished, tmp_path)
+    _a_damaged_folder_is_never_finished(finished, tmp_path)
     _resuming_refuses_what_does_not_fit(finished, tmp_path)
     _what_is_finished_is_not_done_again(finished, monkeypatch)
 
@@ -245,6 +277,7 @@ def test_what_was_not_measured_is_not_told() -> None:
     assert result.summary_lines() == [
         "the model stays as it is",
         "speedup      1.00x (the default, 2.0 ms)",
+        "not tried    1 of the dispatches, for lack of time: more --minutes",
         "spec         none",
     ]
     assert [row.reason for row in result.dispatches] == [
@@ -293,3 +326,35 @@ def test_options_there_and_back(tmp_path: Path) -> None:
         (Path("s"),),
     )
     assert ModelOptions.from_dict(json.loads(json.dumps(asdict(given), default=str))) == given
+
+
+def test_options_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("m.mlir", "w.irpa", "s.mlir", "x.npy", "mine.predictor"):
+        (tmp_path / name).touch()
+    given = ModelOptions(
+        Path("m.mlir"),
+        Path("out"),
+        inputs=("2xf32=1", "@x.npy", "2xf32=@x.npy"),
+        parameters=(("model", Path("w.irpa")),),
+        starter=(Path("s.mlir"),),
+        ranker="mine.predictor",
+    )
+    found = given.absolute()
+    assert found.inputs == ("2xf32=1", f"@{tmp_path}/x.npy", f"2xf32=@{tmp_path}/x.npy")
+    names = ["m.mlir", "w.irpa", "s.mlir", "x.npy", "x.npy", "mine.predictor"]
+    assert found.files == [tmp_path / name for name in names]
+    assert replace(given, ranker="shuffle").absolute().ranker == "shuffle"
+
+
+def test_what_a_run_was_made_with_is_still_the_same(tmp_path: Path) -> None:
+    for name in ("m.mlir", "s.mlir"):
+        (tmp_path / name).write_text(name)
+    options = ModelOptions(tmp_path / "m.mlir", tmp_path / "out", starter=(tmp_path / "s.mlir",))
+    folder = ModelFolder(options.out)
+    with folder.laid_out(options):
+        pass
+    assert folder.load(None) == options
+    (tmp_path / "s.mlir").write_text("edited")
+    with pytest.raises(InputError, match=r"s.mlir is not what .*out was made with"):
+        folder.load(None)
