@@ -71,11 +71,10 @@ def resume_model(
     started = time.monotonic()
     folder = ModelFolder(path)
     options = folder.load(input)
-    with only_process(path):
-        if (done := ModelResult.read(folder.result)) is not None:
-            return done
-        with _opened(options, tell) as (model, weighted):
-            return _tune(model, weighted, started, make_observer, tell)
+    if (done := ModelResult.read(folder.result)) is not None:
+        return done
+    with only_process(path), _opened(options, tell) as (model, weighted):
+        return _tune(model, weighted, started, make_observer, tell)
 
 
 @contextmanager
