@@ -105,7 +105,9 @@ def command(
     if not lines.exists() and not force:
         _refuse_others(out)
     # Tables are of all that is there: a part that is profiled again replaces no whole.
-    every, asked = wanted(found, tuple(NEEDS)), wanted(chosen, options.libraries)
+    every = wanted(found, tuple(NEEDS))
+    names = {one.name for one in chosen}
+    asked = [w.only(options.libraries) for w in every if w.generated.name in names]
     output = Output(as_json)
     observer = make_progress(sys.stderr)
     with ProfileLog(lines, made_how, anew=force) as log:

@@ -50,10 +50,6 @@ class Chooser:
             resolve(choice.ranker, seed=choice.seed)  # refused before the compiler is asked
         self._reader = Child(READER)
 
-    @property
-    def target(self) -> str:
-        return self.choice.target
-
     def configurations(self, operation: Operation) -> list[tuple[Configuration, str]]:
         """Configurations in the ranker's order, with their specs.
 

@@ -63,7 +63,7 @@ def generate(
             except NotTunableError as error:
                 observer.note(f"no configurations of {operation.name}: {error}")
             else:
-                some |= files_of_configurations(operation, chooser.target, found)
+                some |= files_of_configurations(operation, choice.target, found)
                 made += len(found)
             former = specs_in(out / operation.name)
             states = write_files(out, some, force=force)

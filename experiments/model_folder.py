@@ -84,12 +84,16 @@ class ModelFolder:
                 yield
             except InputError:
                 if self.plan() is None:
-                    for one in self.path.iterdir():
-                        shutil.rmtree(one) if one.is_dir() else one.unlink()
-                    for folder in made:
-                        with suppress(OSError):  # another run may have begun beside this one
-                            folder.rmdir()
+                    self._remove(made)
                 raise
+
+    def _remove(self, made: Sequence[Path]) -> None:
+        """Removes what is in it, and the folders that were made for it."""
+        for one in self.path.iterdir():
+            shutil.rmtree(one) if one.is_dir() else one.unlink()
+        for folder in made:
+            with suppress(OSError):  # another run may have begun beside this one
+                folder.rmdir()
 
     def load(self, input: Path | None) -> ModelOptions:
         """What it was started with.

@@ -47,23 +47,26 @@ class ModelOptions:
 
     def absolute(self) -> Self:
         """The same, for another folder to be the current one."""
-        ranker = self.ranker
         return replace(
             self,
             input=self.input.absolute(),
             inputs=tuple(_absolute(text) for text in self.inputs),
             parameters=tuple((scope, path.absolute()) for scope, path in self.parameters),
             starter=tuple(path.absolute() for path in self.starter),
-            ranker=str(Path(ranker).absolute()) if ranker and is_file(ranker) else ranker,
+            ranker=str(self._ranker_file.absolute()) if self._ranker_file else self.ranker,
         )
 
     @property
     def files(self) -> list[Path]:
         """What the outcome depends on, the model first."""
-        given = [text.partition("@")[2] for text in self.inputs]
-        rest = [*given, self.ranker if self.ranker and is_file(self.ranker) else ""]
         archives = [path for _, path in self.parameters]
-        return [self.input, *archives, *self.starter, *(Path(text) for text in rest if text)]
+        inputs = [Path(path) for text in self.inputs if (path := text.partition("@")[2])]
+        ranker = [self._ranker_file] if self._ranker_file else []
+        return [self.input, *archives, *self.starter, *inputs, *ranker]
+
+    @property
+    def _ranker_file(self) -> Path | None:
+        return Path(self.ranker) if self.ranker and is_file(self.ranker) else None
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:

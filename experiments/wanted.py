@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +37,11 @@ class Wanted:
         """The key of each row, and what it is made of."""
         for (name, provider), digest in self.digests.items():
             yield (self.generated.name, name, provider), digest
+
+    def only(self, libraries: Collection[str]) -> Wanted:
+        """The rows of this dispatch here, and in some of the libraries."""
+        kept = {IREE, *libraries}
+        return replace(self, digests={p: d for p, d in self.digests.items() if p[1] in kept})
 
     def without(self, rows: Mapping[Key, Row]) -> Wanted:
         """What is left to do, given what there is."""
