@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,12 +39,6 @@ class Standing:
     interval: tuple[float, float]
     time_us: float
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Standing:
-        """The inverse of `asdict`, also after a round trip through JSON (lists for tuples)."""
-        low, high = data["interval"]
-        return cls(int(data["index"]), data["speedup"], (low, high), data["time_us"])
-
 
 @dataclass(frozen=True)
 class Finals:
@@ -61,16 +54,6 @@ class Finals:
     baseline_us: float
     noise_floor: float
     failed: tuple[tuple[int, str], ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Finals:
-        """The inverse of `to_dict`, also after a round trip through JSON (lists for tuples)."""
-        standings = tuple(Standing.from_dict(s) for s in data["standings"])
-        failed = tuple((int(index), str(reason)) for index, reason in data["failed"])
-        return cls(standings, data["baseline_us"], data["noise_floor"], failed)
 
 
 def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..search.decode import decode
+
 OK = "ok"
 COMPILE_FAILED = "compile_failed"
 NOT_APPLIED = "not_applied"
@@ -89,10 +91,10 @@ def read_record(record: Mapping[str, Any]) -> tuple[int, Outcome]:
     """The inverse of `Outcome.to_record`.
 
     Raises:
-        ValueError, TypeError, KeyError: it is something else.
+        ValueError, KeyError: it is something else.
     """
     fields = dict(record)
-    index, outcome = fields.pop("index"), Outcome(**fields)
-    if type(index) is not int or index < 0 or outcome.kind not in KINDS:
+    index, outcome = decode(int, fields.pop("index")), decode(Outcome, fields)
+    if index < 0 or outcome.kind not in KINDS:
         raise ValueError(f"no candidate {index!r} with outcome {outcome.kind!r}")
     return index, outcome

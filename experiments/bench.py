@@ -27,7 +27,8 @@ from ..search.errors import CompilerCrashedError, UnknownTargetError
 from ..search.isolate import Child
 from ..search.model import read_model
 from ..search.reader import READER
-from ..search.target import physical_cores, resolve_target
+from ..search.target import physical_cores
+from ..search.target_flags import target_flags
 from .libraries import Libraries
 from .profile_log import (
     DEFAULT,
@@ -154,7 +155,7 @@ class Bench:
             reason = str(error).replace(str(one.generated.path), "it")  # rows name it already
             self._log.append(one.row(name, provider, outcome=REFUSED, reason=reason))
         if isinstance(error, CompilerCrashedError):
-            options = (*resolve_target(self._options.target), "-o module.vmfb")
+            options = (*target_flags(self._options.target), "-o module.vmfb")
             folder = self._folder(one, DEFAULT)
             shutil.rmtree(folder, ignore_errors=True)
             self._keep(folder, partial(write_crash, one.generated.read(), options, str(error)))

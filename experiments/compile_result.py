@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,7 +11,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
+from ..benchmarks.checks import check_counts
 from ..benchmarks.outcome import BASELINE, OK, Outcome
+from ..search.decode import decode
 from ..search.files import read_json
 
 # What a run that measures tells besides.
@@ -80,7 +83,7 @@ class CompileResult:
     @classmethod
     def read(cls, path: Path) -> Self | None:
         """A result that `to_json` wrote; None if there is none."""
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         remedy = "remove it, and resume the run"
         return read_json(path, lambda fields: cls._of(fields, path.parent), remedy)
@@ -88,9 +91,12 @@ class CompileResult:
     @classmethod
     def _of(cls, fields: dict[str, Any], folder: Path) -> Self:
         known = {k: v for k, v in fields.items() if k not in _UNKNOWN}
-        known["run"] = folder  # it may have been moved
-        known["failures"] = known["failures"] and Path(known["failures"])
-        return cls(**known)
+        # The folder may have been moved, and a report that was written elsewhere was, too.
+        report = folder / "failures"
+        known |= {"run": folder, "failures": report if report.is_dir() else None}
+        result = decode(cls, known)
+        check_counts(result.outcomes, result.candidates)
+        return result
 
     def metrics(self) -> dict[str, float]:
         figures = {"candidates": float(self.candidates), "seconds": self.seconds}

@@ -116,11 +116,11 @@ def best_specs(hot: Hot, tuned: TuneResult | str, folder: ModelFolder) -> list[P
     better = [s for s in tuned.finalists if s.interval[0] > 1][:TRIES]
     if not better:
         return []
-    _, dispatch, queue = folder.run_of(hot).load()
-    render = renderer(dispatch, queue)
+    run = folder.run_of(hot).load()
+    render = renderer(run.dispatch, run.queue)
     paths = []
     for place, standing in enumerate(better):
         path = folder.work / f"{hot.name}-{place}.mlir"
-        write_text(path, spec_of(dispatch, render(standing.index)))
+        write_text(path, spec_of(run.dispatch, render(standing.index)))
         paths.append(path)
     return paths

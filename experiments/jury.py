@@ -57,7 +57,7 @@ class Jury:
     def _executables(
         self, indices: Sequence[int], outcomes: Mapping[int, Outcome]
     ) -> dict[int, Path]:
-        """Executables of candidates; those of an earlier session may have to be compiled again."""
+        """Executables of candidates; those of an earlier session are compiled again."""
         paths = {i: self.folder.work / f"{executable_name(i)}.vmfb" for i in indices}
         missing = [
             i

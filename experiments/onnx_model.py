@@ -35,7 +35,8 @@ def as_mlir(options: ModelOptions) -> Iterator[tuple[Path, Archives]]:
     with tempfile.TemporaryDirectory(prefix="frontrunner-") as name:
         mlir, weights = Path(name) / "model.mlir", Path(name) / "model.irpa"
         line = [
-            *(sys.executable, "-m", IMPORTER, str(options.input), "-o", str(mlir)),
+            # -P: the current folder may hold modules of the names that it imports.
+            *(sys.executable, "-P", "-m", IMPORTER, str(options.input), "-o", str(mlir)),
             *("--externalize-params", f"--params-scope={SCOPE}", "--save-params-to", str(weights)),
         ]
         try:

@@ -10,7 +10,8 @@ from .errors import CompilerCrashedError, InputError
 from .files import read_text_file
 from .isolate import Child, ChildDied, ChildTimeout
 from .room import check_room
-from .target import resolve_target, says_unknown_target, unknown_target
+from .target import says_unknown_target
+from .target_flags import target_flags, unknown_target
 
 
 def read_source(path: Path, holds: str) -> bytes:
@@ -48,7 +49,7 @@ def ask(
     Raises:
         InputError: the target is unknown, or the MLIR cannot be used.
     """
-    request = {"name": name, "text": text, "target": resolve_target(target)}
+    request = {"name": name, "text": text, "target": target_flags(target)}
     with Child(handler) if child is None else nullcontext(child) as reader:
         try:
             answer: dict[str, Any] = reader.call(request, timeout=timeout)

@@ -7,11 +7,12 @@ import fcntl
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from .errors import InputError, WorkError
 
@@ -56,6 +57,29 @@ def read_json(path: Path, parse: Callable[[Any], Parsed], remedy: str) -> Parsed
         return parse(json.loads(data))
     except (InputError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} does not hold what was written there ({error})", remedy) from None
+
+
+def check_own(folder: Path) -> None:
+    """Refuses a folder with anything but files and folders of its own.
+
+    What is written into it must not end up elsewhere, nor what is elsewhere be taken for its own.
+
+    Raises:
+        InputError: naming the first link, device or the like.
+    """
+
+    def refuse(error: OSError) -> NoReturn:
+        raise InputError(f"cannot read {error.filename}: {error.strerror}", "see its permissions")
+
+    for root, folders, files in os.walk(folder, onerror=refuse):
+        for path in (Path(root, name) for name in (*folders, *files)):
+            found = path.lstat()
+            linked = stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+            if linked or not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+                what = "has another name elsewhere" if linked else "is no file of its own"
+                raise InputError(
+                    f"{path} {what}", "replace links by copies; what is kept here stays here"
+                )
 
 
 @contextmanager

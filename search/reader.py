@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from .asking import ask, read_source
 from .emitted import Emitted
 from .errors import InputError
-from .gpu_target import gpu_backend
 from .isolate import Child, ChildDied, ChildTimeout
 from .problem import Problem, Target
 from .room import check_room
 from .target import describe_target
+from .target_flags import gpu_backend
 
 READER = "frontrunner.search.inspect:read"
 READ_TIMEOUT = 300.0
@@ -98,6 +98,12 @@ def read_dispatch(path: Path, target: str = "host", reader: Child | None = None)
         emitted=emitted,
         silence=silence,
     )
+
+
+def with_emitted(dispatch: Dispatch) -> Dispatch:
+    """The dispatch with what the compiler emits about it now."""
+    emitted, silence = _emitted(dispatch.source, dispatch.target)
+    return replace(dispatch, emitted=emitted, silence=silence)
 
 
 def _check_target(path: Path, target: str, facts: Mapping[str, Any]) -> None:

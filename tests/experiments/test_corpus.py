@@ -33,7 +33,7 @@ PROBLEM = Problem(
     (Dim("m", 8, "m", True), Dim("n", 16, "n", True), Dim("k", 32, "k", False)),
     (LHS, RHS, OUT),
 )
-TARGET = Target("llvm-cpu", "znver3", (), 2, 32, 16, (32768, 1048576, 33554432))
+TARGET = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (32768, 1048576, 33554432))
 KNOBS = {"dist_m": [8, 4, 2], "dist_n": [16, 8, 4], "vec_m": [4, 2, 1], "vec_n": [8, 8, 4],
          "vec_k": [1, 2, 4], "cache_m": [8, 4, 2], "cache_n": [16, 8, 4], "cache_k": [32, 16, 8],
          "peel": [0, 1, 0]}  # fmt: skip

@@ -294,7 +294,7 @@ def ours() -> Recording:
         (Operand("lhs", "f32", (((0, 1),), ((1, 1),))), Operand("out", "f32", (((0, 1),),), True)),
     )
     provenance = Provenance(
-        problem, Target("llvm-cpu", "znver3", (), 2, 32, 16, (1, 2, 3)), {"local-task": "chip"},
+        problem, Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3)), {"local-task": "chip"},
         "3", "3", 0, None, "frontrunner 0",
     )  # fmt: skip
     common = {"device": "local-task", "compile_s": 1.5}

@@ -30,7 +30,7 @@ PROBLEM = Problem(
 )
 PROVENANCE = Provenance(
     problem=PROBLEM,
-    target=Target("llvm-cpu", "znver3", ("--flag",), 2, 32, 16, (1, 2, 3)),
+    target=Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3)),
     devices={"local-task": "local-task on a chip"},
     compiler="3.13.0",
     runtime="3.13.0",
