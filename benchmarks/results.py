@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -113,12 +113,14 @@ class Measurements:
         outcomes: by queue position, in the order in which they came.
         repeats: further measurements, for a recording.
         verdict: the last; None until there are finals of all outcomes.
+        left_out: what is wrong with lines that were left out.
     """
 
     header: Header
     outcomes: dict[int, Outcome]
     repeats: list[Repeat]
     verdict: Verdict | None
+    left_out: tuple[str, ...] = ()
 
 
 class Results:
@@ -179,15 +181,12 @@ class Results:
 
 def read_results(
     path: Path, queue: Sequence[Entry] | None = None, *, keep_valid: bool = False
-) -> tuple[Measurements, list[str]]:
+) -> Measurements:
     """What has been measured so far; a line that was cut short is passed over.
 
     Args:
         queue: the bundle's; None if only the file itself is asked for.
         keep_valid: whether lines that were not written by such a run are left out.
-
-    Returns:
-        Also what is wrong with those that were left out.
 
     Raises:
         InputError: it holds something else.
@@ -196,7 +195,7 @@ def read_results(
     data = read_limited(path, _WRITTEN)
     whole = data[: data.rfind(b"\n") + 1]
     _, wrong = parse_lines(whole, path, parsing.add, keep_valid, KEEP_VALID)
-    return parsing.done(keep_valid), wrong
+    return replace(parsing.done(keep_valid), left_out=tuple(wrong))
 
 
 class _Parsing:

@@ -190,7 +190,7 @@ def ingest(
 
     output = Output(as_json)
     ingested = Ingest.read(file, results, keep_valid=keep_valid)
-    for wrong in ingested.left_out:
+    for wrong in ingested.measured.left_out:
         output.note(f"left out: {results} {wrong}")
     if as_recording:
         recording = ingested.recording()

@@ -34,13 +34,11 @@ class Ingest:
 
     Attributes:
         run: what the run's folder would start with.
-        left_out: what is wrong with lines of the results that were left out.
     """
 
     bundle: Bundle
     measured: Measurements
     run: RunFiles
-    left_out: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, bundle_path: Path, results: Path, *, keep_valid: bool = False) -> Ingest:
@@ -53,7 +51,7 @@ class Ingest:
             InputError: they are not, or were made by another version.
         """
         bundle = Bundle(bundle_path)
-        measured, left_out = read_results(results, bundle.manifest.queue, keep_valid=keep_valid)
+        measured = read_results(results, bundle.manifest.queue, keep_valid=keep_valid)
         if measured.header.bundle != bundle.digest:
             raise InputError(
                 f"{results} holds the results of another bundle ({measured.header.bundle[:16]}), "
@@ -67,7 +65,7 @@ class Ingest:
                 f"{len(run.queue)} candidates",
                 "pack it anew",
             )
-        return cls(bundle, measured, run, tuple(left_out))
+        return cls(bundle, measured, run)
 
     @cached_property
     def config(self) -> Callable[[int], str]:

@@ -74,10 +74,16 @@ class Row:
         """
         if self.outcome not in (*KINDS, REFUSED, UNSUPPORTED):
             raise ValueError(f"there is no outcome {self.outcome!r}")
-        times = (self.time_us, self.median_us)
-        if self.outcome == OK and not all(t is not None and t > 0 for t in times):
+        if self.outcome == OK and not (self.time_us or 0) > 0:
             raise ValueError(f"{self.operation} took {self.time_us!r} us")
-        shares = (self.noise, self.gflops, self.roofline_share, self.peak_share, self.compile_s)
+        shares = (
+            self.median_us,
+            self.noise,
+            self.gflops,
+            self.roofline_share,
+            self.peak_share,
+            self.compile_s,
+        )
         if self.runs < 0 or any(share is not None and share < 0 for share in shares):
             raise ValueError(f"a figure of {self.operation} is less than 0")
 

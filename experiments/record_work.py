@@ -88,7 +88,7 @@ class Work:
             run = read_run_files(lambda name: bundle.read(f"run/{name}"), self.bundle).manifest
             compile_s = self._read_compile_s(len(bundle.manifest.queue))
             begun = self.results.exists() and b"\n" in self.results.read_bytes()
-            header = read_results(self.results)[0].header if begun else None
+            header = read_results(self.results).header if begun else None
             if header is not None and header.bundle != bundle.digest:
                 raise ValueError(f"{self.results} holds the results of another bundle")
         except (InputError, OSError, ValueError, TypeError, KeyError) as error:

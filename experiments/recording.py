@@ -130,11 +130,9 @@ class Provenance:
         fields = json.loads(text)
         if (found := fields.pop("format")) != FORMAT:
             raise ValueError(f"format {found}, this frontrunner reads {FORMAT}")
-        if (target := fields["target"]) is None:
-            fields["problem"] = decode(Kernel, fields["problem"])
-        else:
-            fields["target"] = Target.from_dict(target)
-            fields["problem"] = decode(Problem, fields["problem"])
+        theirs = fields.get("target") is None
+        fields["problem"] = decode(Kernel if theirs else Problem, fields.get("problem"), "problem")
+        fields["target"] = None if theirs else Target.from_dict(fields["target"])
         provenance = decode(cls, fields)
         if isinstance(provenance.problem, Problem) and provenance.target is not None:
             check_problem(provenance.problem)

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, cast
 
 import pandas as pd
@@ -92,6 +92,8 @@ class Session:
                 self.course.add(outcome)
             if result is not None and result.candidates == self.course.taken and self._stop():
                 self._check(result, journal.outcomes)
+                if isinstance(result, CompileResult) and self.report.folder.is_dir():
+                    return replace(result, failures=self.report.folder)
                 return result
             self.course = Course()
             return None

@@ -19,7 +19,7 @@ from iree.compiler import ir
 from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
 
 from .contents import NotMlir, check_source, check_spec, parse
-from .errors import InputError
+from .errors import InputError, shorten
 from .operations import new_context
 from .spec import APPLIED, SPEC_OPTION, spec_option
 
@@ -41,12 +41,6 @@ class CompileFailed(Exception):
     def __init__(self, errors: Sequence[str]) -> None:
         super().__init__(shorten(errors[0]) if errors else "the compiler failed without a word")
         self.details = "\n".join(errors)
-
-
-def shorten(diagnostic: str, limit: int = 300) -> str:
-    """The first line of a diagnostic, without the IR that the compiler appends."""
-    line = next((s for s in diagnostic.splitlines() if s.strip()), "").strip()
-    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 class Compilation:

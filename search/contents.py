@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from iree.compiler import ir
 
-from .errors import InputError
+from .errors import InputError, shorten
 from .operations import new_context
 
 # What models and dispatches are made of, at whatever phase. Not among them: `llvm` (assembly, calls
@@ -107,7 +107,7 @@ def parse(text: bytes) -> ir.Module:
         lines = [s.strip() for s in str(error).splitlines() if "error:" in s]
         first = lines[0].partition("error:")[2].strip() if lines else "it does not parse"
         # The compiler's own name for what it is given.
-        raise NotMlir(first.replace('"-":', "source.mlir:", 1)) from None
+        raise NotMlir(shorten(first.replace('"-":', "source.mlir:", 1))) from None
 
 
 def check_module(module: ir.Module, name: str, *, spec: bool) -> None:

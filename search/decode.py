@@ -21,17 +21,18 @@ T = TypeVar("T")
 LARGEST = 1 << 53
 
 
-def decode(kind: type[T], data: Any) -> T:
+def decode(kind: type[T], data: Any, where: str = "") -> T:
     """The inverse of `dataclasses.asdict`, also after a round trip through JSON.
 
     Args:
         kind: a dataclass, whose fields are numbers, texts, paths, dataclasses, tuples, mappings and
             alternatives of these.
+        where: what to call it in messages.
 
     Raises:
         ValueError: naming the first field that is missing, unknown or of another type.
     """
-    found: T = _decode(kind, data, "")
+    found: T = _decode(kind, data, where)
     return found
 
 
@@ -119,7 +120,9 @@ def _plain(kind: Any, data: Any, where: str) -> Any:
         return Path(data)
     if kind is float and type(data) in (int, float) and math.isfinite(data):
         return data
-    if kind is int and type(data) is int and abs(data) <= LARGEST:
+    if kind is int and type(data) is int:
+        if abs(data) > LARGEST:
+            raise _misfit(where, data, f"at most {LARGEST}")
         return data
     if kind in (str, bool) and type(data) is kind:
         return data

@@ -38,3 +38,9 @@ class UnknownTargetError(InputError):
 
 class WorkError(FrontrunnerError):
     """Work that should have succeeded failed: compiling the baseline, measuring it, writing."""
+
+
+def shorten(diagnostic: str, limit: int = 300) -> str:
+    """The first line of a diagnostic, without the IR that the compiler appends."""
+    line = next((s for s in diagnostic.splitlines() if s.strip()), "").strip()
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -214,13 +213,13 @@ class Target:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Target:
+    def from_dict(cls, data: Any) -> Target:
         """The inverse of `to_dict`, and of older files, which hold flags in place of the name.
 
         Raises:
             ValueError: it is something else.
         """
-        given = dict(data)
-        if "flags" in given:
-            given["name"] = target_of_flags(given.pop("flags"))
-        return decode(cls, given)
+        given = dict(data) if isinstance(data, dict) else data
+        if isinstance(given, dict) and "flags" in given:
+            given["name"] = target_of_flags(decode(tuple[str, ...], given.pop("flags"), "flags"))
+        return decode(cls, given, "target")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from frontrunner.benchmarks.finals import (
     run_finals,
 )
 from frontrunner.benchmarks.outcome import Outcome
+from frontrunner.search.decode import decode
 
 BASELINE = Path("baseline")
 
@@ -130,7 +132,7 @@ def test_finalists_are_the_best_of_all_devices_and_distinct() -> None:
 
 def test_finals_survive_json() -> None:
     given = Finals((Standing(3, 1.5, (1.2, 1.7), 20.0),), 30.0, 0.02, ((1, "it crashed"),))
-    assert Finals.from_dict(json.loads(json.dumps(given.to_dict()))) == given
+    assert decode(Finals, json.loads(json.dumps(asdict(given)))) == given
 
 
 def test_the_fastest_that_is_right_wins(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from frontrunner.benchmarks.peak import Peak
 from frontrunner.benchmarks.profiling import Share
 from frontrunner.experiments import hot
-from frontrunner.experiments.hot import Plan, make_plan
+from frontrunner.experiments.hot import Plan, make_plan, read_plan
 from frontrunner.search import Dispatch, InputError, read_dispatch
 from frontrunner.search.isolate import Child
 from frontrunner.search.model import ModelDispatch
@@ -102,4 +102,4 @@ def test_times_of_nothing(times: dict[str, float]) -> None:
 
 def test_there_and_back() -> None:
     made = plan({"a": 10.0, "s": 7.0})
-    assert Plan.from_dict(json.loads(json.dumps(made.to_dict(), default=str))) == made
+    assert read_plan(json.loads(json.dumps(made.to_dict(), default=str))) == made

@@ -26,6 +26,7 @@ from frontrunner.experiments.model_options import ModelOptions
 from frontrunner.experiments.model_result import ModelResult
 from frontrunner.experiments.progress import NullProgress
 from frontrunner.search import InputError, model
+from frontrunner.search.decode import decode
 from frontrunner.search.files import only_process
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
@@ -327,7 +328,7 @@ def test_options_there_and_back(tmp_path: Path) -> None:
         (("model", Path("w")),),
         (Path("s"),),
     )
-    assert ModelOptions.from_dict(json.loads(json.dumps(asdict(given), default=str))) == given
+    assert decode(ModelOptions, json.loads(json.dumps(asdict(given), default=str))) == given
 
 
 def test_options_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
