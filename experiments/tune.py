@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..benchmarks.budget import Budget
 from ..benchmarks.device import check_uris, fingerprint
+from ..models import AdaptiveRanker, resolve
 from ..search import InputError
 from .options import TuneOptions
 from .prepare import digest_of_file, prepare
@@ -75,6 +76,12 @@ def resume(
     options = replace(
         started, budget=replace(started.budget, **limits), keep_failures=keep_failures
     )
+    looks_back = run.manifest.looks_back
+    if looks_back and not isinstance(resolve(options.ranker or ""), AdaptiveRanker):
+        raise InputError(
+            f"{path} looks back on what was measured, but ranker {options.ranker!r} keeps its order",
+            "start a new run; this one was edited",
+        )
     check_uris(options.devices or ())
     here = tuple(fingerprint(uri) for uri in options.devices or ())
     if here != run.manifest.devices:
@@ -88,7 +95,7 @@ def resume(
         run.dispatch,
         run.queue,
         observer,
-        looks_back=run.manifest.looks_back,
+        looks_back=looks_back,
         keep_valid=keep_valid,
         tracked=tracked,
     )

@@ -116,7 +116,7 @@ def test_the_pass_that_our_own_specs_need_is_let_in_but_with_no_options() -> Non
     text = spec().replace("%res = transform.foreach_match", "%p = " + PASS.format(name))
     check_spec(text.encode())
     optional = text.replace(f'"{name}" to', f'"{name}" with options = {{ "a" = "b" }} to')
-    with pytest.raises(InputError, match="transform.apply_registered_pass"):
+    with pytest.raises(InputError, match=r"transform\.apply_registered_pass"):
         check_spec(optional.encode())
 
 
@@ -137,7 +137,7 @@ def test_what_the_compiler_makes_is_let_in(target: str) -> None:
 
 
 def test_what_does_not_parse_is_told() -> None:
-    with pytest.raises(NotMlir, match="source.mlir:1:1: custom op 'hello' is unknown"):
+    with pytest.raises(NotMlir, match=r"source\.mlir:1:1: custom op 'hello' is unknown"):
         check_source(b"hello")
     with pytest.raises(NotMlir):
         check_spec(b"\xff\xfe")
