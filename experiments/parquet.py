@@ -54,7 +54,7 @@ def to_frame(table: pa.Table) -> pd.DataFrame:
     What pandas itself wrote of the types is not heeded.
     """
     kinds = {pa.large_string(): pd.StringDtype()}
-    frame = table.to_pandas(ignore_metadata=True, types_mapper=kinds.get)
+    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, types_mapper=kinds.get)
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_integer(column.type) and column.null_count:
             frame[name] = column.to_pandas(types_mapper={column.type: pd.Int64Dtype()}.get)
@@ -134,8 +134,9 @@ def _letters(column: pa.Array) -> int:
 
 
 def _is_words(kind: pa.DataType) -> bool:
-    return pa.types.is_dictionary(kind) and (
-        pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)
+    return isinstance(kind, pa.DictionaryType) and kind.value_type in (
+        pa.string(),
+        pa.large_string(),
     )
 
 

@@ -96,6 +96,7 @@ def parse_size(text: str) -> int:
 def size_text(size: int) -> str:
     """A size as people read it."""
     power = min(4, max(0, size.bit_length() - 1) // 10)
+    size = min(size, 1 << 100)  # larger ones than floats can be are in files, too
     return f"{size / (1 << 10 * power):.4g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
