@@ -51,10 +51,10 @@ def read_table(data: bytes, what: str, remedy: str) -> pa.Table:
 def to_frame(table: pa.Table) -> pd.DataFrame:
     """A table for pandas: whole numbers stay whole where some are missing.
 
-    What pandas itself wrote of the types is not heeded.
+    What pandas wrote of the types is not read: it may be JSON of any depth.
     """
     kinds = {pa.large_string(): pd.StringDtype()}
-    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, types_mapper=kinds.get)
+    frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas(types_mapper=kinds.get)
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_integer(column.type) and column.null_count:
             frame[name] = column.to_pandas(types_mapper={column.type: pd.Int64Dtype()}.get)

@@ -19,7 +19,7 @@ from ..search.files import write_whole
 from ..search.limits import parse_json, read_limited, size_text
 from .ranker import Ranker, listing
 from .registry import create
-from .untrusted import most_bytes, read_zip
+from .untrusted import AGAIN, most_bytes, read_zip
 
 FORMAT = 2
 
@@ -136,7 +136,9 @@ def _manifest(pieces: Mapping[str, bytes], path: str | Path) -> dict[str, Any]:
             "train the ranker again",
         )
     if not ok:
-        raise InputError(f"{path} is not a saved ranker: its {_MANIFEST} is missing or damaged")
+        raise InputError(
+            f"{path} is not a saved ranker: its {_MANIFEST} is missing or damaged", AGAIN
+        )
     return dict(manifest)
 
 

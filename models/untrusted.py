@@ -16,6 +16,7 @@ from ..search.limits import max_bytes, open_zip, remedy_for, unzip
 # file may have some 4 million nodes. A hundred trees that may grow as they like on 22,000 rows have
 # 1.3.
 GROWTH = 5
+AGAIN = "copy it again, or train another"
 # Each is a step of loops in Python.
 MAX_TREES = 10_000
 # Explaining a score takes time and memory that grow with the square of this. Trees that may grow as
@@ -38,7 +39,7 @@ def read_zip(data: bytes) -> dict[str, bytes]:
         archive = open_zip(data)
         return dict(unzip(archive, archive.namelist(), most_bytes()))
     except ValueError as error:
-        raise InputError(str(error), remedy_for(error, "")) from None
+        raise InputError(str(error), remedy_for(error, AGAIN)) from None
 
 
 def check_trees(

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -118,19 +119,34 @@ def read_limited(path: Path, remedy: str = "") -> bytes:
     Raises:
         InputError: it is no regular file, cannot be read, or has more bytes than the limit.
     """
-    # Not `path.exists()`, which raises where its folder cannot be searched.
-    if os.path.exists(path) and not path.is_file():
-        raise InputError(f"{path} is not a regular file", remedy)
+    check_file(path, remedy)
     try:
         with path.open("rb", buffering=0) as file:
             # There may be more: the system says 0 bytes of files that it makes up, and files grow.
-            if os.fstat(file.fileno()).st_size > max_bytes():
-                raise _more_than("it has", max_bytes())
             return _gather(file.read, max_bytes())
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", remedy) from error
     except ValueError as error:
         raise InputError(f"cannot read {path}: {error}", remedy_for(error, remedy)) from None
+
+
+def check_file(path: Path, remedy: str = "") -> None:
+    """Refuses what is no regular file, or has more bytes than the limit.
+
+    Args:
+        remedy: what the user can do if it is none.
+
+    Raises:
+        InputError: also if it is not there.
+    """
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}", remedy) from error
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{path} is not a regular file", remedy)
+    if found.st_size > max_bytes():
+        raise InputError(f"cannot read {path}: {_more_than('it has', max_bytes())}", RAISE)
 
 
 def gunzip(data: bytes) -> bytes:
