@@ -16,15 +16,15 @@ import io
 import json
 import re
 import zipfile
-import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..search import InputError, WorkError
 from ..search.decode import decode
+from ..search.limits import TooLarge, open_zip, parse_json, read_limited, remedy_for, unzip
 from .call import Call
 from .outcome import KINDS, OK, Compiled
 
@@ -58,8 +58,8 @@ sys.exit(main())
 
 _NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
 _COMMENT = re.compile(rb"frontrunner bundle, format (\d+), manifest sha256 ([0-9a-f]{64})")
+_GIVE = "give a file that `bundle pack` wrote"
 _AGAIN = "copy it again from where it was packed, or pack it anew"
-_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others need modules that may be missing
 # The same bytes whenever it is packed; zip archives know no time before.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -165,34 +165,29 @@ class Bundle:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if path.exists() and not path.is_file():
-            raise InputError(
-                f"{path} is not a regular file", "give a file that `bundle pack` wrote"
-            )
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror}") from error
+        data = read_limited(path, _GIVE)
         if not data.startswith(b"PK"):
-            raise InputError(f"{path} is not a bundle", "give a file that `bundle pack` wrote")
+            raise InputError(f"{path} is not a bundle", _GIVE)
         try:
-            self._archive = zipfile.ZipFile(io.BytesIO(data))
-        # Also an offset before the start, and a name that is not text.
-        except (zipfile.BadZipFile, ValueError) as error:
-            raise InputError(f"{path} is cut short or damaged ({error})", _AGAIN) from error
+            self._archive = open_zip(data)
+        except ValueError as error:
+            raise self._unreadable(error) from None
         self.digest = self._identify()
         names = self._names()
+        (manifest,) = self._read({MANIFEST: self.digest})
         try:
-            fields = json.loads(self._read(MANIFEST, self.digest))
+            fields = parse_json(manifest)
             self._sums = {str(k): str(v) for k, v in fields.pop("members").items()}
             self.manifest = Manifest.from_dict(fields)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except TooLarge as error:
+            raise self._unreadable(error) from None
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise self._edited(f"its manifest does not make sense: {error}") from error
         if names != {*self._sums, MANIFEST}:
             odd = min(names ^ {*self._sums, MANIFEST})
             raise self._edited(f"{odd} was {'added' if odd in names else 'removed'}")
-        for name in self._sums:
-            self.read(name)
+        for _ in self._read(self._sums):
+            pass
         for digest in self.manifest.digests:
             # Files are named by digests, so that these cannot be anything else.
             if not self._sums.get(_executable(digest), "").startswith(digest) or not digest:
@@ -202,7 +197,8 @@ class Bundle:
         """A member's contents, found to be what was packed."""
         if name not in self._sums:
             raise self._edited(f"{name} is missing")
-        return self._read(name, self._sums[name])
+        (data,) = self._read({name: self._sums[name]})
+        return data
 
     def unpack(self, folder: Path) -> dict[str, Compiled]:
         """Writes the executables to a folder, under names that are not the archive's.
@@ -247,24 +243,24 @@ class Bundle:
             raise self._edited(f"{MANIFEST} is missing")
         return set(names)
 
-    def _read(self, name: str, expected: str) -> bytes:
+    def _read(self, sums: Mapping[str, str]) -> Iterator[bytes]:
+        """The contents of members, one after the other, found to be what was packed.
+
+        Args:
+            sums: their checksums, by name.
+        """
         try:
-            if self._archive.getinfo(name).compress_type not in _PACKINGS:
-                raise RuntimeError("it is packed in another way")
-            data = self._archive.read(name)
-        # What the module raises on damaged or encrypted members.
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            EOFError,
-            RuntimeError,
-            OSError,
-            ValueError,
-        ) as error:
-            raise self._edited(f"{name} is damaged ({error})") from error
-        if hashlib.sha256(data).hexdigest() != expected:
-            raise self._edited(f"{name} is not what was packed")
-        return data
+            for name, data in unzip(self._archive, sums):
+                if hashlib.sha256(data).hexdigest() != sums[name]:
+                    raise self._edited(f"{name} is not what was packed")
+                yield data
+        except TooLarge as error:
+            raise self._unreadable(error) from None
+        except ValueError as error:
+            raise self._edited(str(error)) from None
+
+    def _unreadable(self, error: ValueError) -> InputError:
+        return InputError(f"cannot read {self.path}: {error}", remedy_for(error, _AGAIN))
 
     def _edited(self, what: str) -> InputError:
         return InputError(f"{self.path} was edited or damaged: {what}", _AGAIN)

@@ -19,6 +19,7 @@ from pathlib import Path
 from iree.runtime import version as runtime
 
 from ..search import FrontrunnerError, InputError
+from ..search.limits import limited, max_bytes, parse_size
 from .budget import Budget, Course
 from .bundle import Bundle
 from .device import Device, check_backend, check_uris, drivers_of, fingerprint
@@ -208,19 +209,26 @@ def main() -> int:
     parser.add_argument(
         "--keep-valid", action="store_true", help="leave out lines of --out that were edited"
     )
+    parser.add_argument(
+        "--max-bytes",
+        type=_size,
+        metavar="SIZE",
+        help="refuse a file that is larger, unpacks to more or takes more memory [512M]",
+    )
     given = parser.parse_args()
     bundle = Path(__file__).parents[2]
     try:
         budget = make_budget(given.budget, given.minutes)
-        verdict = run_bundle(
-            bundle,
-            given.device,
-            given.out,
-            budget,
-            _say,
-            record=given.record,
-            keep_valid=given.keep_valid,
-        )
+        with limited(given.max_bytes or max_bytes()):
+            verdict = run_bundle(
+                bundle,
+                given.device,
+                given.out,
+                budget,
+                _say,
+                record=given.record,
+                keep_valid=given.keep_valid,
+            )
     except FrontrunnerError as error:
         _say(f"error: {error}")
         if error.hint:
@@ -244,6 +252,13 @@ def make_budget(candidates: int | None, minutes: float | None) -> Budget:
     if minutes is not None and not (minutes > 0 and math.isfinite(minutes)):
         raise InputError(f"--minutes must be more than 0, got {minutes:g}", "such as --minutes 5")
     return Budget(candidates, None if minutes is None else minutes * 60)
+
+
+def _size(text: str) -> int:
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _say(text: str) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from ..search import InputError, WorkError
 from ..search.isolate import Child, ChildDied, ChildTimeout
 from .call import Call
+from .inputs import check_memory
 from .kernel import Measure, Setup
 from .outcome import CRASHED, TIMEOUT, WRONG_RESULT
 from .timing import Timing
@@ -89,8 +90,10 @@ class Device:
         """Runs the baseline once, if there is one; its outputs are the reference.
 
         Raises:
+            InputError: the inputs do not fit into this machine's memory.
             WorkError: the device does not answer, or the baseline does not run.
         """
+        check_memory((*self._setup.call.inputs, *self._setup.call.outputs))
         try:
             self._child.call(self._setup, timeout=SETUP_TIMEOUT)
         except (ChildDied, ChildTimeout, RuntimeError) as error:

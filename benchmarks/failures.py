@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from ..search import Dispatch
+from ..search.limits import read_limited
 from ..search.spec import spec_of
 from ..search.versions import versions
 from .outcome import OK, Outcome
@@ -162,7 +163,7 @@ class FailureReport:
             spec_of(self._dispatch, config),
             config,
             outcome,
-            path.read_text() if path.exists() else "",
+            read_limited(path).decode(errors="replace") if path.exists() else "",
             self._seed,
         )
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
+import resource
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from ..search import InputError
+from ..search.limits import size_text
 
 Array = npt.NDArray[np.generic]
 
@@ -40,6 +45,29 @@ def make_input(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
 def make_inputs(tensors: Iterable[tuple[tuple[int, ...], str]], seed: int) -> list[Array]:
     """Values for each of the tensors of a function."""
     return [make_input(shape, dtype, seed + i) for i, (shape, dtype) in enumerate(tensors)]
+
+
+def check_memory(tensors: Iterable[tuple[tuple[int, ...], str]]) -> None:
+    """Refuses tensors that this machine cannot hold, before they are made.
+
+    Raises:
+        InputError: they take more than its memory.
+    """
+    needed = sum(math.prod(shape) * _itemsize(dtype) for shape, dtype in tensors)
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if allowed != resource.RLIM_INFINITY:
+        there = min(there, allowed)
+    if needed > there:
+        raise InputError(
+            f"inputs and outputs take {size_text(needed)}, this machine has {size_text(there)}",
+            "give something smaller, or use a machine with more memory",
+        )
+
+
+def _itemsize(dtype: str) -> int:
+    # What is of another type is refused when it is made.
+    return np.dtype(NUMPY.get(dtype, np.uint8)).itemsize
 
 
 def to_bf16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:

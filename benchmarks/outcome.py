@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..search import InputError
 from ..search.decode import decode
+from ..search.limits import read_limited
 
 OK = "ok"
 COMPILE_FAILED = "compile_failed"
@@ -26,6 +28,14 @@ BASELINE = -1
 def digest(executable: bytes) -> str:
     """What tells executables apart; the compiler's output is the same for the same input."""
     return hashlib.sha256(executable).hexdigest()[:16]
+
+
+def is_there(executable: Path, expected: str) -> bool:
+    """Whether a file holds the executable of a digest, and not what somebody put in its place."""
+    try:
+        return digest(read_limited(executable)) == expected
+    except InputError:
+        return False
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+import resource
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..search import InputError
 from ..search.isolate import Child, ChildDied, ChildTimeout
+from ..search.limits import max_bytes
 
 if TYPE_CHECKING:
     import iree.runtime as rt
 
 TIMEOUT = 300.0
+# What the list of weights may take in memory, in limits of what is read.
+GROWTH = 3
 # Where in its sources the runtime refused, and with which status.
 _WHERE = re.compile(r"^.*?\.c:\d+: [A-Z_]+; ", re.DOTALL)
 _HINT = "give an .irpa, .safetensors or .gguf file that holds the model's weights"
@@ -74,6 +78,9 @@ def load_archives(archives: Archives) -> dict[str, rt.ParameterIndex]:
 
 def missing(request: tuple[Archives, Sequence[tuple[str, str]]]) -> list[tuple[str, str]]:
     """The child's side: scope and key of what is needed and not there."""
+    # Weights are not read, but the list of them is, of which there may be a million.
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (GROWTH * max_bytes(), most))
     archives, needed = request
     keys = {
         scope: {key for key, _ in index.items()} for scope, index in load_archives(archives).items()

@@ -173,6 +173,8 @@ def explain(error: Exception) -> tuple[str, str, int]:
     errors = sys.modules.get("frontrunner.search.errors")
     if errors is not None and isinstance(error, errors.FrontrunnerError):
         return str(error), error.hint, error.exit_code
+    if isinstance(error, MemoryError):
+        return "there is not enough memory", "end other programs, or give less at a time", 1
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename is not None else ""
         return f"{error.strerror}{where}", "", 1

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from ..search.files import readable
+from ..search.limits import DEFAULT_MAX_BYTES, limited, parse_size
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,8 +40,18 @@ class Interrupted(click.ClickException):
         self.hint = hint
 
 
+def _limit(ctx: click.Context, _: click.Parameter, text: str | None) -> None:
+    """Puts the limit of `--max-bytes` in force until the command ends."""
+    if text is None:
+        return
+    try:
+        ctx.with_resource(limited(parse_size(text)))
+    except ValueError as error:
+        raise UsageError(f"--max-bytes: {error}") from None
+
+
 def shared_options(seed: str) -> Callable[[Function], Function]:
-    """Adds `--seed` and `--json`, which every command takes.
+    """Adds `--seed`, `--json` and `--max-bytes`, which every command takes.
 
     Args:
         seed: what the command uses the seed for.
@@ -49,6 +60,15 @@ def shared_options(seed: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         function = click.option(
             "--json", "as_json", is_flag=True, help="Write the result to stdout as JSON."
+        )(function)
+        function = click.option(
+            "--max-bytes",
+            metavar="SIZE",
+            expose_value=False,
+            is_eager=True,
+            callback=_limit,
+            help="Refuse a file that is larger, unpacks to more or takes more memory "
+            f"[{DEFAULT_MAX_BYTES >> 20}M].",
         )(function)
         return click.option(
             "--seed",

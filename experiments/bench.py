@@ -16,6 +16,7 @@ import numpy as np
 from ..benchmarks.child_pool import ChildPool
 from ..benchmarks.compiling import CompilePool, Job
 from ..benchmarks.device import TIMING_QUANTILE, Device, RunFailed, shares_cores
+from ..benchmarks.inputs import check_memory
 from ..benchmarks.kernel import Measure
 from ..benchmarks.operations import Operation
 from ..benchmarks.outcome import CRASHED, OK, WRONG_RESULT, Compiled, Outcome
@@ -143,6 +144,7 @@ class Bench:
                 unit = replace(unit, flops=operation.flops) if operation else unit
             if operation is not None:
                 _check(unit, operation)
+            check_memory((*unit.call.inputs, *unit.call.outputs))
             return unit
         except UnknownTargetError:
             raise  # it is that of all of them

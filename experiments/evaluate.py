@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..models import AdaptiveRanker, Ranker, save
 from ..search import InputError
+from ..search.limits import read_limited
 from .contender import SHUFFLE, Contender
 from .corpus import Case, group_frame
 from .holdout import PROBLEM, Fold, folds
@@ -194,7 +195,7 @@ def _fit(contender: Contender, cases: Sequence[Case], seed: int) -> tuple[Ranker
     """A ranker trained on cases, its file (empty if it has learned nothing), and the seconds."""
     ranker = contender.make(seed)
     if contender.file is not None:
-        return ranker, contender.file.read_bytes(), 0.0
+        return ranker, read_limited(contender.file), 0.0
     if not cases:
         return ranker, b"", 0.0
     frame, groups = group_frame(cases)

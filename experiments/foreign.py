@@ -15,6 +15,7 @@ import pandas as pd
 
 from ..benchmarks.outcome import OK
 from ..search.files import readable
+from ..search.limits import check_cells
 from .candidates import DERIVED, PIPELINE
 from .recording import COLUMNS, MEASURE, Kernel, Provenance, Recording
 
@@ -46,8 +47,13 @@ class Taken:
 def build(
     kernel: Kernel, device: str, taken: Sequence[Taken], created_by: str, timing: str
 ) -> Recording:
-    """A recording of somebody else's kernel, in the order of its file."""
+    """A recording of somebody else's kernel, in the order of its file.
+
+    Raises:
+        TooLarge: so many knobs of so many candidates do not fit.
+    """
     names = list(dict.fromkeys(name for t in taken for name in t.knobs))
+    check_cells(len(taken), len(names) + len(COLUMNS))
     knobs = {_column_of(n): _values([t.knobs.get(n) for t in taken]) for n in names}
     pipeline = knobs.pop(PIPELINE, pd.Series([""] * len(taken), dtype="string")).fillna("")
     told = {

@@ -21,7 +21,8 @@ from ..benchmarks.operations import Operation, from_dict
 from ..benchmarks.operations.operation import LARGEST
 from ..benchmarks.reproducer import SCRIPT
 from ..search import InputError
-from ..search.files import make_folder, read_bytes, read_json, write_whole
+from ..search.files import make_folder, read_json, write_whole
+from ..search.limits import read_limited
 from .profile_log import DEFAULT
 
 OPERATION, CONFIGURATIONS = "operation.json", "configurations.json"
@@ -65,10 +66,10 @@ class Generated:
         Raises:
             InputError: it cannot be read; so of `read_spec`.
         """
-        return read_bytes(self.path, _EDITED)
+        return read_limited(self.path, _EDITED)
 
     def read_spec(self, configuration: Configuration) -> bytes:
-        return read_bytes(self.spec(configuration), _EDITED)
+        return read_limited(self.spec(configuration), _EDITED)
 
 
 def files_of(operation: Operation) -> dict[str, str]:
@@ -106,7 +107,7 @@ def compare_files(out: Path, files: Mapping[str, str], *, force: bool) -> dict[s
     states: dict[str, str] = {}
     for name, text in files.items():
         path = out / name
-        found = read_bytes(path, "move it away") if os.path.lexists(path) else None
+        found = read_limited(path, "move it away") if os.path.lexists(path) else None
         states[name] = "new" if found is None else "same" if found == text.encode() else "replaced"
     differ = [name for name, state in states.items() if state == "replaced"]
     if differ and not force:

@@ -10,7 +10,7 @@ from ..benchmarks.call import call_of
 from ..benchmarks.compiling import Compiler
 from ..benchmarks.device import Device, RunFailed, fingerprint
 from ..benchmarks.finals import Finals, Standing, choose_finalists, decide, verify_on_other_inputs
-from ..benchmarks.outcome import OK, Compiled, Outcome, digest
+from ..benchmarks.outcome import OK, Compiled, Outcome, is_there
 from ..benchmarks.runner import executable_name
 from ..search import Dispatch
 from ..search.spec import spec_of
@@ -63,7 +63,7 @@ class Jury:
             i
             for i, path in paths.items()
             # A session that was killed may have left half a file.
-            if not path.exists() or digest(path.read_bytes()) != outcomes[i].executable
+            if not is_there(path, outcomes[i].executable)
         ]
         specs = [(executable_name(i), self._render(i)) for i in missing]
         for index, compiled in zip(missing, self.compiler.compile(specs), strict=True):

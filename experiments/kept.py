@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
 from ..benchmarks.compiling import Compiler
 from ..benchmarks.lines import LineFile
-from ..benchmarks.outcome import COMPILE_FAILED, NOT_APPLIED, OK, Compiled, digest
+from ..benchmarks.outcome import COMPILE_FAILED, NOT_APPLIED, OK, Compiled, is_there
 from ..search import Dispatch
 from ..search.model import Model
 from ..search.versions import versions
@@ -62,11 +61,8 @@ class Kept:
 
     def _find(self, name: str) -> Compiled | None:
         known = self._known.get(name)
-        if known is None or known.kind != OK:
+        if known is None or known.kind != OK or is_there(known.executable, known.digest):
             return known
-        with suppress(OSError):
-            if digest(known.executable.read_bytes()) == known.digest:
-                return known
         return None
 
     def _add(self, name: str, compiled: Compiled) -> Compiled:

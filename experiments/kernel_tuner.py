@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..search.limits import parse_json
 from .t4 import MILLISECONDS, TIME
 
 # By the names of T4.
@@ -35,16 +35,17 @@ def to_t4(cache: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def mend(text: str) -> Any:
+def mend(data: bytes) -> Any:
     """Reads a cache that was not closed: Kernel Tuner appends a line per entry, braces last.
 
     Raises:
         ValueError: it cannot be read, also not without its last line.
     """
-    lines = text.rstrip().splitlines()
-    for kept, braces in ((lines, "}"), (lines, "}\n}"), (lines[:-1], "}\n}")):
+    whole = data.rstrip()
+    last = whole.rpartition(b"\n")[0]
+    for kept, braces in ((whole, b"}"), (whole, b"}\n}"), (last, b"}\n}")):
         try:
-            return json.loads("\n".join(kept).rstrip().removesuffix(",") + braces)
+            return parse_json(kept.rstrip().removesuffix(b",") + braces)
         except ValueError as error:
             failure = error
     raise failure

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..benchmarks.parameters import Archives
 from ..search import InputError
+from ..search.limits import check_file
 from .model_options import ModelOptions
 
 IMPORTER = "iree.compiler.tools.import_onnx"
@@ -32,6 +33,8 @@ def as_mlir(options: ModelOptions) -> Iterator[tuple[Path, Archives]]:
         return
     if find_spec("onnx") is None:
         raise InputError(f"{options.input} needs onnx", "pip install 'frontrunner[onnx]'")
+    # Importing takes five times as much memory.
+    check_file(options.input, "give an ONNX model")
     with tempfile.TemporaryDirectory(prefix="frontrunner-") as name:
         mlir, weights = Path(name) / "model.mlir", Path(name) / "model.irpa"
         line = [

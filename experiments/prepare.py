@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
+from ..benchmarks.call import call_of
 from ..benchmarks.device import check_backend, check_uris, drivers_of, fingerprint
+from ..benchmarks.inputs import check_memory
 from ..models import AdaptiveRanker, default_ranker, resolve
 from ..search import Dispatch, InputError, read_dispatch
 from .candidates import make_queue
@@ -53,6 +56,9 @@ def prepare(options: TuneOptions, observer: Observer) -> Prepared:
     devices, name = options.devices or (), options.ranker or ""
     check_backend(devices, target.backend, target.arch, ", or --compile-only")
     chips = [fingerprint(uri) for uri in devices]
+    if devices:
+        call = call_of(dispatch)
+        check_memory((*call.inputs, *call.outputs))
     if dispatch.others:
         observer.note(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
     ranker = resolve(name, seed=options.seed)
@@ -85,6 +91,8 @@ def digest_of_file(path: Path) -> str:
     Raises:
         InputError: it cannot be read.
     """
+    if os.path.exists(path) and not path.is_file():
+        raise InputError(f"{path} is not a regular file", "if it was moved, name it again")
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
-import zlib
 from pathlib import Path
 from typing import Any
 
 from ..search import InputError
-from ..search.files import read_bytes
+from ..search.limits import TooLarge, gunzip, parse_json, read_limited, remedy_for
 from .kernel_tuner import mend, to_t4
 from .recording import Recording
 from .t4 import read_t4
@@ -27,7 +24,7 @@ def read_recording(path: Path) -> Recording:
     Raises:
         InputError: it cannot be read, is damaged, or is something else.
     """
-    data = read_bytes(path, _KNOWN)
+    data = read_limited(path, _KNOWN)
     if not data:
         raise InputError(f"{path} is empty", _KNOWN)
     if data.startswith(_PARQUET):
@@ -37,6 +34,10 @@ def read_recording(path: Path) -> Recording:
         raise InputError(f"{path} holds JSON, but neither T4 results nor a cache", _KNOWN)
     try:
         return read_t4(to_t4(content) if "cache" in content else content, path)
+    except TooLarge as error:
+        raise _refused(path, error, _KNOWN) from None
+    except MemoryError:
+        raise InputError(f"cannot read {path}: it does not fit into memory", _KNOWN) from None
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         what = f"{type(error).__name__}: {error}".splitlines()[0]
         raise InputError(f"{path} is damaged, or of another kind ({what})", _KNOWN) from error
@@ -53,17 +54,20 @@ def looks_recorded(path: Path) -> bool:
 
 def _json(data: bytes, path: Path) -> Any:
     try:
-        text = (gzip.decompress(data) if data.startswith(_GZIP) else data).decode()
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            f"{path} is cut short or no gzip file: {error}", "copy it again"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is neither Parquet nor JSON", _KNOWN) from error
+        text = gunzip(data) if data.startswith(_GZIP) else data
+    except ValueError as error:
+        raise _refused(path, error, "copy it again") from None
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return parse_json(text)
+    except TooLarge as error:
+        raise _refused(path, error, _KNOWN) from None
+    except ValueError as error:
         try:
             return mend(text)
-        except (ValueError, RecursionError):
-            raise InputError(f"{path} is cut short or no JSON: {error}", _KNOWN) from error
+        except ValueError:
+            damage = ValueError(f"it is cut short or no JSON ({error})")
+            raise _refused(path, damage, _KNOWN) from None
+
+
+def _refused(path: Path, error: Exception, remedy: str) -> InputError:
+    return InputError(f"cannot read {path}: {error}", remedy_for(error, remedy))

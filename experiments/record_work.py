@@ -21,6 +21,7 @@ from ..benchmarks.bundle import Bundle
 from ..benchmarks.results import read_results
 from ..search import InputError
 from ..search.files import make_folder, write_whole
+from ..search.limits import parse_json, read_limited
 from .options import TuneOptions
 from .prepare import digest_of_file
 from .run_folder import read_run_files
@@ -87,7 +88,7 @@ class Work:
             bundle = Bundle(self.bundle)
             run = read_run_files(lambda name: bundle.read(f"run/{name}"), self.bundle).manifest
             compile_s = self._read_compile_s(len(bundle.manifest.queue))
-            begun = self.results.exists() and b"\n" in self.results.read_bytes()
+            begun = self.results.exists() and b"\n" in read_limited(self.results)
             header = read_results(self.results).header if begun else None
             if header is not None and header.bundle != bundle.digest:
                 raise ValueError(f"{self.results} holds the results of another bundle")
@@ -116,8 +117,8 @@ class Work:
 
     def _read_compile_s(self, count: int) -> list[float]:
         try:
-            found = [float(seconds) for seconds in json.loads(self.compile_s.read_bytes())]
-        except (ValueError, TypeError) as error:
+            found = [float(seconds) for seconds in parse_json(read_limited(self.compile_s))]
+        except (ValueError, TypeError, OverflowError) as error:
             raise ValueError(f"{self.compile_s} holds something else ({error})") from error
         if len(found) != count or not all(map(math.isfinite, found)):
             raise ValueError(f"{self.compile_s} does not hold a time for each of {count}")

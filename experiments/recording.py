@@ -23,8 +23,10 @@ from ..benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, standings
 from ..benchmarks.timing import LEAST
 from ..search import InputError, Problem, Target
 from ..search.decode import decode
-from ..search.files import read_bytes, write_whole
+from ..search.files import write_whole
+from ..search.limits import parse_json, read_limited
 from .candidates import DERIVED, PIPELINE
+from .parquet import read_table, to_frame
 from .sound import check_knobs, check_problem, check_rows, check_target
 
 FORMAT = 1
@@ -37,7 +39,7 @@ TIMING = (
 
 SOURCE = "give a file that `frontrunner bundle ingest` or `record` wrote"
 # What reading values that are something else raises.
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
 _KEY = b"frontrunner"
 # Columns that are not knobs, and how they are stored.
 COLUMNS = {
@@ -127,7 +129,7 @@ class Provenance:
         Raises:
             ValueError, TypeError, KeyError, AttributeError, OverflowError: it is something else.
         """
-        fields = json.loads(text)
+        fields = parse_json(text)
         if (found := fields.pop("format")) != FORMAT:
             raise ValueError(f"format {found}, this frontrunner reads {FORMAT}")
         theirs = fields.get("target") is None
@@ -229,22 +231,16 @@ class Recording:
         Raises:
             InputError: it cannot be read, is cut short, or no recording.
         """
-        return cls.parse(read_bytes(path, SOURCE), path)
+        return cls.parse(read_limited(path, SOURCE), path)
 
     @classmethod
     def parse(cls, data: bytes, path: Path) -> Self:
         """The recording in a file's contents.
 
         Raises:
-            InputError: it is cut short, or no recording.
+            InputError: it is cut short, too large, or no recording.
         """
-        try:
-            table = pq.read_table(io.BytesIO(data))
-        except (pa.ArrowException, OSError) as error:
-            first = (str(error).splitlines() or [type(error).__name__])[0]
-            raise InputError(
-                f"{path} is cut short or no Parquet file: {first}", "copy or record it again"
-            ) from error
+        table = read_table(data, str(path), "copy or record it again")
         metadata: dict[bytes, Any] = table.schema.metadata or {}
         if _KEY not in metadata:
             raise InputError(f"{path} is not a recording: it has no provenance", SOURCE)
@@ -257,7 +253,7 @@ class Recording:
         if missing := [c for c in COLUMNS if c not in table.column_names]:
             raise InputError(f"{path} has no {', '.join(missing)}", "record it again")
         try:
-            recording = cls(table.to_pandas().astype(COLUMNS), provenance)
+            recording = cls(to_frame(table).astype(COLUMNS), provenance)
             check_rows(recording.frame)
             # Somebody else's knobs may be anything.
             if provenance.target is not None:

@@ -79,7 +79,7 @@ def resume(
     looks_back = run.manifest.looks_back
     if looks_back and not isinstance(resolve(options.ranker or ""), AdaptiveRanker):
         raise InputError(
-            f"{path} looks back on what was measured, but ranker {options.ranker!r} keeps its order",
+            f"{path} looks back on outcomes, but ranker {options.ranker!r} keeps its order",
             "start a new run; this one was edited",
         )
     check_uris(options.devices or ())

@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from ..search.errors import InputError
+from ..search.limits import TooLarge, check_cells, remedy_for
 from .registry import Catalogue, Feature, Function
 from .view import Column
 
@@ -34,6 +35,10 @@ VERSION = 1
 
 # Pairs of more knobs are too many features: 100 have 10,200.
 MAX_KNOBS = 100
+# All values of words together: each is a feature, whose name has the word.
+MAX_WORDS, MAX_WORD = 10_000, 1_000
+# What a feature takes of a candidate while all are computed.
+CELL_BYTES = 8
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -130,8 +135,14 @@ def extract_knobs(catalogue: Catalogue, candidates: pd.DataFrame) -> pd.DataFram
         are finite.
 
     Raises:
-        InputError: a knob is missing.
+        InputError: a knob is missing, or there are too many candidates for so many features.
     """
+    try:
+        check_cells(len(candidates), len(catalogue.features), CELL_BYTES)
+    except TooLarge as error:
+        raise InputError(
+            f"the table of features is too large: {error}", remedy_for(error, "")
+        ) from None
     return catalogue.compute(catalogue.view(candidates))
 
 
@@ -142,6 +153,14 @@ def _catalogue(
     if len(numbers) > MAX_KNOBS:
         raise InputError(
             f"a kernel with {len(numbers)} knobs has too many features, {MAX_KNOBS} are the most"
+        )
+    count = sum(len(values) for _, values in words)
+    longest = max((len(value) for _, values in words for value in values), default=0)
+    if count > MAX_WORDS or longest > MAX_WORD:
+        raise InputError(
+            f"a kernel whose knobs have {count:,} different words, the longest of {longest:,} "
+            f"characters, has too many features: {MAX_WORDS:,} words are the most, of "
+            f"{MAX_WORD:,} characters"
         )
     pairs = tuple(combinations(numbers, 2))
     features = [

@@ -16,9 +16,10 @@ from typing import Any
 from ..features import CATALOGUES, GENERIC, Catalogue, generic, generic_of
 from ..search.errors import InputError
 from ..search.files import write_whole
+from ..search.limits import parse_json, read_limited, size_text
 from .ranker import Ranker, listing
 from .registry import create
-from .untrusted import MAX_BYTES, read_zip
+from .untrusted import AGAIN, most_bytes, read_zip
 
 FORMAT = 2
 
@@ -53,10 +54,11 @@ def save(ranker: Ranker, path: str | Path, training: Mapping[str, Any] | None = 
     }
     pieces = {_MANIFEST: json.dumps(manifest, indent=1).encode()}
     pieces |= {_LEARNED + name: data for name, data in ranker.dump().items()}
-    if (size := sum(map(len, pieces.values()))) > MAX_BYTES:
+    if (size := sum(map(len, pieces.values()))) > most_bytes():
         raise InputError(
-            f"what ranker {ranker.name!r} learned takes {size} bytes, more than {MAX_BYTES}",
-            "train fewer trees, or smaller ones",
+            f"what ranker {ranker.name!r} learned takes {size_text(size)}, more than "
+            f"{size_text(most_bytes())}",
+            "train fewer trees, or smaller ones, or raise the limit with --max-bytes",
         )
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -101,37 +103,32 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
 def is_saved(path: str | Path) -> bool:
     """Whether a file is a saved ranker, be it one that only another version can use."""
     try:
-        manifest = json.loads(_read(Path(path))[_MANIFEST])
-    except (InputError, KeyError, ValueError, RecursionError):
+        manifest = parse_json(_read(Path(path))[_MANIFEST])
+    except (InputError, KeyError, ValueError):
         return False
     return isinstance(manifest, dict) and {"format", "ranker"} <= manifest.keys()
 
 
 def _read(path: Path) -> dict[str, bytes]:
-    try:
-        if path.exists() and not path.is_file():
-            raise InputError(
-                f"{path} is not a regular file", "give a file that `frontrunner train` wrote"
-            )
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read the ranker {path}: {error.strerror}") from None
+    data = read_limited(path, "give a file that `frontrunner train` wrote")
     try:
         return read_zip(data)
     except InputError as error:
-        raise InputError(f"{path} is not a saved ranker, or is damaged: {error}") from None
+        raise InputError(
+            f"{path} is not a saved ranker, or is damaged: {error}", error.hint
+        ) from None
 
 
 def _manifest(pieces: Mapping[str, bytes], path: str | Path) -> dict[str, Any]:
     try:
-        manifest = json.loads(pieces[_MANIFEST])
+        manifest = parse_json(pieces[_MANIFEST])
         version = manifest["format"]
         ok = isinstance(manifest["ranker"], str) and isinstance(manifest["params"], dict)
         ok = ok and isinstance(manifest["features"]["version"], int)
         ok = ok and isinstance(manifest["features"]["catalogue"], str)
         ok = ok and all(isinstance(name, str) for name in manifest["features"]["names"])
         ok = ok and isinstance(manifest["training"], dict)
-    except (KeyError, TypeError, ValueError, RecursionError):
+    except (KeyError, TypeError, ValueError):
         ok, version = False, None
     if version is not None and version != FORMAT:
         raise InputError(
@@ -139,7 +136,9 @@ def _manifest(pieces: Mapping[str, bytes], path: str | Path) -> dict[str, Any]:
             "train the ranker again",
         )
     if not ok:
-        raise InputError(f"{path} is not a saved ranker: its {_MANIFEST} is missing or damaged")
+        raise InputError(
+            f"{path} is not a saved ranker: its {_MANIFEST} is missing or damaged", AGAIN
+        )
     return dict(manifest)
 
 

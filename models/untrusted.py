@@ -6,16 +6,17 @@ feature is out of range makes it read foreign memory. So trees are checked first
 
 from __future__ import annotations
 
-import io
-import zipfile
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..search.errors import InputError
+from ..search.limits import max_bytes, open_zip, remedy_for, unzip
 
-# Some 4 million nodes of trees. A hundred trees that may grow as they like on 22,000 rows have 1.3.
-MAX_BYTES = 100_000_000
+# So many times what is in the file do trees take while they are checked: of the usual limit, the
+# file may have some 4 million nodes. A hundred trees that may grow as they like on 22,000 rows have
+# 1.3.
+GROWTH = 5
+AGAIN = "copy it again, or train another"
 # Each is a step of loops in Python.
 MAX_TREES = 10_000
 # Explaining a score takes time and memory that grow with the square of this. Trees that may grow as
@@ -23,22 +24,22 @@ MAX_TREES = 10_000
 MAX_DEPTH = 512
 
 
+def most_bytes() -> int:
+    """What is in a predictor's file may have so many."""
+    return max_bytes() // GROWTH
+
+
 def read_zip(data: bytes) -> dict[str, bytes]:
     """All files of a zip archive.
 
     Raises:
-        InputError: it is damaged, or holds more than `MAX_BYTES`.
+        InputError: it is damaged, or holds more than `most_bytes`.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            size = sum(info.file_size for info in archive.infolist())
-            if size > MAX_BYTES:
-                raise InputError(f"it unpacks to {size} bytes, more than {MAX_BYTES}")
-            return {info.filename: archive.read(info) for info in archive.infolist()}
-    except InputError:
-        raise
-    except Exception as error:  # damaged archives raise a dozen kinds of errors
-        raise InputError(f"it is not a readable archive ({error})") from None
+        archive = open_zip(data)
+        return dict(unzip(archive, archive.namelist(), most_bytes()))
+    except ValueError as error:
+        raise InputError(str(error), remedy_for(error, AGAIN)) from None
 
 
 def check_trees(

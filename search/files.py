@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import fcntl
-import json
 import os
 import shutil
 import stat
@@ -15,31 +14,14 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from .errors import InputError, WorkError
+from .limits import parse_json, read_limited, remedy_for
 
 Parsed = TypeVar("Parsed")
 
 
-def read_bytes(path: Path, remedy: str) -> bytes:
-    """What is in a file; what might never end is refused.
-
-    Args:
-        remedy: what the user can do if it is none.
-
-    Raises:
-        InputError: it is no regular file, or cannot be read.
-    """
-    # Not `path.exists()`, which raises where its folder cannot be searched.
-    if os.path.exists(path) and not path.is_file():
-        raise InputError(f"{path} is not a regular file", remedy)
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}", remedy) from error
-
-
 def read_text_file(path: Path, remedy: str) -> bytes:
-    """As `read_bytes`, without the mark that some editors put first, which parsers stumble over."""
-    return read_bytes(path, remedy).removeprefix(codecs.BOM_UTF8)
+    """What is in a file, without the mark that some editors put first: parsers stumble over it."""
+    return read_limited(path, remedy).removeprefix(codecs.BOM_UTF8)
 
 
 def read_json(path: Path, parse: Callable[[Any], Parsed], remedy: str) -> Parsed:
@@ -50,13 +32,15 @@ def read_json(path: Path, parse: Callable[[Any], Parsed], remedy: str) -> Parsed
         remedy: what the user can do then.
 
     Raises:
-        InputError: the file cannot be read, or holds something else.
+        InputError: the file cannot be read, is too large, or holds something else.
     """
-    data = read_bytes(path, remedy)
+    data = read_limited(path, remedy)
     try:
-        return parse(json.loads(data))
-    except (InputError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise InputError(f"{path} does not hold what was written there ({error})", remedy) from None
+        return parse(parse_json(data))
+    except (InputError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise InputError(
+            f"{path} does not hold what was written there ({error})", remedy_for(error, remedy)
+        ) from None
 
 
 def check_own(folder: Path) -> None:

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -33,6 +34,10 @@ MAX_DEPTH = 100
 VALUE_BYTES = 100
 # A character that needs 4 bytes makes all of its string take as many.
 WIDE_BYTES = 4
+# What a cell of a table takes at most as an object, a word's own length aside; an empty column, of
+# names and books, as many cells as these.
+CELL_BYTES = 64
+COLUMN_CELLS = 32
 # What a member's description takes in memory beside its name, and how it starts in the archive.
 MEMBER_BYTES = 1024
 _MEMBER = b"PK\x01\x02"
@@ -92,6 +97,7 @@ def parse_size(text: str) -> int:
 def size_text(size: int) -> str:
     """A size as people read it."""
     power = min(4, max(0, size.bit_length() - 1) // 10)
+    size = min(size, 1 << 100)  # larger ones than floats can be are in files, too
     return f"{size / (1 << 10 * power):.4g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
@@ -113,19 +119,34 @@ def read_limited(path: Path, remedy: str = "") -> bytes:
     Raises:
         InputError: it is no regular file, cannot be read, or has more bytes than the limit.
     """
-    # Not `path.exists()`, which raises where its folder cannot be searched.
-    if os.path.exists(path) and not path.is_file():
-        raise InputError(f"{path} is not a regular file", remedy)
+    check_file(path, remedy)
     try:
         with path.open("rb", buffering=0) as file:
             # There may be more: the system says 0 bytes of files that it makes up, and files grow.
-            if os.fstat(file.fileno()).st_size > max_bytes():
-                raise _more_than("it has")
             return _gather(file.read, max_bytes())
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", remedy) from error
     except ValueError as error:
         raise InputError(f"cannot read {path}: {error}", remedy_for(error, remedy)) from None
+
+
+def check_file(path: Path, remedy: str = "") -> None:
+    """Refuses what is no regular file, or has more bytes than the limit.
+
+    Args:
+        remedy: what the user can do if it is none.
+
+    Raises:
+        InputError: also if it is not there.
+    """
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}", remedy) from error
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{path} is not a regular file", remedy)
+    if found.st_size > max_bytes():
+        raise InputError(f"cannot read {path}: {_more_than('it has', max_bytes())}", RAISE)
 
 
 def gunzip(data: bytes) -> bytes:
@@ -137,7 +158,7 @@ def gunzip(data: bytes) -> bytes:
     """
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            return _gather(file.read, max_bytes())
+            return _gather(file.read, max_bytes(), "it unpacks to")
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"it is cut short or no gzip file ({error})") from None
 
@@ -150,48 +171,34 @@ def open_zip(data: bytes) -> zipfile.ZipFile:
         ValueError: it is cut short or damaged.
     """
     if data.count(_MEMBER) * MEMBER_BYTES > max_bytes():
-        raise _more_than("the list of its members takes")
+        raise _more_than("the list of its members takes", max_bytes())
     try:
         return zipfile.ZipFile(io.BytesIO(data))
-    # Also an offset before the start, and a name that is not text.
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError) as error:
+    except Exception as error:  # damaged archives raise a dozen kinds of errors
         raise ValueError(f"it is cut short or damaged ({error})") from None
 
 
-def unzip(archive: zipfile.ZipFile, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """Unpacks members one after the other, together no more than the limit.
+def unzip(
+    archive: zipfile.ZipFile, names: Iterable[str], most: int | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Unpacks members one after the other, whatever sizes their headers say.
+
+    Args:
+        most: bytes of all together, if that is not the limit.
 
     Raises:
         TooLarge: they are more.
         ValueError: one is missing or damaged.
     """
-    left = max_bytes()
+    most = max_bytes() if most is None else most
+    left = most
     for name in names:
-        data = unzip_member(archive, name, left)
+        try:
+            data = _member(archive, name, left)
+        except TooLarge:
+            raise _more_than("it unpacks to", most) from None
         left -= len(data)
         yield name, data
-
-
-def unzip_member(archive: zipfile.ZipFile, name: str, most: int | None = None) -> bytes:
-    """Unpacks a member of an archive, whatever size its header says.
-
-    Args:
-        most: bytes, if that is not the limit.
-
-    Raises:
-        TooLarge: it is more.
-        ValueError: it is missing or damaged.
-    """
-    try:
-        if archive.getinfo(name).compress_type not in _PACKINGS:
-            raise ValueError(f"{name} is packed in another way than deflate")
-        with archive.open(name) as file:
-            return _gather(file.read, max_bytes() if most is None else most)
-    except TooLarge:
-        raise
-    # What the module raises on missing, damaged and encrypted members.
-    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
-        raise ValueError(f"{name} is damaged ({error})") from None
 
 
 def parse_json(data: bytes | str) -> Any:
@@ -205,7 +212,7 @@ def parse_json(data: bytes | str) -> Any:
     count = sum(map(text.count, (b",", b":", b"[", b"{")))
     wide = not text.isascii() or b"\\u" in text
     if len(text) * (WIDE_BYTES if wide else 1) + count * VALUE_BYTES > max_bytes():
-        raise _more_than(f"it has {count:,} values, which take")
+        raise _more_than(f"it has {count:,} values, which take", max_bytes())
     try:
         found = json.loads(text.decode("utf-8-sig"))
     except RecursionError:
@@ -219,21 +226,46 @@ def parse_json(data: bytes | str) -> Any:
     return found
 
 
-def _gather(read: Callable[[int], bytes | None], most: int) -> bytes:
+def check_cells(rows: int, columns: int, each: int = CELL_BYTES) -> None:
+    """Refuses a table before it is made.
+
+    Args:
+        each: bytes of a cell.
+
+    Raises:
+        TooLarge: it would take more memory than the limit.
+    """
+    if (rows + COLUMN_CELLS) * columns * each > max_bytes():
+        raise _more_than(f"it has {rows:,} rows of {columns:,} values, which take", max_bytes())
+
+
+def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    try:
+        if archive.getinfo(name).compress_type not in _PACKINGS:
+            raise ValueError("it is packed in another way than deflate")
+        with archive.open(name) as file:
+            return _gather(file.read, most)
+    except TooLarge:
+        raise
+    except Exception as error:  # also of a member that is missing or encrypted
+        raise ValueError(f"{name} is damaged ({error})") from None
+
+
+def _gather(read: Callable[[int], bytes | None], most: int, what: str = "it has") -> bytes:
     """All that can be read, in pieces; a library asked for all at once may allocate gigabytes."""
     gathered = io.BytesIO()
     try:
         while piece := read(PIECE):
             if gathered.tell() + len(piece) > most:
-                raise _more_than("it has")
+                raise _more_than(what, most)
             gathered.write(piece)
         return gathered.getvalue()
     except MemoryError:
         raise ValueError(_NO_ROOM) from None
 
 
-def _more_than(what: str) -> TooLarge:
-    return TooLarge(f"{what} more than the limit of {size_text(max_bytes())}")
+def _more_than(what: str, most: int) -> TooLarge:
+    return TooLarge(f"{what} more than the limit of {size_text(most)}")
 
 
 def _too_deep() -> ValueError:

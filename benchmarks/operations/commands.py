@@ -6,15 +6,17 @@ Their matrices are laid out column by column: D = A B is what D' = B' A' is row 
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from textwrap import shorten
 
 from ...search import InputError
+from ...search.limits import max_bytes
 from .command_options import Options
 from .conv import Conv
 from .matmul import Matmul
@@ -23,8 +25,10 @@ from .types import Types
 
 CONV, GEMM = "MIOpenDriver", ("rocblas-bench", "hipblaslt-bench")
 PROGRAMS = (CONV, *GEMM)
-# What a whole log may have, one of its lines, and what is told of what is wrong with it.
-MOST_TEXT, MOST_LINE, MOST_TOLD = 50_000_000, 10_000, 300
+# What the lines of a log take in memory, by what a character of it does.
+GROWTH = 10
+# What one of its lines may have, and what is told of what is wrong with it.
+MOST_LINE, MOST_TOLD = 10_000, 300
 # Where the shell takes over: nothing behind it is the program's.
 _SHELL = re.compile(r"[0-9]*[<>|&;]")
 
@@ -129,18 +133,19 @@ def read_commands(path: Path) -> list[Line]:
     Raises:
         InputError: the file cannot be read, or has no such line.
     """
+    most = max_bytes() // GROWTH
     try:
         # Also from what is no regular file: lines are picked from logs, as in `<(grep MIOpen log)`.
         with path.open(encoding="utf-8-sig", errors="replace") as file:
-            text = file.read(MOST_TEXT + 1)
+            text = file.read(most + 1)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", "give another file") from error
-    if len(text) > MOST_TEXT:
+    if len(text) > most:
         raise InputError(
-            f"{path} is longer than {MOST_TEXT:,} characters",
-            f"pick the lines of {', '.join(PROGRAMS)} from it",
+            f"{path} is longer than {most:,} characters",
+            f"pick the lines of {', '.join(PROGRAMS)} from it, or raise --max-bytes",
         )
-    found = list(_lines(text.splitlines()))
+    found = list(_lines(line.removesuffix("\n") for line in io.StringIO(text)))
     if not found:
         raise InputError(
             f"{path} holds no command line that is understood",
@@ -156,16 +161,15 @@ def _lines(lines: Iterable[str]) -> Iterator[Line]:
         if whole.endswith("\\"):
             whole = whole.removesuffix("\\")
             continue
-        for operation, problem in _commands(whole):
-            yield Line(first, operation, problem)
+        if any(program in whole for program in PROGRAMS):
+            for operation, problem in _commands(whole):
+                yield Line(first, operation, problem)
         whole, first = "", number + 1
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _commands(line: str) -> list[tuple[Operation | None, str]]:
     """What a line runs, if anything; logs hold the same line many times."""
-    if not any(program in line for program in PROGRAMS):
-        return []
     if len(line) > MOST_LINE:
         return [(None, f"over {MOST_LINE:,} characters")]
     try:

@@ -13,6 +13,7 @@ from frontrunner.search.model import Argument, Function
 
 X = Argument((2, 3), "f32")
 IDS = Argument((4,), "i64", rows=37)
+ANY = Argument((None, 3), "f32")
 UNUSED = Argument((1,), "i8", used=False)
 
 
@@ -112,7 +113,11 @@ def test_what_is_not_used_may_be_anything(tmp_path: Path) -> None:
         (X, "@short.bin", "short.bin is not a .npy file"),
         (X, "@broken.npz", "broken.npz is not a .npy file"),
         (X, "@pickle.npy", "pickle.npy is not a .npy file"),
-        (X, "@several.npz", "several.npz holds several arrays"),
+        (X, "@several.npz", "several.npz is not a .npy file"),
+        (X, "@false.npy", "false.npy is not a .npy file (it holds 24 bytes, not 24000000000000 of"),
+        (X, "@deep.npy", "deep.npy is not a .npy file"),
+        (X, "1000000000000x3xf32", "--input 1000000000000x3xf32 does not fit"),
+        (ANY, "1000000000000x3xf32", "inputs and outputs take 10.91 TiB, this machine has"),
         (X, "@other.npy", "--input @other.npy (3xfloat32) does not fit: expected 2x3xf32"),
         (X, "@double.npy", "--input @double.npy (2x3xfloat64) does not fit: expected 2x3xf32"),
     ],
@@ -125,6 +130,14 @@ def test_refused(
     Path("broken.npz").write_bytes(b"PK\3\4")
     np.save("pickle.npy", np.array([None]))
     np.savez("several.npz", a=np.ones(3), b=np.ones(3))
+    np.save("false.npy", np.ones((2, 3), np.float32))
+    false = (
+        Path("false.npy").read_bytes().replace(b"(2, 3), }" + b" " * 12, b"(2000000000000, 3), }")
+    )
+    Path("false.npy").write_bytes(false)
+    np.save("deep.npy", np.ones(3, np.float32))
+    deep = Path("deep.npy").read_bytes().replace(b"(3,), }" + b" " * 40, b"(" * 40 + b"3,), }   ")
+    Path("deep.npy").write_bytes(deep)
     np.save("other.npy", np.ones(3, np.float32))
     np.save("double.npy", np.ones((2, 3)))
     before = sorted(tmp_path.iterdir())

@@ -345,10 +345,10 @@ def test_what_ships_may_have_been_trained_on_the_only_problem(monkeypatch):
         ("", "list of rankers is empty"),
         (" , ", "list of rankers is empty"),
         ("lightgmb", "no ranker 'lightgmb'; did you mean 'lightgbm'"),
-        ("missing.predictor", "cannot read the ranker missing.predictor: No such file"),
-        ("./missing", "cannot read the ranker missing: No such file"),
+        ("missing.predictor", "cannot read missing.predictor: No such file"),
+        ("./missing", "cannot read missing: No such file"),
         ("x" * 5000, "no ranker 'xxx"),
-        ("./" + "x" * 5000, "cannot read the ranker x+: File name too long"),
+        ("./" + "x" * 5000, "cannot read x+: File name too long"),
     ],
 )
 def test_names_of_nothing_are_refused(names, says):

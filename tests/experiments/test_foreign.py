@@ -232,10 +232,10 @@ def test_a_cache_that_was_not_closed_after_a_comma(tmp_path: Path) -> None:
 
 REFUSED = {
     "is empty": b"",
-    "neither Parquet nor JSON": b"\xff\xfe\x00",
-    "is cut short or no JSON": b"time,kind\n",
-    "is cut short or no JSON: ": json.dumps(RESULTS).encode()[:-30],
-    "is cut short or no JSON:  ": b"[" * 100_000,
+    "is cut short or no JSON (it is no UTF-8": b"\xff\xfe\x00",
+    "is cut short or no JSON (Expecting value": b"time,kind\n",
+    "is cut short or no JSON (": json.dumps(RESULTS).encode()[:-30],
+    "is cut short or no JSON (it is nested deeper than 100 levels": b"[" * 100_000,
     "is cut short or no gzip file": gzip.compress(json.dumps(RESULTS).encode())[:-30],
     "is cut short or no Parquet file": b"PAR1 and no more",
     "neither T4 results nor a cache": {"Results": []},

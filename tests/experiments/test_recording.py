@@ -228,7 +228,7 @@ def test_somebody_elses_knobs_may_be_words(recording: Recording, tmp_path: Path)
     ("text", "says"),
     [
         ("{", "Expecting"),
-        ("[" * 100_000, "recursion"),
+        ("[" * 100_000, "nested deeper"),
         ("7", "pop"),
         ('{"format": 2}', "format 2, this frontrunner reads 1"),
         ('{"format": 1}', "problem"),

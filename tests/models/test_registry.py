@@ -159,7 +159,7 @@ def test_resolve_reads_a_file_by_any_name(tmp_path, monkeypatch):
 
 
 def test_resolve_of_a_missing_file_says_so(tmp_path):
-    with pytest.raises(InputError, match=r"cannot read the ranker .*none.zip: No such file"):
+    with pytest.raises(InputError, match=r"cannot read .*none.zip: No such file"):
         resolve(tmp_path / "none.zip")
 
 

@@ -12,7 +12,9 @@ import pytest
 
 from frontrunner import features
 from frontrunner.models import create, is_saved, load, read_manifest, save
+from frontrunner.models.untrusted import GROWTH
 from frontrunner.search.errors import InputError, WorkError
+from frontrunner.search.limits import limited
 
 
 @pytest.fixture(scope="module", params=["forest", "lightgbm"])
@@ -235,14 +237,17 @@ def test_missing_learned_data_is_refused(file):
     assert "cannot use" in refusal(file)
 
 
-def test_an_archive_that_unpacks_to_too_much_is_refused(file, monkeypatch):
-    monkeypatch.setattr("frontrunner.models.untrusted.MAX_BYTES", 1000)
-    assert "more than 1000" in refusal(file)
+def test_an_archive_that_unpacks_to_too_much_is_refused(file):
+    # So much for the file, which is smaller, and a share of it for what is in it.
+    with limited(max(file.stat().st_size, 20 * 1024)):
+        assert "it unpacks to more than the limit of" in refusal(file)
+    with limited(GROWTH * 1_000_000):
+        load(file)
 
 
-def test_what_could_not_be_read_again_is_not_saved(trained, tmp_path, monkeypatch):
-    monkeypatch.setattr("frontrunner.models.storage.MAX_BYTES", 1000)
-    with pytest.raises(InputError, match=r"learned takes \d+ bytes, more than 1000"):
+def test_what_could_not_be_read_again_is_not_saved(trained, tmp_path):
+    refused = pytest.raises(InputError, match=r"learned takes [\d.]+ KiB, more than 1 KiB")
+    with limited(GROWTH * 1024), refused:
         save(trained, tmp_path / "ranker.zip")
     assert list(tmp_path.iterdir()) == []
 
