@@ -89,6 +89,7 @@ def command(
     from ..experiments.profile_table import peak_line, summary, table, write_tables
     from ..experiments.progress import make_progress
     from ..experiments.selection import parse_patterns, select
+    from ..search.files import check_inside
     from ..search.target_flags import backend_of
 
     found = find_generated(path)
@@ -103,6 +104,7 @@ def command(
         seed=seed,
         jobs=jobs,
     )
+    check_inside(out.parent, [options.failures])
     made_how = check(chosen, options)
     if not lines.exists() and not force:
         _refuse_others(out)

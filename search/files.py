@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -43,6 +43,20 @@ def read_json(path: Path, parse: Callable[[Any], Parsed], remedy: str) -> Parsed
         ) from None
 
 
+def check_inside(folder: Path, paths: Iterable[Path]) -> None:
+    """Refuses places that links within a folder take outside of it.
+
+    Raises:
+        InputError: naming the first.
+    """
+    real = folder.resolve()
+    for path in paths:
+        if not path.resolve().is_relative_to(real):
+            raise InputError(
+                f"{path} leads out of {folder}", "replace links by copies, or name another folder"
+            )
+
+
 def check_own(folder: Path) -> None:
     """Refuses a folder with anything but files and folders of its own.
 
@@ -55,6 +69,8 @@ def check_own(folder: Path) -> None:
     def refuse(error: OSError) -> NoReturn:
         raise InputError(f"cannot read {error.filename}: {error.strerror}", "see its permissions")
 
+    if not os.path.lexists(folder):
+        return
     for root, folders, files in os.walk(folder, onerror=refuse):
         for path in (Path(root, name) for name in (*folders, *files)):
             found = path.lstat()

@@ -365,3 +365,35 @@ def test_deep_and_damaged_files_are_one_line(run: Path, refused: Callable[..., s
     assert str(run) in refused("tune", "--resume", run)
     (run / "run.json").unlink()
     assert "cannot read" in refused("tune", "--resume", run)
+
+
+# Item 2, elsewhere: folders that other commands write into.
+
+
+def test_generated_files_stay_in_the_folder(tmp_path: Path, refused: Callable[..., str]) -> None:
+    out, outside = tmp_path / "out", tmp_path / "outside"
+    for folder in (out, outside):
+        folder.mkdir()
+    name = "matmul_16x16x16_f32_f32_f32"
+    (out / name).symlink_to(outside)
+    line = refused("generate", "matmul", "--m", 16, "--n", 16, "--k", 16, "--out", out)
+    assert f"leads out of {out}" in line
+    assert list(outside.iterdir()) == []
+
+
+def test_what_a_profile_and_a_recording_keep_stays_in_the_folder(
+    tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    folder, outside = tmp_path / "d", tmp_path / "outside"
+    for path in (folder, outside):
+        path.mkdir()
+    shutil.copy(MATMUL, folder)
+    for name in ("profile.jsonl", "profile-failures"):
+        link = folder / name
+        link.symlink_to(outside / "new" if name.endswith("l") else outside)
+        assert str(link) in refused("profile", folder, "--providers", "none")
+        link.unlink()
+    (folder / ".matmul.work").symlink_to(outside)
+    ran = refused("record", MATMUL, "--out", folder, "--candidates", 2)
+    assert f"leads out of {folder}" in ran
+    assert list(outside.iterdir()) == []
