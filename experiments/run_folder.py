@@ -92,6 +92,8 @@ class RunFolder:
             InputError: this is not a run's folder, or one of another version, or holds links.
         """
         check_own(self.path)
+        if not (self.path / "run.json").is_file():
+            raise InputError(f"{self.path} is not the folder of a tuning run", _WRITTEN)
         return read_run_files(lambda name: read_limited(self.path / name, _WRITTEN), self.path)
 
 

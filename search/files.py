@@ -61,6 +61,7 @@ def check_own(folder: Path) -> None:
     """Refuses a folder with anything but files and folders of its own.
 
     What is written into it must not end up elsewhere, nor what is elsewhere be taken for its own.
+    One that is not there is none of those.
 
     Raises:
         InputError: naming the first link, device or the like.
@@ -69,7 +70,7 @@ def check_own(folder: Path) -> None:
     def refuse(error: OSError) -> NoReturn:
         raise InputError(f"cannot read {error.filename}: {error.strerror}", "see its permissions")
 
-    if not os.path.lexists(folder):
+    if not folder.is_dir():
         return
     for root, folders, files in os.walk(folder, onerror=refuse):
         for path in (Path(root, name) for name in (*folders, *files)):

@@ -364,7 +364,7 @@ def test_deep_and_damaged_files_are_one_line(run: Path, refused: Callable[..., s
     (run / "run.json").write_bytes(b"\xff\xfe")
     assert str(run) in refused("tune", "--resume", run)
     (run / "run.json").unlink()
-    assert "cannot read" in refused("tune", "--resume", run)
+    assert "is not the folder of a tuning run" in refused("tune", "--resume", run)
 
 
 # Item 2, elsewhere: folders that other commands write into.
