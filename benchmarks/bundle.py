@@ -40,7 +40,7 @@ CARRIED = (
             "lines measuring outcome results rounds timing together"
         ).split()
     ),
-    *(f"search/{name}.py" for name in ("__init__", "errors", "isolate", "lazy")),
+    *(f"search/{name}.py" for name in ("__init__", "errors", "isolate", "lazy", "machine")),
 )
 
 MAIN = """\
