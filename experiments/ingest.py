@@ -17,7 +17,7 @@ from .. import __version__
 from ..benchmarks.budget import Budget
 from ..benchmarks.bundle import Bundle
 from ..benchmarks.checks import check_results
-from ..benchmarks.compiling import Compiler
+from ..benchmarks.compiling import Compiler, unless_killed
 from ..benchmarks.failures import FailureReport
 from ..benchmarks.finals import Standing
 from ..benchmarks.outcome import OK, Outcome
@@ -107,7 +107,8 @@ class Ingest:
 
         Raises:
             InputError: the run has not ended, or the folder cannot be written.
-            WorkError: the winner's spec does not make the executable that was measured.
+            WorkError: the winner's spec does not make the executable that was measured, or the
+                compiler was killed.
         """
         verdict = self.measured.verdict
         if verdict is None:
@@ -154,6 +155,7 @@ class Ingest:
             Compiler(self.dispatch, Path(name), jobs=1) as compiler,
         ):
             (compiled,) = compiler.compile([("winner", spec)])
+        unless_killed(compiled, "the winner's spec")
         measured = self.bundle.manifest.queue[winner.index].digest
         if compiled.kind != OK or compiled.digest != measured:
             raise WorkError(

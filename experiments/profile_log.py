@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..benchmarks.lines import LineFile, not_ours
-from ..benchmarks.outcome import CRASHED, OK, TIMEOUT
+from ..benchmarks.outcome import CRASHED, KILLED, OK, TIMEOUT
 from ..benchmarks.peak import Peak
 from ..search import InputError
 
@@ -76,7 +76,7 @@ class Row:
     @property
     def final(self) -> bool:
         """Whether it is not worth trying again: machines have bad moments."""
-        return self.outcome not in (TIMEOUT, CRASHED, REFUSED)
+        return self.outcome not in (TIMEOUT, CRASHED, KILLED, REFUSED)
 
     @property
     def failed(self) -> bool:
