@@ -41,7 +41,7 @@ CARRIED = (
             "lines measuring outcome results rounds timing together"
         ).split()
     ),
-    *(f"search/{name}.py" for name in "__init__ decode errors isolate lazy limits".split()),
+    *(f"search/{name}.py" for name in "__init__ decode errors isolate lazy limits machine".split()),
 )
 
 MAIN = """\

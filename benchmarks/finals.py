@@ -81,6 +81,9 @@ def decide(
     Args:
         finalists: executables by queue position.
         verify: raises RunFailed if a finalist is wrong after all.
+
+    Raises:
+        KilledError: the process of a finalist was killed from outside, twice.
     """
     slow = max(device.baseline_us for device in devices) >= SLOW_US
     finals = run_finals(
@@ -96,6 +99,7 @@ def decide(
         try:
             verify(standing, finals)
         except RunFailed as failure:
+            failure.check_killed(_told(standing.index))
             note(f"finalist {standing.index + 1} failed: {failure}")
         else:
             return finals, standing
@@ -118,6 +122,9 @@ def run_finals(
     Args:
         finalists: executables by queue position.
         seconds: per measurement.
+
+    Raises:
+        KilledError: as `decide`.
     """
     rng = np.random.default_rng(seed)
     before: list[float] = []
@@ -132,6 +139,7 @@ def run_finals(
                     time_us = device.measure(finalists[int(index)], seconds)
                     times[int(index)].append(time_us)
                 except RunFailed as failure:
+                    failure.check_killed(_told(int(index)))
                     failed.append((int(index), str(failure)))
                     del times[int(index)]
             after.append(device.measure_baseline(seconds))
@@ -175,6 +183,10 @@ def verify_on_other_inputs(
             device.measure(executable, 0.0)
         finally:
             device.close()
+
+
+def _told(index: int) -> str:
+    return f"finalist {index + 1} was not measured"
 
 
 def interval(ratios: Ratios, rng: np.random.Generator, draws: int = 2000) -> tuple[float, float]:

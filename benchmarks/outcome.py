@@ -18,8 +18,11 @@ NOT_APPLIED = "not_applied"
 CRASHED = "crashed"
 TIMEOUT = "timeout"
 WRONG_RESULT = "wrong_result"
+# Its process was killed from outside, as the kernel does where memory is short, and so was the next
+# one: nothing is known of the candidate.
+KILLED = "killed"
 
-KINDS = (OK, COMPILE_FAILED, NOT_APPLIED, CRASHED, TIMEOUT, WRONG_RESULT)
+KINDS = (OK, COMPILE_FAILED, NOT_APPLIED, CRASHED, TIMEOUT, WRONG_RESULT, KILLED)
 
 # The place of the compiler's default, where a candidate is told which one it is the same as.
 BASELINE = -1
@@ -43,7 +46,7 @@ class Compiled:
     """An executable, or why there is none.
 
     Attributes:
-        kind: `ok`, `compile_failed`, `not_applied`, `crashed` or `timeout`.
+        kind: `ok`, `compile_failed`, `not_applied`, `crashed`, `timeout` or `killed`.
         log: everything that the compiler said.
         applied: dispatches of which the tuning spec matched an op.
     """

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any, Self
 
 from ..benchmarks.checks import check_counts
-from ..benchmarks.outcome import BASELINE, OK, Outcome
+from ..benchmarks.outcome import BASELINE, KILLED, OK, Outcome
 from ..search.decode import decode
 from ..search.files import read_json
 
@@ -34,8 +34,9 @@ class CompileResult:
 
     Attributes:
         pipelines: for each, a count by kind of outcome, and: `candidates`; `same_as_baseline` and
-            `differ_from_baseline`, which add up to `ok`; `distinct` executables; `share_ok`;
-            `median_compile_s` of those that are `ok`, None without one.
+            `differ_from_baseline`, which add up to `ok`; `distinct` executables; `share_ok` of
+            those that were not killed; `median_compile_s` of those that are `ok`. None where there
+            is nothing that this can be told of.
         outcomes: count by kind.
         candidates: how many were taken from the queue.
         failures: the report of what the compiler got wrong; None if nothing was seen.
@@ -135,6 +136,7 @@ class CompileResult:
 def _count(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
     fine = [o for o in outcomes if o.kind == OK]
     same = sum(o.same_as == BASELINE for o in fine)
+    known = sum(o.kind != KILLED for o in outcomes)
     return {
         OK: len(fine),
         **Counter(o.kind for o in outcomes),
@@ -142,7 +144,7 @@ def _count(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
         "same_as_baseline": same,
         "differ_from_baseline": len(fine) - same,
         "distinct": len({o.executable for o in fine}),
-        "share_ok": len(fine) / len(outcomes),
+        "share_ok": len(fine) / known if known else None,
         "median_compile_s": round(median(o.compile_s for o in fine), 3) if fine else None,
     }
 

@@ -13,6 +13,7 @@ from ..benchmarks.peak import Peak
 from ..benchmarks.profiling import Share
 from ..search import Dispatch, FrontrunnerError, read_dispatch
 from ..search.decode import decode
+from ..search.errors import KilledError
 from ..search.isolate import Child
 from ..search.model import ModelDispatch
 from ..search.reader import READER
@@ -97,6 +98,9 @@ def make_plan(
         files: where each dispatch is, as MLIR.
         coverage: the share of the time that is looked at.
         peak: of the device; None takes all of a dispatch's time for headroom.
+
+    Raises:
+        KilledError: the compiler was killed while it read a dispatch, twice.
     """
     times = {share.name: share.time_us for share in profile}
     total = sum(times.values()) or 1.0
@@ -181,8 +185,14 @@ def _hot(
 
 
 def _read(file: Path, target: str, reader: Child) -> Dispatch | str:
-    """The dispatch, or why it cannot be tuned."""
+    """The dispatch, or why it cannot be tuned.
+
+    Raises:
+        KilledError: the compiler was killed while it read it.
+    """
     try:
         return read_dispatch(file, target, reader)
+    except KilledError:
+        raise
     except FrontrunnerError as error:
         return str(error).removeprefix("not tunable: ").replace(f"{file} ", "")

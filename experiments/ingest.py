@@ -13,7 +13,7 @@ from pathlib import Path
 from .. import __version__
 from ..benchmarks.budget import Budget
 from ..benchmarks.bundle import Bundle
-from ..benchmarks.compiling import Compiler
+from ..benchmarks.compiling import Compiler, unless_killed
 from ..benchmarks.failures import FailureReport
 from ..benchmarks.finals import Standing
 from ..benchmarks.outcome import OK, Outcome
@@ -103,7 +103,8 @@ class Ingest:
 
         Raises:
             InputError: the run has not ended, or the folder cannot be written.
-            WorkError: the winner's spec does not make the executable that was measured.
+            WorkError: the winner's spec does not make the executable that was measured, or the
+                compiler was killed.
         """
         verdict = self.measured.verdict
         if verdict is None:
@@ -152,6 +153,7 @@ class Ingest:
             Compiler(self.run.dispatch, Path(name), jobs=1) as compiler,
         ):
             (compiled,) = compiler.compile([("winner", spec)])
+        unless_killed(compiled, "the winner's spec")
         measured = self.bundle.manifest.queue[winner.index].digest
         if compiled.kind != OK or compiled.digest != measured:
             raise WorkError(

@@ -16,7 +16,7 @@ from ..search import Dispatch
 from ..search.model import Model
 from ..search.versions import versions
 
-# What the compiler says again of the same; a crash may have been the machine's.
+# What the compiler says again of the same; a crash may have been the machine's, as a kill was.
 _SETTLED = (OK, COMPILE_FAILED, NOT_APPLIED)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..benchmarks.lines import KEEP_VALID, LineFile
-from ..benchmarks.outcome import CRASHED, KINDS, OK, TIMEOUT
+from ..benchmarks.outcome import CRASHED, KILLED, KINDS, OK, TIMEOUT
 from ..benchmarks.peak import Peak
 from ..search import InputError
 from ..search.decode import decode
@@ -90,7 +90,7 @@ class Row:
     @property
     def final(self) -> bool:
         """Whether it is not worth trying again: machines have bad moments."""
-        return self.outcome not in (TIMEOUT, CRASHED, REFUSED)
+        return self.outcome not in (TIMEOUT, CRASHED, KILLED, REFUSED)
 
     @property
     def failed(self) -> bool:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ..benchmarks.compiling import Compiler
+from ..benchmarks.compiling import Compiler, unless_killed
 from ..benchmarks.device import check_backend, check_uris, drivers_of, fingerprint, shares_cores
 from ..benchmarks.model_inputs import prepare_inputs
 from ..benchmarks.model_kernel import Subject
@@ -174,6 +174,7 @@ def _default(compiler: Compiler, model: Model, starter: Sequence[Path], tell: Te
 
     Raises:
         InputError: it does not compile, or the specs cannot be used.
+        KilledError: the compiler was killed.
     """
     if not starter:
         default = compiler.baseline()
@@ -185,6 +186,7 @@ def _default(compiler: Compiler, model: Model, starter: Sequence[Path], tell: Te
             if not dispatches:
                 tell(f"warning: {name} matches nothing in this model")
         (default,) = compiler.compile([("starter", linked.text)])
+        unless_killed(default, "the model with --spec")
         if default.kind == NOT_APPLIED:
             default = replace(default, kind=OK)  # specs of other tools leave no mark
     if default.kind != OK:

@@ -21,6 +21,7 @@ from frontrunner.benchmarks import finals, rounds
 from frontrunner.benchmarks.budget import Budget
 from frontrunner.benchmarks.bundle import Bundle
 from frontrunner.benchmarks.bundle_runner import run_bundle
+from frontrunner.benchmarks.compiling import CompilePool
 from frontrunner.benchmarks.outcome import BASELINE
 from frontrunner.benchmarks.results import Verdict, read_results
 from frontrunner.benchmarks.rounds import NEAR, NEAR_ROUNDS
@@ -32,6 +33,7 @@ from frontrunner.experiments.recording import Recording
 from frontrunner.experiments.run_folder import RunFolder
 from frontrunner.experiments.tune import resume
 from frontrunner.search import InputError
+from frontrunner.search.errors import KilledError
 
 DATA = Path(__file__).parents[1] / "data"
 COUNT = 10
@@ -226,7 +228,9 @@ def test_results_become_a_finished_tuning_run(
     assert resume(folder.path, None, NullProgress()) == result
 
 
-def test_a_winner_gets_its_spec(packed: Packed, measured: Path, tmp_path: Path) -> None:
+def test_a_winner_gets_its_spec(
+    packed: Packed, measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     records = lines(measured)
     baseline_us = records[-1]["finals"]["baseline_us"]
     standing = {"index": 3, "speedup": 2.0, "interval": [1.9, 2.1], "time_us": baseline_us / 2}
@@ -234,6 +238,14 @@ def test_a_winner_gets_its_spec(packed: Packed, measured: Path, tmp_path: Path) 
     records[-1]["winner"] = 3
     won = tmp_path / "won.jsonl"
     won.write_text("".join(json.dumps(record) + "\n" for record in records))
+    with monkeypatch.context() as patch:
+
+        def killed(*_: object) -> None:
+            raise KilledError("the compiler was killed by SIGKILL")
+
+        patch.setattr(CompilePool, "_compile_once", killed)
+        with pytest.raises(KilledError, match="the winner's spec was not compiled: the compiler"):
+            Ingest.read(packed.bundle, won).finish(RunFolder(tmp_path / "run"))
     result = Ingest.read(packed.bundle, won).finish(RunFolder(tmp_path / "run"))
     assert (result.speedup, result.winner) == (2.0, 4)
     assert result.spec is not None

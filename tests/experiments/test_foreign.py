@@ -305,8 +305,8 @@ def ours() -> Recording:
     }
     for i, kind in enumerate(KINDS[1:], start=3):
         outcomes[i] = Outcome(kind, stage="run", reason=f"why {kind}", **common)
-    knobs = {"tile_m": [8.0, 4.0, None, 2.0, 2.0, 2.0, 1.0, 1.0], "peel": [1] * 8}
-    queue = pd.DataFrame({**knobs, "pipeline": list("aabaaaaa")})
+    knobs = {"tile_m": [8.0, 4.0, None, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0], "peel": [1] * 9}
+    queue = pd.DataFrame({**knobs, "pipeline": list("aabaaaaaa")})
     return Recording.build(queue, outcomes, provenance)
 
 
@@ -332,7 +332,10 @@ def test_others_find_the_structure_that_they_know(ours: Recording, tmp_path: Pat
     words = [r["invalidity"] for r in content["results"]]
     assert words == [
         "correct", "correct", "compile", "compile", "constraints", "runtime", "timeout",
-        "correctness",
+        "correctness", "runtime",
+    ]  # fmt: skip
+    assert [r.get("kind") for r in content["results"]][-4:] == [
+        "crashed", "timeout", "wrong_result", "killed",
     ]  # fmt: skip
     first, _, third = content["results"][:3]
     assert first == {
