@@ -98,6 +98,9 @@ def _summarise(done: Sequence[tuple[Done, list[Finding]]]) -> None:
             first.setdefault((sort, one.case.kind), one.case.number)
     if sorts:
         _print(SORTS, [(*key, times, first[key]) for key, times in sorted(sorts.items())])
+    if first:
+        again = f"--seed {done[0][0].case.seed} --first {min(first.values())} --count 1 --keep DIR"
+        print(f"\none of them again: {again}")
     kinds = [kind for kind in KINDS if any(one.case.kind == kind for one, _ in done)]
     _print(COLUMNS, [*(_row(kind, done) for kind in kinds), _row("", done)])
 

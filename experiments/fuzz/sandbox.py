@@ -122,7 +122,7 @@ def keep(pid: int, places: Places, before: Mapping[str, str], seconds: float) ->
     _, status = os.waitpid(pid, 0)
     took = time.monotonic() - started
     left: list[str] = []
-    if not _all_ended(GRACE):
+    if not _all_ended(0 if late else GRACE):
         left = [] if late else _lines_of(_below(os.getpid()))
         _end_all()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -131,7 +131,7 @@ def keep(pid: int, places: Places, before: Mapping[str, str], seconds: float) ->
         seconds=took,
         cpu_s=used.ru_utime + used.ru_stime,
         late=late,
-        peak_mb=used.ru_maxrss / 1024,
+        peak_mb=used.ru_maxrss * 1024 / 1e6,
         left=tuple(left),
         temporary=() if late else tuple(sorted(os.listdir(places.temporary))),
         before=before,

@@ -19,6 +19,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -81,20 +82,23 @@ def _run(words: list[str]) -> int:
 def _serve() -> list[str] | None:
     """Attends to requests; returns in the process of a command, with its words, and at the end."""
     while line := sys.stdin.readline():
-        keeper = os.fork()
-        if not keeper:
-            return _keep(json.loads(line))
-        os.waitpid(keeper, 0)
+        request = json.loads(line)
+        places = Places(Path(request["folder"]), request["work"] and Path(request["work"]))
+        # Not by the keeper, which counts what its children take.
+        if _in_a_child(places, partial(_make, request, places)):
+            keeper = os.fork()
+            if not keeper:
+                return _keep(request, places)
+            os.waitpid(keeper, 0)
         print("done", flush=True)
     return None
 
 
-def _keep(request: dict[str, Any]) -> list[str]:
-    """Makes a case, runs it and notes what was seen; returns only in the process of the command."""
-    places = Places(Path(request["folder"]), request["work"] and Path(request["work"]))
+def _keep(request: dict[str, Any], places: Places) -> list[str]:
+    """Runs a case and notes what was seen; returns only in the process of the command."""
     try:
         become_keeper()
-        case = _case(request, places)
+        case = Case.load(places.log / CASE)
         before = places.snapshot()
         pid = os.fork()
         if not pid:
@@ -102,38 +106,37 @@ def _keep(request: dict[str, Any]) -> list[str]:
             return case.words
         keep(pid, places, before, request["seconds"]).save(places.log / SEEN)
     except BaseException:
-        places.path.mkdir(parents=True, exist_ok=True)
-        (places.path / BROKEN).write_text(traceback.format_exc())
+        _note_failure(places)
     os._exit(0)
 
 
-def _case(request: dict[str, Any], places: Places) -> Case:
+def _make(request: dict[str, Any], places: Places) -> None:
+    """Lays a case out, or the places of a command that makes a part of the stock."""
     if "line" in request:
         places.clear()
         places.traps.lay()
-        return Case("", 0, "stock", "", request["line"])
-    # In a process of its own, which may take as much memory and start as many threads as it likes.
-    _in_a_child(lambda: _make(request, places))
-    return Case.load(places.log / CASE)
-
-
-def _make(request: dict[str, Any], places: Places) -> None:
-    case = make_case(request["seed"], request["number"], Path(request["stock"]), places)
+        case = Case("", 0, "stock", "", request["line"])
+    else:
+        case = make_case(request["seed"], request["number"], Path(request["stock"]), places)
     case.save(places.log / CASE)
 
 
-def _in_a_child(work: Callable[[], None]) -> None:
+def _in_a_child(places: Places, work: Callable[[], None]) -> bool:
+    """Does work that may take memory and start threads; tells whether it succeeded."""
     pid = os.fork()
     if pid:
-        if os.waitpid(pid, 0)[1]:
-            raise RuntimeError("the case could not be made")
-        return
+        return not os.waitpid(pid, 0)[1]
     try:
         work()
-        os._exit(0)
     except BaseException:
-        traceback.print_exc()
+        _note_failure(places)
         os._exit(1)
+    os._exit(0)
+
+
+def _note_failure(places: Places) -> None:
+    places.path.mkdir(parents=True, exist_ok=True)
+    (places.path / BROKEN).write_text(traceback.format_exc())
 
 
 if __name__ == "__main__":
