@@ -15,7 +15,7 @@ from .traps import Traps
 WRITTEN = (
     "outcomes.jsonl", "result.json", "spec.mlir", "report.md", "work", "logs", "failures", "runs",
     "dispatches", "plan.json", "profile.jsonl", "profile.csv", "profile.parquet",
-    "profile-failures", ".partial",
+    "profile-failures", "mm.parquet", "compiled", "compile_s.json",
 )  # fmt: skip
 _ADDED = (
     "trap_module.py", "sitecustomize.py", "__init__.py", "conftest.py", "x.mlir", ".hidden",

@@ -13,6 +13,12 @@ from .traps import Traps
 
 # Text that stands for itself in what is written, where `json.dumps` would recurse or be slow.
 _RAW = "@@raw@@"
+# What is fine elsewhere: other devices, targets, versions, rankers, dispatches.
+_NAMES = (
+    "gfx942", "sm_80", "znver4", "rtx4090", "cuda", "cuda://0", "hip://0", "local-sync", "vulkan",
+    "local-task on a chip", "3.12.0", "4.0.0", "heuristic", "adaptive", "tpe", "f16", "main",
+    "linalg.conv_2d_nhwc_hwcf", "convolution", "attention", "DoubleTilingExpert", "default",
+)  # fmt: skip
 _DEPTHS = (300, 3_000, 100_000, 2_000_000)
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2.5, -0.0, 1e30, -1e30, 1e-30, 10**30, -(10**30), 2**31, 2**63,
@@ -102,6 +108,12 @@ def _set_number(rng: Random, document: Any, _: Traps) -> tuple[str, str]:
     return dumps(put(document, path, value)), f"{_name(path)} is {short(value)}, was {short(was)}"
 
 
+def _set_name(rng: Random, document: Any, _: Traps) -> tuple[str, str]:
+    texts = sorted((p for p in places(document) if isinstance(at(document, p), str)), key=str)
+    path, value = pick(rng, texts), rng.choice(_NAMES)
+    return dumps(put(document, path, value)), f"{_name(path)} is {value!r}"
+
+
 def _remove(rng: Random, document: Any, _: Traps) -> tuple[str, str]:
     path = _somewhere(rng, document)
     if not path:
@@ -180,6 +192,11 @@ def _set_trap(rng: Random, document: Any, traps: Traps) -> tuple[str, str]:
         at(document, path).append(flag)
         return dumps(document), f"{_name(path)} ends with {short(flag)}"
     maps = [p for p in texts if at(document, p).startswith("affine_map")]
+    lists = [p for p in places(document) if isinstance(at(document, p), list)]
+    if lists and rng.random() < 0.15:
+        path, word = pick(rng, sorted(lists, key=str)), traps.word(rng)
+        at(document, path).append(word)
+        return dumps(document), f"{_name(path)} ends with {short(word)}"
     if maps and rng.random() < 0.2:
         path = maps[-1]
         word = traps.break_out(rng, at(document, path))
@@ -195,6 +212,8 @@ _CHANGES: tuple[Callable[[Random, Any, Traps], tuple[str, str]], ...] = (
     _set_value,
     _set_number,
     _set_number,
+    _set_name,
+    _set_name,
     _remove,
     _remove,
     _add,

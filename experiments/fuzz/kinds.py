@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .arrays import change_npy, change_safetensors
 from .believed import RESULT, RESULTS, change_gzipped
 from .bundles import INSIDE
 from .edits import Edit, of
 from .folders import ANY_FOLDER
 from .json_edits import change_json, trap_json
 from .lines import ANY_LINES, IMPOSSIBLE
-from .mlir_edits import ANY_MLIR, TRAPS_MLIR, TRAPS_SPEC
+from .mlir_edits import (
+    ANY_MLIR,
+    TRAPS_MLIR,
+    TRAPS_SPEC,
+    double_line,
+    drop_line,
+    every_number,
+    number,
+)
 from .onnx_edits import change_onnx
-from .raw import ANY
+from .raw import ANY, trap_text
 from .tables import ANY_TABLE, without_a_knob
 from .zips import ANY_ZIP
 
@@ -62,6 +71,7 @@ _FOREIGN = of(*[change_json] * 6, trap_json, *ANY)
 _FOREIGN_GZ = of(change_gzipped)
 _BUNDLE = (*INSIDE, *INSIDE, *_ZIP)
 _ANY = of(*ANY)
+_TEXT = of(*[number] * 3, every_number, drop_line, double_line, trap_text, trap_text, *ANY)
 _TRACKED = ("mlflow.db", "mlruns")
 
 
@@ -143,6 +153,19 @@ _GENERATE = Command(
 _GENERATE_ANEW = Command(_GENERATE.line + " --force", ("generated",))
 _ONNX = Command("tune-model model.onnx --minutes 0.01 --out tuned", ("tuned", *_TRACKED))
 
+_BEGUN = ("mm.mlir", "recording")
+_WORK = "recording/.mm.work"
+_RECORD_ON = Command("record mm.mlir --candidates 2 --out recording", ("recording",))
+_COMMANDS = Command("generate all --from-commands commands.txt --out made", ("made",))
+_GIVEN = Command(
+    "tune-model mm.mlir --input @a.npy --input @b.npy --minutes 0.01 --out tuned",
+    ("tuned", *_TRACKED),
+)
+_WEIGHTS = Command(
+    "tune-model weighted.mlir --parameters model=w.safetensors --minutes 0.01 --out tuned",
+    ("tuned", *_TRACKED),
+)
+
 KINDS: dict[str, tuple[Way, ...]] = {
     "tuning": (
         *_folder("run", _RUN_FILES, _resume("run")),
@@ -189,6 +212,10 @@ KINDS: dict[str, tuple[Way, ...]] = {
                      ("recordings",)),),
             0.3,
         ),
+        Way(_BEGUN, f"{_WORK}/candidates.bundle", _BUNDLE, (_RECORD_ON,), 0.4),
+        Way(_BEGUN, f"{_WORK}/results.jsonl", _RESULTS, (_RECORD_ON,), 0.2),
+        Way(_BEGUN, f"{_WORK}/compile_s.json", _JSON, (_RECORD_ON,), 0.2),
+        Way(_BEGUN, "recording", ANY_FOLDER, (_RECORD_ON,), 0.2),
     ),
     "t4": (
         _recorded("mm.t4.json", _FOREIGN, "genetic"),
@@ -212,6 +239,12 @@ KINDS: dict[str, tuple[Way, ...]] = {
     "profile-log": (
         Way(("generated",), "generated/profile.jsonl", _PROFILE_LINES, (_PROFILE,), 3.0),
         Way(("generated",), "generated/profile.parquet", _ANY, (_PROFILE,), 0.5),
+    ),
+    "commands": (Way(("commands.txt",), "commands.txt", _TEXT, (_COMMANDS,)),),
+    "weights": (
+        Way(("mm.mlir", "a.npy", "b.npy"), "a.npy", of(change_npy), (_GIVEN,)),
+        Way(("weighted.mlir", "w.safetensors"), "w.safetensors", of(change_safetensors),
+            (_WEIGHTS,)),
     ),
     "onnx": (Way(("model.onnx",), "model.onnx", of(change_onnx), (_ONNX,)),),
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from random import Random
 
-from .edits import Changed, spot
+from .edits import Changed, short, spot
 from .traps import Traps
 
 MEGABYTE = 1_000_000
@@ -90,6 +90,14 @@ def be_large(rng: Random, data: bytes, _: Traps) -> Changed:
     return Changed(
         filler + data if front else data + filler, f"{size // MEGABYTE} MB of {byte!r} are added"
     )
+
+
+def trap_text(rng: Random, data: bytes, traps: Traps) -> Changed:
+    """A word is a canary."""
+    words = data.split(b" ")
+    place, word = spot(rng, len(words)), traps.word(rng)
+    words[place] = word.encode()
+    return Changed(b" ".join(words), f"a word is {short(word)}")
 
 
 ANY = (

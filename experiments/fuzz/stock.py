@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .arrays import make_npy, make_safetensors
 from .onnx_edits import make_model
 
 PRODUCT = """\
@@ -20,6 +21,23 @@ func.func @mm(%a: tensor<32x64xf32>, %b: tensor<64x64xf32>) -> tensor<32x64xf32>
       outs(%init : tensor<32x64xf32>) -> tensor<32x64xf32>
   return %r : tensor<32x64xf32>
 }
+"""
+# The same, of a weight that is in an archive.
+_WEIGHTED = """\
+util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<64x64xf32>
+func.func @main(%a: tensor<32x64xf32>) -> tensor<32x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %w = util.global.load @w : tensor<64x64xf32>
+  %empty = tensor.empty() : tensor<32x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x64xf32>) -> tensor<32x64xf32>
+  %r = linalg.matmul ins(%a, %w : tensor<32x64xf32>, tensor<64x64xf32>)
+      outs(%init : tensor<32x64xf32>) -> tensor<32x64xf32>
+  return %r : tensor<32x64xf32>
+}
+"""
+_COMMANDS = """\
+MIOpenDriver conv -n 1 -c 8 -H 9 -W 9 -k 8 -y 3 -x 3 -p 1 -q 1 -u 1 -v 1 -F 1
+rocblas-bench -f gemm_ex -m 32 -n 64 -k 64 --a_type f16_r --b_type f16_r
 """
 # No queue is longer than the pool: a mutation that lifts the budget ends all the same.
 _POOL = "--budget 2 --pool 6"
@@ -37,6 +55,11 @@ def make_stock(stock: Path, run: Run) -> None:
     (stock / "model.mlir").write_text(PRODUCT)
     (stock / "model.onnx").write_bytes(make_model())
     (stock / "cache.json").write_text(json.dumps(make_cache(), indent=1))
+    (stock / "commands.txt").write_text(_COMMANDS)
+    (stock / "a.npy").write_bytes(make_npy("(32, 64)", "<f4", bytes(4 * 32 * 64)))
+    (stock / "b.npy").write_bytes(make_npy("(64, 64)", "<f4", bytes(4 * 64 * 64)))
+    (stock / "weighted.mlir").write_text(_WEIGHTED)
+    (stock / "w.safetensors").write_bytes(make_safetensors("w", 64, 64))
     _make_runs(stock, run)
     _make_recordings(stock, run)
     _make_models(stock, run)
@@ -64,12 +87,23 @@ def _make_recordings(stock: Path, run: Run) -> None:
     (stock / "recordings").mkdir()
     shutil.copy(stock / "mm.parquet", stock / "recordings")
     run("record mm.mlir --candidates 2 --out recordings --format t4")
+    _begin_recording(stock, run)
     shutil.move(stock / "recordings" / "mm.t4.json", stock / "mm.t4.json")
     packed = gzip.compress((stock / "mm.t4.json").read_bytes(), mtime=0)
     (stock / "mm.t4.json.gz").write_bytes(packed)
     run("train mm.parquet --ranker forest --set trees=3 --out forest.predictor")
     shipped = Path(__file__).parents[2] / "models" / "data" / "cpu.predictor"
     shutil.copy(shipped, stock / "shipped.predictor")
+
+
+def _begin_recording(stock: Path, run: Run) -> None:
+    """A recording whose candidates are compiled and measured, but for its further rounds."""
+    work = stock / "recording" / ".mm.work"
+    work.mkdir(parents=True)
+    bundle = work.relative_to(stock) / "candidates.bundle"
+    run(f"bundle pack mm.mlir --ranker shuffle --budget 2 --pool 100000 --out {bundle}")
+    run(f"bundle run {bundle} --out {bundle.with_name('results.jsonl')}")
+    (work / "compile_s.json").write_text("[0.4, 0.4]")
 
 
 def _make_models(stock: Path, run: Run) -> None:

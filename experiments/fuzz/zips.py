@@ -9,6 +9,7 @@ import zlib
 from dataclasses import dataclass, replace
 from random import Random
 
+from .arrays import make_npy
 from .bombs import BLOCK, deflated
 from .edits import CannotEdit, Change, Changed, pick, spot
 from .json_edits import change_json, trap_json
@@ -215,7 +216,5 @@ def _change_numbers(rng: Random, data: bytes, _: Traps) -> Changed:
 
 
 def _be_a_pickle(rng: Random, data: bytes, traps: Traps) -> Changed:
-    shape = "(3,)" if rng.random() < 0.5 else "(100000000000,)"
-    header = f"{{'descr': '|O', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
-    array = b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + traps.pickled()
+    array = make_npy(rng.choice(["(3,)", "(100000000000,)"]), "|O", traps.pickled())
     return Changed(rng.choice([traps.pickled(), array]), "it is a pickle, or an array of objects")
