@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from ...search.target_flags import target_flags
 from .edits import CannotEdit, Edited, pick, spot
 from .json_edits import change_json, trap_json
 from .raw import ANY
@@ -87,7 +88,8 @@ def be_of_another(rng: Random, path: Path, traps: Traps) -> Edited:
             ("target", run["options"], "gfx942"),
             ("gpu", dispatch["target"], {"name": "x"}),
             ("flags", dispatch["target"], [traps.flag(rng)]),
-            ("flags", dispatch["target"], [*dispatch["target"]["flags"], traps.flag(rng)]),
+            ("flags", dispatch["target"], [*target_flags("host"), traps.flag(rng)]),
+            ("name", dispatch["target"], f"host {traps.flag(rng)}"),
             ("format", run, 1),
             ("versions", run, {"iree-base-compiler": "3.12.0", "iree-base-runtime": "3.12.0"}),
             ("function", dispatch, 'x"() \n'),
@@ -97,6 +99,8 @@ def be_of_another(rng: Random, path: Path, traps: Traps) -> Edited:
         ]
     )
     holder[key] = value
+    if key == "flags":
+        del holder["name"]  # as older files are
     others = _replaced(members, member, replace(member, data=json.dumps(run).encode()))
     _write(path, others, comment)
     return Edited(f"run/run.json: {key} is {value!r:.60}; checksums are right")

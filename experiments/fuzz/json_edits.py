@@ -8,6 +8,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from ...search.target_flags import target_flags
 from .edits import CannotEdit, Changed, pick, short
 from .traps import Traps
 
@@ -186,11 +187,13 @@ def _repeat(rng: Random, document: Any, _: Traps) -> tuple[str, str]:
 
 def _set_trap(rng: Random, document: Any, traps: Traps) -> tuple[str, str]:
     texts = sorted((p for p in places(document) if isinstance(at(document, p), str)), key=str)
-    flags = [p for p in texts if at(document, p).startswith("--")]
-    if flags and rng.random() < 0.4:
-        path, flag = pick(rng, flags)[:-1], traps.flag(rng)
-        at(document, path).append(flag)
-        return dumps(document), f"{_name(path)} ends with {short(flag)}"
+    targets = [p for p in texts if p[-2:] == ("target", "name")]
+    if targets and rng.random() < 0.4:
+        # Older files have flags in the place of a target's name.
+        *path, key = pick(rng, targets)
+        target, flag = at(document, tuple(path)), traps.flag(rng)
+        target["flags"] = [*target_flags(target.pop(key)), flag]
+        return dumps(document), f"the flags of {_name(tuple(path))} end with {short(flag)}"
     maps = [p for p in texts if at(document, p).startswith("affine_map")]
     lists = [p for p in places(document) if isinstance(at(document, p), list)]
     if lists and rng.random() < 0.15:
