@@ -152,7 +152,8 @@ def _catalogue(
 ) -> Catalogue:
     if len(numbers) > MAX_KNOBS:
         raise InputError(
-            f"a kernel with {len(numbers)} knobs has too many features, {MAX_KNOBS} are the most"
+            f"a kernel with {len(numbers)} knobs has too many features, {MAX_KNOBS} are the most",
+            "leave knobs out that matter little",
         )
     count = sum(len(values) for _, values in words)
     longest = max((len(value) for _, values in words for value in values), default=0)
@@ -160,7 +161,8 @@ def _catalogue(
         raise InputError(
             f"a kernel whose knobs have {count:,} different words, the longest of {longest:,} "
             f"characters, has too many features: {MAX_WORDS:,} words are the most, of "
-            f"{MAX_WORD:,} characters"
+            f"{MAX_WORD:,} characters",
+            "leave such knobs out",
         )
     pairs = tuple(combinations(numbers, 2))
     features = [

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.operations import Conv, Matmul, Types
+from frontrunner.benchmarks.operations import Conv, Matmul, Types, commands
 from frontrunner.benchmarks.operations.commands import Line, read_commands
 from frontrunner.search import InputError
+from frontrunner.search.limits import limited
 
 HALF = Types("f16", "f32")
 
@@ -136,3 +137,19 @@ def test_a_file_without_such_lines(tmp_path):
         read(tmp_path / "lines.txt", "make", "# MIOpenDriver conv -n 1", "")
     with pytest.raises(InputError, match="cannot read"):
         read_commands(tmp_path)
+
+
+def test_a_log_of_more_text_than_the_limit_allows(tmp_path):
+    path = tmp_path / "log"
+    path.write_text(f"{CONV}\n" + "\n" * 100_000)
+    with limited(10 * path.stat().st_size):
+        assert len(read_commands(path)) == 1
+    refused = pytest.raises(InputError, match=r"log is longer than [\d,]+ characters")
+    with limited(10 * path.stat().st_size - 10), refused as told:
+        read_commands(path)
+    assert "raise --max-bytes" in told.value.hint
+
+
+def test_all_that_a_log_holds_is_forgotten_with_it(tmp_path):
+    read(tmp_path / "log", *(f"line {number}" for number in range(10_000)), CONV)
+    assert commands._commands.cache_info().currsize <= 1024

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks import kernel
-from frontrunner.benchmarks.call import call_of
+from frontrunner.benchmarks.call import Call, call_of
 from frontrunner.benchmarks.device import (
     Device,
     RunFailed,
@@ -187,3 +187,14 @@ def test_gpus_are_told_apart(uri: str, chip: str, monkeypatch: pytest.MonkeyPatc
     assert kernel.identify(uri) == chip
     with pytest.raises(ValueError, match="there is no cuda://2 among the 2 devices"):
         kernel.identify("cuda://2")
+
+
+@pytest.mark.parametrize("inputs", [True, False])
+def test_what_no_memory_holds_is_refused_before_it_is_made(inputs: bool) -> None:
+    large = (((1 << 30, 1 << 20), "f32"),)
+    call = Call("run", large if inputs else (), () if inputs else large, 1)
+    device = Device("local-sync", call, None, 0)
+    with pytest.raises(InputError, match="inputs and outputs take 4096 TiB, this machine has"):
+        device.start()
+    # Nor was a process started for it.
+    assert not device._child.running

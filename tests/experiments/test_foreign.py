@@ -17,6 +17,7 @@ from frontrunner.experiments.reading import read_recording
 from frontrunner.experiments.recording import Kernel, Provenance, Recording
 from frontrunner.experiments.t4 import write_t4
 from frontrunner.search import Dim, InputError, Operand, Problem, Target
+from frontrunner.search.limits import limited
 
 KNOBS = ({"x": 16, "y": 0.5, "f": True, "mode": "b"}, {"x": 32, "y": 1, "f": False, "mode": "a"})
 LATER = ({"x": 64, "y": 2, "f": True, "mode": "a"}, {"x": 128, "y": 2, "f": True, "mode": "a"})
@@ -228,6 +229,15 @@ def test_a_cache_that_was_not_closed(cut: int, count: int, tmp_path: Path) -> No
 def test_a_cache_that_was_not_closed_after_a_comma(tmp_path: Path) -> None:
     text = lines(CACHE).removesuffix("}\n}") + ",\n"
     assert len(read(text.encode(), tmp_path / "x").frame) == 4
+
+
+def test_knobs_that_each_candidate_has_others_of(tmp_path: Path) -> None:
+    """A thousand knobs of a thousand candidates each are a million columns."""
+    results = [result({f"k{i}_{j}": j for j in range(100)}, 3.0) for i in range(100)]
+    path = tmp_path / "x"
+    data = json.dumps(t4(*results)).encode()
+    with limited(32 << 20), pytest.raises(InputError, match="it has 100 rows of 10,014 values"):
+        read(data, path)
 
 
 REFUSED = {

@@ -18,6 +18,7 @@ from frontrunner.features import (
     generic_of,
 )
 from frontrunner.search import InputError
+from frontrunner.search.limits import RAISE, limited
 
 
 def one(**knobs: object) -> pd.Series:
@@ -106,3 +107,22 @@ def test_a_missing_knob_is_named() -> None:
 def test_too_many_knobs_are_refused() -> None:
     with pytest.raises(InputError, match="101 knobs has too many features"):
         generic_of(f"knob.k{i}" for i in range(101))
+
+
+@pytest.mark.parametrize("words", [[f"w{i}" for i in range(10_001)], ["x" * 1001]])
+def test_words_of_which_there_would_be_too_many_features(words: list[str]) -> None:
+    with pytest.raises(InputError, match=r"different words, .* has too many features") as refused:
+        generic_for([pd.DataFrame({"a": words})])
+    assert refused.value.hint == "leave such knobs out"
+    with pytest.raises(InputError, match="too many features"):
+        generic_of(f"is.a.{word}" for word in words)
+
+
+def test_features_that_do_not_fit_are_not_computed() -> None:
+    frame = pd.DataFrame({"a": [f"w{i}" for i in range(1000)]})
+    catalogue = generic_for([frame])
+    extract_knobs(catalogue, frame)
+    refused = pytest.raises(InputError, match="table of features is too large: it has 1,000 rows")
+    with limited(8_000_000), refused as told:
+        extract_knobs(catalogue, frame)
+    assert told.value.hint == RAISE

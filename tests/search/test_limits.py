@@ -24,6 +24,8 @@ from frontrunner.search.limits import (
     RAISE,
     VARIABLE,
     TooLarge,
+    check_cells,
+    check_file,
     gunzip,
     limited,
     max_bytes,
@@ -120,6 +122,15 @@ def test_what_never_ends_is_refused(path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read .*gone: No such file"):
         read_limited(tmp_path / "gone")
+
+
+def test_a_file_is_checked_without_being_read(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"xx")
+    with limited(2):
+        check_file(path)
+    with limited(1), pytest.raises(InputError, match="it has more than the limit of 1 B"):
+        check_file(path)
 
 
 def test_gzip() -> None:
@@ -225,6 +236,15 @@ def test_tiny_values_take_no_more_memory_than_the_limit(piece: str) -> None:
         parse_json("[" + piece * (3 * MIB // (100 * len(piece))) + "1]")
         with pytest.raises(TooLarge, match=r"it has [\d,]+ values, which take more than"):
             parse_json("[" + piece * (4 * MIB // 100) + "1]")
+
+
+def test_tables() -> None:
+    with limited(64 * 1000):
+        check_cells(10, 23)
+        check_cells(10, 200, 7)
+        for rows, columns, each in ((10, 24, 64), (1 << 80, 1, 1), (0, 32, 64)):
+            with pytest.raises(TooLarge, match=r"rows of .* values, which take more than"):
+                check_cells(rows, columns, each)
 
 
 MEASURED = """
