@@ -24,6 +24,7 @@ from .onnx_edits import change_onnx
 from .raw import ANY, trap_text
 from .tables import ANY_TABLE, without_a_knob
 from .zips import ANY_ZIP
+from .zips import be_a_bomb as unpack_to_much
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ _SPEC = of(*ANY_MLIR, *TRAPS_SPEC, *TRAPS_SPEC)
 _ZIP = of(*ANY_ZIP, *ANY[:5])
 _FOREIGN = of(*[change_json] * 6, trap_json, *ANY)
 _FOREIGN_GZ = of(change_gzipped)
-_BUNDLE = (*INSIDE, *INSIDE, *_ZIP)
+_BUNDLE = (*INSIDE, *INSIDE, *_ZIP, *of(*[unpack_to_much] * 2))
 _ANY = of(*ANY)
 _TEXT = of(*[number] * 3, every_number, drop_line, double_line, trap_text, trap_text, *ANY)
 _TRACKED = ("mlflow.db", "mlruns")

@@ -11,11 +11,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
+from threading import Lock
 from typing import Any, Self
 
 from .case import Case
 from .places import Places
-from .sandbox import SECONDS, Seen
+from .sandbox import SECONDS, Seen, remove
 from .stock import make_stock
 from .worker import BROKEN, CASE, SEEN
 
@@ -83,6 +84,7 @@ class Fuzzing:
         (self._stub / "mlflow" / "__init__.py").write_text(_STUB)
         self._stack = ExitStack()
         self._workers: Queue[Worker] = Queue()
+        self._counting, self._made = Lock(), 0
 
     def __enter__(self) -> Self:
         for _ in range(self._jobs):
@@ -119,8 +121,11 @@ class Fuzzing:
         return Done(Case.load(places.log / CASE), seen, places)
 
     def _run_for_stock(self, line: str) -> None:
-        places = Places(self.root / "making")
+        with self._counting:
+            self._made += 1
+            places = Places(self.root / f"making-{self._made}")
         seen = self._ask(places, {"line": line, "work": str(self.stock)})
+        remove(places.path)
         if seen.code:
             raise RuntimeError(f"`frontrunner {line}` ended with {seen.code}:\n{seen.err}")
 

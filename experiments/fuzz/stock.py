@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -60,14 +61,24 @@ def make_stock(stock: Path, run: Run) -> None:
     (stock / "b.npy").write_bytes(make_npy("(64, 64)", "<f4", bytes(4 * 64 * 64)))
     (stock / "weighted.mlir").write_text(_WEIGHTED)
     (stock / "w.safetensors").write_bytes(make_safetensors("w", 64, 64))
+    with ThreadPoolExecutor() as threads:
+        for made in [threads.submit(make, stock, run) for make in (_make_measured, _make_others)]:
+            made.result()
+    (stock / _DONE).touch()
+
+
+def _make_measured(stock: Path, run: Run) -> None:
     _make_runs(stock, run)
     _make_recordings(stock, run)
+
+
+def _make_others(stock: Path, run: Run) -> None:
+    _make_compiled(stock, run)
     _make_models(stock, run)
     run("generate matmul --m 32 --n 64 --k 64 --configurations 1 --out generated")
     run("profile generated --providers none")
     for name in ("spec.mlir", "other.mlir"):
         shutil.copy(next(stock.glob("generated/*/*.spec.mlir")), stock / name)
-    (stock / _DONE).touch()
 
 
 def _make_runs(stock: Path, run: Run) -> None:
@@ -77,6 +88,9 @@ def _make_runs(stock: Path, run: Run) -> None:
     run("bundle ingest mm.bundle results.jsonl --out run")
     shutil.copytree(stock / "run", stock / "begun")
     _interrupt(stock / "begun")
+
+
+def _make_compiled(stock: Path, run: Run) -> None:
     run(f"tune mm.mlir {_POOL} --compile-only --out compiled")
     shutil.copytree(stock / "compiled", stock / "uncompiled")
     _interrupt(stock / "uncompiled")

@@ -18,8 +18,6 @@ from .raw import ANY
 from .traps import Traps
 
 _OURS, _PANDAS = b"frontrunner", b"pandas"
-# Rows of a constant, which take no space on disk and 8 bytes each in memory.
-_GROUP, _GROUPS = 4_000_000, (4, 150)
 _NUMBERS = (math.nan, math.inf, -math.inf, -1.0, 0.0, 1e30, 1e300)
 
 
@@ -141,21 +139,33 @@ def widen(rng: Random, data: bytes, _: Traps) -> Changed:
 
 
 def be_a_bomb(rng: Random, data: bytes, _: Traps) -> Changed:
-    """Hundreds of millions of rows, all of them the first one."""
+    """Millions of rows, all of them the first one."""
     table = _read(data).slice(0, 1)
     if not table.num_rows:
         raise CannotEdit("there is no row")
-    groups = rng.choice(_GROUPS)
-    narrow = table.select(table.column_names[:2]) if rng.random() < 0.5 else table
-    sink = io.BytesIO()
+    columns, rows, groups = rng.choice([(2, 4_000_000, 40), (table.num_columns, 500_000, 24)])
+    narrow = table.select(table.column_names[:columns])
     part = pa.Table.from_arrays(
-        [pa.repeat(column[0], _GROUP // 20) for column in narrow.columns], schema=narrow.schema
+        [pa.repeat(column[0], rows) for column in narrow.columns], schema=narrow.schema
     )
+    sink = io.BytesIO()
     with pq.ParquetWriter(sink, narrow.schema, compression="zstd") as writer:
         for _group in range(groups):
-            writer.write_table(part, row_group_size=_GROUP)
-    rows = groups * _GROUP // 20
-    return Changed(sink.getvalue(), f"it has {rows:,} rows of {narrow.num_columns} columns")
+            writer.write_table(part, row_group_size=rows)
+    return Changed(sink.getvalue(), f"it has {rows * groups:,} rows of {columns} columns")
+
+
+def be_a_bomb_of_words(rng: Random, data: bytes, _: Traps) -> Changed:
+    """A word of a megabyte, which is kept once and is there in every row."""
+    rows = rng.choice([1_000, 6_000])
+    names = rng.choice([_read(data).column_names, ["x", "y"]])
+    word = pa.array(["x" * 1_000_000])
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), word)
+    kept = _read(data).schema.metadata
+    table = pa.Table.from_arrays([column] * len(names), names).replace_schema_metadata(kept)
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd", store_schema=False)
+    return Changed(sink.getvalue(), f"{len(names)} columns of {rows:,} words of 1 MB")
 
 
 ANY_TABLE: tuple[Change, ...] = (
@@ -175,6 +185,7 @@ ANY_TABLE: tuple[Change, ...] = (
     nest_column,
     widen,
     be_a_bomb,
+    be_a_bomb_of_words,
 )
 
 
