@@ -190,10 +190,10 @@ def _set_trap(rng: Random, document: Any, traps: Traps) -> tuple[str, str]:
     targets = [p for p in texts if p[-2:] == ("target", "name")]
     if targets and rng.random() < 0.4:
         # Older files have flags in the place of a target's name.
-        *path, key = pick(rng, targets)
-        target, flag = at(document, tuple(path)), traps.flag(rng)
-        target["flags"] = [*target_flags(target.pop(key)), flag]
-        return dumps(document), f"the flags of {_name(tuple(path))} end with {short(flag)}"
+        holder, flag = pick(rng, targets)[:-1], traps.flag(rng)
+        target = at(document, holder)
+        target["flags"] = [*target_flags(target.pop("name")), flag]
+        return dumps(document), f"the flags of {_name(holder)} end with {short(flag)}"
     maps = [p for p in texts if at(document, p).startswith("affine_map")]
     lists = [p for p in places(document) if isinstance(at(document, p), list)]
     if lists and rng.random() < 0.15:
