@@ -40,8 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with _root(given.keep) as root, Fuzzing(root, given.jobs, given.seconds) as fuzzing:
         print(f"seed {given.seed}", flush=True)
         fuzzing.make_stock()
-        for one in fuzzing.run(given.seed, numbers):
+        for one in fuzzing.run_good() if given.good else fuzzing.run(given.seed, numbers):
             found = judge(one.case, one.seen)
+            if given.good and one.seen.code:
+                found.append(Finding("refused", one.seen.err.strip()[-300:]))
             done.append((one, found))
             if found:
                 _tell(one, found)
@@ -60,9 +62,16 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=60, metavar="N", help="cases [60]")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="from this number [0]")
     parser.add_argument("--kinds", metavar="A,B", help="pass over the others' numbers")
+    parser.add_argument(
+        "--good", action="store_true", help="instead, see that the commands take the good files"
+    )
     parser.add_argument("--jobs", type=int, default=2, metavar="J", help="at a time [2]")
     parser.add_argument(
-        "--keep", type=Path, metavar="DIR", help="keep good files, and cases with findings, here"
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="keep cases with findings here, and the "
+        "good files, which are made once: remove DIR/stock after changing formats",
     )
     parser.add_argument(
         "--seconds", type=float, default=SECONDS, metavar="S", help="for a case [%(default)g]"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 
-from .edits import CannotEdit, Edited
-from .kinds import KINDS, Command, Way
+from .edits import CannotEdit
+from .kinds import KINDS
 from .places import Places
 
 # Of cases, with modules beside the file that Python would import if it looked there.
@@ -56,46 +57,52 @@ def kind_of(number: int) -> str:
     return list(KINDS)[number % len(KINDS)]
 
 
+# Each command, with the files that it opens, and a kind that it is of.
+GOOD = list(
+    {
+        (command, way.files): (kind, command, way.files)
+        for kind, ways in KINDS.items()
+        for way in ways
+        for command in way.commands
+    }.values()
+)
+
+
 def make_case(seed: str, number: int, stock: Path, places: Places) -> Case:
     """Draws a case and lays its files out; the same for the same seed, number and stock."""
     rng, kind = Random(f"{seed}/{number}"), kind_of(number)
     while True:
         way = rng.choices(KINDS[kind], [way.weight for way in KINDS[kind]])[0]
         command = rng.choice(way.commands)
-        places.clear()
+        _lay_out(way.files, stock, places)
+        beside = rng.random() < _BESIDE
         try:
-            edited = _lay_out(rng, way, stock, places)
+            edited = rng.choice(way.edits)(rng, min(places.work.glob(way.target)), places.traps)
         except CannotEdit:
             continue
-        return _described(Case(seed, number, kind, "", ""), way, command, edited)
+        what = f"{way.target}: {edited.what}"
+        if beside:
+            what += "; modules lie beside it"
+            for name in _MODULES:
+                (places.work / f"{name}.py").write_text(places.traps.python())
+        case = Case(seed, number, kind, what, command.line, edited.refused)
+        return replace(case, writes=command.writes, rows=command.rows)
 
 
-def _lay_out(rng: Random, way: Way, stock: Path, places: Places) -> Edited:
+def make_good(place: int, stock: Path, places: Places) -> Case:
+    """A case in which nothing is changed: what is refused of it cannot be fuzzed."""
+    kind, command, files = GOOD[place]
+    _lay_out(files, stock, places)
+    case = Case("", place, kind, "nothing is changed", command.line)
+    return replace(case, writes=command.writes, rows=command.rows)
+
+
+def _lay_out(files: Iterable[str], stock: Path, places: Places) -> None:
+    places.clear()
     places.traps.lay()
-    for name in way.files:
+    for name in files:
         source, target = stock / name, places.work / name
         if source.is_dir():
             shutil.copytree(source, target)
         else:
             shutil.copy(source, target)
-    beside = rng.random() < _BESIDE
-    target = min(places.work.glob(way.target))
-    edited = rng.choice(way.edits)(rng, target, places.traps)
-    if beside:
-        for name in _MODULES:
-            (places.work / f"{name}.py").write_text(places.traps.python())
-        edited = Edited(f"{edited.what}; modules lie beside it", edited.refused)
-    return edited
-
-
-def _described(case: Case, way: Way, command: Command, edited: Edited) -> Case:
-    return Case(
-        case.seed,
-        case.number,
-        case.kind,
-        f"{way.target}: {edited.what}",
-        command.line,
-        edited.refused,
-        command.writes,
-        command.rows,
-    )

@@ -102,10 +102,10 @@ def _parts(folder: str, file: str, edits: tuple[Edit, ...], weight: float = 1.0)
 
 
 def _recorded(file: str, edits: tuple[Edit, ...], rankers: str, weight: float = 1.0) -> Way:
-    explained = Command(f"explain {file} --ranker heuristic")
     trained = Command(_TRAIN.format(file), ("trained.predictor",))
     evaluated = Command(_EVALUATE.format(file, rankers), ("evaluated",))
-    return Way((file,), file, edits, (explained, trained, trained, evaluated), weight)
+    first = Command(f"explain {file} --ranker heuristic") if rankers == "heuristic" else trained
+    return Way((file,), file, edits, (first, trained, trained, evaluated), weight)
 
 
 _RUN_FILES = {"run.json": _JSON, "source.mlir": _MLIR}

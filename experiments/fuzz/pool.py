@@ -14,7 +14,7 @@ from queue import Queue
 from threading import Lock
 from typing import Any, Self
 
-from .case import Case
+from .case import GOOD, Case
 from .places import Places
 from .sandbox import SECONDS, Seen, remove
 from .stock import make_stock
@@ -106,15 +106,20 @@ class Fuzzing:
         Raises:
             RuntimeError: a command failed on what is good.
         """
-        self.stock.mkdir(exist_ok=True)
         make_stock(self.stock, self._run_for_stock)
 
     def run(self, seed: str, numbers: Iterable[int]) -> Iterator[Done]:
         """Runs cases, and yields them in their order."""
         with ThreadPoolExecutor(self._jobs) as threads:
-            yield from threads.map(lambda number: self._run_case(seed, number), numbers)
+            yield from threads.map(lambda number: self._run_case(number, seed), numbers)
 
-    def _run_case(self, seed: str, number: int) -> Done:
+    def run_good(self) -> Iterator[Done]:
+        """Opens each file of the stock as it is, by each of its commands."""
+        with ThreadPoolExecutor(self._jobs) as threads:
+            yield from threads.map(self._run_case, range(len(GOOD)))
+
+    def _run_case(self, number: int, seed: str | None = None) -> Done:
+        """Runs a case; without a seed, one in which nothing is changed."""
         places = Places(self.root / f"case-{number:06}")
         request = {"seed": seed, "number": number, "stock": str(self.stock)}
         seen = self._ask(places, request)

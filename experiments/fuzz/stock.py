@@ -38,7 +38,7 @@ func.func @main(%a: tensor<32x64xf32>) -> tensor<32x64xf32> {
 """
 _COMMANDS = """\
 MIOpenDriver conv -n 1 -c 8 -H 9 -W 9 -k 8 -y 3 -x 3 -p 1 -q 1 -u 1 -v 1 -F 1
-rocblas-bench -f gemm_ex -m 32 -n 64 -k 64 --a_type f16_r --b_type f16_r
+rocblas-bench -f gemm_ex -m 32 -n 64 -k 64 --a_type f32_r --b_type f32_r
 """
 # No queue is longer than the pool: a mutation that lifts the budget ends all the same.
 _POOL = "--budget 2 --pool 6"
@@ -52,6 +52,8 @@ def make_stock(stock: Path, run: Run) -> None:
     """Fills a folder, unless it was."""
     if (stock / _DONE).exists():
         return
+    shutil.rmtree(stock, ignore_errors=True)
+    stock.mkdir()
     (stock / "mm.mlir").write_text(PRODUCT)
     (stock / "model.mlir").write_text(PRODUCT)
     (stock / "model.onnx").write_bytes(make_model())

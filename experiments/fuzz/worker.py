@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .case import Case, make_case
+from .case import Case, make_case, make_good
 from .places import Places
 from .sandbox import become_keeper, enter, keep
 
@@ -117,7 +117,11 @@ def _make(request: dict[str, Any], places: Places) -> None:
         places.traps.lay()
         case = Case("", 0, "stock", "", request["line"])
     else:
-        case = make_case(request["seed"], request["number"], Path(request["stock"]), places)
+        stock, number = Path(request["stock"]), request["number"]
+        if request["seed"] is None:
+            case = make_good(number, stock, places)
+        else:
+            case = make_case(request["seed"], number, stock, places)
     case.save(places.log / CASE)
 
 
