@@ -168,7 +168,7 @@ def test_a_model_that_is_too_large_is_not_imported(frontrunner) -> None:
     Path("m.onnx").write_bytes(bytes(5000))
     ran = frontrunner("tune-model", "m.onnx", "--max-bytes", "4K")
     assert ran.code == 2
-    assert ran.err.splitlines() == [
+    assert ran.err.splitlines()[-2:] == [
         "error: cannot read m.onnx: it has more than the limit of 4 KiB",
         f"hint: {RAISE}",
     ]

@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from frontrunner.benchmarks.budget import Budget
+from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.options import TuneOptions
 
 
@@ -30,15 +31,13 @@ class Loop:
         self.tuned = []
         self.resumed = []
         self.observers = []
-        self.interrupt = False
+        self.interrupt = None
 
     def tune(self, options, observer):
         self.observers.append(observer)
         self.tuned.append(options)
         if self.interrupt:
-            options.out.mkdir(parents=True)
-            (options.out / "run.json").touch()
-            raise KeyboardInterrupt
+            raise self.interrupt
         observer.note("on the way")
         return Result()
 
@@ -71,8 +70,7 @@ def test_what_stands_in_looks_like_what_it_stands_for():
 def test_defaults(loop, frontrunner):
     ran = frontrunner("tune", "mm.mlir")
     assert ran.code == 0, ran.err
-    out = Path("runs/mm-1")
-    assert loop.tuned == [TuneOptions(Path("mm.mlir"), out, Budget(64, None, None))]
+    assert loop.tuned == [TuneOptions(Path("mm.mlir"), None, Budget(64, None, None))]
     assert ran.out.splitlines() == Result().summary_lines()
     assert ran.err.splitlines() == ["on the way"]
 
@@ -179,7 +177,11 @@ def test_resume(loop, frontrunner, tmp_path):
 
 
 def test_interrupted(loop, frontrunner):
-    loop.interrupt = True
+    loop.interrupt = KeyboardInterrupt()
+    ran = frontrunner("tune", "mm.mlir")
+    assert ran.code == 130
+    assert ran.err.splitlines() == ["error: interrupted"]
+    loop.interrupt = RunInterrupted(Path("runs/mm-1"))
     ran = frontrunner("tune", "mm.mlir")
     assert ran.code == 130
     assert ran.err.splitlines() == [
