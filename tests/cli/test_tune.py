@@ -41,9 +41,11 @@ class Loop:
         observer.note("on the way")
         return Result()
 
-    def resume(self, run_dir, budget, observer, input=None):
+    def resume(
+        self, run_dir, budget, observer, input=None, *, keep_failures=None, keep_valid=False
+    ):
         self.observers.append(observer)
-        self.resumed.append((run_dir, budget, input))
+        self.resumed.append((run_dir, budget, input, keep_failures, keep_valid))
         return Result()
 
 
@@ -169,10 +171,12 @@ def test_resume(loop, frontrunner, tmp_path):
     assert frontrunner("tune", "--resume", "run").code == 0
     assert frontrunner("tune", "--resume", "run", "--budget", "9", "--minutes", "1").code == 0
     assert frontrunner("tune", "mm.mlir", "--resume", "run", "--patience", "4", "--json").code == 0
+    assert frontrunner("tune", "--resume", "run", "--keep-failures", "f", "--keep-valid").code == 0
     assert loop.resumed == [
-        (run, None, None),
-        (run, Budget(9, 60.0, None), None),
-        (run, Budget(None, None, 4), Path("mm.mlir")),
+        (run, None, None, None, False),
+        (run, Budget(9, 60.0, None), None, None, False),
+        (run, Budget(None, None, 4), Path("mm.mlir"), None, False),
+        (run, None, None, Path("f"), True),
     ]
 
 
