@@ -9,9 +9,11 @@ import fcntl
 import json
 import logging
 import os
+import select
 import signal
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -184,10 +186,23 @@ def describe(error: Exception) -> str:
     return text.splitlines()[0]
 
 
+def end_with(pipe: int) -> None:
+    """Ends this process when the other end of a pipe is closed: its parent is gone."""
+
+    def watch() -> None:
+        hung_up = select.poll()
+        hung_up.register(pipe, 0)  # hang-ups are reported whatever the mask
+        hung_up.poll()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def main() -> int:
     logging.disable(logging.CRITICAL)
+    end_with(int(sys.argv[1]))
     run = json.load(sys.stdin)
-    # The run is complete, so it is written also if the one that sent it was killed; but not longer.
+    # Nobody waits for longer.
     signal.setitimer(signal.ITIMER_REAL, run["timeout_s"])
     try:
         answer = write(run)

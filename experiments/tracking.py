@@ -231,19 +231,24 @@ class Tracker:
 
     def _write(self, run: dict[str, Any]) -> dict[str, str]:
         writer = Path(__file__).with_name("mlflow_writer.py")
-        done = subprocess.run(
-            # -P: neither this folder nor the current one may shadow what MLflow imports.
-            [sys.executable, "-P", str(writer)],
-            input=json.dumps(run),
-            env=DEFAULTS | dict(os.environ) | {"TMPDIR": str(temporary.folder())},
-            # It may live longer than this process, and so does the folder for its files.
-            pass_fds=temporary.claiming(),
-            capture_output=True,
-            text=True,
-            timeout=self.timeout_s,
-            # A second Ctrl-C ends frontrunner, not a half-written run.
-            start_new_session=True,
-        )
+        theirs, ours = os.pipe()
+        try:
+            done = subprocess.run(
+                # -P: neither this folder nor the current one may shadow what MLflow imports.
+                [sys.executable, "-P", str(writer), str(theirs)],
+                input=json.dumps(run),
+                env=DEFAULTS | dict(os.environ) | {"TMPDIR": str(temporary.folder())},
+                # When this process ends, the other end is closed, and the writer ends, too.
+                pass_fds=[theirs],
+                capture_output=True,
+                text=True,
+                timeout=self.timeout_s,
+                # A second Ctrl-C ends frontrunner, not a half-written run.
+                start_new_session=True,
+            )
+        finally:
+            os.close(theirs)
+            os.close(ours)
         lines = done.stdout.splitlines()
         if done.returncode or not lines:
             complaint = (done.stderr.strip().splitlines() or ["no reason given"])[-1]

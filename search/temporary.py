@@ -47,12 +47,6 @@ def folder() -> Path:
     return _owned().path
 
 
-def claiming() -> list[int]:
-    """What to hand to a process that may live longer than this one: the folder then does, too."""
-    handle = _owned().handle
-    return [] if handle is None else [handle]
-
-
 @contextmanager
 def together() -> Iterator[None]:
     """Has all temporary files of this process go into its folder, which is removed at the end."""

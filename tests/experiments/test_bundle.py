@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import signal
 import subprocess
 import venv
@@ -116,8 +117,11 @@ def test_candidates_that_do_not_compile_are_packed_as_such(tmp_path: Path) -> No
 
 
 def test_a_bundle_runs_with_numpy_and_the_runtime_alone_and_survives_a_kill(
-    packed: Packed, elsewhere: Path, tmp_path: Path
+    packed: Packed, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     for module in ("frontrunner", "iree.compiler", "pandas"):
         code = f"import {module}"
         assert subprocess.run([elsewhere, "-I", "-c", code], capture_output=True).returncode
@@ -129,14 +133,17 @@ def test_a_bundle_runs_with_numpy_and_the_runtime_alone_and_survives_a_kill(
     said, code = stop(arguments, "local-sync: default", signal.SIGINT, tmp_path)
     assert code == 130
     assert said[-2:] == ["error: interrupted", "hint: the same command goes on from here"]
+    assert not list(temporary.rglob("*.vmfb"))
     said, code = stop(arguments, f"[8/{COUNT} candidates]", signal.SIGKILL, tmp_path)
     assert code == -signal.SIGKILL
+    assert list(temporary.rglob("*.vmfb"))
     before = results.read_text()
     assert 9 <= len(lines(results)) <= 11
     results.write_text(before + '{"index": 9, "ki')
 
     resumed = subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path)
     assert resumed.returncode == 0, resumed.stderr
+    assert [path.name for path in temporary.rglob("*")] == [f"frontrunner-{os.getuid()}"]
     assert results.read_text().startswith(before)
     found = read_results(results)
     assert list(found.outcomes) == list(range(COUNT))
@@ -216,7 +223,7 @@ def test_results_become_a_finished_tuning_run(
     packed: Packed, measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = RunFolder(tmp_path / "run")
-    result = Ingest.read(packed.bundle, measured).finish(folder)
+    result = Ingest.read(packed.bundle, measured).finish(folder.path)
     verdict = read_results(measured).verdict
     assert verdict is not None
     assert result.candidates == COUNT
@@ -245,8 +252,8 @@ def test_a_winner_gets_its_spec(
 
         patch.setattr(CompilePool, "_compile_once", killed)
         with pytest.raises(KilledError, match="the winner's spec was not compiled: the compiler"):
-            Ingest.read(packed.bundle, won).finish(RunFolder(tmp_path / "run"))
-    result = Ingest.read(packed.bundle, won).finish(RunFolder(tmp_path / "run"))
+            Ingest.read(packed.bundle, won).finish(tmp_path / "run")
+    result = Ingest.read(packed.bundle, won).finish(tmp_path / "run")
     assert (result.speedup, result.winner) == (2.0, 4)
     assert result.spec is not None
     assert "2.00x on local-task on " in result.spec.read_text()
@@ -272,7 +279,7 @@ def test_a_run_that_has_not_ended_is_a_recording_only(
     part.write_text("".join(measured.read_text().splitlines(keepends=True)[:5]))
     ingested = Ingest.read(packed.bundle, part)
     with pytest.raises(InputError, match="has not ended: there are 4 outcomes"):
-        ingested.finish(RunFolder(tmp_path / "run"))
+        ingested.finish(tmp_path / "run")
     assert not (tmp_path / "run").exists()
     recording = ingested.recording()
     assert len(recording.frame) == 4

@@ -50,6 +50,15 @@ def test_a_second_process_is_refused(tmp_path: Path) -> None:
         assert again.outcomes == {}
 
 
+def test_a_log_that_another_process_removes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "outcomes.jsonl"
+    monkeypatch.setattr("fcntl.flock", lambda *_: path.unlink())
+    with pytest.raises(InputError, match="another process is writing"):
+        Journal(path, 100, DEVICES)
+
+
 @pytest.mark.parametrize("line", ["{}", "nonsense", '{"index": 0, "kind": "ok", "extra": 1}'])
 def test_an_edited_log_is_refused_with_its_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "outcomes.jsonl"

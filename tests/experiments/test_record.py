@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.packing import pack
 from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.record import record
+from frontrunner.experiments.record_work import Work
 from frontrunner.experiments.recording import Drawn, Recording
 from frontrunner.search import InputError, read_dispatch
 from frontrunner.search.errors import KilledError
@@ -248,6 +250,27 @@ def test_a_damaged_folder_is_found_before_measuring(
     with pytest.raises(KeyboardInterrupt):
         again()
     assert bundle.read_bytes() == good[bundle]
+
+
+def test_two_do_not_record_the_same_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, work = tmp_path / "matmul.parquet", Work(tmp_path / ".matmul.work")
+    with work.opened():
+        with pytest.raises(InputError, match=r"another process is working in .*matmul\.work"):
+            record(options(out), ("local-sync",), NullProgress(), silent)
+        assert list(work.path.iterdir()) == []
+    record(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+    recording, opened = out.rename(tmp_path / "finished"), Work.opened
+
+    def finished_meanwhile(work: Work) -> AbstractContextManager[None]:
+        recording.rename(out)
+        return opened(work)
+
+    monkeypatch.setattr(Work, "opened", finished_meanwhile)
+    found = record(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+    assert not found.new
+    assert list(tmp_path.iterdir()) == [out]
 
 
 def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:

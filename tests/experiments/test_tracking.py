@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import shutil
+import signal
 import socket
 import sqlite3
+import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -142,6 +148,80 @@ def test_a_second_run_joins_the_first_wherever_that_is(tmp_path, warnings, monke
     assert warnings == []
     assert rows(database, "select count(distinct experiment_id), count(*) from runs") == [(1, 2)]
     assert not (tmp_path / "mlflow.db").exists()
+
+
+def test_two_first_runs_at_once(tmp_path, warnings):
+    """Of which one failed, each time, while MLflow made its tables."""
+    trackers = [Tracker(warnings.append, timeout_s=300) for _ in range(2)]
+    for name, tracker in enumerate(trackers):
+        tracker.start(str(name), {})
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(Tracker.finish, trackers))
+    assert warnings == []
+    runs = rows(tmp_path / "mlflow.db", "select name, status from runs order by name")
+    assert runs == [("0", "FINISHED"), ("1", "FINISHED")]
+
+
+def test_a_store_that_is_not_ready_yet_is_tried_again(monkeypatch, tmp_path):
+    tried = []
+
+    def find(client, name, root):
+        tried.append(name)
+        if len(tried) < mlflow_writer.TRIES:
+            raise OSError("table experiments already exists")
+        return "7"
+
+    monkeypatch.setattr(mlflow_writer, "find_experiment", find)
+    monkeypatch.setattr(mlflow_writer, "PAUSE", 0)
+    mlflow = SimpleNamespace(set_tracking_uri=lambda uri: None, MlflowClient=lambda: None)
+    monkeypatch.setitem(sys.modules, "mlflow", mlflow)
+    run = {"uri": f"sqlite:///{tmp_path}/mlflow.db", "experiment": "e", "artifact_root": None}
+    assert mlflow_writer.open_store(run)[1] == "7"
+    tried.clear()
+    with pytest.raises(OSError, match="already exists"):
+        mlflow_writer.open_store(run | {"uri": "http://example.invalid"})
+    assert len(tried) == 1
+
+
+@pytest.fixture
+def described(monkeypatch, database):
+    """What the process that writes is told of a run."""
+    written = Written(monkeypatch)
+    with Tracker(print) as tracker:
+        tracker.start("described", {})
+    return written.runs[0]
+
+
+def writing(run, **streams):
+    """The process that writes, after it was told."""
+    writer = Path(mlflow_writer.__file__)
+    theirs, ours = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-P", writer, str(theirs)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[theirs], **streams,
+    )  # fmt: skip
+    os.close(theirs)
+    process.stdin.write(json.dumps(run).encode())
+    process.stdin.close()
+    return process, ours
+
+
+def test_the_writer_ends_with_its_parent(described):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        process, ours = writing(described | {"uri": uri})
+        os.close(ours)  # as it is when the parent is killed
+        assert process.wait() == 1
+    process.stdout.close()
+
+
+def test_nothing_is_written_for_longer_than_is_waited_for(described):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        process, ours = writing(described | {"uri": uri, "timeout_s": 0.2})
+        assert process.wait() == -signal.SIGALRM
+        os.close(ours)
+    process.stdout.close()
 
 
 def test_more_than_one_batch(warnings, database):

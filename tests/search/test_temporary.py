@@ -58,21 +58,6 @@ def test_the_next_start_removes_what_a_killed_process_left(family: Any, base: Pa
     assert list(left.parent.iterdir()) == [mine]
 
 
-def test_a_process_that_was_left_a_claim_keeps_the_folder(base: Path) -> None:
-    folder = temporary.folder()
-    with subprocess.Popen(
-        [sys.executable, "-c", "input()"],
-        stdin=subprocess.PIPE, pass_fds=temporary.claiming(),
-    ) as heir:  # fmt: skip
-        os.close(temporary.claiming()[0])  # as it is when this process is killed
-        temporary._own = None
-        other = temporary.folder()
-        assert sorted(other.parent.iterdir()) == sorted([folder, other])
-        heir.kill()
-    temporary.close()
-    assert list(temporary.folder().parent.iterdir()) == [temporary.folder()]
-
-
 def test_only_its_user_can_reach_it(base: Path) -> None:
     folder = temporary.folder()
     assert folder.stat().st_mode & 0o777 == folder.parent.stat().st_mode & 0o777 == 0o700
@@ -95,7 +80,6 @@ def test_what_another_user_may_have_put_there_is_not_used(whose: str, base: Path
         (place / "1-planted").mkdir()
     before = sorted(base.rglob("*"))
     assert temporary.folder() == base
-    assert temporary.claiming() == []
     temporary.close()
     assert sorted(base.rglob("*")) == before
 
