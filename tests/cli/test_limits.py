@@ -164,6 +164,16 @@ def test_a_large_file_is_read_if_that_is_asked_for(recording: Path, frontrunner)
         assert VARIABLE not in os.environ
 
 
+def test_a_model_that_is_too_large_is_not_imported(frontrunner) -> None:
+    Path("m.onnx").write_bytes(bytes(5000))
+    ran = frontrunner("tune-model", "m.onnx", "--max-bytes", "4K")
+    assert ran.code == 2
+    assert ran.err.splitlines()[-2:] == [
+        "error: cannot read m.onnx: it has more than the limit of 4 KiB",
+        f"hint: {RAISE}",
+    ]
+
+
 @pytest.mark.parametrize("size", ["", "0", "-1M", "many", "1.5G"])
 def test_what_is_no_size(size: str, frontrunner) -> None:
     ran = frontrunner("rankers", "--max-bytes", size)

@@ -13,7 +13,6 @@ from frontrunner.experiments import onnx_model
 from frontrunner.experiments.model_options import ModelOptions
 from frontrunner.experiments.onnx_model import as_mlir
 from frontrunner.search import InputError
-from frontrunner.search.limits import limited
 from frontrunner.search.model import read_model
 
 
@@ -67,13 +66,6 @@ def test_what_is_not_onnx_is_refused(tmp_path: Path) -> None:
         as_mlir(ModelOptions(path, tmp_path / "out")),
     ):
         pass
-
-
-def test_a_model_that_is_too_large_is_not_imported(product: Path, tmp_path: Path) -> None:
-    refused = pytest.raises(InputError, match=r"model\.onnx: it has more than the limit of")
-    with limited(product.stat().st_size - 1), refused:  # noqa: SIM117 (it is entered within)
-        with as_mlir(ModelOptions(product, tmp_path / "out")):
-            pass
 
 
 def test_without_the_extra(product: Path, tmp_path: Path, monkeypatch) -> None:
