@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ..search import InputError, WorkError
+from ..search.decode import decode
 from ..search.limits import TooLarge, open_zip, parse_json, read_limited, remedy_for, unzip
 from .call import Call
 from .outcome import KINDS, OK, Compiled
@@ -40,7 +41,7 @@ CARRIED = (
             "lines measuring outcome results rounds timing together"
         ).split()
     ),
-    *(f"search/{name}.py" for name in ("__init__", "errors", "isolate", "lazy", "limits")),
+    *(f"search/{name}.py" for name in "__init__ decode errors isolate lazy limits machine".split()),
 )
 
 MAIN = """\
@@ -111,15 +112,16 @@ class Manifest:
         """The inverse of `dataclasses.asdict`, also after a round trip through JSON.
 
         Raises:
-            ValueError, TypeError, KeyError: it is something else.
+            ValueError: it is something else.
         """
-        queue = tuple(Entry(**entry) for entry in data["queue"])
-        if [entry.index for entry in queue] != list(range(len(queue))):
+        manifest = decode(cls, data)
+        if [entry.index for entry in manifest.queue] != list(range(len(manifest.queue))):
             raise ValueError("the queue has gaps")
-        if unknown := {entry.kind for entry in queue} - set(KINDS):
+        if unknown := {entry.kind for entry in manifest.queue} - set(KINDS):
             raise ValueError(f"no outcome is {unknown.pop()!r}")
-        fields = {**data, "call": Call.from_dict(data["call"]), "queue": queue}
-        return cls(**fields)
+        if manifest.seed < 0:
+            raise ValueError(f"the seed is {manifest.seed}")
+        return manifest
 
 
 def build(manifest: Manifest, executables: Mapping[str, bytes], run: Mapping[str, bytes]) -> bytes:

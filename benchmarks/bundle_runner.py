@@ -22,7 +22,6 @@ from ..search import FrontrunnerError, InputError
 from ..search.limits import limited, max_bytes, parse_size
 from .budget import Budget, Course
 from .bundle import Bundle
-from .checks import check_results
 from .device import Device, check_backend, check_uris, drivers_of, fingerprint
 from .finals import Finals, Standing, choose_finalists, decide, verify_on_other_inputs
 from .measuring import Measuring
@@ -45,6 +44,7 @@ def run_bundle(
     say: Say,
     *,
     record: bool = False,
+    keep_valid: bool = False,
 ) -> Verdict:
     """Takes a bundle's candidates until the budget is used up, then measures the best again.
 
@@ -54,6 +54,7 @@ def run_bundle(
         devices: URIs; the usual one of the bundle's target if empty.
         say: told how it goes, line by line.
         record: whether to measure again until a recording can be made of it: see `rounds`.
+        keep_valid: whether lines of `out` that were not written there are left out, not refused.
 
     Raises:
         InputError: the bundle, a device or what `out` holds cannot be used.
@@ -66,8 +67,9 @@ def run_bundle(
     check_backend(uris, manifest.backend, manifest.arch)
     chips = tuple(fingerprint(uri) for uri in uris)
     header = Header(bundle.digest, uris, chips, str(runtime.VERSION))
-    with Results(out, header) as results:
-        check_results(out, bundle, results.measurements)
+    with Results(out, header, manifest.queue, keep_valid=keep_valid) as results:
+        if results.left_out:
+            say(results.left_out)
         return _Session(bundle, uris, results, budget, say).run(record)
 
 
@@ -205,6 +207,9 @@ def main() -> int:
     parser.add_argument("--budget", type=int, metavar="N", help="take at most N candidates")
     parser.add_argument("--minutes", type=float, metavar="M", help="stop after M minutes")
     parser.add_argument(
+        "--keep-valid", action="store_true", help="leave out lines of --out that were edited"
+    )
+    parser.add_argument(
         "--max-bytes",
         type=_size,
         metavar="SIZE",
@@ -215,7 +220,15 @@ def main() -> int:
     try:
         budget = make_budget(given.budget, given.minutes)
         with limited(given.max_bytes or max_bytes()):
-            verdict = run_bundle(bundle, given.device, given.out, budget, _say, record=given.record)
+            verdict = run_bundle(
+                bundle,
+                given.device,
+                given.out,
+                budget,
+                _say,
+                record=given.record,
+                keep_valid=given.keep_valid,
+            )
     except FrontrunnerError as error:
         _say(f"error: {error}")
         if error.hint:

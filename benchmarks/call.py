@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,15 +27,6 @@ class Call:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Call:
-        """The inverse of `to_dict`, also after a round trip through JSON (lists for tuples)."""
-        inputs, outputs = (
-            tuple((tuple(int(d) for d in shape), str(dtype)) for shape, dtype in data[side])
-            for side in ("inputs", "outputs")
-        )
-        return cls(str(data["function"]), inputs, outputs, int(data["reduction"]))
 
 
 def call_of(dispatch: Dispatch) -> Call:

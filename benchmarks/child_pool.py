@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import queue
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 from joblib import Parallel, delayed
 
-from ..search.isolate import Child
+from ..search.errors import KilledError
+from ..search.isolate import Child, ChildDied
 from ..search.target import usable_cores
+from .turns import Turns
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+def _raise(_: Any, error: KilledError) -> NoReturn:
+    raise error
 
 
 class ChildPool:
@@ -29,25 +36,50 @@ class ChildPool:
     def __init__(self, handler: str, jobs: int | None = None) -> None:
         self.jobs = jobs or usable_cores()
         self._given_up = False
+        self._turns = Turns()
+        self._closing = threading.Lock()
+        self._times_closed = 0
         self._all = [Child(handler) for _ in range(self.jobs)]
         self._free: queue.SimpleQueue[Child] = queue.SimpleQueue()
         for child in self._all:
             self._free.put(child)
 
-    def one(self, work: Callable[[Child, Item], Result], item: Item) -> Result:
-        """What `work` makes of an item with a child that is free."""
+    def one(
+        self,
+        work: Callable[[Child, Item], Result],
+        item: Item,
+        killed: Callable[[Item, KilledError], Result] = _raise,
+    ) -> Result:
+        """What `work` makes of an item with a child that is free.
+
+        Work that raises `KilledError` is tried once more, with no other of this pool beside it.
+
+        Args:
+            killed: what to make of an item whose child is killed both times.
+        """
         child = self._free.get()
         try:
-            return work(child, item)
+            return self._try_twice(work, child, item)
+        except KilledError as error:
+            return killed(item, error)
         finally:
             self._free.put(child)
 
-    def map(self, work: Callable[[Child, Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Results in order, as they are done; who stops before the end cancels the rest."""
+    def map(
+        self,
+        work: Callable[[Child, Item], Result],
+        items: Iterable[Item],
+        killed: Callable[[Item, KilledError], Result] = _raise,
+    ) -> Iterator[Result]:
+        """Results in order, as they are done; who stops before the end cancels the rest.
+
+        Args:
+            killed: as of `one`.
+        """
 
         def unless_given_up(item: Item) -> Result:
             # Nobody waits for it any more.
-            return self.one(work, item) if not self._given_up else None  # type: ignore[return-value]
+            return self.one(work, item, killed) if not self._given_up else None  # type: ignore[return-value]
 
         self._given_up = False
         run = Parallel(n_jobs=self.jobs, backend="threading", return_as="generator")
@@ -66,8 +98,38 @@ class ChildPool:
                 done.close()
 
     def close(self) -> None:
-        for child in self._all:
-            child.close()
+        with self._closing:
+            self._times_closed += 1
+            for child in self._all:
+                child.close()
+
+    def _try_twice(self, work: Callable[[Child, Item], Result], child: Child, item: Item) -> Result:
+        times_closed = self._times_closed
+        try:
+            with self._turns.beside():
+                self._check_open(times_closed)
+                return work(child, item)
+        except KilledError:
+            with self._turns.alone():
+                self._close_others(child, times_closed)
+                return work(child, item)
+
+    def _close_others(self, working: Child, times_closed: int) -> None:
+        """Has the idle children give their memory back; they start again when they are asked."""
+        with self._closing:
+            self._check_open(times_closed)
+            for child in self._all:
+                if child is not working:
+                    child.close()
+
+    def _check_open(self, times_closed: int) -> None:
+        """Keeps work from starting a child that nobody would close, after it waited for its turn.
+
+        Raises:
+            ChildDied: the pool was closed in the meantime.
+        """
+        if times_closed != self._times_closed:
+            raise ChildDied("its pool was closed")
 
     def __enter__(self) -> Self:
         return self

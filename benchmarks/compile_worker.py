@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,8 @@ from ..search import WorkError
 from ..search.compiler import CompileFailed, compile_with_spec
 from .outcome import digest
 
+# What the compiler says of a linker that SIGKILL ended: its wait status, or a shell's around it.
+_LINKER_KILLED = re.compile(rb"^Linking failed; .* returned exit code (9|35072):", re.MULTILINE)
 _ROOM = "make room, then go on where it stopped"
 
 
@@ -33,6 +37,7 @@ class CompileReply:
 
     Attributes:
         error: empty on success.
+        linker_killed: whether it failed since the linker, a process of its own, was killed.
         applied: dispatches of which the spec matched an op.
         digest: of the executable.
     """
@@ -42,15 +47,21 @@ class CompileReply:
     applied: tuple[str, ...] = ()
     digest: str = ""
     seconds: float = 0.0
+    linker_killed: bool = False
 
 
 def answer(request: CompileRequest) -> CompileReply:
-    start = time.perf_counter()
+    start, said = time.perf_counter(), os.fstat(2).st_size
     try:
         executable, applied = compile_with_spec(request.source, request.flags, request.spec)
     except CompileFailed as error:
         seconds = time.perf_counter() - start
-        return CompileReply(error=str(error), details=error.details, seconds=seconds)
+        return CompileReply(
+            error=str(error),
+            details=error.details,
+            seconds=seconds,
+            linker_killed=_LINKER_KILLED.search(_said_since(said)) is not None,
+        )
     try:
         request.executable.write_bytes(executable)
     except OSError as error:
@@ -60,3 +71,11 @@ def answer(request: CompileRequest) -> CompileReply:
         digest=digest(executable),
         seconds=time.perf_counter() - start,
     )
+
+
+def _said_since(size: int) -> bytes:
+    """What was said on stderr since it had so many bytes: of a `Child`, it is a file."""
+    try:
+        return os.pread(2, os.fstat(2).st_size - size, size)
+    except OSError:
+        return b""

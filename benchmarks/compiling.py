@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..search import Dispatch, WorkError
-from ..search.isolate import Child, ChildDied, ChildTimeout
+from ..search.errors import KilledError
+from ..search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
+from ..search.machine import describe_kill
 from ..search.model import Model
 from ..search.room import check_room
 from .child_pool import ChildPool
 from .compile_worker import CompileReply, CompileRequest
-from .outcome import COMPILE_FAILED, CRASHED, NOT_APPLIED, OK, TIMEOUT, Compiled
+from .outcome import COMPILE_FAILED, CRASHED, KILLED, NOT_APPLIED, OK, TIMEOUT, Compiled
 
 COMPILE_TIMEOUT = 60.0
 
@@ -55,8 +57,11 @@ class CompilePool(ChildPool):
         self._tries = tries
 
     def compile_jobs(self, jobs: Sequence[Job]) -> Iterator[Compiled]:
-        """Yields in order, as they are done; who stops before the end cancels the rest."""
-        return self.map(self._compile, jobs)
+        """Yields in order, as they are done; who stops before the end cancels the rest.
+
+        What is killed is compiled again, with nothing beside it, before it counts as `killed`.
+        """
+        return self.map(self._compile, jobs, self._killed)
 
     def _compile(self, child: Child, job: Job) -> Compiled:
         for _ in range(self._tries):
@@ -65,8 +70,14 @@ class CompilePool(ChildPool):
                 break
         return compiled
 
+    def _killed(self, job: Job, error: KilledError) -> Compiled:
+        return Compiled(KILLED, self._executable(job), reason=f"{error}, twice")
+
+    def _executable(self, job: Job) -> Path:
+        return self.folder / f"{job.name}.vmfb"
+
     def _compile_once(self, child: Child, job: Job) -> Compiled:
-        executable = self.folder / f"{job.name}.vmfb"
+        executable = self._executable(job)
         path = None
         if job.spec is not None:
             path = self.folder / f"{job.name}.mlir"
@@ -77,6 +88,8 @@ class CompilePool(ChildPool):
         request = CompileRequest(job.source, job.flags, path, executable)
         try:
             reply: CompileReply = child.call(request, timeout=self.timeout)
+        except ChildKilled as death:
+            raise KilledError(f"the compiler was {death}") from death
         except ChildDied as death:
             check_room()
             first, _, log = str(death).partition("\n")
@@ -85,6 +98,8 @@ class CompilePool(ChildPool):
             return Compiled(CRASHED, executable, reason=f"the compile worker failed: {error}")
         except ChildTimeout:
             return Compiled(TIMEOUT, executable, reason=f"compiling took over {self.timeout:g} s")
+        if reply.linker_killed:
+            raise KilledError(f"the linker was {describe_kill()}")
         if reply.error:
             check_room()
             return Compiled(
@@ -94,6 +109,17 @@ class CompilePool(ChildPool):
             reason = "the tuning spec matched no op"
             return Compiled(NOT_APPLIED, executable, reply.digest, reply.seconds, reason)
         return Compiled(OK, executable, reply.digest, reply.seconds, applied=reply.applied)
+
+
+def unless_killed(compiled: Compiled, what: str) -> Compiled:
+    """What came of compiling something that there is no doing without.
+
+    Raises:
+        KilledError: the compiler was killed, so that nothing is known of it.
+    """
+    if compiled.kind == KILLED:
+        raise KilledError(f"{what} was not compiled: {compiled.reason}")
+    return compiled
 
 
 class Compiler(CompilePool):
@@ -115,8 +141,13 @@ class Compiler(CompilePool):
         self.compiled = compiled
 
     def baseline(self) -> Compiled:
-        """The compiler's own default."""
-        return self.one(self._compile, self._job("baseline", None))
+        """The compiler's own default.
+
+        Raises:
+            KilledError: the compiler was killed from outside, twice.
+        """
+        compiled = self.one(self._compile, self._job("baseline", None), self._killed)
+        return unless_killed(compiled, "the compiler's default")
 
     def compile(self, specs: Sequence[tuple[str, str]]) -> Iterator[Compiled]:
         """As `compile_jobs`, given pairs of a name and the text of a spec."""

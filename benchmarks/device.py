@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..search import InputError, WorkError
-from ..search.isolate import Child, ChildDied, ChildTimeout
+from ..search.errors import KilledError
+from ..search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
 from .call import Call
 from .inputs import check_memory
 from .kernel import Measure, Setup
-from .outcome import CRASHED, TIMEOUT, WRONG_RESULT
+from .outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
 from .timing import Timing
 
 if TYPE_CHECKING:
@@ -52,6 +53,15 @@ class RunFailed(Exception):
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
         self.kind = kind
+
+    def check_killed(self, what: str) -> None:
+        """Tells that something that there is no doing without was not run, but not for its fault.
+
+        Raises:
+            KilledError: the process was killed, so that nothing is known of it.
+        """
+        if self.kind == KILLED:
+            raise KilledError(f"{what}: {self}") from self
 
 
 class Device:
@@ -92,14 +102,19 @@ class Device:
         Raises:
             InputError: the inputs do not fit into this machine's memory.
             WorkError: the device does not answer, or the baseline does not run.
+            KilledError: the process was killed from outside, twice.
         """
         check_memory((*self._setup.call.inputs, *self._setup.call.outputs))
+        what = "run the compiler's default" if self._setup.baseline else "hold the inputs"
         try:
-            self._child.call(self._setup, timeout=SETUP_TIMEOUT)
+            self._child.try_twice(self._setup, timeout=SETUP_TIMEOUT)
+        except ChildKilled as death:
+            raise KilledError(
+                f"device {self.uri} cannot {what}: its process was {death}, twice"
+            ) from death
         except (ChildDied, ChildTimeout, RuntimeError) as error:
             self._child.close()
             first = str(error).splitlines()[0]
-            what = "run the compiler's default" if self._setup.baseline else "hold the inputs"
             raise WorkError(f"device {self.uri} cannot {what}: {first}", DOCTOR) from error
 
     def measure_baseline(self, seconds: float) -> float:
@@ -107,6 +122,7 @@ class Device:
 
         Raises:
             WorkError: it does not run, not even the second time.
+            KilledError: the process was killed from outside, twice.
         """
         assert self._setup.baseline is not None, "there is none to time"
         for last in (False, True):
@@ -114,6 +130,7 @@ class Device:
                 self.baseline_us = self.measure(self._setup.baseline, seconds, verify=False)
                 break
             except RunFailed as failure:
+                failure.check_killed(f"device {self.uri} cannot run the compiler's default")
                 if last:
                     raise WorkError(
                         f"device {self.uri} cannot run the compiler's default: {failure}",
@@ -137,7 +154,8 @@ class Device:
             give_up_us: a first few runs slower than this are enough.
 
         Raises:
-            RunFailed: the kernel crashed, hung or computed something else.
+            RunFailed: the kernel crashed, hung or computed something else, or its process was
+                killed from outside, twice.
         """
         samples = self.samples(Measure(executable, seconds, give_up_us, verify))
         return float(np.quantile(samples, TIMING_QUANTILE))
@@ -148,11 +166,10 @@ class Device:
         Raises:
             RunFailed: as `measure`.
         """
-        if not self._child.running:
-            self.start()
-        limit = time_limit(request.seconds, self.baseline_us)
         try:
-            timing: Timing = self._child.call(request, timeout=limit)
+            timing = self._time(request)
+        except ChildKilled as death:
+            raise RunFailed(KILLED, f"the kernel's process was {death}, twice") from death
         except ChildDied as death:
             first = str(death).splitlines()[0]
             raise RunFailed(CRASHED, f"the kernel crashed: {first}") from death
@@ -169,6 +186,24 @@ class Device:
 
     def close(self) -> None:
         self._child.close()
+
+    def _time(self, request: Measure) -> Timing:
+        """What the process answers; if it is killed, a new one is asked.
+
+        Raises:
+            ChildKilled: that one was killed, too.
+        """
+        limit = time_limit(request.seconds, self.baseline_us)
+        for last in (False, True):
+            if not self._child.running:
+                self.start()
+            try:
+                timing: Timing = self._child.call(request, timeout=limit)
+                break
+            except ChildKilled:
+                if last:
+                    raise
+        return timing
 
 
 def time_limit(seconds: float, baseline_us: float) -> float:
@@ -218,12 +253,15 @@ def fingerprint(uri: str) -> str:
 
     Raises:
         WorkError: a GPU or its driver does not answer.
+        KilledError: the process that asks it was killed.
     """
     if shares_cores(uri):
         return f"{uri} on {_processor()}"
     try:
         with Child("frontrunner.benchmarks.kernel:identify") as child:
             return f"{uri} on {child.call(uri, timeout=IDENTIFY_TIMEOUT)}"
+    except ChildKilled as death:
+        raise KilledError(f"asking device {uri} for its name was {death}") from death
     except (ChildDied, ChildTimeout, RuntimeError) as error:
         first = str(error).splitlines()[0]
         raise WorkError(f"device {uri} does not answer: {first}", DOCTOR) from error

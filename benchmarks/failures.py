@@ -23,7 +23,7 @@ from ..search import Dispatch
 from ..search.limits import read_limited
 from ..search.spec import spec_of
 from ..search.versions import versions
-from .outcome import OK, Outcome
+from .outcome import KILLED, OK, Outcome
 from .reproducer import SCRIPT, Reproducer, write_emission_crash
 from .unit import Unit
 
@@ -78,12 +78,12 @@ def group_failures(
     """Distinct failures, the most frequent first.
 
     Args:
-        outcomes: by queue position; those that are fine are passed over.
+        outcomes: by queue position; those that are fine, or were killed, are passed over.
         size: of a position's configuration; the smallest represents its group.
     """
     alike: dict[tuple[str, str, str], list[int]] = {}
     for index, outcome in sorted(outcomes.items()):
-        if outcome.kind != OK:
+        if outcome.kind not in (OK, KILLED):
             key = (outcome.kind, outcome.stage, normalise(outcome.reason))
             alike.setdefault(key, []).append(index)
     groups = []
@@ -138,16 +138,18 @@ class FailureReport:
             OSError: it cannot be written; the next call tries again.
         """
         groups = group_failures(outcomes, self._size)
+        killed = {index: o.reason for index, o in sorted(outcomes.items()) if o.kind == KILLED}
         crashed = self._dispatch.emission_crashed
-        if not (groups or crashed) or len(outcomes) == self._written:
+        if not (groups or killed or crashed) or len(outcomes) == self._written:
             return
         if crashed and not (self.folder / EMISSION).exists():
             write_emission_crash(self._dispatch, self.folder / EMISSION)
         for group in groups:
             if not (self.folder / group.folder).exists():
                 self._reproducer(group).write(self.folder / group.folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
         partial = self.folder / f".{INDEX}.partial"
-        partial.write_text(self._index(groups, len(outcomes)))
+        partial.write_text(self._index(groups, killed, len(outcomes)))
         partial.replace(self.folder / INDEX)
         self._tidy({group.folder for group in groups})
         self._written = len(outcomes)
@@ -173,7 +175,7 @@ class FailureReport:
             if path.is_dir() and _OURS.fullmatch(path.name) and path.name not in current:
                 shutil.rmtree(path, ignore_errors=True)
 
-    def _index(self, groups: tuple[Group, ...], taken: int) -> str:
+    def _index(self, groups: tuple[Group, ...], killed: Mapping[int, str], taken: int) -> str:
         problem, target = self._dispatch.problem, self._dispatch.target
         failed = sum(len(group.members) for group in groups)
         lines = [
@@ -211,7 +213,23 @@ class FailureReport:
                 self._config(group.simplest),
                 "```",
             ]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *_killed_lines(killed)]) + "\n"
+
+
+def _killed_lines(killed: Mapping[int, str]) -> list[str]:
+    """Candidates of which nothing is known, with the memory when their process was killed."""
+    if not killed:
+        return []
+    told = [f"- {index}: {reason}" for index, reason in killed.items()]
+    return [
+        "",
+        "## Killed from outside",
+        "",
+        "The kernel kills processes where memory is short. These were tried twice, and are none of",
+        "the failures above: nothing is known of them.",
+        "",
+        *told,
+    ]
 
 
 def _log_path(logs: Path, index: int) -> Path:

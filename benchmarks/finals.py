@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,12 +39,6 @@ class Standing:
     interval: tuple[float, float]
     time_us: float
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Standing:
-        """The inverse of `asdict`, also after a round trip through JSON (lists for tuples)."""
-        low, high = data["interval"]
-        return cls(int(data["index"]), data["speedup"], (low, high), data["time_us"])
-
 
 @dataclass(frozen=True)
 class Finals:
@@ -61,16 +54,6 @@ class Finals:
     baseline_us: float
     noise_floor: float
     failed: tuple[tuple[int, str], ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Finals:
-        """The inverse of `to_dict`, also after a round trip through JSON (lists for tuples)."""
-        standings = tuple(Standing.from_dict(s) for s in data["standings"])
-        failed = tuple((int(index), str(reason)) for index, reason in data["failed"])
-        return cls(standings, data["baseline_us"], data["noise_floor"], failed)
 
 
 def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:
@@ -98,6 +81,9 @@ def decide(
     Args:
         finalists: executables by queue position.
         verify: raises RunFailed if a finalist is wrong after all.
+
+    Raises:
+        KilledError: the process of a finalist was killed from outside, twice.
     """
     slow = max(device.baseline_us for device in devices) >= SLOW_US
     finals = run_finals(
@@ -113,6 +99,7 @@ def decide(
         try:
             verify(standing, finals)
         except RunFailed as failure:
+            failure.check_killed(_told(standing.index))
             note(f"finalist {standing.index + 1} failed: {failure}")
         else:
             return finals, standing
@@ -135,6 +122,9 @@ def run_finals(
     Args:
         finalists: executables by queue position.
         seconds: per measurement.
+
+    Raises:
+        KilledError: as `decide`.
     """
     rng = np.random.default_rng(seed)
     before: list[float] = []
@@ -149,6 +139,7 @@ def run_finals(
                     time_us = device.measure(finalists[int(index)], seconds)
                     times[int(index)].append(time_us)
                 except RunFailed as failure:
+                    failure.check_killed(_told(int(index)))
                     failed.append((int(index), str(failure)))
                     del times[int(index)]
             after.append(device.measure_baseline(seconds))
@@ -192,6 +183,10 @@ def verify_on_other_inputs(
             device.measure(executable, 0.0)
         finally:
             device.close()
+
+
+def _told(index: int) -> str:
+    return f"finalist {index + 1} was not measured"
 
 
 def interval(ratios: Ratios, rng: np.random.Generator, draws: int = 2000) -> tuple[float, float]:

@@ -6,11 +6,23 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Mapping
+import stat
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..search import InputError, WorkError
+from ..search.decode import in_words
+from ..search.limits import parse_json, read_limited
+
+KEEP_VALID = "keep the valid lines with --keep-valid, or start anew"
+_ANEW = "start anew with another file; this one was edited"
+
+Record = dict[str, Any]
+
+
+def _any(record: Record) -> None:
+    pass
 
 
 class LineFile:
@@ -22,36 +34,45 @@ class LineFile:
         remedy: what the user can do when the disk is full.
         anew: whether the first new record replaces all that is there. Until then nothing is lost,
             and only the first is read, so that one can see whose they are.
+        check: raises ValueError, TypeError or KeyError for a record that was not written here.
+        keep_valid: whether such lines are left out instead of refused; the file as it was stays
+            beside it.
+        edited: what the user can do about a line that was not written here.
 
     Attributes:
         records: all of them, in order.
         torn: what there is beyond whole lines.
+        left_out: what became of lines that were left out, for people; empty if none was.
 
     Raises:
         InputError: another process has it open, it cannot be opened, or holds something else.
     """
 
-    def __init__(self, path: Path, remedy: str, *, anew: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        remedy: str,
+        *,
+        anew: bool = False,
+        check: Callable[[Record], None] = _any,
+        keep_valid: bool = False,
+        edited: str = _ANEW,
+    ) -> None:
         self.path = path
+        self.left_out = ""
         self._remedy, self._anew = remedy, anew
-        if path.exists() and not path.is_file():
-            raise InputError(f"cannot write {path}: it is not a regular file", "name another")
+        self._fd = _open(path)
         try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise InputError(
-                f"cannot write {path}: {error.strerror}", "see its permissions, or name another"
-            ) from error
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._fd)
-            raise InputError(
-                f"another process is writing {path}", "wait for it or end it"
-            ) from None
-        try:
-            self.records = self._read()
-        except InputError:
+            data = read_limited(path)
+            self._end = data.rfind(b"\n") + 1
+            self.torn = data[self._end :]
+            whole = data[: self._end]
+            if anew:
+                whole = whole[: whole.find(b"\n") + 1]
+            self.records, wrong = parse_lines(whole, path, check, keep_valid, edited)
+            if wrong:
+                self._leave_out(wrong, data)
+        except BaseException:
             self.close()
             raise
 
@@ -61,56 +82,108 @@ class LineFile:
         Raises:
             WorkError: it could not be written; what was written before is intact.
         """
-        line = (json.dumps(record) + "\n").encode()
         if self._anew:
             self._anew, self._end, self.records = False, 0, []
-        try:
-            os.ftruncate(self._fd, self._end)
-            os.lseek(self._fd, self._end, os.SEEK_SET)
-            written = 0
-            while written < len(line):
-                written += os.write(self._fd, line[written:])
-            os.fsync(self._fd)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._fd, self._end)
-            raise WorkError(f"cannot write {self.path}: {error.strerror}", self._remedy) from error
-        self._end += len(line)
+        self._write((json.dumps(record) + "\n").encode())
         self.torn = b""
         self.records.append(dict(record))
 
     def close(self) -> None:
         os.close(self._fd)
 
-    def _read(self) -> list[dict[str, Any]]:
-        data = self.path.read_bytes()
-        self._end = data.rfind(b"\n") + 1
-        self.torn = data[self._end :]
-        whole = data[: self._end]
-        return parse_lines(whole[: whole.find(b"\n") + 1] if self._anew else whole, self.path)
+    def _write(self, data: bytes) -> None:
+        """Writes after the last whole line."""
+        try:
+            os.ftruncate(self._fd, self._end)
+            os.lseek(self._fd, self._end, os.SEEK_SET)
+            written = 0
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
+            os.fsync(self._fd)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, self._end)
+            raise WorkError(f"cannot write {self.path}: {error.strerror}", self._remedy) from error
+        self._end += len(data)
+
+    def _leave_out(self, wrong: list[str], data: bytes) -> None:
+        """Keeps the valid lines, in the same file, for others may wait for its lock."""
+        number = 1
+        while True:
+            copy = self.path.with_name(f"{self.path.name}.damaged-{number}")
+            try:
+                with copy.open("xb") as file:
+                    file.write(data)
+                    os.fsync(file.fileno())
+                break
+            except FileExistsError:
+                number += 1
+            except OSError as error:
+                raise WorkError(f"cannot write {copy}: {error.strerror}", self._remedy) from error
+        self._end = 0
+        self._write(b"".join((json.dumps(record) + "\n").encode() for record in self.records))
+        lines = "1 line" if len(wrong) == 1 else f"{len(wrong)} lines"
+        self.left_out = (
+            f"{lines} of {self.path} left out, the first: {wrong[0]}; as it was, it is {copy.name}"
+        )
 
 
-def parse_lines(data: bytes, path: Path) -> list[dict[str, Any]]:
-    """The records in whole lines.
+def parse_lines(
+    data: bytes,
+    path: Path,
+    check: Callable[[Record], None] = _any,
+    keep_valid: bool = False,
+    edited: str = _ANEW,
+) -> tuple[list[Record], list[str]]:
+    """The records in whole lines, and what is wrong with those that are left out.
+
+    Args:
+        check, keep_valid, edited: as of `LineFile`.
 
     Raises:
         InputError: naming the first line that is not one.
     """
-    records = []
+    records, wrong = [], []
     for number, line in enumerate(data.splitlines(), 1):
         try:
-            record = json.loads(line)
+            record = parse_json(line)
             if not isinstance(record, dict):
-                raise ValueError("not an object")
-        except (ValueError, RecursionError) as error:
-            raise not_ours(path, number, error) from error
-        records.append(record)
-    return records
+                raise ValueError("it is no object")
+            check(record)
+        except (ValueError, TypeError, KeyError) as error:
+            what = f"line {number} is not what was written there ({in_words(error)})"
+            if not keep_valid:
+                raise InputError(f"{path} {what}", edited) from error
+            wrong.append(what)
+        else:
+            records.append(record)
+    return records, wrong
 
 
-def not_ours(path: Path, number: int, error: Exception) -> InputError:
-    """A line that this program did not write."""
-    return InputError(
-        f"{path} line {number} is not what was written there ({error})",
-        "start anew with another file; this one was edited",
-    )
+def _open(path: Path) -> int:
+    """A file to append to, which no other process has."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"cannot write {path}: it is not a regular file", "name another")
+    try:
+        # What is appended is to end up here, not in a file that somebody else chose.
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    except OSError as error:
+        why = "it is a symbolic link" if path.is_symlink() else error.strerror
+        raise InputError(
+            f"cannot write {path}: {why}", "see its permissions, or name another"
+        ) from error
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+            raise InputError(
+                f"cannot write {path}: it has another name elsewhere", "copy it, or name another"
+            )
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException as error:
+        os.close(handle)
+        if isinstance(error, OSError):
+            raise InputError(
+                f"another process is writing {path}", "wait for it or end it"
+            ) from None
+        raise
+    return handle

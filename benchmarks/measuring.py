@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from .device import Device, RunFailed, shares_cores
-from .outcome import BASELINE, OK, Compiled, Outcome
+from .outcome import BASELINE, KILLED, OK, Compiled, Outcome
 from .together import together
 
 # Screening: long enough that its noise (about 5 % here) is below what separates candidates, short
@@ -89,7 +89,8 @@ class _Lane:
         self._best = float("inf")
 
     def note(self, index: int, outcome: Outcome) -> None:
-        if outcome.executable and outcome.stage != "compile":
+        # Of what was killed nothing is known: another with that executable has its own try.
+        if outcome.executable and outcome.stage != "compile" and outcome.kind != KILLED:
             self._seen.setdefault(outcome.executable, (index, outcome))
         if outcome.relative is not None:
             self._best = min(self._best, outcome.relative)

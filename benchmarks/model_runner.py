@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..search import WorkError
-from ..search.isolate import Child, ChildDied, ChildTimeout
+from ..search.errors import KilledError
+from ..search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
 from .device import DOCTOR, KEEP_MEMORY
 from .finals import interval
 from .model_kernel import Compare, Race, Subject
@@ -69,6 +70,7 @@ class ModelRunner:
 
         Raises:
             ModelFailed: they differ, or a variant does not run.
+            KilledError: the process was killed from outside.
         """
         wrong = self._ask(Compare(variant, expected))
         if wrong is not None:
@@ -85,6 +87,7 @@ class ModelRunner:
 
         Raises:
             ModelFailed: one of them does not run.
+            KilledError: the process was killed from outside.
         """
         until = time.monotonic() + patience
         times = np.empty((0, 3))
@@ -110,6 +113,8 @@ class ModelRunner:
                 self._start()
             answer: list[list[float]] | str | None = self._child.call(request, timeout=TIMEOUT)
             return answer
+        except ChildKilled as death:
+            raise KilledError(f"the model's process was {death}") from death
         except ChildDied as death:
             first = str(death).splitlines()[0]
             raise ModelFailed(f"the model crashed: {first}") from death
@@ -123,9 +128,12 @@ class ModelRunner:
         """
         Raises:
             WorkError: the device does not answer, or parameters cannot be loaded.
+            ChildKilled: the process was killed.
         """
         try:
             self._child.call(self.subject, timeout=SETUP_TIMEOUT)
+        except ChildKilled:
+            raise
         except (ChildDied, ChildTimeout, RuntimeError) as error:
             self._child.close()
             first = str(error).splitlines()[0]

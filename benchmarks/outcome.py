@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..search import InputError
+from ..search.decode import decode
 from ..search.limits import read_limited
 
 OK = "ok"
@@ -17,8 +18,11 @@ NOT_APPLIED = "not_applied"
 CRASHED = "crashed"
 TIMEOUT = "timeout"
 WRONG_RESULT = "wrong_result"
+# Its process was killed from outside, as the kernel does where memory is short, and so was the next
+# one: nothing is known of the candidate.
+KILLED = "killed"
 
-KINDS = (OK, COMPILE_FAILED, NOT_APPLIED, CRASHED, TIMEOUT, WRONG_RESULT)
+KINDS = (OK, COMPILE_FAILED, NOT_APPLIED, CRASHED, TIMEOUT, WRONG_RESULT, KILLED)
 
 # The place of the compiler's default, where a candidate is told which one it is the same as.
 BASELINE = -1
@@ -42,7 +46,7 @@ class Compiled:
     """An executable, or why there is none.
 
     Attributes:
-        kind: `ok`, `compile_failed`, `not_applied`, `crashed` or `timeout`.
+        kind: `ok`, `compile_failed`, `not_applied`, `crashed`, `timeout` or `killed`.
         log: everything that the compiler said.
         applied: dispatches of which the tuning spec matched an op.
     """
@@ -100,10 +104,10 @@ def read_record(record: Mapping[str, Any]) -> tuple[int, Outcome]:
     """The inverse of `Outcome.to_record`.
 
     Raises:
-        ValueError, TypeError, KeyError: it is something else.
+        ValueError, KeyError: it is something else.
     """
     fields = dict(record)
-    index, outcome = fields.pop("index"), Outcome(**fields)
-    if type(index) is not int or index < 0 or outcome.kind not in KINDS:
+    index, outcome = decode(int, fields.pop("index")), decode(Outcome, fields)
+    if index < 0 or outcome.kind not in KINDS:
         raise ValueError(f"no candidate {index!r} with outcome {outcome.kind!r}")
     return index, outcome

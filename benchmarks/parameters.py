@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..search import InputError
-from ..search.isolate import Child, ChildDied, ChildTimeout
+from ..search.errors import KilledError
+from ..search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
 from ..search.limits import max_bytes
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def check_archives(archives: Archives, needed: Sequence[tuple[str, str]]) -> Non
 
     Raises:
         InputError: a scope is not given, a file is no archive, or one lacks a key.
+        KilledError: the process that reads them was killed.
     """
     given = {scope for scope, _ in archives}
     if absent := [scope for scope, _ in needed if scope not in given]:
@@ -47,6 +49,8 @@ def check_archives(archives: Archives, needed: Sequence[tuple[str, str]]) -> Non
     with Child("frontrunner.benchmarks.parameters:missing") as child:
         try:
             lacking: list[tuple[str, str]] = child.call((archives, needed), timeout=TIMEOUT)
+        except ChildKilled as death:
+            raise KilledError(f"reading the archives of weights was {death}") from death
         except (ChildDied, ChildTimeout, RuntimeError) as error:
             first = str(error).splitlines()[0]
             raise InputError(f"the archives of weights cannot be read: {first}", _HINT) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..search import WorkError
+from ..search.errors import KilledError
+from ..search.machine import describe_kill
 from .device import shares_cores
 from .model_kernel import Subject
 
@@ -37,6 +40,7 @@ def profile(executable: Path, subject: Subject, runs: int = RUNS) -> list[Share]
 
     Raises:
         WorkError: the tools of the runtime fail.
+        KilledError: one was killed from outside.
     """
     mode = "host-execution" if shares_cores(subject.device) else "dispatch-events"
     with tempfile.TemporaryDirectory() as folder:
@@ -84,6 +88,8 @@ def _run(tool: str, *arguments: str) -> str:
         raise WorkError(
             f"cannot run {tool}: {error.strerror}", "install iree-base-runtime"
         ) from None
+    if done.returncode == -signal.SIGKILL:
+        raise KilledError(f"{tool} was {describe_kill()}")
     if done.returncode:
         words = [line for line in done.stderr.splitlines() if line.strip()]
         raise WorkError(f"{tool} failed: {words[0] if words else f'exit {done.returncode}'}")

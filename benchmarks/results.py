@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..search import InputError
+from ..search.decode import LARGEST, decode
+from ..search.limits import read_limited
+from .bundle import Entry
+from .checks import wrong_finals, wrong_outcome, wrong_repeat, wrong_winner
 from .estimate import Repeat
 from .finals import Finals, Standing
-from .lines import LineFile, not_ours, parse_lines
-from .outcome import Outcome, read_record
+from .lines import KEEP_VALID, LineFile, parse_lines
+from .outcome import BASELINE, OK, Outcome, read_record
 
 FORMAT = 1
+_WRITTEN = "give the file that `bundle run --out` wrote"
 
 
 @dataclass(frozen=True)
@@ -81,17 +86,10 @@ class Verdict:
         Raises:
             ValueError, TypeError, KeyError: it is something else.
         """
-        finals = Finals.from_dict(record["finals"])
-        standings: dict[int | None, Standing] = {s.index: s for s in finals.standings}
-        winner = None if record["winner"] is None else standings[record["winner"]]
-        return cls(
-            finals,
-            winner,
-            int(record["candidates"]),
-            str(record["stopped"]),
-            record["seconds"],
-            bool(record["recorded"]),
-        )
+        finals = decode(Finals, record["finals"])
+        by_index: dict[int | None, Standing] = {s.index: s for s in finals.standings}
+        winner = None if record["winner"] is None else by_index[record["winner"]]
+        return decode(cls, {**record, "finals": finals, "winner": winner})
 
     def summary(self) -> str:
         """For people, in one line."""
@@ -115,12 +113,14 @@ class Measurements:
         outcomes: by queue position, in the order in which they came.
         repeats: further measurements, for a recording.
         verdict: the last; None until there are finals of all outcomes.
+        left_out: what is wrong with lines that were left out.
     """
 
     header: Header
     outcomes: dict[int, Outcome]
     repeats: list[Repeat]
     verdict: Verdict | None
+    left_out: tuple[str, ...] = ()
 
 
 class Results:
@@ -130,17 +130,28 @@ class Results:
         InputError: it holds results of something else, or another process has it open.
     """
 
-    def __init__(self, path: Path, header: Header) -> None:
-        self._lines = LineFile(path, "make room, then run the same command again")
+    def __init__(
+        self, path: Path, header: Header, queue: Sequence[Entry], *, keep_valid: bool = False
+    ) -> None:
+        parsing = _Parsing(path, queue)
+        self._lines = LineFile(
+            path,
+            "make room, then run the same command again",
+            check=parsing.add,
+            keep_valid=keep_valid,
+            edited=KEEP_VALID,
+        )
         try:
-            first = json.dumps(header.to_record()).encode()
-            if not self._lines.records and first.startswith(self._lines.torn):
-                self._lines.append(header.to_record())  # also over a part of the same
-            found = _parse(self._lines.records, path)
+            first = header.to_record()
+            if not self._lines.records and json.dumps(first).encode().startswith(self._lines.torn):
+                self._lines.append(first)  # also over a part of the same
+                parsing.add(first)
+            found = parsing.done(keep_valid)
             _check_same(path, found.header, header)
         except BaseException:
             self.close()
             raise
+        self.left_out = self._lines.left_out
         self.measurements = found
         self.outcomes = found.outcomes
         self.repeats = found.repeats
@@ -168,54 +179,125 @@ class Results:
         self.close()
 
 
-def read_results(path: Path) -> Measurements:
+def read_results(
+    path: Path, queue: Sequence[Entry] | None = None, *, keep_valid: bool = False
+) -> Measurements:
     """What has been measured so far; a line that was cut short is passed over.
 
+    Args:
+        queue: the bundle's; None if only the file itself is asked for.
+        keep_valid: whether lines that were not written by such a run are left out.
+
     Raises:
-        InputError: it is no results file.
+        InputError: it holds something else.
     """
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is not a regular file", "give what `bundle run --out` wrote")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    return _parse(parse_lines(data[: data.rfind(b"\n") + 1], path), path)
+    parsing = _Parsing(path, queue)
+    data = read_limited(path, _WRITTEN)
+    whole = data[: data.rfind(b"\n") + 1]
+    _, wrong = parse_lines(whole, path, parsing.add, keep_valid, KEEP_VALID)
+    return replace(parsing.done(keep_valid), left_out=tuple(wrong))
 
 
-def _parse(records: Sequence[dict[str, Any]], path: Path) -> Measurements:
-    if not records or records[0].get("format") != FORMAT:
-        raise InputError(
-            f"{path} does not hold the results of a bundle, in format {FORMAT}",
-            "give the file that `bundle run --out` wrote",
-        )
-    outcomes: dict[int, Outcome] = {}
-    repeats: list[Repeat] = []
-    verdict = None
-    for number, record in enumerate(records, 1):
+class _Parsing:
+    """Puts together what a results file holds, line by line; each is found to be right first.
+
+    Args:
+        queue: as of `read_results`.
+    """
+
+    def __init__(self, path: Path, queue: Sequence[Entry] | None) -> None:
+        self.path = path
+        self.queue = queue
+        self.header: Header | None = None
+        self.outcomes: dict[int, Outcome] = {}
+        self.repeats: list[Repeat] = []
+        self.verdict: Verdict | None = None
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Takes a line in.
+
+        Raises:
+            ValueError, TypeError, KeyError: it is not what was written there.
+            InputError: it is the first, and not that of a results file.
+        """
+        if self.header is None:
+            self.header = self._read_header(record)
+            return
+        uris = self.header.uris
+        if "repeat" in record:
+            repeat = decode(Repeat, record["repeat"])
+            _refuse(wrong_repeat(repeat, self.outcomes, uris))
+            self.repeats.append(repeat)
+        elif "finals" in record:
+            verdict = Verdict.from_record(record)
+            _refuse(self._wrong_verdict(verdict))
+            self.verdict = verdict
+        else:
+            index, outcome = read_record(record)
+            _refuse(self._wrong_outcome(index, outcome, uris))
+            self.outcomes[index] = outcome
+
+    def done(self, keep_valid: bool) -> Measurements:
+        """All that was taken in.
+
+        Args:
+            keep_valid: whether measurements without a baseline are left out.
+
+        Raises:
+            InputError: there is no header, or a block of measurements without its baseline.
+        """
+        if self.header is None:
+            raise self._not_results()
+        based = {(r.device, r.block) for r in self.repeats if r.index == BASELINE}
+        for repeat in self.repeats:
+            if (repeat.device, repeat.block) not in based and not keep_valid:
+                raise InputError(
+                    f"{self.path} was edited: block {repeat.block} of {repeat.device} has no "
+                    "baseline",
+                    KEEP_VALID,
+                )
+        repeats = [r for r in self.repeats if (r.device, r.block) in based]
+        current = self.verdict is not None and self.verdict.candidates == len(self.outcomes)
+        return Measurements(self.header, self.outcomes, repeats, self.verdict if current else None)
+
+    def _read_header(self, record: dict[str, Any]) -> Header:
         try:
-            if number == 1:
-                fields = {k: v for k, v in record.items() if k != "format"}
-                if not all(isinstance(fields[k], list | tuple) for k in ("uris", "devices")):
-                    raise TypeError("devices are lists")
-                lists = {k: tuple(map(str, fields[k])) for k in ("uris", "devices")}
-                header = Header(**{**fields, **lists})
-                if not header.uris or len(header.uris) != len(header.devices):
-                    raise ValueError(f"devices {header.devices} of {header.uris}")
-            elif "repeat" in record:
-                repeats.append(Repeat(**record["repeat"]))
-            elif "finals" in record:
-                verdict = Verdict.from_record(record)
-            else:
-                index, outcome = read_record(record)
-                if index in outcomes:
-                    raise ValueError(f"candidate {index} has an outcome already")
-                outcomes[index] = outcome
-        except (ValueError, TypeError, KeyError) as error:
-            raise not_ours(path, number, error) from error
-    if verdict is not None and verdict.candidates != len(outcomes):
-        verdict = None
-    return Measurements(header, outcomes, repeats, verdict)
+            fields = {k: v for k, v in record.items() if k != "format"}
+            header = decode(Header, fields)
+        except ValueError as error:
+            raise self._not_results(f": {error}") from None
+        if record.get("format") != FORMAT or len(header.uris) != len(header.devices):
+            raise self._not_results()
+        if not header.uris or len({*header.uris}) < len(header.uris):
+            raise self._not_results(f": its devices are {', '.join(header.uris) or 'none'}")
+        return header
+
+    def _not_results(self, why: str = "") -> InputError:
+        return InputError(
+            f"{self.path} does not hold the results of a bundle, in format {FORMAT}{why}", _WRITTEN
+        )
+
+    def _wrong_outcome(self, index: int, outcome: Outcome, uris: tuple[str, ...]) -> str:
+        count = LARGEST if self.queue is None else len(self.queue)
+        if wrong := wrong_outcome(index, outcome, self.outcomes, count, uris):
+            return wrong
+        entry = None if self.queue is None else self.queue[index]
+        if entry is not None and outcome.executable != entry.digest:
+            return f"candidate {index} is not of the bundle"
+        if entry is not None and entry.kind not in (OK, outcome.kind):
+            return f"candidate {index} is {outcome.kind}, though it is {entry.kind}"
+        return ""
+
+    def _wrong_verdict(self, verdict: Verdict) -> str:
+        if verdict.candidates != len(self.outcomes) or verdict.seconds < 0:
+            return f"the finals are of {verdict.candidates} candidates, {verdict.seconds} s"
+        finals = verdict.finals
+        return wrong_finals(finals, self.outcomes) or wrong_winner(verdict.winner, finals)
+
+
+def _refuse(wrong: str) -> None:
+    if wrong:
+        raise ValueError(wrong)
 
 
 def _check_same(path: Path, found: Header, given: Header) -> None:

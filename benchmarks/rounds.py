@@ -16,7 +16,7 @@ import numpy as np
 from .device import Device, RunFailed, shares_cores
 from .estimate import Estimate, Repeat, estimates
 from .measuring import HOPELESS
-from .outcome import BASELINE, OK, Outcome
+from .outcome import BASELINE, KILLED, OK, Outcome
 from .together import together
 
 ROUNDS = 3
@@ -58,6 +58,8 @@ def measure_again(
 ) -> Iterator[Repeat]:
     """Measures candidates until each has the rounds that its time calls for.
 
+    One whose process is killed from outside, twice, is left at what is known of it.
+
     Args:
         executables: by queue position.
         known: measurements of an earlier session.
@@ -65,7 +67,8 @@ def measure_again(
         tell: told before each round how many candidates it has.
     """
     repeats = list(known)
-    while chosen := _due(standings(outcomes, repeats)):
+    killed: set[int] = set()
+    while chosen := _due(standings(outcomes, repeats)) - killed:
         tell(len(chosen))
         order = np.random.default_rng([seed, len(repeats)]).permutation(sorted(chosen)).tolist()
         lanes = [
@@ -74,6 +77,7 @@ def measure_again(
                 [index for index in order if outcomes[index].device == device.uri],
                 executables,
                 1 + max((r.block for r in repeats if r.device == device.uri), default=-1),
+                killed,
             )
             for device in devices
         ]
@@ -102,16 +106,27 @@ def _due(known: Mapping[int, Estimate]) -> set[int]:
 
 
 def _lane(
-    device: Device, order: Sequence[int], executables: Mapping[int, Path], block: int
+    device: Device,
+    order: Sequence[int],
+    executables: Mapping[int, Path],
+    block: int,
+    killed: set[int],
 ) -> Iterator[Repeat]:
-    """One device's part of a round."""
+    """One device's part of a round.
+
+    Args:
+        killed: gets those whose process was killed.
+    """
     for start in range(0, len(order), BLOCK):
         time_us: float | None = device.measure_baseline(SECONDS)
         yield Repeat(BASELINE, time_us, block, device.uri)
         for index in order[start : start + BLOCK]:
             try:
                 time_us = device.measure(executables[index], SECONDS, verify=False)
-            except RunFailed:
+            except RunFailed as failure:
+                if failure.kind == KILLED:
+                    killed.add(index)
+                    continue
                 time_us = None
             yield Repeat(index, time_us, block, device.uri)
         block += 1

@@ -10,6 +10,7 @@ import click
 from .choices import (
     extra_option,
     jobs_option,
+    keep_valid_option,
     parse_extras,
     pipeline_option,
     pool_option,
@@ -125,8 +126,9 @@ def pack(
     "--record",
     is_flag=True,
     help="Measure in further interleaved rounds, for a recording: all that is within 15 % of the "
-    "best in at least five.",
+    "best in 40.",
 )
+@keep_valid_option
 @shared_options(seed=UNUSED_SEED)
 def run(
     file: Path,
@@ -135,6 +137,7 @@ def run(
     budget: int | None,
     minutes: float | None,
     record: bool,
+    keep_valid: bool,
     seed: int,
     as_json: bool,
 ) -> None:
@@ -146,7 +149,9 @@ def run(
     output = Output(as_json)
     try:
         limits = make_budget(budget, minutes)
-        verdict = run_bundle(file, devices, out, limits, output.note, record=record)
+        verdict = run_bundle(
+            file, devices, out, limits, output.note, record=record, keep_valid=keep_valid
+        )
     except KeyboardInterrupt:
         raise Interrupted("the same command goes on from here") from None
     output.line(f"results are in {out}")
@@ -164,8 +169,11 @@ def run(
     metavar="DIR|FILE.parquet",
     help="Write a finished tuning run into this folder, or a recording into this file.",
 )
+@keep_valid_option
 @shared_options(seed=UNUSED_SEED)
-def ingest(file: Path, results: Path, out: Path, seed: int, as_json: bool) -> None:
+def ingest(
+    file: Path, results: Path, out: Path, keep_valid: bool, seed: int, as_json: bool
+) -> None:
     """Turn results into a finished tuning run, or into a recording.
 
     FILE is the bundle, RESULTS what running it wrote. A run may have been interrupted and still be
@@ -181,7 +189,9 @@ def ingest(file: Path, results: Path, out: Path, seed: int, as_json: bool) -> No
     from ..experiments.run_folder import RunFolder
 
     output = Output(as_json)
-    ingested = Ingest.read(file, results)
+    ingested = Ingest.read(file, results, keep_valid=keep_valid)
+    for wrong in ingested.measured.left_out:
+        output.note(f"left out: {results} {wrong}")
     if as_recording:
         recording = ingested.recording()
         recording.write(out)

@@ -42,6 +42,12 @@ ranker_option = click.option(
     help="What orders the candidates: a name from `frontrunner rankers`, or a trained one's file "
     "[cpu for CPUs, heuristic for GPUs].",
 )
+keep_valid_option = click.option(
+    "--keep-valid",
+    is_flag=True,
+    help="Leave out logged lines that cannot be of this run, instead of refusing the log; as it "
+    "was, it is kept beside it.",
+)
 jobs_option = click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Compile N candidates at a time."
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from .choices import jobs_option, target_option
+from .choices import jobs_option, keep_valid_option, target_option
 from .files import check_new_file
 from .output import Interrupted, Output, UsageError, counted, shared_options
 
@@ -49,6 +49,7 @@ ENDINGS = (".csv", ".parquet")
 @target_option
 @jobs_option
 @click.option("--force", is_flag=True, help="Start anew, where --output has other rows already.")
+@keep_valid_option
 @shared_options(seed="Seeds the inputs.")
 def command(
     path: Path,
@@ -60,6 +61,7 @@ def command(
     target: str,
     jobs: int | None,
     force: bool,
+    keep_valid: bool,
     seed: int,
     as_json: bool,
 ) -> int:
@@ -87,7 +89,8 @@ def command(
     from ..experiments.profile_table import peak_line, summary, table, write_tables
     from ..experiments.progress import make_progress
     from ..experiments.selection import parse_patterns, select
-    from ..search.target import backend_of
+    from ..search.files import check_inside
+    from ..search.target_flags import backend_of
 
     found = find_generated(path)
     chosen = select(found, parse_patterns(patterns))
@@ -101,6 +104,7 @@ def command(
         seed=seed,
         jobs=jobs,
     )
+    check_inside(out.parent, [options.failures])
     made_how = check(chosen, options)
     if not lines.exists() and not force:
         _refuse_others(out)
@@ -110,7 +114,9 @@ def command(
     asked = [w.only(options.libraries) for w in every if w.generated.name in names]
     output = Output(as_json)
     observer = make_progress(sys.stderr)
-    with ProfileLog(lines, made_how, anew=force) as log:
+    with ProfileLog(lines, made_how, anew=force, keep_valid=keep_valid) as log:
+        if log.left_out:
+            output.note(log.left_out)
         try:
             rows = profile(asked, options, log, observer)
         except KeyboardInterrupt:

@@ -14,6 +14,7 @@ from .choices import (
     extra_option,
     given,
     jobs_option,
+    keep_valid_option,
     parse_extras,
     pipeline_option,
     pool_option,
@@ -25,8 +26,11 @@ from .output import Interrupted, Output, UsageError, shared_options
 
 DEFAULT_CANDIDATES = 64
 # What a resumed run may be given anew; all else is read from its folder.
-RESUMABLE = {"file", "resume", "budget", "minutes", "patience", "as_json"}
-ANEW = "only --budget, --minutes and --patience may be given anew"
+RESUMABLE = {"file", "resume", "budget", "minutes", "patience", "as_json"} | {
+    "keep_failures",
+    "keep_valid",
+}
+ANEW = "only --budget, --minutes, --patience and --keep-failures may be given anew"
 # What has no meaning where nothing is measured.
 MEASURING = {"--device": "devices", "--patience": "patience"}
 
@@ -73,6 +77,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     metavar="DIR",
     help="Where to write a report with a reproducer for each way to fail [failures in the run].",
 )
+@keep_valid_option
 @shared_options(seed="Seeds sampling, ties in the order, and the inputs of the kernels.")
 @click.pass_context
 def command(
@@ -92,6 +97,7 @@ def command(
     extras: tuple[str, ...],
     compile_only: bool,
     keep_failures: Path | None,
+    keep_valid: bool,
     seed: int,
     as_json: bool,
 ) -> None:
@@ -103,6 +109,8 @@ def command(
     compiler makes of each pipeline's candidates.
     """
     freed = parse_extras(extras)
+    if keep_valid and resume is None:
+        raise UsageError("--keep-valid does nothing without --resume", "leave it out")
     if minutes is not None:
         check_minutes(minutes)
     seconds = None if minutes is None else minutes * 60
@@ -131,7 +139,14 @@ def command(
         if resume is not None:
             anew = any(value is not None for value in (budget, seconds, patience))
             limits = Budget(budget, seconds, patience) if anew else None
-            result = resume_run(resume, limits, observer, input=file)
+            result = resume_run(
+                resume,
+                limits,
+                observer,
+                input=file,
+                keep_failures=keep_failures,
+                keep_valid=keep_valid,
+            )
         else:
             assert file is not None
             if budget is None and seconds is None:

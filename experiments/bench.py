@@ -19,16 +19,17 @@ from ..benchmarks.device import TIMING_QUANTILE, Device, RunFailed, shares_cores
 from ..benchmarks.inputs import check_memory
 from ..benchmarks.kernel import Measure
 from ..benchmarks.operations import Operation
-from ..benchmarks.outcome import CRASHED, OK, WRONG_RESULT, Compiled, Outcome
+from ..benchmarks.outcome import CRASHED, KILLED, OK, WRONG_RESULT, Compiled, Outcome
 from ..benchmarks.peak import Peak, measure_peak
 from ..benchmarks.reproducer import Reproducer, write_crash
 from ..benchmarks.unit import Unit
 from ..search import InputError, NotTunableError, WorkError, read_dispatch
-from ..search.errors import CompilerCrashedError, UnknownTargetError
+from ..search.errors import CompilerCrashedError, KilledError, UnknownTargetError
 from ..search.isolate import Child
 from ..search.model import read_model
 from ..search.reader import READER
-from ..search.target import physical_cores, resolve_target
+from ..search.target import physical_cores
+from ..search.target_flags import target_flags
 from .libraries import Libraries
 from .profile_log import (
     DEFAULT,
@@ -112,8 +113,9 @@ class Bench:
                 shutil.rmtree(self._folder(one, name), ignore_errors=True)
         units: dict[str, Unit] = {}
         items: list[Item] = []
-        for one, found in zip(chunk, self._readers.map(self._read, chunk), strict=True):
-            if isinstance(found, InputError):
+        units_read = self._readers.map(self._read, chunk, lambda _, error: error)
+        for one, found in zip(chunk, units_read, strict=True):
+            if isinstance(found, InputError | KilledError):
                 self._refuse(one, found)
                 continue
             units[one.generated.name] = found
@@ -132,7 +134,7 @@ class Bench:
                 for library in one.libraries:
                     self._log.append(self._compared(one, unit, library))
 
-    def _read(self, reader: Child, one: Wanted) -> Unit | InputError:
+    def _read(self, reader: Child, one: Wanted) -> Unit | InputError | KilledError:
         path, operation = one.generated.path, one.generated.operation
         try:
             try:
@@ -150,13 +152,14 @@ class Bench:
         except InputError as error:
             return error
 
-    def _refuse(self, one: Wanted, error: InputError) -> None:
+    def _refuse(self, one: Wanted, error: InputError | KilledError) -> None:
         """Logs the rows of what cannot be read; a crash of the compiler is kept."""
+        outcome = KILLED if isinstance(error, KilledError) else REFUSED
         for (_, name, provider), _ in one.rows():
             reason = str(error).replace(str(one.generated.path), "it")  # rows name it already
-            self._log.append(one.row(name, provider, outcome=REFUSED, reason=reason))
+            self._log.append(one.row(name, provider, outcome=outcome, reason=reason))
         if isinstance(error, CompilerCrashedError):
-            options = (*resolve_target(self._options.target), "-o module.vmfb")
+            options = (*target_flags(self._options.target), "-o module.vmfb")
             folder = self._folder(one, DEFAULT)
             shutil.rmtree(folder, ignore_errors=True)
             self._keep(folder, partial(write_crash, one.generated.read(), options, str(error)))
@@ -185,7 +188,10 @@ class Bench:
                 stage, log = "run", str(failure.__cause__ or "")
             except WorkError as error:
                 # The device answered before: it has no room for this, or does not know its types.
-                return replace(row, outcome=CRASHED, reason=str(error))
+                kind = KILLED if isinstance(error, KilledError) else CRASHED
+                return replace(row, outcome=kind, reason=str(error))
+        if row.outcome == KILLED:
+            return row  # there is nothing to reproduce
         outcome = Outcome(row.outcome, stage=stage, reason=row.reason, device=self._options.device)
         seed = self._options.seed
         shown = Reproducer(item.unit, item.spec, None, outcome, log, seed, operation)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..features import extract
@@ -75,6 +76,34 @@ def check_some(candidates: pd.DataFrame, dispatch: Dispatch) -> None:
             f"the space of {dispatch.problem.label} is empty",
             dispatch.silence or "nothing can be tuned here",
         )
+
+
+def check_queue(queue: pd.DataFrame, dispatch: Dispatch) -> None:
+    """Checks that candidates are of the dispatch's spaces: all knobs, whole, and in range.
+
+    Raises:
+        ValueError: naming the first column or value that is wrong.
+        InputError: a pipeline or a knob that is set free is none.
+    """
+    if queue.empty or PIPELINE not in queue:
+        raise ValueError(f"the queue has {len(queue)} candidates and no column {PIPELINE!r}")
+    spaces = _spaces(dispatch, queue)
+    known = {PIPELINE, *(k.name for space in spaces.values() for k in space.knobs)}
+    if unknown := [str(name) for name in queue if name not in known]:
+        raise ValueError(f"the queue has a column {unknown[0]}, which is no knob")
+    for name, rows in queue.groupby(PIPELINE, dropna=False):
+        pipeline = str(name)
+        if pipeline not in spaces:
+            raise ValueError(f"the queue has candidates of a pipeline {pipeline}")
+        for knob in spaces[pipeline].knobs:
+            if knob.name not in rows:
+                raise ValueError(f"the queue has no column {knob.name}, a knob of {pipeline}")
+            values = pd.to_numeric(rows[knob.name], errors="coerce").to_numpy(np.float64)
+            right = (values >= knob.values[0]) & (values <= knob.values[-1])
+            wrong = np.flatnonzero(~(right & (values == np.floor(values))))
+            if len(wrong):
+                found = rows[knob.name].iloc[wrong[0]]
+                raise ValueError(f"{knob.name} of candidate {rows.index[wrong[0]]} is {found}")
 
 
 def plain(value: Any) -> Any:

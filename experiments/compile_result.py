@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,7 +11,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
-from ..benchmarks.outcome import BASELINE, OK, Outcome
+from ..benchmarks.checks import check_counts
+from ..benchmarks.outcome import BASELINE, KILLED, OK, Outcome
+from ..search.decode import decode
 from ..search.files import read_json
 
 # What a run that measures tells besides.
@@ -31,8 +34,9 @@ class CompileResult:
 
     Attributes:
         pipelines: for each, a count by kind of outcome, and: `candidates`; `same_as_baseline` and
-            `differ_from_baseline`, which add up to `ok`; `distinct` executables; `share_ok`;
-            `median_compile_s` of those that are `ok`, None without one.
+            `differ_from_baseline`, which add up to `ok`; `distinct` executables; `share_ok` of
+            those that were not killed; `median_compile_s` of those that are `ok`. None where there
+            is nothing that this can be told of.
         outcomes: count by kind.
         candidates: how many were taken from the queue.
         failures: the report of what the compiler got wrong; None if nothing was seen.
@@ -80,7 +84,7 @@ class CompileResult:
     @classmethod
     def read(cls, path: Path) -> Self | None:
         """A result that `to_json` wrote; None if there is none."""
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         remedy = "remove it, and resume the run"
         return read_json(path, lambda fields: cls._of(fields, path.parent), remedy)
@@ -88,9 +92,12 @@ class CompileResult:
     @classmethod
     def _of(cls, fields: dict[str, Any], folder: Path) -> Self:
         known = {k: v for k, v in fields.items() if k not in _UNKNOWN}
-        known["run"] = folder  # it may have been moved
-        known["failures"] = known["failures"] and Path(known["failures"])
-        return cls(**known)
+        # The folder may have been moved, and a report that was written elsewhere was, too.
+        report = folder / "failures"
+        known |= {"run": folder, "failures": report if report.is_dir() else None}
+        result = decode(cls, known)
+        check_counts(result.outcomes, result.candidates)
+        return result
 
     def metrics(self) -> dict[str, float]:
         figures = {"candidates": float(self.candidates), "seconds": self.seconds}
@@ -129,6 +136,7 @@ class CompileResult:
 def _count(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
     fine = [o for o in outcomes if o.kind == OK]
     same = sum(o.same_as == BASELINE for o in fine)
+    known = sum(o.kind != KILLED for o in outcomes)
     return {
         OK: len(fine),
         **Counter(o.kind for o in outcomes),
@@ -136,7 +144,7 @@ def _count(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
         "same_as_baseline": same,
         "differ_from_baseline": len(fine) - same,
         "distinct": len({o.executable for o in fine}),
-        "share_ok": len(fine) / len(outcomes),
+        "share_ok": len(fine) / known if known else None,
         "median_compile_s": round(median(o.compile_s for o in fine), 3) if fine else None,
     }
 

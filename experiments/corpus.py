@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..benchmarks.outcome import KILLED
 from ..features import Catalogue, catalogue_of, extract, extract_knobs, generic_for
 from ..models.ranker import listing
 from ..search import InputError, Problem
@@ -58,6 +59,7 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
 
     A folder stands for the recordings that are in it, not for those in folders below. T4 results
     beside a Parquet file of the same name are what `record --format t4` made of it, and left out.
+    So are candidates that were killed from outside, see `without_killed`.
 
     Raises:
         InputError: there is none, one cannot be used, or two hold the same measurements.
@@ -106,6 +108,16 @@ def group_frame(cases: Sequence[Case]) -> tuple[pd.DataFrame, NDArray[np.str_]]:
     return frame, np.repeat([c.name for c in cases], [len(c.features) for c in cases])
 
 
+def without_killed(recording: Recording) -> Recording:
+    """What became of candidates by their own doing.
+
+    Of those whose process was killed from outside nothing is known: nothing is learned from them,
+    and no order is judged by where it put them.
+    """
+    kept = recording.frame["kind"] != KILLED
+    return replace(recording, frame=recording.frame[kept].reset_index(drop=True))
+
+
 def chip(fingerprint: str) -> str:
     """What is left of a device's fingerprint without the driver and the device's number."""
     return fingerprint.partition(" on ")[2] or fingerprint
@@ -138,7 +150,7 @@ def _names(files: Sequence[Path]) -> list[str]:
 
 
 def _read(path: Path) -> Recording:
-    recording = read_recording(path)
+    recording = without_killed(read_recording(path))
     if recording.frame["time_us"].isna().all():
         raise InputError(
             f"{path} has no successful candidate among {len(recording.frame)}",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import Parallel, cpu_count, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from numpy.typing import NDArray
 
 from ..models import AdaptiveRanker, Ranker, save
-from ..search import InputError
+from ..search import InputError, WorkError
+from ..search.errors import KilledError
 from ..search.limits import read_limited
+from ..search.machine import describe_kill
 from .contender import SHUFFLE, Contender
 from .corpus import Case, group_frame
 from .holdout import PROBLEM, Fold, folds
@@ -98,6 +103,7 @@ def evaluate(
     Raises:
         InputError: a ranker has nothing to learn from, takes no such seed, or cannot order the
             candidates.
+        KilledError: a process was killed from outside.
     """
     # What was recorded beside times and features would be sent to every process.
     cases = [replace(c, recording=replace(c.recording, frame=pd.DataFrame())) for c in cases]
@@ -114,7 +120,10 @@ def evaluate(
     found = [_expect(part, case) for part in held for case in part.test]
     predictors = {}
     count = min(jobs or cpu_count(), max(total, 1))
-    with Parallel(count, return_as="generator", initializer=_leave_ctrl_c) as pool:
+    with (
+        _deaths_told(),
+        Parallel(count, return_as="generator", initializer=_leave_ctrl_c) as pool,
+    ):
         for done, judged in enumerate(pool(delayed(_judge)(*task) for task in to_judge), 1):
             found += judged
             progress(done, total)
@@ -132,6 +141,19 @@ def evaluate(
         ),
         predictors=predictors,
     )
+
+
+@contextmanager
+def _deaths_told() -> Iterator[None]:
+    """Tells in one line how a process of the pool ended."""
+    try:
+        yield
+    except TerminatedWorkerError as error:
+        codes = re.search(r"exit codes of the workers are \{(.*)\}", str(error))
+        how = codes[1] if codes else "nobody knows how"
+        if "SIGKILL" in how:
+            raise KilledError(f"a process of the evaluation was {describe_kill()}") from error
+        raise WorkError(f"a process of the evaluation ended early ({how})") from error
 
 
 def _leave_ctrl_c() -> None:

@@ -69,7 +69,7 @@ class Explained:
 
     Attributes:
         position: from 1, in the order of `candidates` candidates.
-        row: in the recording; None for a candidate of a dispatch.
+        row: in the recording, where what was killed is left out; None for one of a dispatch.
         time_us: as recorded; None where it failed, or was not measured.
         place: by recorded time, from 1; None where there is none.
     """

@@ -21,7 +21,7 @@ from ..benchmarks.operations import Operation, from_dict
 from ..benchmarks.operations.operation import LARGEST
 from ..benchmarks.reproducer import SCRIPT
 from ..search import InputError
-from ..search.files import make_folder, read_json, write_whole
+from ..search.files import check_inside, make_folder, read_json, write_whole
 from ..search.limits import read_limited
 from .profile_log import DEFAULT
 
@@ -127,7 +127,9 @@ def write_files(out: Path, files: Mapping[str, str], *, force: bool) -> dict[str
     """
     states = compare_files(out, files, force=force)
     changed = [name for name, state in states.items() if state != "same"]
-    for folder in dict.fromkeys((out / name).parent for name in changed):
+    folders = dict.fromkeys((out / name).parent for name in changed)
+    check_inside(out, folders)
+    for folder in folders:
         make_folder(folder, "move away what is there, or name another --out")
     for name in changed:
         write_whole(out / name, files[name].encode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,10 +12,13 @@ from ..benchmarks.child_pool import ChildPool
 from ..benchmarks.peak import Peak
 from ..benchmarks.profiling import Share
 from ..search import Dispatch, FrontrunnerError, read_dispatch
+from ..search.decode import decode
+from ..search.errors import KilledError
 from ..search.isolate import Child
 from ..search.model import ModelDispatch
 from ..search.reader import READER
 
+_FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
 # Of a dispatch's headroom, what is expected to be gained.
 EXPECTED = 0.7
 
@@ -39,11 +43,6 @@ class Hot:
     share: float
     headroom_us: float
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Hot:
-        """The inverse of `asdict`, also after a round trip through JSON."""
-        return cls(**{**data, "members": tuple(data["members"]), "file": Path(data["file"])})
-
 
 @dataclass(frozen=True)
 class Rest:
@@ -64,12 +63,22 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
-        """The inverse of `to_dict`, also after a round trip through JSON."""
-        return cls(
-            tuple(Hot.from_dict(h) for h in data["hot"]), tuple(Rest(**r) for r in data["rest"])
-        )
+
+def read_plan(data: Any) -> Plan:
+    """The inverse of `Plan.to_dict`, also after a round trip through JSON.
+
+    Raises:
+        ValueError: it is something else, or a dispatch's name could not be a file's.
+    """
+    plan = decode(Plan, data)
+    for hot in plan.hot:
+        if not _FILE.fullmatch(hot.name) or not _FILE.fullmatch(hot.file.name):
+            raise ValueError(f"the name of a dispatch is {hot.name!r}")
+        if min(hot.time_us, hot.share, hot.headroom_us) < 0:
+            raise ValueError(f"the times of {hot.name} are less than 0")
+    if len({hot.name for hot in plan.hot}) < len(plan.hot):
+        raise ValueError("two dispatches have one name")
+    return plan
 
 
 def make_plan(
@@ -89,6 +98,9 @@ def make_plan(
         files: where each dispatch is, as MLIR.
         coverage: the share of the time that is looked at.
         peak: of the device; None takes all of a dispatch's time for headroom.
+
+    Raises:
+        KilledError: the compiler was killed while it read a dispatch, twice.
     """
     times = {share.name: share.time_us for share in profile}
     total = sum(times.values()) or 1.0
@@ -173,8 +185,14 @@ def _hot(
 
 
 def _read(file: Path, target: str, reader: Child) -> Dispatch | str:
-    """The dispatch, or why it cannot be tuned."""
+    """The dispatch, or why it cannot be tuned.
+
+    Raises:
+        KilledError: the compiler was killed while it read it.
+    """
     try:
         return read_dispatch(file, target, reader)
+    except KilledError:
+        raise
     except FrontrunnerError as error:
         return str(error).removeprefix("not tunable: ").replace(f"{file} ", "")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..benchmarks.budget import Budget
 from ..search import FrontrunnerError, InputError
+from ..search.errors import KilledError
 from ..search.spec import spec_of
 from .candidates import renderer
 from .hot import Hot, Plan
@@ -47,6 +48,9 @@ def tune_each(
 
     Returns:
         By name, the run, or why there is none.
+
+    Raises:
+        KilledError: a process was killed from outside; resuming goes on from there.
     """
     found: dict[str, TuneResult | str] = {}
     for place, hot in enumerate(plan.hot):
@@ -76,7 +80,11 @@ def _tune_one(
     make_observer: MakeObserver,
     tell: Tell,
 ) -> TuneResult | str:
-    """A dispatch's run, or why there is none: one that fails is no reason to give the others up."""
+    """A dispatch's run, or why there is none: one that fails is no reason to give the others up.
+
+    Raises:
+        KilledError: a process was killed from outside; resuming goes on from there.
+    """
     wanted = TuneOptions(
         input=hot.file,
         out=run.path,
@@ -95,6 +103,8 @@ def _tune_one(
                 result = resume(run.path, budget, observer, tracked=False)
             else:
                 result = tune(wanted, observer, tracked=False)
+    except KilledError:
+        raise
     except FrontrunnerError as error:
         if begun and isinstance(error, InputError):
             # What was read once, and is there, was damaged since.
@@ -116,11 +126,11 @@ def best_specs(hot: Hot, tuned: TuneResult | str, folder: ModelFolder) -> list[P
     better = [s for s in tuned.finalists if s.interval[0] > 1][:TRIES]
     if not better:
         return []
-    _, dispatch, queue = folder.run_of(hot).load()
-    render = renderer(dispatch, queue)
+    run = folder.run_of(hot).load()
+    render = renderer(run.dispatch, run.queue)
     paths = []
     for place, standing in enumerate(better):
         path = folder.work / f"{hot.name}-{place}.mlir"
-        write_text(path, spec_of(dispatch, render(standing.index)))
+        write_text(path, spec_of(run.dispatch, render(standing.index)))
         paths.append(path)
     return paths

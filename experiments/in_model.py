@@ -14,12 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ..benchmarks.compiling import Compiler
+from ..benchmarks.compiling import Compiler, unless_killed
 from ..benchmarks.finals import interval
 from ..benchmarks.model_runner import PATIENCE, Gain, ModelFailed, ModelRunner
 from ..benchmarks.outcome import OK, Compiled
 from ..benchmarks.profiling import profile
 from ..search import WorkError, link_specs
+from ..search.errors import KilledError
 from .hot import Hot
 
 # Candidates of a dispatch that are tried in the model.
@@ -92,6 +93,9 @@ class Trial:
 
         Args:
             specs: of each dispatch's best candidates, the best one first.
+
+        Raises:
+            KilledError: the compiler or the model was killed, which is no candidate's fault.
         """
         choices = self._choose([(hot, tried[:TRIES]) for hot, tried in specs if tried])
         choices += [
@@ -127,7 +131,7 @@ class Trial:
     def _compile(self, name: str, specs: Sequence[Path]) -> Compiled:
         linked = link_specs([*self.starter, *specs])
         (compiled,) = self.compiler.compile([(name, linked.text)])
-        return compiled
+        return unless_killed(compiled, "a variant of the model")
 
     def _choose(self, specs: Sequence[tuple[Hot, Sequence[Path]]]) -> list[Choice]:
         """The candidate of each dispatch that is fastest in the model, if it beats the default.
@@ -181,7 +185,7 @@ class Trial:
                 try:
                     shares = profile(variants[place].executable, self.runner.subject, runs)
                 except WorkError as error:
-                    if place == 0:
+                    if place == 0 or isinstance(error, KilledError):
                         raise
                     self.tell(f"a variant of the model does not run: {error}")
                     failed.add(place)

@@ -6,30 +6,26 @@ import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
 
 from .. import __version__
 from ..benchmarks.budget import Budget
 from ..benchmarks.bundle import Bundle
-from ..benchmarks.checks import check_results
-from ..benchmarks.compiling import Compiler
+from ..benchmarks.compiling import Compiler, unless_killed
 from ..benchmarks.failures import FailureReport
 from ..benchmarks.finals import Standing
 from ..benchmarks.outcome import OK, Outcome
 from ..benchmarks.results import Measurements, Verdict, read_results
-from ..search import Dispatch, InputError, WorkError
+from ..search import InputError, WorkError
 from ..search.spec import spec_of
 from .candidates import renderer, with_derived
 from .journal import Journal
 from .jury import expectation
 from .recording import Drawn, Provenance, Recording
 from .result import TuneResult
-from .run_folder import RunFolder, read_run_files, write_text
+from .run_folder import RunFiles, RunFolder, read_run_files, write_text
 
 
 @dataclass(frozen=True)
@@ -37,43 +33,44 @@ class Ingest:
     """A bundle with the results of measuring it.
 
     Attributes:
-        run: what the run's folder would say about how it was started.
+        run: what the run's folder would start with.
     """
 
     bundle: Bundle
     measured: Measurements
-    run: dict[str, Any]
-    dispatch: Dispatch
-    queue: pd.DataFrame
+    run: RunFiles
 
     @classmethod
-    def read(cls, bundle_path: Path, results: Path) -> Ingest:
+    def read(cls, bundle_path: Path, results: Path, *, keep_valid: bool = False) -> Ingest:
         """Checks that both are whole and belong together.
+
+        Args:
+            keep_valid: whether lines that were not written by running the bundle are left out.
 
         Raises:
             InputError: they are not, or were made by another version.
         """
         bundle = Bundle(bundle_path)
-        measured = read_results(results)
+        measured = read_results(results, bundle.manifest.queue, keep_valid=keep_valid)
         if measured.header.bundle != bundle.digest:
             raise InputError(
                 f"{results} holds the results of another bundle ({measured.header.bundle[:16]}), "
                 f"not of {bundle_path} ({bundle.digest[:16]})",
                 "give the bundle that was run",
             )
-        check_results(results, bundle, measured)
-        try:
-            run, dispatch, queue = read_run_files(lambda n: bundle.read(f"run/{n}"), bundle_path)
-        except (ValueError, KeyError, TypeError) as error:
+        run = read_run_files(lambda n: bundle.read(f"run/{n}"), bundle_path)
+        if len(run.queue) < len(bundle.manifest.queue):
             raise InputError(
-                f"{bundle_path} does not describe a run ({type(error).__name__})", "pack it anew"
-            ) from error
-        return cls(bundle, measured, run, dispatch, queue)
+                f"{bundle_path} has {len(bundle.manifest.queue)} executables for a queue of "
+                f"{len(run.queue)} candidates",
+                "pack it anew",
+            )
+        return cls(bundle, measured, run)
 
     @cached_property
     def config(self) -> Callable[[int], str]:
         """Renders the `compilation_info` of a queue position."""
-        return renderer(self.dispatch, self.queue)
+        return renderer(self.run.dispatch, self.run.queue)
 
     def recording(self, compile_s: Sequence[float] | None = None) -> Recording:
         """What was measured so far, also if the run has not ended.
@@ -82,24 +79,23 @@ class Ingest:
             compile_s: what compiling took, by queue position; None if that is not known any more.
         """
         header, verdict = self.measured.header, self.measured.verdict
-        options = self.run["options"]
-        extras = {name: tuple(values) for name, values in options["extras"].items()}
+        options, dispatch = self.run.manifest.options, self.run.dispatch
         provenance = Provenance(
-            problem=self.dispatch.problem,
-            target=self.dispatch.target,
+            problem=dispatch.problem,
+            target=dispatch.target,
             devices=dict(zip(header.uris, header.devices, strict=True)),
             compiler=self.bundle.manifest.compiler,
             runtime=header.runtime,
             seed=self.bundle.manifest.seed,
             noise_floor=None if verdict is None else verdict.finals.noise_floor,
             created_by=f"frontrunner {__version__}",
-            drawn=Drawn(options["pipeline"], extras),
+            drawn=Drawn(options.pipeline, dict(options.extras)),
         )
         outcomes = {
             index: replace(outcome, compile_s=math.nan if compile_s is None else compile_s[index])
             for index, outcome in self.measured.outcomes.items()
         }
-        queue = with_derived(self.dispatch, self.queue)
+        queue = with_derived(dispatch, self.run.queue)
         return Recording.build(queue, outcomes, provenance, self.measured.repeats)
 
     def finish(self, folder: RunFolder) -> TuneResult:
@@ -107,7 +103,8 @@ class Ingest:
 
         Raises:
             InputError: the run has not ended, or the folder cannot be written.
-            WorkError: the winner's spec does not make the executable that was measured.
+            WorkError: the winner's spec does not make the executable that was measured, or the
+                compiler was killed.
         """
         verdict = self.measured.verdict
         if verdict is None:
@@ -118,16 +115,18 @@ class Ingest:
             )
         header = self.measured.header
         spec = None if verdict.winner is None else self._spec(verdict.winner, verdict)
-        options = {**self.run["options"], "devices": header.uris}
-        manifest = {
-            **{k: v for k, v in self.run.items() if k not in ("dispatch", "versions")},
-            "options": options,
-            "budget": asdict(Budget(candidates=verdict.candidates)),
-            "devices": header.devices,
-            "measured_by": {"bundle": header.bundle, "iree-base-runtime": header.runtime},
-        }
-        folder.create(manifest, self.dispatch, self.queue)
-        with Journal(folder.journal) as journal:
+        manifest = replace(
+            self.run.manifest,
+            options=replace(
+                self.run.manifest.options,
+                devices=header.uris,
+                budget=Budget(candidates=verdict.candidates),
+            ),
+            devices=header.devices,
+            measured_by={"bundle": header.bundle, "iree-base-runtime": header.runtime},
+        )
+        folder.create(manifest, self.run.dispatch, self.run.queue)
+        with Journal(folder.journal, len(self.run.queue), header.uris) as journal:
             for index, outcome in sorted(self.measured.outcomes.items()):
                 journal.append(index, outcome)
             self._report(folder, journal.outcomes)
@@ -148,12 +147,13 @@ class Ingest:
     def _spec(self, winner: Standing, verdict: Verdict) -> str:
         """The winner's tuning spec, compiled as it is written: it must be what was measured."""
         comment = expectation(winner, verdict.finals, self.measured.header.devices)
-        spec = spec_of(self.dispatch, self.config(winner.index), comment)
+        spec = spec_of(self.run.dispatch, self.config(winner.index), comment)
         with (
             tempfile.TemporaryDirectory() as name,
-            Compiler(self.dispatch, Path(name), jobs=1) as compiler,
+            Compiler(self.run.dispatch, Path(name), jobs=1) as compiler,
         ):
             (compiled,) = compiler.compile([("winner", spec)])
+        unless_killed(compiled, "the winner's spec")
         measured = self.bundle.manifest.queue[winner.index].digest
         if compiled.kind != OK or compiled.digest != measured:
             raise WorkError(
@@ -165,6 +165,6 @@ class Ingest:
 
     def _report(self, folder: RunFolder, outcomes: Mapping[int, Outcome]) -> None:
         seed = self.bundle.manifest.seed
-        report = FailureReport(self.dispatch, folder.failures, folder.logs, self.config, seed)
+        report = FailureReport(self.run.dispatch, folder.failures, folder.logs, self.config, seed)
         with suppress(OSError):  # a reproducer less must not cost the results
             report.write(outcomes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..benchmarks.call import call_of
-from ..benchmarks.compiling import Compiler
+from ..benchmarks.compiling import Compiler, unless_killed
 from ..benchmarks.device import Device, RunFailed, fingerprint
 from ..benchmarks.finals import Finals, Standing, choose_finalists, decide, verify_on_other_inputs
 from ..benchmarks.outcome import OK, Compiled, Outcome, is_there
@@ -36,7 +36,11 @@ class Jury:
     def decide(
         self, devices: Sequence[Device], outcomes: Mapping[int, Outcome], seed: int
     ) -> tuple[Finals, Standing | None]:
-        """Measures the best candidates again; the fastest that is also right wins, if any."""
+        """Measures the best candidates again; the fastest that is also right wins, if any.
+
+        Raises:
+            KilledError: nothing is known of one of them, since it was killed from outside.
+        """
         finalists = self._executables(choose_finalists(outcomes), outcomes)
         self.observer.phase(f"measuring {len(finalists)} finalists against the default")
 
@@ -57,7 +61,7 @@ class Jury:
     def _executables(
         self, indices: Sequence[int], outcomes: Mapping[int, Outcome]
     ) -> dict[int, Path]:
-        """Executables of candidates; those of an earlier session may have to be compiled again."""
+        """Executables of candidates; those of an earlier session are compiled again."""
         paths = {i: self.folder.work / f"{executable_name(i)}.vmfb" for i in indices}
         missing = [
             i
@@ -67,6 +71,7 @@ class Jury:
         ]
         specs = [(executable_name(i), self._render(i)) for i in missing]
         for index, compiled in zip(missing, self.compiler.compile(specs), strict=True):
+            unless_killed(compiled, f"finalist {index + 1}")
             if compiled.digest != outcomes[index].executable:
                 self.observer.note(f"candidate {index + 1} does not compile as it did; left out")
                 del paths[index]

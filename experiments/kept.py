@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..benchmarks.compiling import Compiler
-from ..benchmarks.lines import LineFile, not_ours
+from ..benchmarks.lines import LineFile
 from ..benchmarks.outcome import COMPILE_FAILED, NOT_APPLIED, OK, Compiled, is_there
 from ..search import Dispatch
 from ..search.model import Model
 from ..search.versions import versions
 
-# What the compiler says again of the same; a crash may have been the machine's.
+# What the compiler says again of the same; a crash may have been the machine's, as a kill was.
 _SETTLED = (OK, COMPILE_FAILED, NOT_APPLIED)
 
 
@@ -30,15 +30,14 @@ class Kept:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         path = folder / "compiled.jsonl"
-        self._lines = LineFile(path, "make room, then run the same command again")
         self._known: dict[str, Compiled] = {}
-        for number, record in enumerate(self._lines.records, 1):
-            try:
-                name, compiled = self._read(record)
-            except (ValueError, TypeError, KeyError) as error:
-                self._lines.close()
-                raise not_ours(path, number, error) from error
+
+        def take(record: dict[str, Any]) -> None:
+            name, compiled = self._read(record)
             self._known[name] = compiled
+
+        remedy = "make room, then run the same command again"
+        self._lines = LineFile(path, remedy, check=take, edited=f"remove the folder {folder}")
 
     def compile(self, compiler: Compiler, specs: Sequence[tuple[str, str]]) -> Iterator[Compiled]:
         """Compiles (name, spec text) pairs, but for those that are here; yields all, in order.

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from ..benchmarks.device import KEEP_MEMORY, RunFailed
 from ..benchmarks.operations import Operation
-from ..benchmarks.outcome import CRASHED, TIMEOUT, WRONG_RESULT
+from ..benchmarks.outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
 from ..benchmarks.providers import NEEDS, Answer, Trial, installed
 from ..search import InputError
-from ..search.isolate import Child, ChildDied, ChildTimeout
+from ..search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
 from .profile_log import UNSUPPORTED
 
 # Seconds that a library may take for one operation, with the reference that it is compared with.
@@ -67,11 +67,13 @@ class Libraries:
         """The times of single runs, in microseconds.
 
         Raises:
-            RunFailed: the library does not compute it, or something else.
+            RunFailed: the library does not compute it, or something else, or was killed, twice.
         """
         trial = Trial(name, operation, seed, seconds, self._threads, verify)
         try:
-            found: Answer = self._children[name].call(trial, timeout=LONGEST)
+            found: Answer = self._children[name].try_twice(trial, timeout=LONGEST)
+        except ChildKilled as death:
+            raise RunFailed(KILLED, f"{name} was {death}, twice") from death
         except ChildDied as death:
             raise RunFailed(CRASHED, str(death).splitlines()[0]) from death
         except ChildTimeout as late:

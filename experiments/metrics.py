@@ -1,7 +1,8 @@
 """How good an order of candidates is, and what a random order comes to, exactly.
 
 Orders are judged by the times of candidates in the order in which they were taken; NaN is a failed
-candidate, which costs an iteration as any other.
+candidate, which costs an iteration as any other. Candidates of which nothing is known, since they
+were killed from outside, are in no case (`corpus.without_killed`).
 """
 
 from __future__ import annotations

@@ -20,13 +20,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..search import InputError
-from ..search.files import make_folder, only_process, read_json
+from ..search.decode import decode, in_words
+from ..search.files import check_own, make_folder, only_process, read_json
+from ..search.limits import parse_json, read_limited
 from ..search.model import ModelDispatch, named_after
 from ..search.versions import versions
-from .hot import Hot, Plan
+from .hot import Hot, Plan, read_plan
 from .model_options import ModelOptions
 from .prepare import digest_of_file
-from .run_folder import RunFolder, other_versions, write_text
+from .run_folder import RunFolder, write_text
+from .run_manifest import other_versions
 
 FORMAT = 2
 
@@ -116,16 +119,17 @@ class ModelFolder:
         return options
 
     def _load(self) -> tuple[ModelOptions, list[str]]:
+        remedy = "give the folder that `frontrunner tune-model --out` wrote"
+        check_own(self.path)
         try:
-            content = json.loads((self.path / "model.json").read_text())
+            content = parse_json(read_limited(self.path / "model.json", remedy))
             other = other_versions(content, FORMAT)
             if not other:
-                options = ModelOptions.from_dict({**content["options"], "out": self.path})
-                return options, content["digests"]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+                options = decode(ModelOptions, {**content["options"], "out": self.path})
+                return options, list(decode(tuple[str, ...], content["digests"]))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
-                f"{self.path} is not the folder of a model's tuning ({type(error).__name__})",
-                "give the folder that `frontrunner tune-model --out` wrote",
+                f"{self.path} is not the folder of a model's tuning: {in_words(error)}", remedy
             ) from error
         raise InputError(
             f"{self.path} {other}", "start anew: times and configurations do not carry over"
@@ -136,7 +140,7 @@ class ModelFolder:
         path = self.path / "plan.json"
         if not path.exists():
             return None
-        plan = read_json(path, Plan.from_dict, "remove it, for the model to be profiled again")
+        plan = read_json(path, read_plan, "remove it, for the model to be profiled again")
         # The folder may have been moved.
         hot = (replace(h, file=self._dispatches / h.file.name) for h in plan.hot)
         return replace(plan, hot=tuple(hot))

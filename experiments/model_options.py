@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from ..benchmarks.parameters import Archives
 from ..models.registry import is_file
@@ -67,20 +66,6 @@ class ModelOptions:
     @property
     def _ranker_file(self) -> Path | None:
         return Path(self.ranker) if self.ranker and is_file(self.ranker) else None
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The inverse of `asdict`, also after a round trip through JSON."""
-        return cls(
-            **{
-                **data,
-                "input": Path(data["input"]),
-                "out": Path(data["out"]),
-                "inputs": tuple(data["inputs"]),
-                "parameters": tuple((scope, Path(path)) for scope, path in data["parameters"]),
-                "starter": tuple(map(Path, data["starter"])),
-            }
-        )
 
 
 def _absolute(text: str) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from ..benchmarks.checks import wrong_speedup
+from ..search.decode import decode
 from ..search.files import read_json
 from .hot import Plan
 from .in_model import Choice, Verdict
-from .result import TuneResult
+from .result import SPEC, TuneResult
 
 # Why dispatches that could be tuned were not.
 NO_TIME = "no time was left for it"
@@ -117,21 +120,23 @@ class ModelResult:
     @classmethod
     def read(cls, path: Path) -> Self | None:
         """A result that `to_json` wrote; None if there is none."""
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         remedy = "remove it, and resume the run"
         return read_json(path, lambda fields: cls._of(fields, path.parent), remedy)
 
     @classmethod
     def _of(cls, fields: dict[str, Any], folder: Path) -> Self:
-        rows = ({**row, "members": tuple(row["members"])} for row in fields["dispatches"])
-        fields["dispatches"] = tuple(DispatchResult(**row) for row in rows)
-        for name in ("speedup_ci", "also", "unmatched"):
-            fields[name] = tuple(fields[name])
         # The folder may have been moved.
-        fields["run"] = folder
-        fields["spec"] = fields["spec"] and folder / Path(fields["spec"]).name
-        return cls(**fields)
+        there = {"run": folder, "spec": folder / SPEC if fields["spec"] else None}
+        result = decode(cls, {**fields, **there})
+        if wrong := wrong_speedup(
+            result.speedup, result.speedup_ci, result.baseline_us, result.best_us
+        ):
+            raise ValueError(wrong)
+        if result.spec is None and result.speedup != 1.0:
+            raise ValueError(f"there is no spec, and a speedup of {result.speedup:g}")
+        return result
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,9 @@ from pathlib import Path
 
 from ..benchmarks.parameters import Archives
 from ..search import InputError
+from ..search.errors import KilledError
 from ..search.limits import check_file
+from ..search.machine import describe_kill
 from .model_options import ModelOptions
 
 IMPORTER = "iree.compiler.tools.import_onnx"
@@ -27,6 +30,7 @@ def as_mlir(options: ModelOptions) -> Iterator[tuple[Path, Archives]]:
 
     Raises:
         InputError: it is not an ONNX model, or the extra is not installed.
+        KilledError: the importer was killed from outside.
     """
     if options.input.suffix.lower() != ".onnx":
         yield options.input, options.parameters
@@ -38,7 +42,8 @@ def as_mlir(options: ModelOptions) -> Iterator[tuple[Path, Archives]]:
     with tempfile.TemporaryDirectory(prefix="frontrunner-") as name:
         mlir, weights = Path(name) / "model.mlir", Path(name) / "model.irpa"
         line = [
-            *(sys.executable, "-m", IMPORTER, str(options.input), "-o", str(mlir)),
+            # -P: the current folder may hold modules of the names that it imports.
+            *(sys.executable, "-P", "-m", IMPORTER, str(options.input), "-o", str(mlir)),
             *("--externalize-params", f"--params-scope={SCOPE}", "--save-params-to", str(weights)),
         ]
         try:
@@ -48,6 +53,8 @@ def as_mlir(options: ModelOptions) -> Iterator[tuple[Path, Archives]]:
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise InputError(f"importing {options.input} took over {TIMEOUT:.0f} s") from None
+        if done.returncode == -signal.SIGKILL:
+            raise KilledError(f"importing {options.input} was {describe_kill()}")
         if done.returncode or not mlir.exists():
             last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise InputError(

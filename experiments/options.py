@@ -8,6 +8,12 @@ from pathlib import Path
 
 from ..benchmarks.budget import Budget
 from ..search import InputError
+from ..search.decode import LARGEST
+from ..search.target_flags import target_flags
+
+# Threads and processes are made for each job, and a row of features for each candidate.
+MOST_JOBS = 1024
+MOST_CANDIDATES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,14 @@ class TuneOptions:
     keep_failures: Path | None = None
 
     def __post_init__(self) -> None:
+        target_flags(self.target)  # refused where there is no such target
+        for name, value, least, most in (
+            ("jobs", self.jobs, 1, MOST_JOBS),
+            ("pool", self.pool, 1, MOST_CANDIDATES),
+            ("seed", self.seed, 0, LARGEST),
+        ):
+            if value is not None and not least <= value <= most:
+                raise InputError(f"{name} must be from {least} to {most:,}, got {value:,}")
         if not self.compile_only:
             return
         if self.devices:

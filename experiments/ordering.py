@@ -9,7 +9,7 @@ from typing import Protocol, Self
 import numpy as np
 import pandas as pd
 
-from ..benchmarks.outcome import Outcome
+from ..benchmarks.outcome import KILLED, Outcome
 from ..models import AdaptiveRanker, order
 from ..models.training import TIME
 from ..search import Dispatch
@@ -77,8 +77,9 @@ class AdaptiveOrder:
         left = self.features.drop(index=taken)
         if left.empty:
             return self.rest.next(outcomes, count)
+        known = [i for i in taken if outcomes[i].kind != KILLED]
         # Shares of the baseline measured beside them are free of the machine's drift.
-        times = np.array([outcomes[i].relative for i in taken], dtype=np.float64)
-        self.ranker.observe(self.features.loc[taken].assign(**{TIME: times}))
+        times = np.array([outcomes[i].relative for i in known], dtype=np.float64)
+        self.ranker.observe(self.features.loc[known].assign(**{TIME: times}))
         ranked = left.index[order(self.ranker, left)]
         return [int(i) for i in ranked[: min(count, self.ranker.batch)]]

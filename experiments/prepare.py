@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -18,6 +17,7 @@ from ..search import Dispatch, InputError, read_dispatch
 from .candidates import make_queue
 from .options import TuneOptions
 from .progress import Observer
+from .run_manifest import RunManifest
 from .trained_on import elsewhere
 
 
@@ -28,13 +28,13 @@ class Prepared:
     Attributes:
         options: as given, with the target's usual ranker and device where none was.
         queue: candidates in the order in which they are taken.
-        manifest: what a run's folder says about how it was started.
+        manifest: how it was started.
     """
 
     options: TuneOptions
     dispatch: Dispatch
     queue: pd.DataFrame
-    manifest: dict[str, Any]
+    manifest: RunManifest
 
 
 def prepare(options: TuneOptions, observer: Observer) -> Prepared:
@@ -81,13 +81,7 @@ def prepare(options: TuneOptions, observer: Observer) -> Prepared:
     )
     if dispatch.silence:
         observer.note(f"the space is frontrunner's own: {dispatch.silence}")
-    manifest = {
-        "options": {k: v for k, v in asdict(options).items() if k not in ("budget", "out")},
-        "budget": asdict(options.budget),
-        "input_digest": digest_of_file(options.input),
-        "devices": chips,
-        "looks_back": looks_back,
-    }
+    manifest = RunManifest(options, digest_of_file(options.input), tuple(chips), looks_back)
     return Prepared(options, dispatch, queue, manifest)
 
 

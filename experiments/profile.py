@@ -8,7 +8,8 @@ from typing import Any
 
 from ..benchmarks.device import check_backend, check_uris, fingerprint
 from ..search import InputError
-from ..search.target import backend_of, resolve_target, usable_cores
+from ..search.target import usable_cores
+from ..search.target_flags import backend_of, target_flags
 from ..search.versions import versions
 from .bench import Bench, ProfileOptions
 from .generated import Generated
@@ -31,7 +32,7 @@ def check(every: Sequence[Generated], options: ProfileOptions) -> dict[str, Any]
         WorkError: the device does not answer.
     """
     check_uris([options.device])
-    resolve_target(options.target)
+    target_flags(options.target)  # refused where there is no such target
     check_backend([options.device], backend_of(options.target), options.target)
     for one in every:
         if one.target not in ("", options.target):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from ..benchmarks.lines import LineFile, not_ours
-from ..benchmarks.outcome import CRASHED, OK, TIMEOUT
+from ..benchmarks.lines import KEEP_VALID, LineFile
+from ..benchmarks.outcome import CRASHED, KILLED, KINDS, OK, TIMEOUT
 from ..benchmarks.peak import Peak
 from ..search import InputError
+from ..search.decode import decode
 
 FORMAT = 1
 # What a row may come to besides a run's outcomes: the dispatch is not read, a library lacks it.
@@ -22,14 +23,6 @@ PASSED, FAILED = "passed", "failed"
 UNCHECKED, UNKNOWN, NOT_RUN = "not asked for", "no reference", "not run"
 
 Key = tuple[str, str, str]
-
-# What a field may hold, by its annotation.
-_TYPES: Mapping[Any, Any] = {
-    "str": str,
-    "float | None": (int, float, type(None)),
-    "int": int,
-    "Mapping[str, int]": dict,
-}
 
 
 @dataclass(frozen=True)
@@ -73,10 +66,31 @@ class Row:
     def key(self) -> Key:
         return self.operation, self.configuration, self.provider
 
+    def check(self) -> None:
+        """Checks that times go with the outcome, and counts are none below 0.
+
+        Raises:
+            ValueError: naming what is wrong.
+        """
+        if self.outcome not in (*KINDS, REFUSED, UNSUPPORTED):
+            raise ValueError(f"there is no outcome {self.outcome!r}")
+        if self.outcome == OK and not (self.time_us or 0) > 0:
+            raise ValueError(f"{self.operation} took {self.time_us!r} us")
+        shares = (
+            self.median_us,
+            self.noise,
+            self.gflops,
+            self.roofline_share,
+            self.peak_share,
+            self.compile_s,
+        )
+        if self.runs < 0 or any(share is not None and share < 0 for share in shares):
+            raise ValueError(f"a figure of {self.operation} is less than 0")
+
     @property
     def final(self) -> bool:
         """Whether it is not worth trying again: machines have bad moments."""
-        return self.outcome not in (TIMEOUT, CRASHED, REFUSED)
+        return self.outcome not in (TIMEOUT, CRASHED, KILLED, REFUSED)
 
     @property
     def failed(self) -> bool:
@@ -90,30 +104,42 @@ class ProfileLog:
     Args:
         made_how: what all rows have in common; another profile's are refused.
         anew: whether the first new row replaces those that are there.
+        keep_valid: whether lines that were not written by a profile are left out, not refused.
 
     Attributes:
         begun: whether there is something to go on with.
+        left_out: what became of lines that were left out, for people; empty if none was.
 
     Raises:
         InputError: it is another profile's or something else, or another process has it open.
     """
 
-    def __init__(self, path: Path, made_how: Mapping[str, Any], *, anew: bool = False) -> None:
-        self._lines = LineFile(path, "make room, then run the same command again", anew=anew)
+    def __init__(
+        self,
+        path: Path,
+        made_how: Mapping[str, Any],
+        *,
+        anew: bool = False,
+        keep_valid: bool = False,
+    ) -> None:
+        self._path, self._anew = path, anew
         self._header = {"format": FORMAT, **made_how}
         self.rows: dict[Key, Row] = {}
         self.peak: Peak | None = None
-        try:
-            first = self._lines.records[0] if self._lines.records else self._header
-            cut_short = json.dumps(self._header).encode().startswith(self._lines.torn)
-            if first.get("format") != FORMAT or not (self._lines.records or cut_short):
-                raise InputError(f"{path} holds something else", "name another --output")
-            self.begun = bool(self._lines.records) and not anew
-            if self.begun:
-                self._read(path)
-        except BaseException:
+        self.begun = False
+        self._lines = LineFile(
+            path,
+            "make room, then run the same command again",
+            anew=anew,
+            check=self._take,
+            keep_valid=keep_valid,
+            edited=KEEP_VALID,
+        )
+        self.left_out = self._lines.left_out
+        cut_short = json.dumps(self._header).encode().startswith(self._lines.torn)
+        if not (self._lines.records or cut_short):
             self.close()
-            raise
+            raise self._something_else()
 
     def append(self, row: Row) -> None:
         self._write({"row": asdict(row)})
@@ -141,30 +167,33 @@ class ProfileLog:
             self.begun = True
         self._lines.append(record)
 
-    def _read(self, path: Path) -> None:
-        header, *records = self._lines.records
+    def _take(self, record: dict[str, Any]) -> None:
+        """Takes a line in.
+
+        Raises:
+            ValueError, KeyError: it is not what was written there.
+            InputError: it is the first, and another profile's.
+        """
+        if not self.begun:
+            self._check_header(record)
+            self.begun = not self._anew
+        elif "peak" in record:
+            self.peak = decode(Peak, record["peak"])
+        else:
+            row = decode(Row, record["row"])
+            row.check()
+            self.rows[row.key] = row
+
+    def _check_header(self, header: Mapping[str, Any]) -> None:
+        if header.get("format") != FORMAT:
+            raise self._something_else()
         for name, value in self._header.items():
-            if header.get(name) != value:
+            if header.get(name) != value and not self._anew:
                 raise InputError(
-                    f"{path} holds a profile with another {name}: {header.get(name)}, not {value}",
+                    f"{self._path} holds a profile with another {name}: "
+                    f"{str(header.get(name))[:200]}, not {value}",
                     "name another --output, or start anew with --force",
                 )
-        for number, record in enumerate(records, 2):
-            try:
-                if "peak" in record:
-                    self.peak = Peak(**{k: float(v) for k, v in record["peak"].items()})
-                else:
-                    row = _row(record["row"])
-                    self.rows[row.key] = row
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise not_ours(path, number, error) from error
 
-
-def _row(data: Mapping[str, Any]) -> Row:
-    row = Row(**data)
-    for of in fields(Row):
-        value = getattr(row, of.name)
-        counts = value.values() if isinstance(value, dict) else ()
-        if not (isinstance(value, _TYPES[of.type]) and all(isinstance(n, int) for n in counts)):
-            raise TypeError(f"{of.name} is {value!r}")
-    return row
+    def _something_else(self) -> InputError:
+        return InputError(f"{self._path} holds something else", "name another --output")

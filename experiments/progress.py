@@ -18,8 +18,8 @@ from rich.text import Text
 
 Clock = Callable[[], float]
 
-# Kinds of outcomes that are not failures.
-FINE = ("ok", "duplicate")
+# Kinds of outcomes that are not failures; what was killed from outside is told on its own.
+FINE = ("ok", "duplicate", "killed")
 
 
 class Observer(Protocol):
@@ -55,6 +55,7 @@ class Standing:
     baseline_us: float | None = None
     best_us: float | None = None
     failures: Counter[str] = field(default_factory=Counter)
+    killed: int = 0
     started: float | None = None
 
     def start(self, total: int | None, seconds: float | None) -> None:
@@ -63,6 +64,7 @@ class Standing:
     def add(self, kind: str, best_us: float | None) -> bool:
         """Counts an outcome; tells whether it brought an improvement."""
         self.done += 1
+        self.killed += kind == "killed"
         if kind not in FINE:
             self.failures[kind] += 1
         better = best_us is not None and (self.best_us is None or best_us < self.best_us)
@@ -105,11 +107,12 @@ class Standing:
         return text
 
     def describe_failures(self) -> str:
-        """Failures by kind, most frequent first; empty if there are none."""
+        """Failures by kind, most frequent first, and what was killed; empty if there are none."""
         kinds = ", ".join(
             f"{count} {kind.replace('_', ' ')}" for kind, count in self.failures.most_common()
         )
-        return f"failed: {kinds}" if kinds else ""
+        parts = [f"failed: {kinds}"] * bool(kinds) + [f"killed: {self.killed}"] * bool(self.killed)
+        return "; ".join(parts)
 
     def describe_left(self) -> str:
         left = self.left()

@@ -15,6 +15,7 @@ from ..benchmarks.budget import Budget
 from ..benchmarks.bundle_runner import run_bundle
 from ..benchmarks.device import check_backend, check_uris, drivers_of
 from ..search import Dispatch, build_spaces, read_dispatch, sample
+from ..search.files import check_inside, check_own
 from .candidates import PIPELINE
 from .ingest import Ingest
 from .metrics import near
@@ -86,6 +87,8 @@ def record(
         _check_found(found, options, dispatch, devices)
         return Recorded.of(out, found, new=False)
     work = Work(out.with_name(f".{out.stem}.work"))
+    check_inside(out.parent, [work.path])
+    check_own(work.path)
     if not work.packed:
         work.create()
         given = replace(options, out=work.bundle, ranker=UNIFORM, devices=())

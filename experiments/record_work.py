@@ -86,7 +86,7 @@ class Work:
         """
         try:
             bundle = Bundle(self.bundle)
-            run, *_ = read_run_files(lambda name: bundle.read(f"run/{name}"), self.bundle)
+            run = read_run_files(lambda name: bundle.read(f"run/{name}"), self.bundle).manifest
             compile_s = self._read_compile_s(len(bundle.manifest.queue))
             begun = self.results.exists() and b"\n" in read_limited(self.results)
             header = read_results(self.results).header if begun else None
@@ -97,19 +97,18 @@ class Work:
                 f"what is unfinished in {self.path} cannot be continued: {error}",
                 "remove the folder, and the recording starts anew",
             ) from error
-        was, candidates = run["options"], run["budget"]["candidates"]
-        extras = {name: list(values) for name, values in options.extras.items()}
+        was, candidates = run.options, run.options.budget.candidates
         measured = tuple(uris) if header is None else header.uris
         refuse_other(
             f"{self.path} holds an unfinished recording",
             {
-                "input": run["input_digest"] != digest_of_file(options.input),
-                f"target ({was['target']})": was["target"] != options.target,
+                "input": run.input_digest != digest_of_file(options.input),
+                f"target ({was.target})": was.target != options.target,
                 f"device ({', '.join(measured)})": measured != tuple(uris),
-                f"seed ({was['seed']})": was["seed"] != options.seed,
-                f"pipeline ({was['pipeline'] or 'all'})": was["pipeline"] != options.pipeline,
-                f"set of extra knobs ({', '.join(was['extras']) or 'none'})": was["extras"]
-                != extras,
+                f"seed ({was.seed})": was.seed != options.seed,
+                f"pipeline ({was.pipeline or 'all'})": was.pipeline != options.pipeline,
+                f"set of extra knobs ({', '.join(was.extras) or 'none'})": was.extras
+                != options.extras,
                 f"number of candidates ({candidates})": candidates != options.budget.candidates,
             },
             "finish that one, or remove the folder",

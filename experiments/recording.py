@@ -22,11 +22,12 @@ from ..benchmarks.outcome import BASELINE, CRASHED, OK, TIMEOUT, Outcome
 from ..benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, standings
 from ..benchmarks.timing import LEAST
 from ..search import InputError, Problem, Target
+from ..search.decode import decode
 from ..search.files import write_whole
 from ..search.limits import parse_json, read_limited
 from .candidates import DERIVED, PIPELINE
 from .parquet import read_table, to_frame
-from .sound import check_knobs, check_problem, check_rows, check_target, check_types
+from .sound import check_knobs, check_problem, check_rows, check_target
 
 FORMAT = 1
 TIMING = (
@@ -131,16 +132,10 @@ class Provenance:
         fields = parse_json(text)
         if (found := fields.pop("format")) != FORMAT:
             raise ValueError(f"format {found}, this frontrunner reads {FORMAT}")
-        problem, target = fields["problem"], fields["target"]
-        if target is None:
-            fields["problem"] = Kernel(problem["name"], tuple(problem["size"]))
-        else:
-            fields |= {"problem": Problem.from_dict(problem), "target": Target.from_dict(target)}
-        if (drawn := fields.get("drawn")) is not None:
-            extras = {name: tuple(values) for name, values in drawn["extras"].items()}
-            fields["drawn"] = Drawn(drawn["pipeline"], extras)
-        provenance = cls(**fields)
-        check_types(provenance)
+        theirs = fields.get("target") is None
+        fields["problem"] = decode(Kernel if theirs else Problem, fields.get("problem"), "problem")
+        fields["target"] = None if theirs else Target.from_dict(fields["target"])
+        provenance = decode(cls, fields)
         if isinstance(provenance.problem, Problem) and provenance.target is not None:
             check_problem(provenance.problem)
             check_target(provenance.target)

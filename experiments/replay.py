@@ -47,6 +47,8 @@ def replay(
 ) -> NDArray[np.intp]:
     """The rows of a case in the order in which a ranker takes them.
 
+    Candidates that were killed from outside are not among them: a case has none.
+
     Args:
         enough: is told the times taken so far, NaN for failures, and says whether a ranker that
             looks back may stop there; the order of any other is always complete.

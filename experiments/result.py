@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from ..benchmarks.checks import check_counts, wrong_finals
 from ..benchmarks.finals import Finals, Standing
 from ..benchmarks.outcome import Outcome
+from ..search.decode import decode
 from ..search.files import read_json
 
 NEAR = 1.05
+# In a run's folder.
+SPEC = "spec.mlir"
 
 
 @dataclass(frozen=True)
@@ -84,19 +89,40 @@ class TuneResult:
     @classmethod
     def read(cls, path: Path) -> Self | None:
         """A result that `to_json` wrote; None if there is none."""
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         remedy = "remove it, and resume the run"
-        return read_json(path, lambda fields: cls._of(fields, path.parent), remedy)
+        return read_json(path, lambda fields: cls._of(fields, path.with_name(SPEC)), remedy)
 
     @classmethod
-    def _of(cls, fields: dict[str, Any], folder: Path) -> Self:
-        fields["speedup_ci"] = tuple(fields["speedup_ci"])
+    def _of(cls, fields: dict[str, Any], spec: Path) -> Self:
         # The folder may have been moved.
-        fields["run"] = folder
-        fields["spec"] = fields["spec"] and folder / Path(fields["spec"]).name
-        fields["finalists"] = tuple(Standing.from_dict(s) for s in fields["finalists"])
-        return cls(**fields)
+        there = {"run": spec.parent, "spec": spec if fields["spec"] else None}
+        result = decode(cls, {**fields, **there})
+        result._check()
+        return result
+
+    def _check(self) -> None:
+        """Checks that the figures follow from each other.
+
+        Raises:
+            ValueError: naming those that do not.
+        """
+        check_counts(self.outcomes, self.candidates)
+        finals = Finals(self.finalists, self.baseline_us, self.noise_floor)
+        if wrong := wrong_finals(finals):
+            raise ValueError(wrong)
+        by_place = {s.index + 1: s for s in self.finalists}
+        winner = by_place.get(self.winner or 0)
+        said = (self.speedup, self.speedup_ci, self.best_us)
+        if self.winner is None:
+            due = (1.0, (1.0, 1.0), self.baseline_us)
+        elif winner is None:
+            raise ValueError(f"the winner, {self.winner}, is no finalist")
+        else:
+            due = (winner.speedup, winner.interval, winner.time_us)
+        if said != due or (self.winner is None) != (self.spec is None):
+            raise ValueError(f"speedup {self.speedup:g} does not follow from the finalists")
 
     def metrics(self) -> dict[str, float]:
         figures = {

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -23,24 +22,21 @@ from typing import Any
 
 import pandas as pd
 
-from ..search import Dispatch, InputError, Problem, Target, TensorType
-from ..search.emitted import Emitted
-from ..search.files import new_folder, write_whole
-from ..search.versions import versions
+from ..search import Dispatch, InputError, Target
+from ..search.decode import decode, in_words
+from ..search.files import check_own, new_folder, write_whole
+from ..search.limits import parse_json, read_limited
+from ..search.reader import with_emitted
+from .candidates import check_queue
+from .parquet import read_table, to_frame
+from .run_manifest import RunManifest, other_versions
+from .sound import check_problem, check_target
 
-FORMAT = 2
-
-
-def other_versions(manifest: Mapping[str, Any], form: int) -> str:
-    """What is other than here about how a folder was made, in words; empty if nothing is.
-
-    Args:
-        manifest: what the folder says.
-        form: the format of such folders, here.
-    """
-    made = {"format": manifest["format"], **manifest["versions"]}
-    here = {"format": form, **versions()}
-    return "" if made == here else f"was made with {made}, this is {here}"
+_WRITTEN = "give the folder that `frontrunner tune --out` wrote"
+# What files that are something else raise when they are taken apart.
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
+# Parts of a dispatch that its file does not hold: the compiler is asked again for what it emits.
+_MADE_AGAIN = ("source", "emitted", "silence")
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ class RunFolder:
         """Executables of the session; removed when the run is complete."""
         return self.path / "work"
 
-    def create(self, manifest: Mapping[str, Any], dispatch: Dispatch, queue: pd.DataFrame) -> None:
+    def create(self, manifest: RunManifest, dispatch: Dispatch, queue: pd.DataFrame) -> None:
         """Lays the folder out, whole or not at all.
 
         Raises:
@@ -89,27 +85,35 @@ class RunFolder:
                 f"cannot write to {self.path}: {error.strerror}", "give another --out folder"
             ) from error
 
-    def load(self) -> tuple[dict[str, Any], Dispatch, pd.DataFrame]:
-        """What `create` wrote.
+    def load(self) -> RunFiles:
+        """What `create` wrote, checked.
 
         Raises:
-            InputError: this is not a run's folder, or one of another version.
+            InputError: this is not a run's folder, or one of another version, or holds links.
         """
-        try:
-            return read_run_files(lambda name: (self.path / name).read_bytes(), self.path)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{self.path} is not the folder of a tuning run ({type(error).__name__})",
-                "give the folder that `frontrunner tune --out` wrote",
-            ) from error
+        check_own(self.path)
+        if not (self.path / "run.json").is_file():
+            raise InputError(f"{self.path} is not the folder of a tuning run", _WRITTEN)
+        return read_run_files(lambda name: read_limited(self.path / name, _WRITTEN), self.path)
 
 
-def run_files(
-    manifest: Mapping[str, Any], dispatch: Dispatch, queue: pd.DataFrame
-) -> dict[str, bytes]:
-    """The files that a run starts with, by name."""
-    described = {k: v for k, v in asdict(dispatch).items() if k != "source"}
-    content = {"format": FORMAT, **manifest, "dispatch": described, "versions": versions()}
+@dataclass(frozen=True)
+class RunFiles:
+    """The files that a run starts with.
+
+    Attributes:
+        queue: candidates in the order in which they are taken.
+    """
+
+    manifest: RunManifest
+    dispatch: Dispatch
+    queue: pd.DataFrame
+
+
+def run_files(manifest: RunManifest, dispatch: Dispatch, queue: pd.DataFrame) -> dict[str, bytes]:
+    """The contents of a run's first files, by name."""
+    described = {k: v for k, v in asdict(dispatch).items() if k not in _MADE_AGAIN}
+    content = {**manifest.to_dict(), "dispatch": described}
     return {
         "source.mlir": dispatch.source.encode(),
         "run.json": json.dumps(content, indent=2, default=str).encode(),
@@ -117,27 +121,33 @@ def run_files(
     }
 
 
-def read_run_files(
-    read: Callable[[str], bytes], origin: Path
-) -> tuple[dict[str, Any], Dispatch, pd.DataFrame]:
-    """The inverse of `run_files`.
+def read_run_files(read: Callable[[str], bytes], origin: Path) -> RunFiles:
+    """The inverse of `run_files`: what they say is checked, and no compile flag taken from them.
 
     Args:
         read: gives a file's contents.
         origin: where they are from.
 
     Raises:
-        OSError, ValueError, KeyError, TypeError: they are something else.
-        InputError: they are of another version.
+        InputError: they are something else, or of another version.
     """
-    manifest: dict[str, Any] = json.loads(read("run.json"))
-    if other := other_versions(manifest, FORMAT):
-        raise InputError(
-            f"{origin} {other}", "start a new run: times and configurations do not carry over"
+    try:
+        data = parse_json(read("run.json"))
+        if other := other_versions(data):
+            raise InputError(
+                f"{origin} {other}", "start a new run: times and configurations do not carry over"
+            )
+        manifest = RunManifest.from_dict(data, origin)
+        dispatch = _dispatch(
+            data["dispatch"], read("source.mlir").decode(), manifest.options.target
         )
-    dispatch = _dispatch(manifest["dispatch"], read("source.mlir").decode())
-    queue = pd.read_parquet(io.BytesIO(read("queue.parquet")))
-    return manifest, dispatch, queue
+        queue = to_frame(read_table(read("queue.parquet"), f"{origin / 'queue.parquet'}", _WRITTEN))
+        check_queue(queue, dispatch)
+    except _DAMAGE as error:
+        raise InputError(
+            f"{origin} is not the folder of a tuning run: {in_words(error)}", _WRITTEN
+        ) from error
+    return RunFiles(manifest, dispatch, queue)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -149,20 +159,13 @@ def write_text(path: Path, text: str) -> None:
     write_whole(path, text.encode(), f"make room, then --resume {path.parent}")
 
 
-def _dispatch(fields: Mapping[str, Any], source: str) -> Dispatch:
-    def tensors(key: str) -> tuple[TensorType, ...]:
-        return tuple(TensorType(tuple(t["shape"]), t["dtype"]) for t in fields[key])
-
-    return Dispatch(
-        problem=Problem.from_dict(fields["problem"]),
-        target=Target.from_dict(fields["target"]),
-        source=source,
-        function=fields["function"],
-        inputs=tensors("inputs"),
-        outputs=tensors("outputs"),
-        default=fields["default"],
-        indexing_maps=tuple(fields["indexing_maps"]),
-        others=tuple(fields["others"]),
-        emitted=tuple(Emitted.from_dict(e) for e in fields["emitted"]),
-        silence=fields["silence"],
-    )
+def _dispatch(fields: Mapping[str, Any], source: str, target: str) -> Dispatch:
+    """The dispatch that a run is of; what the compiler emits about it is asked for anew."""
+    given = {k: v for k, v in fields.items() if k not in _MADE_AGAIN}
+    given["target"] = Target.from_dict(fields["target"])
+    dispatch = decode(Dispatch, {**given, "source": source})
+    check_problem(dispatch.problem)
+    check_target(dispatch.target)
+    if dispatch.target.name != target:
+        raise ValueError(f"the target is {dispatch.target.name!r}, but {target!r} was asked for")
+    return with_emitted(dispatch)

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections import Counter
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, cast
 
 import pandas as pd
 
 from ..benchmarks.budget import Course
 from ..benchmarks.call import call_of
+from ..benchmarks.checks import wrong_finals, wrong_winner
 from ..benchmarks.compile_runner import CompileRunner
 from ..benchmarks.compiling import Compiler
 from ..benchmarks.device import Device
 from ..benchmarks.failures import FailureReport
+from ..benchmarks.finals import Finals
 from ..benchmarks.outcome import CRASHED, OK, Compiled, Outcome
 from ..benchmarks.runner import Candidate, LocalRunner, Runner
 from ..models import AdaptiveRanker, resolve
-from ..search import CannotRender, Dispatch, WorkError
+from ..search import CannotRender, Dispatch, InputError, WorkError
+from ..search.limits import read_limited
+from ..search.spec import spec_of
 from .candidates import PIPELINE, renderer
 from .compile_result import CompileResult
 from .journal import Journal
@@ -49,11 +55,13 @@ class Session:
         observer: Observer,
         *,
         looks_back: bool,
+        keep_valid: bool = False,
         tracked: bool = True,
     ) -> None:
         """
         Args:
             looks_back: whether the ranker orders anew what is left after each batch.
+            keep_valid: whether outcomes that cannot be this run's are left out instead of refused.
             tracked: whether to be a run in MLflow.
         """
         self.folder = folder
@@ -62,6 +70,7 @@ class Session:
         self.queue = queue
         self.observer = observer
         self.looks_back = looks_back
+        self.keep_valid = keep_valid
         self.tracked = tracked
         self.started = time.monotonic()
         self.course = Course()
@@ -76,23 +85,68 @@ class Session:
 
     def finished(self) -> Result | None:
         """The result of a run that was complete and has no budget left, as it was found."""
-        with Journal(self.folder.journal) as journal:
+        with self._open_journal() as journal:
             kind = CompileResult if self.options.compile_only else TuneResult
             result = kind.read(self.folder.result)
             for outcome in journal.outcomes.values():
                 self.course.add(outcome)
             if result is not None and result.candidates == self.course.taken and self._stop():
+                self._check(result, journal.outcomes)
+                if isinstance(result, CompileResult) and self.report.folder.is_dir():
+                    return replace(result, failures=self.report.folder)
                 return result
             self.course = Course()
             return None
 
+    def _open_journal(self) -> Journal:
+        journal = Journal(
+            self.folder.journal,
+            len(self.queue),
+            self.options.devices or (),
+            keep_valid=self.keep_valid,
+        )
+        if journal.left_out:
+            self.observer.note(journal.left_out)
+        return journal
+
+    def _check(self, result: Result, outcomes: Mapping[int, Outcome]) -> None:
+        """Refuses a result that does not follow from the log, or whose spec is not the winner's.
+
+        Raises:
+            InputError: naming what is wrong.
+        """
+        wrong = ""
+        if Counter(o.kind for o in outcomes.values()) != Counter(result.outcomes):
+            wrong = f"its outcomes are not those of {self.folder.journal.name}"
+        elif isinstance(result, TuneResult):
+            finals = Finals(result.finalists, result.baseline_us, result.noise_floor)
+            wrong = wrong_finals(finals, outcomes)
+            winner = next((s for s in finals.standings if s.index + 1 == result.winner), None)
+            if winner is not None and not wrong:
+                wrong = wrong_winner(winner, finals) or self._wrong_spec(winner.index)
+        if wrong:
+            raise InputError(
+                f"{self.folder.result} does not follow from the run: {wrong}",
+                "remove it, and resume the run",
+            )
+
+    def _wrong_spec(self, winner: int) -> str:
+        """What is wrong with the spec's file, in words; empty if nothing is."""
+        written = read_limited(self.folder.spec, "resume the run").decode(errors="replace")
+        due = spec_of(self.dispatch, self._render(winner))
+        # A comment says what to expect of it.
+        found = "\n".join(s for s in written.splitlines() if not s.lstrip().startswith("//"))
+        return "" if found == due.rstrip("\n") else f"{self.folder.spec.name} is not the winner's"
+
     def run(self) -> Result:
         with ExitStack() as stack:
-            self.journal = stack.enter_context(Journal(self.folder.journal))
+            self.journal = stack.enter_context(self._open_journal())
             self.tracker = stack.enter_context(Tracker(warn=self.observer.note))
             if self.tracked:
                 self.tracker.start(self.folder.path.name, self._params(), self._tags())
-            self.folder.work.mkdir(exist_ok=True)
+            # What an earlier session compiled is not run: a file there could be anything.
+            shutil.rmtree(self.folder.work, ignore_errors=True)
+            self.folder.work.mkdir()
             self.compiler = stack.enter_context(
                 Compiler(self.dispatch, self.folder.work, self.options.jobs)
             )

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import is_dataclass
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -22,16 +18,6 @@ ROLES = ("batch", "m", "n", "k")
 MOST = 1 << 53
 # Knobs that say how large something is; others may be 0.
 SIZES = tuple(f"{word}_" for word in "dist cache vec wg sg red thread lanes subgroups".split())
-
-
-def check_types(value: Any) -> None:
-    """Checks that what is in a dataclass is of the declared types, all the way down.
-
-    Raises:
-        ValueError: naming the first field that is not.
-    """
-    for where, found in _misfits(value, type(value), ""):
-        raise ValueError(f"{where.removeprefix('.')} is {found!r}")
 
 
 def check_problem(problem: Problem) -> None:
@@ -148,40 +134,3 @@ def _one_of(what: str, found: str, known: Iterable[str]) -> None:
 def _between(what: str, found: int, least: int, most: int = MOST) -> None:
     if not least <= found <= most:
         raise ValueError(f"{what} is {found}, not from {least} to {most}")
-
-
-def _misfits(value: Any, kind: Any, where: str) -> Iterator[tuple[str, Any]]:
-    """What is not of the type that it should be, and where."""
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        if all(any(_misfits(value, part, where)) for part in parts):
-            # What is of the right class tells most.
-            near = [p for p in parts if is_dataclass(p) and type(value) is p]
-            yield from _misfits(value, near[0], where) if near else [(where, value)]
-    elif origin is tuple:
-        kinds = parts
-        if isinstance(value, tuple) and parts[-1] is ...:
-            kinds = parts[:1] * len(value)
-        if not isinstance(value, tuple) or len(value) != len(kinds):
-            yield where, value
-            return
-        for i, (item, part) in enumerate(zip(value, kinds, strict=True)):
-            yield from _misfits(item, part, f"{where}[{i}]")
-    elif origin is dict:
-        if not isinstance(value, dict):
-            yield where, value
-            return
-        for key, item in value.items():
-            yield from _misfits(key, parts[0], where)
-            yield from _misfits(item, parts[1], f"{where}[{key!r}]")
-    elif is_dataclass(kind):
-        if type(value) is not kind:
-            yield where, value
-            return
-        for name, part in get_type_hints(kind).items():
-            yield from _misfits(getattr(value, name), part, f"{where}.{name}")
-    elif kind is float:
-        if type(value) not in (int, float) or not math.isfinite(value):
-            yield where, value
-    elif type(value) is not kind:
-        yield where, value

@@ -13,6 +13,7 @@ import pandas as pd
 from ..benchmarks.outcome import (
     COMPILE_FAILED,
     CRASHED,
+    KILLED,
     KINDS,
     NOT_APPLIED,
     OK,
@@ -27,16 +28,17 @@ from .recording import MEASURE, Kernel, Recording
 
 VERSION = "1.0.0"
 TIME = "time"
-# How a configuration failed, in our words and in the format's.
-INVALIDITY = {
-    OK: "correct",
-    COMPILE_FAILED: "compile",
-    NOT_APPLIED: "constraints",
-    CRASHED: "runtime",
-    TIMEOUT: "timeout",
-    WRONG_RESULT: "correctness",
+# How a configuration failed, in the format's words and in ours.
+_KINDS = {
+    "correct": OK,
+    "compile": COMPILE_FAILED,
+    "constraints": NOT_APPLIED,
+    "runtime": CRASHED,
+    "timeout": TIMEOUT,
+    "correctness": WRONG_RESULT,
 }
-_KINDS = {word: kind for kind, word in INVALIDITY.items()}
+# The format has no word for what was killed; ours stands beside it.
+INVALIDITY = {kind: word for word, kind in _KINDS.items()} | {KILLED: "runtime"}
 # What Kernel Tuner has in the place of a failed one's time, and what it had there once.
 ERRORS = {
     COMPILE_FAILED: "CompilationFailedConfig",
@@ -170,7 +172,7 @@ def _result(row: Mapping[Hashable, Any], knobs: list[str]) -> dict[str, Any]:
     costs_ms = {"compilation": row["compile_s"] * 1e3, "benchmark": row[MEASURE] * 1e3}
     time_ms = row["time_us"] / 1e3
     value = time_ms if ok else ERRORS.get(kind, ERRORS[CRASHED])
-    in_compiler = kind == CRASHED and row["stage"] == "compile"
+    in_compiler = kind in (CRASHED, KILLED) and row["stage"] == "compile"
     return {
         "configuration": {k: plain(row[k]) for k in knobs if not pd.isna(row[k])},
         "times": {

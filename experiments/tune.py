@@ -6,7 +6,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from ..benchmarks.budget import Budget
-from ..benchmarks.device import fingerprint
+from ..benchmarks.device import check_uris, fingerprint
+from ..models import AdaptiveRanker, resolve
 from ..search import InputError
 from .options import TuneOptions
 from .prepare import digest_of_file, prepare
@@ -37,7 +38,7 @@ def tune(options: TuneOptions, observer: Observer, *, tracked: bool = True) -> R
         prepared.dispatch,
         prepared.queue,
         observer,
-        looks_back=prepared.manifest["looks_back"],
+        looks_back=prepared.manifest.looks_back,
         tracked=tracked,
     )
     return session.run()
@@ -49,6 +50,8 @@ def resume(
     observer: Observer,
     input: Path | None = None,
     *,
+    keep_failures: Path | None = None,
+    keep_valid: bool = False,
     tracked: bool = True,
 ) -> Result:
     """Continues a run where it stopped; no measurement is repeated.
@@ -57,36 +60,43 @@ def resume(
         path: the run's folder.
         budget: new limits; those that are None stay. Candidates count from the run's start.
         input: must be what the run was started with, where given.
+        keep_failures: where the report of failures goes; into the run's folder if None.
+        keep_valid: whether logged outcomes that cannot be this run's are left out, not refused.
         tracked: whether to be a run in MLflow.
     """
     folder = RunFolder(path)
-    manifest, dispatch, queue = folder.load()
-    if input is not None and digest_of_file(input) != manifest["input_digest"]:
+    run = folder.load()
+    started = run.manifest.options
+    if input is not None and digest_of_file(input) != run.manifest.input_digest:
         raise InputError(
-            f"{path} is the run of another input ({manifest['options']['input']}), not of {input}",
+            f"{path} is the run of another input ({started.input}), not of {input}",
             "start a new run, or leave the input out",
         )
-    saved = manifest["options"]
     limits = {k: v for k, v in asdict(budget or Budget()).items() if v is not None}
-    options = TuneOptions(
-        **{
-            **saved,
-            "input": Path(saved["input"]),
-            "out": path,
-            "budget": Budget(**{**manifest["budget"], **limits}),
-            "devices": tuple(saved["devices"]),
-            "extras": {name: tuple(values) for name, values in saved["extras"].items()},
-            "keep_failures": saved["keep_failures"] and Path(saved["keep_failures"]),
-        }
+    options = replace(
+        started, budget=replace(started.budget, **limits), keep_failures=keep_failures
     )
-    here = [fingerprint(uri) for uri in options.devices or ()]
-    if here != manifest["devices"]:
+    looks_back = run.manifest.looks_back
+    if looks_back and not isinstance(resolve(options.ranker or ""), AdaptiveRanker):
         raise InputError(
-            f"{path} was measured on {manifest['devices']}, this is {here}",
+            f"{path} looks back on outcomes, but ranker {options.ranker!r} keeps its order",
+            "start a new run; this one was edited",
+        )
+    check_uris(options.devices or ())
+    here = tuple(fingerprint(uri) for uri in options.devices or ())
+    if here != run.manifest.devices:
+        raise InputError(
+            f"{path} was measured on {', '.join(run.manifest.devices)}, this is {', '.join(here)}",
             "resume it there; times of different devices cannot be mixed",
         )
-    looks_back = manifest.get("looks_back", False)
     session = Session(
-        folder, options, dispatch, queue, observer, looks_back=looks_back, tracked=tracked
+        folder,
+        options,
+        run.dispatch,
+        run.queue,
+        observer,
+        looks_back=looks_back,
+        keep_valid=keep_valid,
+        tracked=tracked,
     )
     return session.finished() or session.run()

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ..benchmarks.compiling import Compiler
+from ..benchmarks.compiling import Compiler, unless_killed
 from ..benchmarks.device import check_backend, check_uris, drivers_of, fingerprint, shares_cores
 from ..benchmarks.model_inputs import prepare_inputs
 from ..benchmarks.model_kernel import Subject
@@ -41,7 +41,6 @@ SLOWER = 5.0
 PROVING = 0.2
 # Sets of inputs on which outputs are compared.
 INPUT_SETS = 3
-DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
 
 
 def tune_model(options: ModelOptions, make_observer: MakeObserver, tell: Tell) -> ModelResult:
@@ -108,8 +107,7 @@ def _read(options: ModelOptions, mlir: Path, parameters: Archives) -> Model:
     model = read_model(mlir, options.target, str(options.input))
     check_archives(parameters, model.parameters)
     if options.default_specs:
-        flags = (*model.target.flags, DEFAULT_SPECS)
-        model = replace(model, target=replace(model.target, flags=flags))
+        model = replace(model, target=replace(model.target, default_specs=True))
     target = model.target
     check_backend([options.device] if options.device else [], target.backend, target.arch)
     fingerprint(options.device or drivers_of(target.backend)[0])  # refused where it does not answer
@@ -120,6 +118,7 @@ def _tune(
     model: Model, options: ModelOptions, started: float, make_observer: MakeObserver, tell: Tell
 ) -> ModelResult:
     folder = ModelFolder(options.out)
+    shutil.rmtree(folder.work, ignore_errors=True)
     make_folder(folder.work, "move away what is there")
     device = options.device or drivers_of(model.target.backend)[0]
     subject = _subject(model, options, device, folder.work)
@@ -175,6 +174,7 @@ def _default(compiler: Compiler, model: Model, starter: Sequence[Path], tell: Te
 
     Raises:
         InputError: it does not compile, or the specs cannot be used.
+        KilledError: the compiler was killed.
     """
     if not starter:
         default = compiler.baseline()
@@ -186,6 +186,7 @@ def _default(compiler: Compiler, model: Model, starter: Sequence[Path], tell: Te
             if not dispatches:
                 tell(f"warning: {name} matches nothing in this model")
         (default,) = compiler.compile([("starter", linked.text)])
+        unless_killed(default, "the model with --spec")
         if default.kind == NOT_APPLIED:
             default = replace(default, kind=OK)  # specs of other tools leave no mark
     if default.kind != OK:

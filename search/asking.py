@@ -6,11 +6,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from .errors import CompilerCrashedError, InputError
+from .errors import CompilerCrashedError, InputError, KilledError
 from .files import read_text_file
-from .isolate import Child, ChildDied, ChildTimeout
+from .isolate import Child, ChildDied, ChildKilled, ChildTimeout
 from .room import check_room
-from .target import resolve_target, says_unknown_target, unknown_target
+from .target import says_unknown_target
+from .target_flags import target_flags, unknown_target
 
 
 def read_source(path: Path, holds: str) -> bytes:
@@ -47,11 +48,14 @@ def ask(
 
     Raises:
         InputError: the target is unknown, or the MLIR cannot be used.
+        KilledError: the child was killed.
     """
-    request = {"name": name, "text": text, "target": resolve_target(target)}
+    request = {"name": name, "text": text, "target": target_flags(target)}
     with Child(handler) if child is None else nullcontext(child) as reader:
         try:
             answer: dict[str, Any] = reader.call(request, timeout=timeout)
+        except ChildKilled as death:
+            raise KilledError(f"the compiler was {death} while it read {name}") from death
         except (ChildDied, InputError) as failure:
             if isinstance(failure, ChildDied):
                 check_room()

@@ -18,7 +18,9 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
 
-from .errors import InputError
+from .contents import NotMlir, check_source, check_spec, parse
+from .errors import InputError, shorten
+from .operations import new_context
 from .spec import APPLIED, SPEC_OPTION, spec_option
 
 SOURCES = "executable-sources"
@@ -39,12 +41,6 @@ class CompileFailed(Exception):
     def __init__(self, errors: Sequence[str]) -> None:
         super().__init__(shorten(errors[0]) if errors else "the compiler failed without a word")
         self.details = "\n".join(errors)
-
-
-def shorten(diagnostic: str, limit: int = 300) -> str:
-    """The first line of a diagnostic, without the IR that the compiler appends."""
-    line = next((s for s in diagnostic.splitlines() if s.strip()), "").strip()
-    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 class Compilation:
@@ -111,12 +107,13 @@ def users_compilation(name: str, source: bytes, flags: Sequence[str]) -> Iterato
     """As `compilation`, of what a user brings.
 
     Raises:
-        InputError: it does not compile.
+        InputError: it does not compile, or does more than compute.
     """
     try:
+        check_source(source, name)
         with compilation(source, flags) as unit:
             yield unit
-    except CompileFailed as error:
+    except (CompileFailed, NotMlir) as error:
         raise InputError(
             f"{name} does not compile: {error}", "see that iree-compile accepts it"
         ) from None
@@ -129,12 +126,8 @@ def _embed(source: str, spec: Path) -> str:
     where the compiler itself keeps a spec between reading it and applying it. Line numbers end up
     in executables, so everything else stays where it is.
     """
-    with ir.Context() as context, ir.Location.unknown():
-        context.allow_unregistered_dialects = True
-        try:
-            library = ir.Module.parse(spec.read_text())
-        except ir.MLIRError as error:
-            raise CompileFailed([str(error)]) from None
+    with new_context(), ir.Location.unknown():
+        library = parse(spec.read_bytes())
         code = io.BytesIO()
         library.operation.write_bytecode(code)
     size = len(code.getvalue())
@@ -153,8 +146,18 @@ def configured(
     Yields:
         The compilation, and, if there is a spec, the text of each dispatch by the function of its
         executable.
+
+    Raises:
+        CompileFailed: the module or the spec does not parse, or the compiler refuses it.
+        InputError: they do more than compute, or than match and configure.
     """
     path = ""
+    try:
+        check_source(source.encode())
+        if spec is not None:
+            check_spec(spec.read_bytes())
+    except NotMlir as error:
+        raise CompileFailed([str(error)]) from None
     if spec and spec_option(flags) == SPEC_OPTION:
         path = str(spec)
     elif spec:

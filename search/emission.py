@@ -13,8 +13,9 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from .compiler import CONFIGURATIONS, SOURCES, compilation
+from .contents import check_source
 from .emitted import EMISSION_FLAGS, Emitted
-from .operations import walk
+from .operations import new_context, walk
 
 
 def emit(request: tuple[str, Sequence[str]]) -> tuple[Emitted, ...]:
@@ -24,10 +25,11 @@ def emit(request: tuple[str, Sequence[str]]) -> tuple[Emitted, ...]:
         request: the module, and the flags that select the target.
     """
     source, flags = request
+    check_source(source.encode())
     with compilation(source.encode(), [*flags, *EMISSION_FLAGS]) as unit:
         unit.run(start=SOURCES, stop=CONFIGURATIONS)
         text = unit.text()
-    with ir.Context():
+    with new_context():
         module = ir.Module.parse(text)
         ops = [o for o in walk(module.operation) if o.name == "iree_codegen.smt.constraints"]
         return tuple(_describe(op) for op in ops)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,8 +30,3 @@ class Emitted:
     reasons: tuple[str, ...]
     knobs: dict[str, Any]
     op: str
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Emitted:
-        """The inverse of `dataclasses.asdict`, also after a round trip through JSON."""
-        return cls(**{**fields, "reasons": tuple(fields["reasons"])})

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+# The kernel kills what takes most memory, if there is none left.
+_MORE_MEMORY = (
+    "make memory free (end other programs, give fewer --jobs) and try again; "
+    "what was measured is kept"
+)
+
 
 class FrontrunnerError(Exception):
     """A failure that is explained to the user in one line.
@@ -38,3 +44,16 @@ class UnknownTargetError(InputError):
 
 class WorkError(FrontrunnerError):
     """Work that should have succeeded failed: compiling the baseline, measuring it, writing."""
+
+
+class KilledError(WorkError):
+    """A process that worked for us was killed from outside: nothing is known of what it did."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, _MORE_MEMORY)
+
+
+def shorten(diagnostic: str, limit: int = 300) -> str:
+    """The first line of a diagnostic, without the IR that the compiler appends."""
+    line = next((s for s in diagnostic.splitlines() if s.strip()), "").strip()
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -6,11 +6,12 @@ import codecs
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from .errors import InputError, WorkError
 from .limits import parse_json, read_limited, remedy_for
@@ -40,6 +41,46 @@ def read_json(path: Path, parse: Callable[[Any], Parsed], remedy: str) -> Parsed
         raise InputError(
             f"{path} does not hold what was written there ({error})", remedy_for(error, remedy)
         ) from None
+
+
+def check_inside(folder: Path, paths: Iterable[Path]) -> None:
+    """Refuses places that links within a folder take outside of it.
+
+    Raises:
+        InputError: naming the first.
+    """
+    real = folder.resolve()
+    for path in paths:
+        if not path.resolve().is_relative_to(real):
+            raise InputError(
+                f"{path} leads out of {folder}", "replace links by copies, or name another folder"
+            )
+
+
+def check_own(folder: Path) -> None:
+    """Refuses a folder with anything but files and folders of its own.
+
+    What is written into it must not end up elsewhere, nor what is elsewhere be taken for its own.
+    One that is not there is none of those.
+
+    Raises:
+        InputError: naming the first link, device or the like.
+    """
+
+    def refuse(error: OSError) -> NoReturn:
+        raise InputError(f"cannot read {error.filename}: {error.strerror}", "see its permissions")
+
+    if not folder.is_dir():
+        return
+    for root, folders, files in os.walk(folder, onerror=refuse):
+        for path in (Path(root, name) for name in (*folders, *files)):
+            found = path.lstat()
+            linked = stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+            if linked or not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+                what = "has another name elsewhere" if linked else "is no file of its own"
+                raise InputError(
+                    f"{path} {what}", "replace links by copies; what is kept here stays here"
+                )
 
 
 @contextmanager

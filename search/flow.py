@@ -19,7 +19,7 @@ from .compiler import SOURCES, users_compilation
 from .errors import InputError
 from .index_limits import index_limits
 from .inspect import executable_target
-from .operations import entry_point, symbol, walk
+from .operations import entry_point, new_context, symbol, walk
 
 FLOW = "flow"
 _PARAMETER = re.compile(r'#(?:flow|stream)\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
@@ -39,7 +39,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         flow = unit.text()
         unit.run(start=FLOW, stop=SOURCES)
         source = unit.text()
-    with ir.Context(), ir.Location.unknown():
+    with new_context(), ir.Location.unknown():
         module = ir.Module.parse(flow)
         functions = _functions(module)
         if not functions:

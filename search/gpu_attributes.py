@@ -14,7 +14,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from .materialize import ConvolutionLoops, GpuConfig, MatmulLoops, Solution
-from .operations import walk
+from .operations import new_context, walk
 from .problem import Operand, Problem
 
 OPTIONS = "gpu_pipeline_options"
@@ -162,4 +162,4 @@ def _generic(problem: Problem) -> str:
 
 @cache
 def _context() -> ir.Context:
-    return ir.Context()
+    return new_context()

@@ -1,4 +1,4 @@
-"""GPU targets: which names select one, and what the compiler's target attribute says about it."""
+"""GPU targets: what the compiler's target attribute says about one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import re
 from typing import Any
 
 from .problem import Gpu, Intrinsic, Target
-
-_ROCM = re.compile(r"gfx\d\w*|mi\d\w*|rx\d\w*|r9700|v710|w7\d00|[cr]dna\d|phoenix|strix-\w+")
-_CUDA = re.compile(r"sm_\w+|rtx\w+|a100|h100|ada|ampere|turing|volta|pascal")
 
 # What target attributes lack. Compute units of the largest chip of an architecture, where only the
 # architecture is named (its SKUs carry their own count): IREE's KnownTargets.cpp for AMD; for
@@ -33,22 +30,6 @@ _SHARED = {"sm_86": 99 << 10}
 # NVIDIA attributes say nothing of these; CUDA C++ Programming Guide, compute capabilities: four
 # schedulers per SM, 255 registers of 32 bits per thread, 128-bit loads, 32 banks.
 _SIMDS, _REGISTER_BITS, _LOAD_BITS, _BANKS = 4, 255 * 32, 128, 32
-
-
-def gpu_backend(name: str) -> str | None:
-    """The backend for a GPU's name or SKU; None where the name is not a GPU's."""
-    if _ROCM.fullmatch(name):
-        return "rocm"
-    return "cuda" if _CUDA.fullmatch(name) else None
-
-
-def gpu_flags(name: str) -> tuple[str, ...] | None:
-    """Compile flags for a GPU's name or SKU; None where the name is not a GPU's."""
-    backend = gpu_backend(name)
-    if backend is None:
-        return None
-    device = "hip" if backend == "rocm" else backend
-    return (f"--iree-hal-target-device={device}", f"--iree-{backend}-target={name}")
 
 
 def describe_gpu(attribute: Any) -> dict[str, Any]:
@@ -87,13 +68,13 @@ def describe_gpu(attribute: Any) -> dict[str, Any]:
     }
 
 
-def gpu_target(facts: dict[str, Any], flags: tuple[str, ...]) -> Target:
+def gpu_target(facts: dict[str, Any], name: str) -> Target:
     """The Target for what `describe_gpu` found."""
     gpu: Gpu = facts["gpu"]
     return Target(
         backend=facts["backend"],
         arch=facts["arch"],
-        flags=flags,
+        name=name,
         cores=facts["cores"],
         vector_bytes=gpu.load_bits // 8,
         registers=gpu.register_bits // 32,

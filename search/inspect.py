@@ -9,9 +9,10 @@ from iree.compiler.dialects import linalg
 
 from .benchmark_file import is_benchmark_file, rebuild
 from .compiler import CONFIGURATIONS, SOURCES, users_compilation
+from .contents import NotMlir, parse
 from .errors import InputError, NotTunableError
 from .gpu_target import describe_gpu
-from .operations import symbol, walk
+from .operations import new_context, symbol, walk
 from .problem import Problem
 from .root_op import is_compute, problem_of, words_of
 
@@ -21,16 +22,13 @@ KINDS_HINT = "frontrunner tunes contractions, convolutions and attention"
 def read(request: dict[str, Any]) -> dict[str, Any]:
     """Compiles the request's MLIR up to configured executables and describes the root op."""
     name, text, flags = request["name"], request["text"], request["target"]
-    with ir.Context() as context:
-        context.allow_unregistered_dialects = True
+    with new_context():
         try:
-            given = ir.Module.parse(text)
-        except ir.MLIRError as error:
+            given = parse(text)
+        except NotMlir as error:
             raise InputError(
-                f"{name} is not MLIR: {_first(error)}", "give textual or bytecode MLIR"
+                f"{name} is not MLIR: {error}", "give textual or bytecode MLIR"
             ) from None
-        except UnicodeDecodeError:
-            raise InputError(f"{name} is not MLIR", "give textual or bytecode MLIR") from None
         computes = _computes(given.operation)
         dumped = is_benchmark_file(given)
         if dumped:
@@ -43,7 +41,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         sources = unit.text()
         unit.run(start=SOURCES, stop=CONFIGURATIONS)
         configured = unit.text()
-    with ir.Context():
+    with new_context():
         module = ir.Module.parse(configured)
         return {"source": sources, **_describe(module, sources, name, computes)}
 
@@ -161,8 +159,3 @@ def _default(root: ir.Operation) -> str:
     if "decomposition_config" in root.attributes and "#iree_gpu" in text:
         text += f"\n{root.attributes['decomposition_config']}"
     return text
-
-
-def _first(error: Exception) -> str:
-    lines = [s.strip() for s in str(error).splitlines() if "error:" in s]
-    return lines[0].partition("error:")[2].strip() if lines else "it does not parse"

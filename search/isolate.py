@@ -18,9 +18,11 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
+from resource import RUSAGE_SELF, getrusage
 from typing import IO, Any
 
 from .errors import FrontrunnerError
+from .machine import describe_kill
 
 # A crashed compiler says what was wrong first, and then some 10 kB of stack.
 LAST_WORDS = 32_000
@@ -28,6 +30,14 @@ LAST_WORDS = 32_000
 
 class ChildDied(Exception):
     """The child process ended while it worked; the message says how."""
+
+
+class ChildKilled(ChildDied):
+    """Somebody else killed the child, as the kernel does where memory is short.
+
+    It says nothing about what the child was asked for. The message is one line, with the memory
+    that the child took at most, and what was free as soon as it was gone.
+    """
 
 
 class ChildTimeout(Exception):
@@ -49,6 +59,8 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._stderr: IO[bytes] | None = None
+        self._closed: subprocess.Popen[bytes] | None = None  # the last that we ended ourselves
+        self._at_least = 0
 
     @property
     def running(self) -> bool:
@@ -58,7 +70,8 @@ class Child:
         """Sends a request and waits for its answer.
 
         Raises:
-            ChildDied: the process ended (crash, kill, exit).
+            ChildKilled: somebody else killed the process.
+            ChildDied: the process ended (crash, exit, `close` in another thread).
             ChildTimeout: no answer in `timeout` seconds; the process is gone.
         """
         if not self.running:
@@ -73,7 +86,10 @@ class Child:
             failed, answer = connection.recv()
         except (EOFError, OSError, ValueError) as error:
             # ValueError: another thread closed this child, and with it the files.
-            raise ChildDied(_obituary(process, stderr)) from error
+            code, peak = _reap(process)
+            if code == -signal.SIGKILL and process is not self._closed:
+                raise ChildKilled(self._killed(peak)) from error
+            raise ChildDied(_obituary(code, stderr)) from error
         except BaseException:
             # Ctrl-C between send and receive: a late answer must not meet the next request.
             self.close()
@@ -82,9 +98,17 @@ class Child:
             raise answer
         return answer
 
+    def try_twice(self, request: Any, timeout: float | None = None) -> Any:
+        """As `call`, and once more if the process is killed; for what needs no earlier request."""
+        try:
+            return self.call(request, timeout)
+        except ChildKilled:
+            return self.call(request, timeout)
+
     def close(self) -> None:
         """Ends the child; a later call starts a new one."""
         if self._process is not None:
+            self._closed = self._process
             self._process.kill()
             self._process.wait()
         for resource in (self._connection, self._stderr):
@@ -101,6 +125,7 @@ class Child:
     def _start(self) -> None:
         self.close()
         ours, theirs = socket.socketpair()
+        self._at_least = getrusage(RUSAGE_SELF).ru_maxrss * 1024
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close())
         # With `-c` the working folder would come first, and could hold a folder of our name.
         code = (
@@ -120,10 +145,33 @@ class Child:
         theirs.close()
         self._connection = Connection(ours.detach())
 
+    def _killed(self, peak: int) -> str:
+        """What is said of a process that somebody else killed.
 
-def _obituary(process: subprocess.Popen[bytes], stderr: IO[bytes]) -> str:
+        Args:
+            peak: what the kernel says of its memory, which starts from that of its parent.
+        """
+        most = f"peak {peak / 1e9:.1f} GB" if peak > self._at_least else ""
+        if 0 < peak <= self._at_least:
+            most = f"peak below {self._at_least / 1e9:.1f} GB"
+        return describe_kill(most)
+
+
+def _reap(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+    """How a process ended, as `Popen.returncode`, and the most memory that it took, in bytes.
+
+    The memory is 0 where another thread asked first.
+    """
+    if process.returncode is None:
+        with contextlib.suppress(ChildProcessError):
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return process.returncode, usage.ru_maxrss * 1024
+    return process.wait(), 0
+
+
+def _obituary(code: int, stderr: IO[bytes]) -> str:
     """How a process ended, and its last words."""
-    code = process.wait()
     how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     if stderr.closed:
         return how

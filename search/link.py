@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import InputError
+from .errors import InputError, KilledError
 from .files import read_text_file
-from .isolate import Child, ChildDied, ChildTimeout
+from .isolate import Child, ChildDied, ChildKilled, ChildTimeout
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ def link_specs(paths: Sequence[Path]) -> LinkedSpec:
     with Child("frontrunner.search.merge:merge") as child:
         try:
             return LinkedSpec(**child.call(texts, timeout=120))
+        except ChildKilled as death:
+            raise KilledError(f"linking the specs was {death}") from death
         except (ChildDied, ChildTimeout, RuntimeError) as failure:
             first = str(failure).splitlines()[0]
             raise InputError(

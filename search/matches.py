@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from .compiler import CompileFailed, configured
-from .errors import InputError
-from .isolate import Child, ChildDied, ChildTimeout
+from .errors import InputError, KilledError
+from .isolate import Child, ChildDied, ChildKilled, ChildTimeout
 from .link import LinkedSpec
 from .merge import MARK
 from .model import READ_TIMEOUT, Model
@@ -27,6 +27,8 @@ def find_matches(model: Model, linked: LinkedSpec) -> dict[str, tuple[str, ...]]
         spec.write_text(linked.marked)
         try:
             found = child.call((model.source, model.target.flags, spec), timeout=READ_TIMEOUT)
+        except ChildKilled as death:
+            raise KilledError(f"the compiler was {death} while it applied the specs") from death
         except (ChildDied, ChildTimeout, RuntimeError) as failure:
             first = str(failure).splitlines()[0]
             raise InputError(f"the specs cannot be applied: {first}") from failure

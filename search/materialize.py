@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from .errors import WorkError
-from .isolate import Child, ChildDied, ChildTimeout
+from .errors import KilledError, WorkError
+from .isolate import Child, ChildDied, ChildKilled, ChildTimeout
 from .problem import Problem
 
 # The first answer waits for the bindings to load (0.5 s); the others take 0.1 ms.
@@ -82,9 +82,12 @@ def ask(request: Any) -> Any:
 
     Raises:
         CannotRender: there is none.
+        KilledError: the child was killed, twice.
     """
     try:
-        return _child().call(request, timeout=TIMEOUT)
+        return _child().try_twice(request, timeout=TIMEOUT)
+    except ChildKilled as death:
+        raise KilledError(f"the process that writes configurations was {death}, twice") from death
     except (ChildDied, ChildTimeout, RuntimeError) as failure:
         first = str(failure).splitlines()[0]
         raise CannotRender(f"the compiler cannot express a configuration: {first}") from failure

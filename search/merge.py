@@ -8,8 +8,9 @@ from typing import Any
 
 from iree.compiler import ir
 
+from .contents import NotMlir, check_module, parse
 from .errors import InputError
-from .operations import symbol, walk
+from .operations import new_context, symbol, walk
 
 MARK = "__frontrunner_matched_"
 _ENTRY = "iree_codegen.tuning_spec_entrypoint"
@@ -44,8 +45,7 @@ def merge(request: list[tuple[str, bytes]]) -> dict[str, Any]:
     pairs: list[_Pair] = []
     sequences: dict[str, str] = {}
     preludes: dict[str, None] = {}
-    with ir.Context() as context:
-        context.allow_unregistered_dialects = True
+    with new_context():
         for number, (name, text) in enumerate(request):
             module = _parse(name, text)
             found, needed, passes = _read(module, name, f"s{number}_" if len(request) > 1 else "")
@@ -71,13 +71,13 @@ def merge(request: list[tuple[str, bytes]]) -> dict[str, Any]:
 
 def _parse(name: str, text: bytes) -> ir.Module:
     try:
-        return ir.Module.parse(text)
-    except (ir.MLIRError, UnicodeDecodeError) as error:
-        first = next((s for s in str(error).splitlines() if "error:" in s), "it does not parse")
+        module = parse(text)
+    except NotMlir as error:
         raise InputError(
-            f"{name} is not a tuning spec: {first.partition('error:')[2].strip() or first}",
-            "give specs that iree-compile accepts",
+            f"{name} is not a tuning spec: {error}", "give specs that iree-compile accepts"
         ) from None
+    check_module(module, name, spec=True)
+    return module
 
 
 def _read(

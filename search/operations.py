@@ -26,3 +26,15 @@ def entry_point(dispatch: ir.Operation) -> tuple[str, str]:
     reference = ir.SymbolRefAttr(ir.ArrayAttr(dispatch.attributes["entry_points"])[0])
     executable, function = reference.value
     return executable, function
+
+
+def new_context() -> ir.Context:
+    """A context for what users bring: it takes ops that the bindings do not know.
+
+    It works in one thread. With several, a diagnostic from one of them and the interpreter's lock
+    wait for each other: one of three modules with an error in a nested module hung for ever.
+    """
+    context = ir.Context()
+    context.allow_unregistered_dialects = True
+    context.enable_multithreading(False)
+    return context

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from .decode import decode
+from .target_flags import target_flags, target_of_flags
+
+DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
 
 KINDS = ("contraction", "convolution", "attention")
 
@@ -129,26 +133,6 @@ class Problem:
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Problem:
-        """The inverse of `to_dict`, also after a round trip through JSON (lists for tuples)."""
-        return cls(
-            kind=data["kind"],
-            op=data["op"],
-            dims=tuple(Dim(**d) for d in data["dims"]),
-            operands=tuple(
-                Operand(
-                    o["name"],
-                    o["dtype"],
-                    tuple(tuple((int(p), int(c)) for p, c in e) for e in o["index"]),
-                    o["output"],
-                )
-                for o in data["operands"]
-            ),
-            fused=tuple(data["fused"]),
-            traits=tuple((k, int(v)) for k, v in data["traits"]),
-        )
-
 
 @dataclass(frozen=True)
 class Intrinsic:
@@ -201,38 +185,41 @@ class Target:
     Attributes:
         backend: IREE backend, such as `llvm-cpu`, `rocm`, `cuda`.
         arch: the CPU or GPU name, such as `znver3` or `gfx942`.
-        flags: compile flags that select it.
+        name: what selects it, such as `host`, `znver4` or `mi300x`.
         cores: CPU cores, or compute units of a GPU.
         vector_bytes: width of one vector register.
         registers: vector registers per core.
         cache_bytes: CPU caches L1d, L2, L3 (0 where there is none); on a GPU, shared memory first.
         gpu: None for CPUs.
+        default_specs: whether the tuning specs that the compiler comes with apply.
     """
 
     backend: str
     arch: str
-    flags: tuple[str, ...]
+    name: str
     cores: int
     vector_bytes: int
     registers: int
     cache_bytes: tuple[int, int, int]
     gpu: Gpu | None = None
+    default_specs: bool = False
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Compile flags that select it."""
+        return (*target_flags(self.name), *((DEFAULT_SPECS,) if self.default_specs else ()))
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Target:
-        fields = dict(data)
-        fields["flags"] = tuple(data["flags"])
-        fields["cache_bytes"] = tuple(data["cache_bytes"])
-        if (gpu := data.get("gpu")) is not None:
-            intrinsics = [{**i, "types": tuple(i["types"])} for i in gpu["intrinsics"]]
-            fields["gpu"] = Gpu(
-                **{
-                    **gpu,
-                    "subgroup_sizes": tuple(gpu["subgroup_sizes"]),
-                    "intrinsics": tuple(Intrinsic(**i) for i in intrinsics),
-                }
-            )
-        return cls(**fields)
+    def from_dict(cls, data: Any) -> Target:
+        """The inverse of `to_dict`, and of older files, which hold flags in place of the name.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        given = dict(data) if isinstance(data, dict) else data
+        if isinstance(given, dict) and "flags" in given:
+            given["name"] = target_of_flags(decode(tuple[str, ...], given.pop("flags"), "flags"))
+        return decode(cls, given, "target")

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from .asking import ask, read_source
 from .emitted import Emitted
-from .errors import InputError
-from .gpu_target import gpu_backend
-from .isolate import Child, ChildDied, ChildTimeout
+from .errors import InputError, KilledError
+from .isolate import Child, ChildDied, ChildKilled, ChildTimeout
 from .problem import Problem, Target
 from .room import check_room
 from .target import describe_target
+from .target_flags import gpu_backend
 
 READER = "frontrunner.search.inspect:read"
 READ_TIMEOUT = 300.0
@@ -78,6 +78,7 @@ def read_dispatch(path: Path, target: str = "host", reader: Child | None = None)
     Raises:
         InputError: the file cannot be read, or does not hold exactly one dispatch of static shape.
         NotTunableError: its root op is not one that can be tuned.
+        KilledError: the compiler was killed from outside.
     """
     text = read_source(path, "one dispatch")
     answer = ask(READER, str(path), text, target, READ_TIMEOUT, _REMEDY, reader)
@@ -100,6 +101,12 @@ def read_dispatch(path: Path, target: str = "host", reader: Child | None = None)
     )
 
 
+def with_emitted(dispatch: Dispatch) -> Dispatch:
+    """The dispatch with what the compiler emits about it now."""
+    emitted, silence = _emitted(dispatch.source, dispatch.target)
+    return replace(dispatch, emitted=emitted, silence=silence)
+
+
 def _check_target(path: Path, target: str, facts: Mapping[str, Any]) -> None:
     """Refuses a dumped file for another target: flags would be of one, executables of the other."""
     meant = gpu_backend(target)
@@ -120,6 +127,8 @@ def _emitted(source: str, target: Target) -> tuple[tuple[Emitted, ...], str]:
     with Child("frontrunner.search.emission:emit") as child:
         try:
             found: tuple[Emitted, ...] = child.call((source, target.flags), timeout=READ_TIMEOUT)
+        except ChildKilled as death:
+            raise KilledError(f"the compiler was {death} while it emitted constraints") from death
         except ChildDied as death:
             check_room()
             return (), f"{_CRASHED} ({str(death).splitlines()[0]})"

@@ -1,25 +1,17 @@
-"""Targets: compile flags by name, and the facts that spaces and features need."""
+"""Targets: the facts that spaces and features need."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import UnknownTargetError
-from .gpu_target import gpu_backend, gpu_flags, gpu_target
+from .gpu_target import gpu_target
 from .problem import Target
 
 # L1d, L2, L3 where the machine does not tell (a target other than this host): a common server core.
 DEFAULT_CACHES = (32 * 1024, 1024 * 1024, 32 * 1024 * 1024)
-
-_KNOWN = (
-    "use 'host', a CPU that LLVM knows, such as znver4, or a GPU that IREE knows, "
-    "such as gfx942, mi300x, gfx1100, sm_80 or sm_89"
-)
-_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 
 # What the compiler says of names that it does not know; most of it while it crashes.
 _UNKNOWN_TARGET = (
@@ -30,39 +22,15 @@ _UNKNOWN_TARGET = (
 )
 
 
-def resolve_target(name: str) -> tuple[str, ...]:
-    """Compile flags for a target: `host`, a CPU that LLVM knows, or a GPU that IREE knows.
-
-    Raises:
-        UnknownTargetError: the name is not one.
-    """
-    if not _NAME.fullmatch(name):
-        raise unknown_target(name)
-    return gpu_flags(name) or (
-        "--iree-hal-target-device=local",
-        "--iree-hal-local-target-device-backends=llvm-cpu",
-        f"--iree-llvmcpu-target-cpu={name}",
-    )
-
-
-def backend_of(name: str) -> str:
-    """The backend for a target's name."""
-    return gpu_backend(name) or "llvm-cpu"
-
-
 def says_unknown_target(message: str) -> bool:
     """Whether the compiler failed because it does not know the target."""
     return any(words in message for words in _UNKNOWN_TARGET)
 
 
-def unknown_target(name: str) -> UnknownTargetError:
-    return UnknownTargetError(f"unknown target {name!r}", _KNOWN)
-
-
 def describe_target(name: str, executable_target: Mapping[str, Any]) -> Target:
     """Facts from the compiler's own target attribute; a CPU's caches and cores from the machine."""
     if "gpu" in executable_target:
-        return gpu_target(dict(executable_target), resolve_target(name))
+        return gpu_target(dict(executable_target), name)
     features = set(executable_target["cpu_features"].split(","))
     arch = executable_target["cpu"] or name
     # 32 vector registers with AVX-512 and on AArch64, 16 on other x86.
@@ -70,7 +38,7 @@ def describe_target(name: str, executable_target: Mapping[str, Any]) -> Target:
     return Target(
         backend="llvm-cpu",
         arch=arch,
-        flags=resolve_target(name),
+        name=name,
         cores=usable_cores(),
         vector_bytes=int(executable_target["native_vector_size"]),
         registers=32 if many else 16,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from datetime import date
 from pathlib import Path
 from types import ModuleType
 
@@ -21,6 +23,12 @@ def pytest_configure() -> None:
     # A shell's background jobs ignore Ctrl-C, and so would what tests start and interrupt.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Another one each day; workers of a test run inherit it.
+    os.environ.setdefault("FRONTRUNNER_FUZZ_SEED", date.today().isoformat())
+
+
+def pytest_report_header() -> str:
+    return f"fuzz seed: {os.environ['FRONTRUNNER_FUZZ_SEED']} (FRONTRUNNER_FUZZ_SEED)"
 
 
 def load_samples() -> ModuleType:

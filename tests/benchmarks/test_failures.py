@@ -132,6 +132,25 @@ def test_a_report_grows_and_keeps_the_simplest(matmul: Dispatch, tmp_path: Path)
     assert "4 of 6 candidates failed" in (folder / "README.md").read_text()
 
 
+def test_what_was_killed_is_listed_and_no_bug(matmul: Dispatch, tmp_path: Path) -> None:
+    folder = tmp_path / "failures"
+    writer = report(matmul, folder, {1: 64, 2: 8})
+    reason = "the compiler was killed by SIGKILL (peak 8.1 GB; 0.3 of 24.0 GB were free), twice"
+    killed = Outcome("killed", stage="compile", reason=reason)
+    writer.write({0: OK, 2: killed})
+    assert kept(folder) == ["README.md"]
+    index = (folder / "README.md").read_text()
+    assert "0 of 2 candidates failed" in index
+    assert f"\n- 2: {reason}\n" in index
+
+    writer.write({0: OK, 1: CRASHED, 2: killed})
+    assert kept(folder) == ["00001-crashed", "README.md"]
+    index = (folder / "README.md").read_text()
+    assert "1 of 3 candidates failed" in index
+    assert "Distinct failures: 1" in index
+    assert f"\n- 2: {reason}\n" in index
+
+
 def test_a_report_that_was_cut_short_is_made_good(matmul: Dispatch, tmp_path: Path) -> None:
     folder = tmp_path / "failures"
     sizes = {1: 64, 2: 8}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from frontrunner.benchmarks.finals import (
     run_finals,
 )
 from frontrunner.benchmarks.outcome import Outcome
+from frontrunner.search.decode import decode
+from frontrunner.search.errors import KilledError
 
 BASELINE = Path("baseline")
 
@@ -113,6 +116,19 @@ def test_a_finalist_that_fails_on_one_device_is_out() -> None:
     assert [s.index for s in result.standings] == [1]
 
 
+def test_a_finalist_that_is_killed_is_not_out() -> None:
+    """The run ends, and can be resumed: without it, another one might win."""
+
+    class Short(DriftingDevice):
+        def measure(self, executable: Path, seconds: float, **_: Any) -> float:
+            if executable == Path("1"):
+                raise RunFailed("killed", "the kernel's process was killed by SIGKILL, twice")
+            return super().measure(executable, seconds)
+
+    with pytest.raises(KilledError, match="finalist 2 was not measured: the kernel's process was"):
+        finals(Short({BASELINE: 100.0}), 50.0, 25.0)
+
+
 def test_finalists_are_the_best_of_all_devices_and_distinct() -> None:
     def ok(time_us: float, executable: str, **more: Any) -> Outcome:
         return Outcome("ok", time_us, 100.0, executable=executable, **more)
@@ -130,7 +146,7 @@ def test_finalists_are_the_best_of_all_devices_and_distinct() -> None:
 
 def test_finals_survive_json() -> None:
     given = Finals((Standing(3, 1.5, (1.2, 1.7), 20.0),), 30.0, 0.02, ((1, "it crashed"),))
-    assert Finals.from_dict(json.loads(json.dumps(given.to_dict()))) == given
+    assert decode(Finals, json.loads(json.dumps(asdict(given)))) == given
 
 
 def test_the_fastest_that_is_right_wins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,6 +161,11 @@ def test_the_fastest_that_is_right_wins(monkeypatch: pytest.MonkeyPatch) -> None
         if standing.index == 1:
             raise RunFailed("wrong_result", "element [0] is 1, expected 2")
 
+    def killed(standing: Standing, _: Finals) -> None:
+        raise RunFailed("killed", "killed by SIGKILL, twice")
+
+    with pytest.raises(KilledError, match="finalist 2 was not measured: killed by SIGKILL, twice"):
+        decide([device], paths, 0, killed, notes.append)  # type: ignore[list-item]
     _, winner = decide([device], paths, 0, verify, notes.append)  # type: ignore[list-item]
     assert winner is not None and winner.index == 0
     assert notes == ["finalist 2 failed: element [0] is 1, expected 2"]

@@ -12,7 +12,7 @@ import iree.runtime as rt
 import numpy as np
 import pytest
 
-from frontrunner.benchmarks import model_runner
+from frontrunner.benchmarks import model_runner, parameters
 from frontrunner.benchmarks.compiling import Compiler
 from frontrunner.benchmarks.model_inputs import prepare_inputs
 from frontrunner.benchmarks.model_kernel import Subject
@@ -21,6 +21,8 @@ from frontrunner.benchmarks.parameters import check_archives
 from frontrunner.benchmarks.peak import Peak, measure_peak
 from frontrunner.benchmarks.profiling import profile
 from frontrunner.search import InputError, WorkError
+from frontrunner.search.errors import KilledError
+from frontrunner.search.isolate import Child
 from frontrunner.search.model import Model, read_model
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
@@ -87,6 +89,66 @@ def test_equal_variants(runner: ModelRunner, two_matmuls) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     runner.check(executable, executable)
+
+
+KILLED = r"killed by SIGKILL \(.* GB were free\)"
+
+
+@pytest.fixture
+def killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A handler whose process is killed as soon as it is asked for anything."""
+    text = "import os, signal\ndef killed(request):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    (tmp_path / "killed_for_tests.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return "killed_for_tests:killed"
+
+
+def test_a_killed_process_is_no_failure_of_a_variant(
+    runner: ModelRunner, two_matmuls, killed: str
+) -> None:
+    """Neither while it is set up, nor later."""
+    _, executable = two_matmuls
+    runner._child.handler = killed
+    with pytest.raises(KilledError, match=f"^the model's process was {KILLED}$"):
+        runner.check(executable, executable)
+    runner._child.handler = "frontrunner.benchmarks.model_kernel:answer"
+    runner._start()
+    process = runner._child._process
+    assert process is not None
+    process.send_signal(signal.SIGSTOP)  # it has not answered when it is killed
+    call = Child.call
+
+    def killing(self: Child, *given: object, **more: object) -> object:
+        os.kill(process.pid, signal.SIGKILL)
+        return call(self, *given, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Child, "running", True)
+        patch.setattr(Child, "call", killing)
+        with pytest.raises(KilledError, match=f"^the model's process was {KILLED}$"):
+            runner.check(executable, executable)
+    runner.check(executable, executable)
+
+
+@pytest.mark.parametrize("tool", ["iree-benchmark-module", "iree-profile"])
+def test_a_killed_tool_of_the_runtime(
+    tool: str, two_matmuls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("iree-benchmark-module", "iree-profile"):
+        path = tmp_path / name
+        path.write_text("#!/bin/sh\n" + ("kill -9 $$\n" if name == tool else ""))
+        path.chmod(0o755)
+    monkeypatch.setattr("iree._runtime_libs.__file__", str(tmp_path / "__init__.py"))
+    with pytest.raises(KilledError, match=f"^{tool} was {KILLED}$"):
+        profile(two_matmuls[1], two_matmuls[0], 1)
+
+
+def test_archives_whose_reader_is_killed(
+    killed: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parameters, "Child", lambda _: Child(killed))
+    with pytest.raises(KilledError, match=f"^reading the archives of weights was {KILLED}$"):
+        check_archives((("model", folder / "any.irpa"),), [("model", "w")])
 
 
 def test_wrong_results_are_told(runner: ModelRunner, two_matmuls, build) -> None:

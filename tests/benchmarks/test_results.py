@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from frontrunner.benchmarks.bundle import Entry
 from frontrunner.benchmarks.finals import Finals, Standing
 from frontrunner.benchmarks.outcome import Outcome
 from frontrunner.benchmarks.results import Header, Results, Verdict, read_results
@@ -17,6 +18,12 @@ OUTCOMES = {
     0: Outcome("ok", 12.5, 25.0, executable="abc", device="cuda://0"),
     3: Outcome("compile_failed", reason="no", stage="compile"),
 }
+QUEUE = (
+    Entry(0, "ok", "abc"),
+    Entry(1, "ok", "def"),
+    Entry(2, "ok", "def"),
+    Entry(3, "compile_failed", reason="no"),
+)
 WINNER = Standing(0, 2.0, (1.9, 2.1), 12.5)
 VERDICT = Verdict(Finals((WINNER,), 25.0, 0.01), WINNER, 2, "all 2 candidates", 3.5)
 
@@ -24,7 +31,7 @@ VERDICT = Verdict(Finals((WINNER,), 25.0, 0.01), WINNER, 2, "all 2 candidates", 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "results.jsonl"
-    with Results(path, HEADER) as results:
+    with Results(path, HEADER, QUEUE) as results:
         for index, outcome in OUTCOMES.items():
             results.append(index, outcome)
         results.finish(VERDICT)
@@ -32,43 +39,43 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_everything_comes_back(path: Path) -> None:
-    found = read_results(path)
+    found = read_results(path, QUEUE)
     assert (found.header, found.outcomes, found.verdict) == (HEADER, OUTCOMES, VERDICT)
-    with Results(path, HEADER) as results:
+    with Results(path, HEADER, QUEUE) as results:
         assert results.outcomes == OUTCOMES
         assert results.verdict == VERDICT
 
 
 def test_a_torn_line_is_dropped_and_written_over(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9])
-    assert read_results(path).verdict is None
-    with Results(path, HEADER) as results:
+    assert read_results(path, QUEUE).verdict is None
+    with Results(path, HEADER, QUEUE) as results:
         assert results.outcomes == OUTCOMES
         assert results.verdict is None
         results.finish(VERDICT)
-    assert read_results(path).verdict == VERDICT
+    assert read_results(path, QUEUE).verdict == VERDICT
 
 
 def test_a_torn_first_line_is_written_anew(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:30])
-    with Results(path, HEADER) as results:
+    with Results(path, HEADER, QUEUE) as results:
         assert not results.outcomes
-    assert read_results(path).header == HEADER
+    assert read_results(path, QUEUE).header == HEADER
 
 
 def test_what_is_not_ours_is_not_written_over(path: Path) -> None:
     path.write_text("notes without an end")
     with pytest.raises(InputError, match="does not hold the results"):
-        Results(path, HEADER)
+        Results(path, HEADER, QUEUE)
     assert path.read_text() == "notes without an end"
     with pytest.raises(InputError, match="not a regular file"):
-        Results(Path("/dev/null"), HEADER)
+        Results(Path("/dev/null"), HEADER, QUEUE)
 
 
 def test_finals_of_fewer_candidates_are_not_the_last_word(path: Path) -> None:
-    with Results(path, HEADER) as results:
-        results.append(1, Outcome("crashed", stage="run"))
-    assert read_results(path).verdict is None
+    with Results(path, HEADER, QUEUE) as results:
+        results.append(1, Outcome("crashed", stage="run", executable="def", device="cuda://0"))
+    assert read_results(path, QUEUE).verdict is None
 
 
 @pytest.mark.parametrize(
@@ -81,7 +88,7 @@ def test_results_of_something_else_are_refused_and_kept(
     before = path.read_bytes()
     other = replace(HEADER, **change)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=f"its {next(iter(change))} is"):
-        Results(path, other)
+        Results(path, other, QUEUE)
     assert path.read_bytes() == before
 
 
@@ -90,10 +97,10 @@ def test_a_file_of_something_else_is_refused_and_kept(text: str, tmp_path: Path)
     path = tmp_path / "notes"
     path.write_text(text)
     with pytest.raises(InputError, match="notes"):
-        read_results(path)
+        read_results(path, QUEUE)
     if text:
         with pytest.raises(InputError, match="notes"):
-            Results(path, HEADER)
+            Results(path, HEADER, QUEUE)
         assert path.read_text() == text
 
 
@@ -111,9 +118,9 @@ def test_a_file_of_something_else_is_refused_and_kept(text: str, tmp_path: Path)
 def test_an_edited_line_is_named(line: str, path: Path) -> None:
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(InputError, match="line 5"):
-        read_results(path)
+        read_results(path, QUEUE)
 
 
 def test_a_second_process_is_refused(path: Path) -> None:
-    with Results(path, HEADER), pytest.raises(InputError, match="another process"):
-        Results(path, HEADER)
+    with Results(path, HEADER, QUEUE), pytest.raises(InputError, match="another process"):
+        Results(path, HEADER, QUEUE)

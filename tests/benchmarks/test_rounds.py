@@ -23,10 +23,17 @@ from frontrunner.benchmarks.rounds import (
 class Machine:
     """A device on which candidate i takes `times[i]` us, drifting and noisy; the default 100."""
 
-    def __init__(self, times: dict[int, float], uri: str = "local-task", fails: int = -1) -> None:
+    def __init__(
+        self,
+        times: dict[int, float],
+        uri: str = "local-task",
+        fails: int = -1,
+        kind: str = "crashed",
+    ) -> None:
         self.uri = uri
         self.times = times
         self.fails = fails
+        self.kind = kind
         self.order: list[int] = []
         self.factor = 1.0
         self.rng = np.random.default_rng(0)
@@ -40,7 +47,7 @@ class Machine:
         index = int(executable.stem)
         self.order.append(index)
         if index == self.fails:
-            raise RunFailed("crashed", "no")
+            raise RunFailed(self.kind, "no")
         return self.times[index] * self.factor * self.rng.uniform(0.99, 1.01)
 
 
@@ -132,6 +139,19 @@ def test_failures_and_twins_are_left_out() -> None:
     repeats = list(measure_again([Machine(TIMES, fails=1)], paths(TIMES), given, [], 0))
     assert [r.time_us for r in repeats if r.index == 1] == [None]
     assert not {1, 30, 31} & standings(given, repeats).keys()
+
+
+def test_what_is_killed_is_left_at_what_is_known_of_it() -> None:
+    """It would count as a candidate that fails; and for ever it is not tried."""
+    machine = Machine(TIMES, fails=1, kind="killed")
+    given = outcomes(TIMES)
+    repeats = list(measure_again([machine], paths(TIMES), given, [], 0))
+    assert machine.order.count(1) == 1
+    assert not [r for r in repeats if r.index == 1]
+    found = standings(given, repeats)[1]
+    assert (found.relative, found.rounds) == (0.52, 0)
+    more = measure_again([Machine(TIMES)], paths(TIMES), given, repeats, 0)
+    assert {r.index for r in more} == {BASELINE, 1}  # another session tries again
 
 
 def test_each_device_measures_its_own() -> None:

@@ -21,6 +21,7 @@ from frontrunner.benchmarks import finals, rounds
 from frontrunner.benchmarks.budget import Budget
 from frontrunner.benchmarks.bundle import Bundle
 from frontrunner.benchmarks.bundle_runner import run_bundle
+from frontrunner.benchmarks.compiling import CompilePool
 from frontrunner.benchmarks.outcome import BASELINE
 from frontrunner.benchmarks.results import Verdict, read_results
 from frontrunner.benchmarks.rounds import NEAR, NEAR_ROUNDS
@@ -32,6 +33,7 @@ from frontrunner.experiments.recording import Recording
 from frontrunner.experiments.run_folder import RunFolder
 from frontrunner.experiments.tune import resume
 from frontrunner.search import InputError
+from frontrunner.search.errors import KilledError
 
 DATA = Path(__file__).parents[1] / "data"
 COUNT = 10
@@ -226,13 +228,24 @@ def test_results_become_a_finished_tuning_run(
     assert resume(folder.path, None, NullProgress()) == result
 
 
-def test_a_winner_gets_its_spec(packed: Packed, measured: Path, tmp_path: Path) -> None:
+def test_a_winner_gets_its_spec(
+    packed: Packed, measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     records = lines(measured)
-    standing = {"index": 3, "speedup": 2.0, "interval": [1.9, 2.1], "time_us": 20.0}
+    baseline_us = records[-1]["finals"]["baseline_us"]
+    standing = {"index": 3, "speedup": 2.0, "interval": [1.9, 2.1], "time_us": baseline_us / 2}
     records[-1]["finals"] |= {"standings": [standing], "noise_floor": 0.01}
     records[-1]["winner"] = 3
     won = tmp_path / "won.jsonl"
     won.write_text("".join(json.dumps(record) + "\n" for record in records))
+    with monkeypatch.context() as patch:
+
+        def killed(*_: object) -> None:
+            raise KilledError("the compiler was killed by SIGKILL")
+
+        patch.setattr(CompilePool, "_compile_once", killed)
+        with pytest.raises(KilledError, match="the winner's spec was not compiled: the compiler"):
+            Ingest.read(packed.bundle, won).finish(RunFolder(tmp_path / "run"))
     result = Ingest.read(packed.bundle, won).finish(RunFolder(tmp_path / "run"))
     assert (result.speedup, result.winner) == (2.0, 4)
     assert result.spec is not None
@@ -276,28 +289,30 @@ def repeated(records: list[dict[str, Any]], **changes: Any) -> None:
 
 EDITS: dict[str, Callable[[list[dict[str, Any]]], object]] = {
     "another bundle": lambda r: r[0].update(bundle="0" * 64),
-    "outcome 0 is not of a candidate": lambda r: r[1].update(executable="0" * 16),
-    "outcome 99 is not of a candidate": lambda r: r[1].update(index=99),
+    "candidate 0 is not of the bundle": lambda r: r[1].update(executable="0" * 16),
+    "candidate 99 is beyond the queue": lambda r: r[1].update(index=99),
     "took None us": lambda r: r[1].update(time_us=None),
     "took -5 us": lambda r: r[1].update(time_us=-5),
-    "took 'abc' us": lambda r: r[1].update(time_us="abc"),
-    "took NaN|took nan": lambda r: r[1].update(time_us=float("nan")),
+    "time_us is 'abc', not a number": lambda r: r[1].update(time_us="abc"),
+    "time_us is nan": lambda r: r[1].update(time_us=float("nan")),
     "is of device 'cuda'": lambda r: r[1].update(device="cuda"),
     "is the same as 77": lambda r: r[1].update(same_as=77),
-    r"is the same as \[1\]": lambda r: r[1].update(same_as=[1]),
+    r"same_as is \[1\], not a whole number": lambda r: r[1].update(same_as=[1]),
     "block 1 of local-task has no baseline": lambda r: repeated(r, block=1),
     "block 0 of local-sync has no baseline": lambda r: repeated(r, device="local-sync"),
     "further measurement is of candidate 77": lambda r: repeated(r, index=77),
-    r"further measurement is of candidate \[0\]": lambda r: repeated(r, index=[0]),
-    "no candidate True": lambda r: r[1].update(index=True),
+    r"index is \[0\], not a whole number": lambda r: repeated(r, index=[0]),
+    "it is True, not a whole number": lambda r: r[1].update(index=True),
     "has an outcome already": lambda r: r[2].update(index=r[1]["index"]),
-    r"devices \(\) of": lambda r: r[0].update(devices=[]),
-    "devices are lists": lambda r: r[0].update(uris="local-sync"),
-    "its finals are of": lambda r: r[-1]["finals"].update(noise_floor="x"),
-    "its finals are of None us": lambda r: r[-1]["finals"].update(baseline_us=None),
-    "it took 'x' s": lambda r: r[-1].update(seconds="x"),
+    "does not hold the results": lambda r: r[0].update(devices=[]),
+    "uris is 'local-sync', not a list": lambda r: r[0].update(uris="local-sync"),
+    "noise_floor is 'x', not a number": lambda r: r[-1]["finals"].update(noise_floor="x"),
+    "baseline_us is None, not a number": lambda r: r[-1]["finals"].update(baseline_us=None),
+    "seconds is 'x', not a number": lambda r: r[-1].update(seconds="x"),
     "is outside its interval": lambda r: r[-1]["finals"]["standings"][0].update(speedup=1e9),
-    "impossible times": lambda r: r[-1]["finals"]["standings"][0].update(time_us="x"),
+    "time_us is 'x', not a number": lambda r: r[-1]["finals"]["standings"][0].update(time_us="x"),
+    "does not follow from": lambda r: r[-1]["finals"]["standings"][0].update(time_us=1e-3),
+    "the finals are of 3 candidates": lambda r: r[-1].update(candidates=3),
     "did not beat the default": lambda r: r[-1].update(
         winner=r[-1]["finals"]["standings"][-1]["index"],
         finals=r[-1]["finals"] | {"noise_floor": 1e9},

@@ -12,13 +12,18 @@ import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.budget import Budget
-from frontrunner.benchmarks.outcome import BASELINE, Outcome
+from frontrunner.benchmarks.compiling import CompilePool, Job
+from frontrunner.benchmarks.outcome import BASELINE, Compiled, Outcome
 from frontrunner.experiments import session
 from frontrunner.experiments.compile_result import CompileResult
+from frontrunner.experiments.journal import Journal
 from frontrunner.experiments.options import TuneOptions
+from frontrunner.experiments.packing import pack
 from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.tune import resume, tune
 from frontrunner.search import CannotRender, Dispatch, InputError, read_dispatch
+from frontrunner.search.errors import KilledError
+from frontrunner.search.isolate import Child
 
 DATA = Path(__file__).parents[1] / "data"
 HUGE = (
@@ -126,13 +131,14 @@ def test_a_run_goes_on_as_it_began(tmp_path: Path, plant: Plant) -> None:
     (kept_elsewhere / "README.md").unlink()  # as if killed before it was written
     with pytest.raises(InputError, match="patience of 3"):
         resume(run, Budget(patience=3), NullProgress())
-    result = resume(run, Budget(candidates=4), NullProgress())
+    # Where it was written to is not believed from a file: it is named again.
+    result = resume(run, Budget(candidates=4), NullProgress(), keep_failures=kept_elsewhere)
     assert isinstance(result, CompileResult)
     assert result.candidates == 4
     assert (run / "outcomes.jsonl").read_text().startswith(before)
     assert kept(kept_elsewhere) == ["00003-compile_failed", "README.md"]
     assert "Candidates: 0, 3" in (kept_elsewhere / "README.md").read_text()
-    assert resume(run, None, NullProgress()) == result
+    assert resume(run, None, NullProgress(), keep_failures=kept_elsewhere) == result
 
 
 def test_a_candidate_that_cannot_be_expressed_costs_one_outcome(
@@ -157,6 +163,49 @@ def test_a_candidate_that_cannot_be_expressed_costs_one_outcome(
     assert result.outcomes == {"crashed": 1, "ok": 2}
     assert "SIGSEGV" in (run / "failures" / "00001-crashed" / "reason.txt").read_text()
     assert resume(run, Budget(candidates=4), NullProgress()).outcomes == {"crashed": 1, "ok": 3}
+
+
+def test_what_is_killed_twice_is_taken_and_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = CompilePool._compile_once
+
+    def killed(self: CompilePool, child: Child, job: Job) -> Compiled:
+        if job.name == "00001":
+            raise KilledError("the compiler was killed by SIGKILL (0.3 of 24.0 GB were free)")
+        return inner(self, child, job)
+
+    monkeypatch.setattr(CompilePool, "_compile_once", killed)
+    run = tmp_path / "run"
+    result = tune(options(run, budget=Budget(candidates=3)), NullProgress())
+    assert result.outcomes == {"killed": 1, "ok": 2}
+    assert kept(run / "failures") == ["README.md"]
+    reason = "the compiler was killed by SIGKILL (0.3 of 24.0 GB were free), twice"
+    assert f"- 1: {reason}" in (run / "failures" / "README.md").read_text()
+    monkeypatch.undo()
+    # It stands: a log of outcomes has one for each candidate.
+    more = resume(run, Budget(candidates=4), NullProgress())
+    assert more.outcomes == {"killed": 1, "ok": 3}
+    with Journal(run / "outcomes.jsonl") as journal:
+        assert (journal.outcomes[1].kind, journal.outcomes[1].reason) == ("killed", reason)
+
+
+def test_a_default_that_is_killed_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KilledError("the compiler was killed by SIGKILL")
+
+    run = tmp_path / "run"
+    given = options(run, budget=Budget(candidates=2))
+    with monkeypatch.context() as patch:
+        patch.setattr(CompilePool, "_compile_once", killed)
+        says = "the compiler's default was not compiled: the compiler was killed by SIGKILL, twice"
+        with pytest.raises(KilledError, match=says):
+            tune(given, NullProgress())
+        with pytest.raises(KilledError, match=says):
+            pack(replace(given, out=tmp_path / "a.bundle", compile_only=False), NullProgress())
+    assert resume(run, None, NullProgress()).outcomes == {"ok": 2}
 
 
 def test_a_report_that_cannot_be_written_costs_no_outcome(tmp_path: Path, plant: Plant) -> None:
@@ -231,6 +280,15 @@ def test_the_summary_is_a_table(tmp_path: Path) -> None:
     nothing = CompileResult.build({0: fine}, ["First"], failures=tmp_path / "f", **given)
     assert nothing.failures is None
     assert nothing.summary_lines()[-1] == "failures     none"
+    # Of what was killed nothing is known.
+    killed = Outcome("killed", stage="compile")
+    partly = CompileResult.build(
+        {0: fine, 1: killed, 2: killed}, ["First", "First", "Second"],
+        failures=tmp_path / "f", **given,
+    )  # fmt: skip
+    assert partly.outcomes == {"ok": 1, "killed": 2}
+    assert [counts["share_ok"] for counts in partly.pipelines.values()] == [1.0, None]
+    assert partly.summary_lines()[4].split()[-3:] == ["1", "-", "-"]
     # A report may be of the compiler's own constraints alone.
     crashed = CompileResult.build({0: fine}, ["First"], failures=tmp_path, **given)
     assert crashed.failures == tmp_path

@@ -17,6 +17,7 @@ import pytest
 from frontrunner.benchmarks.outcome import Outcome
 from frontrunner.experiments.candidates import make_queue, with_derived
 from frontrunner.experiments.corpus import group_frame, read_cases
+from frontrunner.experiments.dataset import table
 from frontrunner.experiments.recording import Provenance, Recording
 from frontrunner.experiments.t4 import write_t4
 from frontrunner.features import CPU, GPU, extract
@@ -33,7 +34,7 @@ PROBLEM = Problem(
     (Dim("m", 8, "m", True), Dim("n", 16, "n", True), Dim("k", 32, "k", False)),
     (LHS, RHS, OUT),
 )
-TARGET = Target("llvm-cpu", "znver3", (), 2, 32, 16, (32768, 1048576, 33554432))
+TARGET = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (32768, 1048576, 33554432))
 KNOBS = {"dist_m": [8, 4, 2], "dist_n": [16, 8, 4], "vec_m": [4, 2, 1], "vec_n": [8, 8, 4],
          "vec_k": [1, 2, 4], "cache_m": [8, 4, 2], "cache_n": [16, 8, 4], "cache_k": [32, 16, 8],
          "peel": [0, 1, 0]}  # fmt: skip
@@ -97,6 +98,24 @@ def test_a_case_is_what_was_recorded(record: Callable[..., Path]) -> None:
     assert case.seconds.tolist() == pytest.approx([1.08003, 2, 3.08001])
     assert case.features.equals(extract(PROBLEM, TARGET, pd.DataFrame(KNOBS)))
     assert case.recording.provenance == provenance()
+
+
+def test_what_was_killed_is_in_no_case(record: Callable[..., Path], tmp_path: Path) -> None:
+    """It did not fail: nobody learns from it, and no order is judged by it."""
+    killed = Outcome("killed", 0, 20.0, "killed by SIGKILL, twice", "run", device="local-task")
+    outcomes = {**OUTCOMES, 0: replace(killed, time_us=None)}
+    path = record("a.parquet", outcomes=outcomes)
+    write_t4(Recording.read(path), tmp_path / "b.t4.json")
+    for file in (path, tmp_path / "b.t4.json"):
+        (case,) = read_cases([file])
+        np.testing.assert_array_equal(case.times, [np.nan, 10])
+        assert len(case.features) == len(case.knobs) == len(case.seconds) == 2
+        assert case.recording.frame["index"].tolist() == [1, 2] if file == path else [0, 1]
+        frame, groups = group_frame([case])
+        assert len(frame) == len(groups) == 2
+    assert len(Recording.read(path).frame) == 3  # it is kept in the file
+    row = table(tmp_path).splitlines()[-1]
+    assert row.startswith("| `a` | 2 | 1 | 1 | 20 us |")
 
 
 def test_features_of_each_pipeline_are_those_of_its_knobs(record: Callable[..., Path]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from dataclasses import replace
 from functools import partial
 
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from frontrunner.experiments import contender
+from frontrunner.experiments import evaluate as module
 from frontrunner.experiments.contender import Contender, find_contenders, usual_rankers
 from frontrunner.experiments.corpus import Case
 from frontrunner.experiments.evaluate import CURVE, evaluate
@@ -19,7 +21,8 @@ from frontrunner.experiments.recording import Kernel, Provenance, Recording
 from frontrunner.experiments.scoreboard import by_case, summarise
 from frontrunner.features import CPU, GPU
 from frontrunner.models import AdaptiveRanker, Ranker, create, save
-from frontrunner.search import InputError
+from frontrunner.search import InputError, WorkError
+from frontrunner.search.errors import KilledError
 
 N = 100
 PROVENANCE = Provenance(Kernel("k"), None, {"chip": "chip"}, "", "", None, None, "test")
@@ -235,6 +238,22 @@ def test_predictors_are_trained_on_everything():
     mixed = [*CASES, case("other", 1)]
     mixed[-1] = Case(**(vars(mixed[-1]) | {"features": mixed[-1].features.assign(more=1.0)}))
     assert evaluate(mixed, NAMES[:2], "problem", jobs=1).predictors == {}
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "says"),
+    [
+        (signal.SIGKILL, KilledError, r"was killed by SIGKILL \(.* GB were free\)$"),
+        (signal.SIGABRT, WorkError, r"ended early \(SIGABRT\(-6\)\)$"),
+    ],
+)
+def test_a_process_that_ends_is_told_in_one_line(monkeypatch, how, error, says):
+    def ends(*_):
+        os.kill(os.getpid(), how)
+
+    monkeypatch.setattr(module, "_judge", ends)
+    with pytest.raises(error, match=f"^a process of the evaluation {says}"):
+        evaluate([_real(c) for c in CASES], [Contender("adaptive", "adaptive")], "problem", jobs=2)
 
 
 def test_nothing_to_learn_from():

@@ -304,7 +304,7 @@ def ours() -> Recording:
         (Operand("lhs", "f32", (((0, 1),), ((1, 1),))), Operand("out", "f32", (((0, 1),),), True)),
     )
     provenance = Provenance(
-        problem, Target("llvm-cpu", "znver3", (), 2, 32, 16, (1, 2, 3)), {"local-task": "chip"},
+        problem, Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3)), {"local-task": "chip"},
         "3", "3", 0, None, "frontrunner 0",
     )  # fmt: skip
     common = {"device": "local-task", "compile_s": 1.5}
@@ -315,8 +315,8 @@ def ours() -> Recording:
     }
     for i, kind in enumerate(KINDS[1:], start=3):
         outcomes[i] = Outcome(kind, stage="run", reason=f"why {kind}", **common)
-    knobs = {"tile_m": [8.0, 4.0, None, 2.0, 2.0, 2.0, 1.0, 1.0], "peel": [1] * 8}
-    queue = pd.DataFrame({**knobs, "pipeline": list("aabaaaaa")})
+    knobs = {"tile_m": [8.0, 4.0, None, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0], "peel": [1] * 9}
+    queue = pd.DataFrame({**knobs, "pipeline": list("aabaaaaaa")})
     return Recording.build(queue, outcomes, provenance)
 
 
@@ -342,7 +342,10 @@ def test_others_find_the_structure_that_they_know(ours: Recording, tmp_path: Pat
     words = [r["invalidity"] for r in content["results"]]
     assert words == [
         "correct", "correct", "compile", "compile", "constraints", "runtime", "timeout",
-        "correctness",
+        "correctness", "runtime",
+    ]  # fmt: skip
+    assert [r.get("kind") for r in content["results"]][-4:] == [
+        "crashed", "timeout", "wrong_result", "killed",
     ]  # fmt: skip
     first, _, third = content["results"][:3]
     assert first == {

@@ -11,8 +11,9 @@ import pytest
 from frontrunner.benchmarks.peak import Peak
 from frontrunner.benchmarks.profiling import Share
 from frontrunner.experiments import hot
-from frontrunner.experiments.hot import Plan, make_plan
+from frontrunner.experiments.hot import Plan, make_plan, read_plan
 from frontrunner.search import Dispatch, InputError, read_dispatch
+from frontrunner.search.errors import KilledError
 from frontrunner.search.isolate import Child
 from frontrunner.search.model import ModelDispatch
 
@@ -95,6 +96,27 @@ def test_headroom_is_what_the_peak_leaves() -> None:
     assert plan({"a": 100.0}, peak=half, count=2).hot[0].headroom_us == pytest.approx(50.0)
 
 
+@pytest.mark.parametrize("kills", [1, 2])
+def test_a_killed_reader_is_no_reason_to_leave_a_dispatch_out(
+    kills: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+
+    def killed(path: Path, target: str, child: Child | None = None) -> Dispatch:
+        asked.append(path)
+        if len(asked) <= kills:
+            raise KilledError("the compiler was killed by SIGKILL while it read it")
+        return reread(path, target, child)
+
+    monkeypatch.setattr(hot, "read_dispatch", killed)
+    if kills == 1:
+        assert [h.members for h in plan({"a": 10.0}).hot] == [("a",)]
+    else:
+        with pytest.raises(KilledError, match="killed by SIGKILL"):
+            plan({"a": 10.0})
+    assert len(asked) == 2
+
+
 @pytest.mark.parametrize("times", [{}, {"a": 0.0}, {"s": 0.0}])
 def test_times_of_nothing(times: dict[str, float]) -> None:
     assert len(plan(times).hot) <= 1
@@ -102,4 +124,4 @@ def test_times_of_nothing(times: dict[str, float]) -> None:
 
 def test_there_and_back() -> None:
     made = plan({"a": 10.0, "s": 7.0})
-    assert Plan.from_dict(json.loads(json.dumps(made.to_dict(), default=str))) == made
+    assert read_plan(json.loads(json.dumps(made.to_dict(), default=str))) == made

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from frontrunner.benchmarks.model_runner import Gain, ModelFailed
-from frontrunner.benchmarks.outcome import COMPILE_FAILED, OK, Compiled
+from frontrunner.benchmarks.outcome import COMPILE_FAILED, KILLED, OK, Compiled
 from frontrunner.benchmarks.profiling import Share
 from frontrunner.experiments import in_model
 from frontrunner.experiments.hot import Hot
 from frontrunner.experiments.in_model import Choice, Trial, Verdict
 from frontrunner.search import WorkError
+from frontrunner.search.errors import KilledError
 
 # Of the model by default, dispatch by dispatch.
 TIMES = {"big": 100.0, "mid": 50.0, "low": 10.0}
@@ -38,6 +39,7 @@ class World:
         hangs: those with which compiling never ends, the first time.
         dies: those with which it does not run, and in which rounds of a profile.
         lost: those with which it does not run while it is timed as a whole.
+        killed: those with which the compiler is killed from outside, twice.
         default_extra: of the time of the default model, outside of dispatches.
     """
 
@@ -48,6 +50,7 @@ class World:
     refused: set[str] = field(default_factory=set)
     dies: dict[str, set[int]] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
+    killed: set[str] = field(default_factory=set)
     starter: tuple[Path, ...] = ()
     deadline: float = float("inf")
     compiled: list[tuple[str, ...]] = field(default_factory=list)
@@ -62,7 +65,9 @@ class World:
             executable = self.folder / f"{name}.vmfb"
             executable.write_text(text)
             executable.with_suffix(".mlir").write_text(text)
-            if self.refused & set(used):
+            if self.killed & set(used):
+                yield Compiled(KILLED, executable, reason="the compiler was killed, twice")
+            elif self.refused & set(used):
                 yield Compiled(COMPILE_FAILED, executable, reason="a tile is too large")
             else:
                 yield Compiled(OK, executable, applied=tuple(n.partition("-")[0] for n in used))
@@ -233,6 +238,27 @@ def test_a_variant_that_does_not_run_never_wins(rounds: Sequence[int], world: Wo
     ]
     # It is not run again, for it may take minutes to fail.
     assert world.profiled.count(("big-0",)) == rounds[0] + 1
+
+
+def test_a_killed_compiler_is_no_candidates_fault(world: World) -> None:
+    """Leaving a candidate out would be for good."""
+    world.times = {"big-0": 50.0, "mid-0": 25.0}
+    world.killed = {"mid-0"}
+    says = "a variant of the model was not compiled: the compiler was killed, twice"
+    with pytest.raises(KilledError, match=says):
+        world.decide({"big": ["big-0"], "mid": ["mid-0"]})
+
+
+def test_a_killed_profile_is_no_candidates_fault(world: World, monkeypatch: Any) -> None:
+    def kill(executable: Path, *given: Any) -> list[Share]:
+        if world.of(executable):
+            raise KilledError("iree-benchmark-module was killed by SIGKILL")
+        return world.profile(executable, *given)
+
+    monkeypatch.setattr(in_model, "profile", kill)
+    world.times = {"big-0": 50.0}
+    with pytest.raises(KilledError, match="iree-benchmark-module was killed"):
+        world.decide({"big": ["big-0"]})
 
 
 def test_none_of_the_variants_runs(world: World) -> None:

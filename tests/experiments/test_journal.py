@@ -15,37 +15,38 @@ from frontrunner.benchmarks.outcome import Outcome
 from frontrunner.experiments.journal import Journal
 from frontrunner.search import InputError, WorkError
 
+DEVICES = ("local-task",)
 FIRST = Outcome("ok", time_us=12.5, baseline_us=25.0, executable="abc", device="local-task")
 SECOND = Outcome("compile_failed", reason="no", stage="compile")
 
 
 def test_outcomes_come_back(tmp_path: Path) -> None:
     path = tmp_path / "outcomes.jsonl"
-    with Journal(path) as journal:
+    with Journal(path, 100, DEVICES) as journal:
         journal.append(0, FIRST)
         journal.append(1, SECOND)
-    with Journal(path) as journal:
+    with Journal(path, 100, DEVICES) as journal:
         assert journal.outcomes == {0: FIRST, 1: SECOND}
 
 
 def test_a_torn_line_is_dropped_and_written_over(tmp_path: Path) -> None:
     path = tmp_path / "outcomes.jsonl"
-    with Journal(path) as journal:
+    with Journal(path, 100, DEVICES) as journal:
         journal.append(0, FIRST)
         journal.append(1, SECOND)
     path.write_bytes(path.read_bytes()[:-7])
-    with Journal(path) as journal:
+    with Journal(path, 100, DEVICES) as journal:
         assert journal.outcomes == {0: FIRST}
         journal.append(1, FIRST)
-    with Journal(path) as journal:
+    with Journal(path, 100, DEVICES) as journal:
         assert journal.outcomes == {0: FIRST, 1: FIRST}
 
 
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "outcomes.jsonl"
-    with Journal(path), pytest.raises(InputError, match="another process"):
-        Journal(path)
-    with Journal(path) as again:
+    with Journal(path, 100, DEVICES), pytest.raises(InputError, match="another process"):
+        Journal(path, 100, DEVICES)
+    with Journal(path, 100, DEVICES) as again:
         assert again.outcomes == {}
 
 
@@ -54,7 +55,7 @@ def test_an_edited_log_is_refused_with_its_line(tmp_path: Path, line: str) -> No
     path = tmp_path / "outcomes.jsonl"
     path.write_text(line + "\n")
     with pytest.raises(InputError, match="line 1"):
-        Journal(path)
+        Journal(path, 100, DEVICES)
 
 
 def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
@@ -67,10 +68,10 @@ def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
         from frontrunner.experiments.journal import Journal
         from frontrunner.search import WorkError
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-        journal = Journal(Path({str(path)!r}))
+        journal = Journal(Path({str(path)!r}), 100, ['local-task'])
         try:
             for index in range(100):
-                journal.append(index, Outcome("ok", time_us=float(index), baseline_us=1.0))
+                journal.append(index, Outcome("ok", 1.0 + index, 1.0, device="local-task"))
         except WorkError as error:
             print(len(journal.outcomes), error, error.hint, sep="|")
     """)
@@ -79,9 +80,9 @@ def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
     written, message, hint = ran.stdout.strip().split("|")
     assert os.strerror(errno.EFBIG) in message
     assert f"--resume {tmp_path}" in hint
-    with Journal(path) as journal:
+    with Journal(path, 100, DEVICES) as journal:
         assert 0 < len(journal.outcomes) == int(written)
-        assert journal.outcomes[0].time_us == 0.0
+        assert journal.outcomes[0].time_us == 1.0
         journal.append(int(written), FIRST)
     assert path.read_bytes().count(b"\n") == int(written) + 1
 
@@ -91,7 +92,7 @@ def test_a_failed_write_leaves_the_file_as_it_was(
 ) -> None:
     path = tmp_path / "outcomes.jsonl"
     real = os.write
-    with Journal(path) as journal:
+    with Journal(path, 100, DEVICES) as journal:
         journal.append(0, FIRST)
         before = path.read_bytes()
 

@@ -13,6 +13,7 @@ from frontrunner.experiments import onnx_model
 from frontrunner.experiments.model_options import ModelOptions
 from frontrunner.experiments.onnx_model import as_mlir
 from frontrunner.search import InputError
+from frontrunner.search.errors import KilledError
 from frontrunner.search.model import read_model
 
 
@@ -64,6 +65,18 @@ def test_what_is_not_onnx_is_refused(tmp_path: Path) -> None:
             InputError, match=r"model\.onnx is not an ONNX model that can be imported: \S"
         ),
         as_mlir(ModelOptions(path, tmp_path / "out")),
+    ):
+        pass
+
+
+def test_a_killed_importer_is_no_bad_model(product: Path, tmp_path: Path, monkeypatch) -> None:
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    (tmp_path / "killed_importer.py").write_text(code)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(onnx_model, "IMPORTER", "killed_importer")
+    with (
+        pytest.raises(KilledError, match=r"importing .*model\.onnx was killed by SIGKILL \("),
+        as_mlir(ModelOptions(product, tmp_path / "out")),
     ):
         pass
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks.outcome import COMPILE_FAILED, OK, Outcome
+from frontrunner.benchmarks.outcome import COMPILE_FAILED, KILLED, OK, Outcome
 from frontrunner.experiments import ordering
 from frontrunner.experiments.candidates import make_queue
 from frontrunner.experiments.ordering import AdaptiveOrder, QueueOrder
@@ -59,6 +59,12 @@ class TestAdaptive:
         assert list(ranker.seen.index) == [7, 2, 5]
         assert list(ranker.seen["time_us"][:2]) == [17 / 20, 12 / 20]
         assert np.isnan(ranker.seen["time_us"][5])
+
+    def test_what_was_killed_is_taken_and_not_seen(self, features):
+        ranker = Recorder()
+        known = {**outcomes(7), 9: Outcome(KILLED), 2: Outcome(COMPILE_FAILED)}
+        assert AdaptiveOrder(ranker, features, 12).next(known, 2) == [8, 6]
+        assert list(ranker.seen.index) == [7, 2]
 
     def test_what_it_does_not_choose_from_comes_last(self, features):
         order = AdaptiveOrder(Recorder(), features, 12)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.compiling import CompilePool
-from frontrunner.benchmarks.device import RunFailed
+from frontrunner.benchmarks.device import Device, RunFailed
 from frontrunner.benchmarks.operations import Conv, Matmul, Types
 from frontrunner.benchmarks.outcome import TIMEOUT
 from frontrunner.experiments import bench
@@ -22,7 +22,7 @@ from frontrunner.experiments.profile import check
 from frontrunner.experiments.profile_log import Row
 from frontrunner.experiments.profile_table import frame_of, table, write_tables
 from frontrunner.search import InputError
-from frontrunner.search.errors import CompilerCrashedError
+from frontrunner.search.errors import CompilerCrashedError, KilledError
 
 LIBRARIES = ("numpy", "onnxruntime")
 CHOICE = Choice(2, ranker="heuristic", pool=300)
@@ -153,6 +153,61 @@ def test_a_machines_bad_moments_are_not_final(made, profiled, asked, monkeypatch
     assert asked == [(1, 0), (1, 0)]
 
 
+def test_what_was_killed_is_neither_final_nor_kept(made, profiled, monkeypatch, tmp_path):
+    made(tmp_path, Matmul(8, 8, 8))
+    with monkeypatch.context() as patch:
+
+        def killed(self, child, job):
+            raise KilledError("the compiler was killed by SIGKILL")
+
+        patch.setattr(CompilePool, "_compile_once", killed)
+        (row,) = profiled(tmp_path)
+    assert (row.outcome, row.verification) == ("killed", "not run")
+    assert row.reason == "the compiler was killed by SIGKILL, twice"
+    with monkeypatch.context() as patch:
+
+        def no_room(self, *_):
+            raise KilledError("device local-task cannot hold the inputs: killed by SIGKILL, twice")
+
+        patch.setattr(Device, "turn_to", no_room)
+        (row,) = profiled(tmp_path)
+    assert (row.outcome, "cannot hold the inputs" in row.reason) == ("killed", True)
+    with monkeypatch.context() as patch:
+
+        def samples(self, request):
+            raise RunFailed("killed", "the kernel's process was killed by SIGKILL, twice")
+
+        patch.setattr(Device, "samples", samples)
+        (row,) = profiled(tmp_path)
+    assert (row.outcome, row.verification, row.failed) == ("killed", "not run", True)
+    assert not (tmp_path / "failures").exists()
+    (row,) = profiled(tmp_path)
+    assert row.outcome == "ok"
+
+
+def test_a_reader_that_is_killed_keeps_no_other_from_being_profiled(
+    made, profiled, monkeypatch, tmp_path
+):
+    made(tmp_path, Matmul(8, 8, 8), Matmul(16, 8, 8))
+    inner, read = bench.read_dispatch, []
+
+    def killed(path, *given):
+        read.append(path)
+        if "16x8x8" in path.name:
+            raise KilledError(f"the compiler was killed by SIGKILL while it read {path}")
+        return inner(path, *given)
+
+    monkeypatch.setattr(bench, "read_dispatch", killed)
+    rows = {row.operation: row for row in profiled(tmp_path, "numpy")}
+    outcomes = sorted((row.outcome, row.reason) for row in rows.values())
+    assert outcomes == [
+        ("killed", "the compiler was killed by SIGKILL while it read it"),
+        ("ok", ""),
+    ]
+    assert len(read) == 3
+    assert not (tmp_path / "failures").exists()
+
+
 def test_what_libraries_lack_is_no_failure(made, profiled, tmp_path):
     operation = Matmul(8, 8, 8, Types("bf16", "f32"))
     row = profiled(made(tmp_path, operation), "onnxruntime")[-1]
@@ -207,7 +262,10 @@ def test_what_cannot_be_tuned_is_run_all_the_same(made, profiled, tmp_path):
     assert row.gflops == pytest.approx(2 * 7 * 7 * 4 * 49 / row.time_us / 1e3)
 
 
-def test_a_library_that_crashes_or_hangs(monkeypatch):
+def test_a_library_that_crashes_hangs_or_is_killed(monkeypatch, tmp_path):
+    text = "import os, signal\ndef killed(trial):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    (tmp_path / "killed_for_tests.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
     operation = Matmul(8, 8, 8)
     with Libraries(["numpy"], 1) as libraries:
         assert libraries.time("numpy", operation, 0, 0.001, verify=True)
@@ -218,7 +276,12 @@ def test_a_library_that_crashes_or_hangs(monkeypatch):
         with pytest.raises(RunFailed) as bad:
             libraries.time("numpy", operation, -1, 0.001, verify=False)
         assert libraries.time("numpy", operation, 0, 0.001, verify=True)
-    assert [late.value.kind, bad.value.kind] == ["timeout", "crashed"]
+        libraries._children["numpy"].handler = "killed_for_tests:killed"
+        libraries._children["numpy"].close()
+        with pytest.raises(RunFailed, match=r"numpy was killed by SIGKILL \(.*\), twice") as killed:
+            libraries.time("numpy", operation, 0, 0.001, verify=True)
+    found = [late.value.kind, bad.value.kind, killed.value.kind]
+    assert found == ["timeout", "crashed", "killed"]
 
 
 def test_configurations_of_another_target(made, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,15 @@ def test_a_damaged_log_can_be_started_anew(path):
         log.append(ROW)
     with ProfileLog(path, HOW) as log:
         assert list(log.rows) == [ROW.key]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "final"),
+    [("ok", True), ("compile_failed", True), ("crashed", False), ("killed", False)],
+)
+def test_what_may_have_been_the_machine_is_not_final(outcome, final):
+    row = replace(ROW, outcome=outcome)
+    assert (row.final, row.failed) == (final, outcome != "ok")
 
 
 @pytest.mark.parametrize("anew", [False, True])

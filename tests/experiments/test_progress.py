@@ -176,6 +176,15 @@ def test_duplicates_count_as_done_but_not_as_failures(clock):
     assert standing.describe_failures() == "failed: 1 wrong result"
 
 
+def test_what_was_killed_is_told_on_its_own(clock):
+    standing = Standing(clock)
+    standing.add("killed", None)
+    assert (standing.done, standing.describe_failures()) == (1, "killed: 1")
+    standing.add("crashed", None)
+    standing.add("killed", None)
+    assert standing.describe_failures() == "failed: 1 crashed; killed: 2"
+
+
 def test_the_display_fits_the_stream(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     assert isinstance(make_progress(Terminal()), RichProgress)

@@ -14,14 +14,17 @@ import pytest
 from frontrunner.benchmarks import finals, rounds
 from frontrunner.benchmarks.budget import Budget
 from frontrunner.benchmarks.bundle import Bundle
-from frontrunner.benchmarks.compiling import Compiler
+from frontrunner.benchmarks.compiling import CompilePool, Compiler, Job
 from frontrunner.benchmarks.outcome import Compiled
 from frontrunner.experiments import record as module
 from frontrunner.experiments.options import TuneOptions
+from frontrunner.experiments.packing import pack
 from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.record import record
 from frontrunner.experiments.recording import Drawn, Recording
 from frontrunner.search import InputError, read_dispatch
+from frontrunner.search.errors import KilledError
+from frontrunner.search.isolate import Child
 
 DATA = Path(__file__).parents[1] / "data"
 READ = cache(read_dispatch)  # of a second each
@@ -168,6 +171,41 @@ def test_what_was_compiled_is_not_compiled_again(
     assert all(seconds > 0 for seconds in times)
     assert {entry.kind for entry in Bundle(work / "candidates.bundle").manifest.queue} == {"ok"}
     assert not kept.exists()
+
+
+def test_what_was_killed_is_not_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packing that goes on compiles it again, and it counts in the bundle as what it is."""
+    inner = CompilePool._compile_once
+    killed: list[str] = []
+
+    def once_for_all(self: Compiler, child: Child, job: Job) -> Compiled:
+        if job.name.startswith("00001-"):
+            killed.append(job.name)
+            raise KilledError("the compiler was killed by SIGKILL")
+        return inner(self, child, job)
+
+    class Interrupted(NullProgress):
+        taken = 0
+
+        def outcome(self, kind: str, best_us: float | None) -> None:
+            self.taken += 1
+            if self.taken == 3:
+                raise KeyboardInterrupt
+
+    given = options(tmp_path / "a.bundle", jobs=1, budget=Budget(3), ranker="shuffle")
+    work = tmp_path / "kept"
+    work.mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(CompilePool, "_compile_once", once_for_all)
+        with pytest.raises(KeyboardInterrupt):
+            pack(given, Interrupted(), work)
+        assert len(killed) == 2  # twice
+        packed = pack(given, NullProgress(), work)
+        assert len(killed) == 4
+        assert packed.outcomes == {"ok": 2, "killed": 1}
+        (entry,) = [e for e in Bundle(packed.bundle).manifest.queue if e.kind == "killed"]
+        assert (entry.index, entry.reason) == (1, "the compiler was killed by SIGKILL, twice")
+    assert pack(given, NullProgress(), work).outcomes == {"ok": 3}
 
 
 def test_a_damaged_folder_is_found_before_measuring(

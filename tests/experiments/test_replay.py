@@ -18,7 +18,7 @@ from frontrunner.search import InputError, Problem, Target
 
 PROVENANCE = Provenance(
     problem=Problem("contraction", "linalg.matmul", (), ()),
-    target=Target("llvm-cpu", "znver3", (), 2, 32, 16, (1, 2, 3)),
+    target=Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3)),
     devices={"local-task": "a chip"},
     compiler="3.13.0",
     runtime="3.13.0",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 from frontrunner.benchmarks import finals
 from frontrunner.benchmarks.budget import Budget
+from frontrunner.benchmarks.compiling import CompilePool
 from frontrunner.experiments import session
 from frontrunner.experiments.journal import Journal
 from frontrunner.experiments.options import TuneOptions
@@ -23,6 +25,7 @@ from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.tune import resume, tune
 from frontrunner.search import InputError, WorkError, read_dispatch
 from frontrunner.search.compiler import compile_with_spec
+from frontrunner.search.errors import KilledError
 
 DATA = Path(__file__).parents[1] / "data"
 MATMUL = DATA / "matmul.mlir"
@@ -270,6 +273,36 @@ def test_finalists_of_a_killed_session_are_compiled_again(tmp_path: Path) -> Non
     result = resume(run, None, observer)
     assert result.candidates == 3
     assert result.finalists
+
+
+@pytest.mark.usefixtures("no_tracking")
+def test_a_finalist_that_is_killed_is_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    tune(options(run, budget=Budget(candidates=3)), NullProgress())
+    inner = CompilePool._compile_once
+    for name in ("00001", "winner"):
+        (run / "result.json").unlink(missing_ok=True)
+        shutil.rmtree(run / "work", ignore_errors=True)
+        asked = []
+
+        def killed(self, child, job, name=name, asked=asked):
+            asked.append(job.name)
+            if job.name == name:
+                raise KilledError("the compiler was killed by SIGKILL")
+            return inner(self, child, job)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(CompilePool, "_compile_once", killed)
+            patch.setattr("frontrunner.benchmarks.finals.accepted", lambda standings, _: standings)
+            with pytest.raises(
+                KilledError, match=r"^finalist \d+ was not .* killed by SIGKILL, twice"
+            ):
+                resume(run, None, NullProgress())
+        assert asked.count(name) == 2
+        assert not (run / "result.json").exists()
+    assert resume(run, None, NullProgress()).finalists
 
 
 @pytest.mark.usefixtures("no_tracking")

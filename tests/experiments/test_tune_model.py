@@ -17,7 +17,7 @@ import pytest
 
 from frontrunner.benchmarks import finals, model_runner
 from frontrunner.benchmarks.budget import Budget
-from frontrunner.benchmarks.compiling import CompilePool, Job
+from frontrunner.benchmarks.compiling import CompilePool, Compiler, Job
 from frontrunner.experiments import hot_runs, in_model, tune_model
 from frontrunner.experiments.hot import Hot, Plan, Rest
 from frontrunner.experiments.in_model import Choice, Verdict
@@ -25,7 +25,9 @@ from frontrunner.experiments.model_folder import ModelFolder
 from frontrunner.experiments.model_options import ModelOptions
 from frontrunner.experiments.model_result import ModelResult
 from frontrunner.experiments.progress import NullProgress
-from frontrunner.search import InputError, model
+from frontrunner.search import InputError, LinkedSpec, Target, model
+from frontrunner.search.decode import decode
+from frontrunner.search.errors import KilledError
 from frontrunner.search.files import only_process
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
@@ -273,6 +275,42 @@ def build(verdict: Verdict, tuned: Any) -> ModelResult:
     )
 
 
+def test_a_dispatch_whose_run_is_killed_is_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For good, that would be; resuming goes on with it."""
+
+    def killed(*_: object, **__: object) -> None:
+        raise KilledError("the compiler's default was not compiled: killed by SIGKILL, twice")
+
+    monkeypatch.setattr(hot_runs, "tune", killed)
+    hot = Hot("a", "a problem", ("a",), tmp_path / "a.mlir", 10.0, 1.0, 10.0)
+    folder = ModelFolder(tmp_path / "run")
+    given = (Plan((hot,), ()), folder, ModelOptions(MODELS / "x.mlir", tmp_path / "run"))
+    with pytest.raises(KilledError, match="killed by SIGKILL, twice"):
+        hot_runs.tune_each(*given, float("inf"), NullProgress, nothing)
+
+
+@pytest.mark.parametrize("starter", [(), (MODELS / "spec.mlir",)])
+def test_a_compiler_that_is_killed_is_no_bad_model(
+    starter: tuple[Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KilledError("the compiler was killed by SIGKILL")
+
+    linked = LinkedSpec("module {}", "", (), (), ())
+    monkeypatch.setattr(CompilePool, "_compile_once", killed)
+    monkeypatch.setattr(tune_model, "link_specs", lambda paths: linked)
+    monkeypatch.setattr(tune_model, "find_matches", lambda *_: {})
+    target = Target("llvm-cpu", "znver4", (), 1, 32, 16, ())
+    small = model.Model(target, "module {}", (), (), ())
+    with (
+        Compiler(small, tmp_path, 1) as compiler,
+        pytest.raises(KilledError, match=r"was not compiled: the compiler was killed .*, twice"),
+    ):
+        tune_model._default(compiler, small, starter, nothing)
+
+
 def test_what_was_not_measured_is_not_told() -> None:
     result = build(Verdict((Choice(HOT, reason="x"),), None, None, ()), "no time was left for it")
     assert (result.speedup, result.spec, result.noise_floor) == (1.0, None, None)
@@ -327,7 +365,7 @@ def test_options_there_and_back(tmp_path: Path) -> None:
         (("model", Path("w")),),
         (Path("s"),),
     )
-    assert ModelOptions.from_dict(json.loads(json.dumps(asdict(given), default=str))) == given
+    assert decode(ModelOptions, json.loads(json.dumps(asdict(given), default=str))) == given
 
 
 def test_options_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from frontrunner.search.problem import Dim, Gpu, Intrinsic, Operand, Problem, Target
 
-TARGET = Target("llvm-cpu", "znver4", (), 8, 64, 32, (32 << 10, 1 << 20, 32 << 20))
+TARGET = Target("llvm-cpu", "znver4", "host", 8, 64, 32, (32 << 10, 1 << 20, 32 << 20))
 
 
 def matmul(m: int, n: int, k: int, dtype: str = "f32", transposed: bool = False) -> Problem:
@@ -151,7 +151,7 @@ def candidates(problem: Problem, count: int, seed: int = 0) -> pd.DataFrame:
 
 _F16, _I8 = ("f16", "f16", "f32"), ("i8", "i8", "i32")
 GFX942 = Target(
-    "rocm", "gfx942", (), 304, 16, 512, (64 << 10, 32 << 20, 0),
+    "rocm", "gfx942", "gfx942", 304, 16, 512, (64 << 10, 32 << 20, 0),
     Gpu((64,), 1024, 64 << 10, 4, 16384, 128, 32, (
         Intrinsic("MFMA_F32_16x16x16_F16", 16, 16, 16, _F16),
         Intrinsic("MFMA_F32_32x32x8_F16", 32, 32, 8, _F16),
@@ -160,13 +160,13 @@ GFX942 = Target(
     )),
 )  # fmt: skip
 SM_80 = Target(
-    "cuda", "sm_80", (), 108, 16, 255, (163 << 10, 40 << 20, 0),
+    "cuda", "sm_80", "sm_80", 108, 16, 255, (163 << 10, 40 << 20, 0),
     Gpu((32,), 1024, 163 << 10, 4, 255 * 32, 128, 32, (
         Intrinsic("NV_MMA_SYNC_F32_16x8x16_F16", 16, 8, 16, _F16),
     )),
 )  # fmt: skip
 RDNA3 = Target(
-    "rocm", "gfx1100", (), 48, 16, 256, (64 << 10, 6 << 20, 0),
+    "rocm", "gfx1100", "gfx1100", 48, 16, 256, (64 << 10, 6 << 20, 0),
     Gpu((32, 64), 1024, 64 << 10, 4, 8192, 128, 32, (
         Intrinsic("WMMAR3_F32_16x16x16_F16", 16, 16, 16, _F16),
     )),

@@ -54,7 +54,7 @@ def test_every_feature_varies(catalogue, samples):
         among |= set(frame.columns[frame.nunique() > 1])
         between[i] = frame.iloc[0]
     if catalogue is features.CPU:
-        other = Target("llvm-cpu", "neoverse-v1", (), 64, 32, 16, (64 << 10, 2 << 20, 0))
+        other = Target("llvm-cpu", "neoverse-v1", "host", 64, 32, 16, (64 << 10, 2 << 20, 0))
         candidates = samples.candidates(samples.SKINNY, 1)
         between["other"] = extract(samples.SKINNY, other, candidates).iloc[0]
     context = {f.name for f in catalogue.features if f.group == "context"}
@@ -139,7 +139,7 @@ def test_foreign_knobs_are_ignored(samples):
 
 
 def test_targets_without_some_caches(samples):
-    bare = Target("llvm-cpu", "generic", (), 1, 16, 16, (32 << 10, 0, 0))
+    bare = Target("llvm-cpu", "generic", "host", 1, 16, 16, (32 << 10, 0, 0))
     for problem in samples.PROBLEMS.values():
         assert np.isfinite(extract(problem, bare, samples.candidates(problem, 50)).to_numpy()).all()
 

@@ -82,7 +82,7 @@ def test_candidates_compile_and_apply(dispatch: Read, name: str, tmp_path: Path)
     assert len(failed) <= 1, failed
 
 
-AVX2 = Target("llvm-cpu", "znver3", (), 2, 32, 16, (32768, 524288, 33554432))
+AVX2 = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (32768, 524288, 33554432))
 # Best or near-best of their problems among hundreds of measured candidates (two Zen 3 cores).
 WINNERS = {
     (32, 2048, 2048): {

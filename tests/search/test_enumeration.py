@@ -23,7 +23,7 @@ from frontrunner.search import (
 )
 
 PROBLEM = Problem("contraction", "linalg.matmul", (), ())
-TARGET = Target("llvm-cpu", "x", (), 2, 32, 16, (1, 1, 1))
+TARGET = Target("llvm-cpu", "x", "host", 2, 32, 16, (1, 1, 1))
 
 
 def space(knobs: dict[str, tuple[int, ...]], *formulas: z3.BoolRef) -> Space:

@@ -27,6 +27,7 @@ from frontrunner.search import (
     sample,
 )
 from frontrunner.search.compiler import compile_with_spec
+from frontrunner.search.decode import decode
 from frontrunner.search.emitted import Emitted
 
 DATA = Path(__file__).parents[1] / "data"
@@ -249,6 +250,6 @@ def test_unknown_targets_are_refused(name: str) -> None:
 
 def test_emissions_survive_json() -> None:
     for emitted in read(CONV, "gfx942").emitted:
-        again = Emitted.from_dict(json.loads(json.dumps(asdict(emitted))))
+        again = decode(Emitted, json.loads(json.dumps(asdict(emitted))))
         assert again.smtlib == emitted.smtlib
         assert again.reasons == emitted.reasons

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
+import resource
 import select
 import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 from pathlib import Path
 
 import pytest
 
 from frontrunner.search import InputError
-from frontrunner.search.isolate import Child, ChildDied, ChildTimeout
+from frontrunner.search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
 
 HANDLERS = """
-import os, sys, time
+import os, resource, signal, sys, time
+from pathlib import Path
 from frontrunner.search import InputError
 
 def handle(request):
@@ -29,10 +33,26 @@ def handle(request):
     if request == "hang":
         while True:
             pass
+    if isinstance(request, tuple):
+        request[1].write_bytes(b"")
+        while True:
+            pass
     if request == "refuse":
         raise InputError("no good", "do better")
     if request == "fail":
         raise KeyError("missing")
+    if request == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if isinstance(request, int) and request > 1000:  # bytes to take
+        kept = bytearray(request)
+        kept[::4096] = b"x" * len(kept[::4096])
+        os.kill(os.getpid(), signal.SIGKILL)
+    if request == "all memory":
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        return len(bytearray(1 << 31))
+    if isinstance(request, Path) and not request.exists():
+        request.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
     if request == "folder":
         return os.environ["TMPDIR"]
     if request == "noise":
@@ -83,6 +103,64 @@ def test_a_hang_ends_at_the_timeout(handler: str) -> None:
         with pytest.raises(ChildTimeout, match=r"no answer within 0\.2 s"):
             child.call("hang", timeout=0.2)
         assert child.call("after", timeout=30)[0] == "after"
+
+
+KILLED = r"killed by SIGKILL \((peak (below )?\d+\.\d GB; )?\d+\.\d of \d+\.\d GB were free\)"
+
+
+def test_a_kill_from_outside_is_no_crash(handler: str) -> None:
+    with Child(handler) as child:
+        with pytest.raises(ChildKilled) as caught:
+            child.call("killed")
+        assert re.fullmatch(KILLED, str(caught.value))
+        assert child.call("after")[0] == "after"
+
+
+def test_the_memory_of_a_killed_child_is_told(handler: str) -> None:
+    """Its own, not its parent's, from which the kernel starts to count."""
+    own = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with Child(handler) as child:
+        with pytest.raises(ChildKilled) as caught:
+            child.call("killed")
+        below = float(re.search(r"\(peak below ([\d.]+) GB", str(caught.value))[1])
+        assert own / 1e9 - 0.06 <= below <= own / 1e9 + 0.2
+        size = own + 200_000_000
+        with pytest.raises(ChildKilled) as caught:
+            child.call(size)
+    peak = float(re.search(r"\(peak ([\d.]+) GB", str(caught.value))[1])
+    assert size <= 1e9 * (peak + 0.05) <= size + 200_000_000
+
+
+def test_what_is_killed_can_be_tried_twice(handler: str, tmp_path: Path) -> None:
+    with Child(handler) as child:
+        assert child.try_twice(tmp_path / "marker")[0] == tmp_path / "marker"
+        with pytest.raises(ChildKilled):
+            child.try_twice("killed")
+
+
+def test_too_little_address_space_is_no_kill(handler: str) -> None:
+    with Child(handler) as child, pytest.raises(RuntimeError, match="MemoryError"):
+        child.call("all memory")
+
+
+def test_our_own_kill_is_none_from_outside(handler: str, tmp_path: Path) -> None:
+    """A pool that is given up closes its children while threads wait for them."""
+    os.mkfifo(tmp_path / "ready")
+    found: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            child.call(("wait", tmp_path / "ready"))
+        except ChildDied as death:
+            found.append(death)
+
+    with Child(handler) as child:
+        thread = threading.Thread(target=wait)
+        thread.start()
+        (tmp_path / "ready").read_bytes()  # written by the child while it works
+        child.close()
+        thread.join()
+    assert [type(death) for death in found] == [ChildDied]
 
 
 def test_errors_come_back(handler: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.search import Dispatch, InputError, NotTunableError, Problem, read_dispatch
+from frontrunner.search.decode import decode
 
 DATA = Path(__file__).parents[1] / "data"
 COMPILER = str(Path(sys.executable).with_name("iree-compile"))
@@ -151,7 +153,7 @@ def test_target_facts_come_from_the_compiler(dispatch: Read) -> None:
 def test_problem_survives_a_round_trip(dispatch: Read) -> None:
     for name in ("matmul", "conv_strided", "attention"):
         problem = dispatch(name).problem
-        assert Problem.from_dict(problem.to_dict()) == problem
+        assert decode(Problem, json.loads(json.dumps(problem.to_dict()))) == problem
 
 
 @pytest.mark.parametrize("name", ["matmul", "conv_nhwc", "matmul_fused"])

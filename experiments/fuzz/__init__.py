@@ -1,0 +1,15 @@
+"""Files from others, mutated and opened: nothing may run, be written elsewhere or be believed.
+
+    python -m frontrunner.experiments.fuzz --seed S --count N [--kinds a,b] [--keep DIR] [--jobs J]
+
+| module | does |
+| --- | --- |
+| `stock` | makes one good file or folder of each kind |
+| `kinds` | says what each kind is made of, how it is changed and which commands open it |
+| `edits`, `raw`, `json_edits`, `lines`, `zips`, `tables`, `mlir_edits`, ... | change files |
+| `traps` | texts that would write or execute, were they believed |
+| `case` | makes the case of a seed and a number |
+| `worker` | runs cases in processes forked from one in which all is imported |
+| `sandbox` | runs one command under limits, and tells what it did |
+| `judge` | tells what is wrong with that |
+"""

@@ -1,0 +1,70 @@
+"""How much memory there is: of the machine, or of the control group that this process is in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+_PROC = Path("/proc")
+_GROUPS = Path("/sys/fs/cgroup")
+
+
+def describe_kill(peak: str = "") -> str:
+    """What is said of a process that was killed from outside; the kernel does if memory is short.
+
+    Args:
+        peak: what is known of its own memory.
+    """
+    found = free_memory()
+    free = f"{found[0] / 1e9:.1f} of {found[1] / 1e9:.1f} GB were free" if found else ""
+    known = "; ".join(filter(None, [peak, free]))
+    return f"killed by SIGKILL ({known})" if known else "killed by SIGKILL"
+
+
+def free_memory(proc: Path = _PROC, groups: Path = _GROUPS) -> tuple[int, int] | None:
+    """Bytes that are free, and bytes that there are, of whatever has least free.
+
+    Args:
+        proc, groups: where the kernel tells of processes, and of control groups (version 2).
+
+    Returns:
+        None where the kernel does not tell.
+    """
+    places = [*_machine(proc), *_limited(proc, groups)]
+    return min(places) if places else None
+
+
+def _machine(proc: Path) -> Iterator[tuple[int, int]]:
+    """What `/proc/meminfo` says; nothing where it is not there."""
+    try:
+        lines = (proc / "meminfo").read_text().splitlines()
+        parts = (line.partition(":") for line in lines)
+        sizes = {name: int(value.split()[0]) * 1024 for name, _, value in parts}
+        yield sizes["MemAvailable"], sizes["MemTotal"]
+    except (OSError, ValueError, LookupError):
+        return
+
+
+def _limited(proc: Path, groups: Path) -> Iterator[tuple[int, int]]:
+    """The limits of this process's control group and of those around it."""
+    try:
+        lines = (proc / "self" / "cgroup").read_text().splitlines()
+    except OSError:
+        return
+    own = next((line[3:] for line in lines if line.startswith("0::")), "/")
+    path = groups / own.strip("/")
+    for folder in (path, *path.parents):
+        if folder.is_relative_to(groups):
+            yield from _limit(folder)
+
+
+def _limit(folder: Path) -> Iterator[tuple[int, int]]:
+    try:
+        limit = int((folder / "memory.max").read_text())  # `max` where there is none
+        used = int((folder / "memory.current").read_text())
+        lines = (folder / "memory.stat").read_text().splitlines()
+        # Pages of files are given back before anything is killed.
+        cache = next(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+    except (OSError, ValueError, LookupError, StopIteration):
+        return
+    yield max(0, limit - used + cache), limit

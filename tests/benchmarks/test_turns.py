@@ -1,0 +1,167 @@
+"""Working beside each other, or alone: who waits for whom."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+
+from frontrunner.benchmarks.child_pool import ChildPool
+from frontrunner.benchmarks.turns import Turns
+from frontrunner.search.errors import KilledError
+from frontrunner.search.isolate import Child, ChildDied
+
+
+def start(*works) -> list[threading.Thread]:
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def waiting(turns: Turns) -> None:
+    """Until somebody waits to be alone."""
+    while not turns._waiting:
+        os.sched_yield()
+
+
+def test_many_work_beside_each_other() -> None:
+    turns, met = Turns(), threading.Barrier(3)
+
+    def work() -> None:
+        with turns.beside():
+            met.wait(60)
+
+    for thread in start(work, work, work):
+        thread.join()
+    assert not met.broken
+
+
+def test_who_waits_to_be_alone_goes_before_who_comes_later() -> None:
+    turns, order, go = Turns(), [], threading.Event()
+
+    def first() -> None:
+        with turns.beside():
+            go.wait()
+            order.append("first")
+
+    def alone() -> None:
+        with turns.alone():
+            order.append("alone")
+
+    def later() -> None:
+        with turns.beside():
+            order.append("later")
+
+    with turns.beside():
+        threads = start(first, alone)
+        waiting(turns)
+        threads += start(later)
+        go.set()
+    for thread in threads:
+        thread.join()
+    assert order == ["first", "alone", "later"]
+
+
+def test_several_are_alone_one_after_the_other() -> None:
+    turns, inside = Turns(), []
+
+    def alone() -> None:
+        with turns.alone():
+            inside.append(1)
+            assert len(inside) == 1
+            inside.pop()
+
+    with turns.beside():
+        threads = start(*[alone] * 8)
+        waiting(turns)
+    for thread in threads:
+        thread.join()
+    with turns.beside():
+        assert not inside
+
+
+def test_an_error_gives_the_turn_back() -> None:
+    turns = Turns()
+    with pytest.raises(ValueError, match="beside"), turns.beside():
+        raise ValueError("beside")
+    with pytest.raises(ValueError, match="alone"), turns.alone():
+        raise ValueError("alone")
+    with turns.alone(), pytest.raises(KeyError):
+        raise KeyError
+    with turns.beside():
+        pass
+
+
+class Work:
+    """That is killed so many times."""
+
+    def __init__(self, kills: int) -> None:
+        self.kills = kills
+        self.tries: list[str] = []
+
+    def __call__(self, child: Child, item: str) -> str:
+        self.tries.append(item)
+        if len(self.tries) <= self.kills:
+            raise KilledError(f"killed at try {len(self.tries)}")
+        return item.upper()
+
+
+@pytest.mark.parametrize("kills", [0, 1])
+def test_a_pool_tries_again_what_was_killed(kills: int) -> None:
+    work = Work(kills)
+    with ChildPool("nobody:nothing", 2) as pool:
+        assert pool.one(work, "a") == "A"
+        assert list(pool.map(work, ["b", "c"])) == ["B", "C"]
+    assert len(work.tries) == 3 + kills
+
+
+def test_a_pool_tells_what_was_killed_twice() -> None:
+    with ChildPool("nobody:nothing", 2) as pool:
+        with pytest.raises(KilledError, match="at try 2"):
+            pool.one(Work(2), "a")
+        told = pool.one(Work(2), "a", lambda item, error: f"{item}: {error}")
+        assert told == "a: killed at try 2"
+        assert pool.one(Work(0), "a") == "A"
+
+
+def test_all_of_a_pool_may_be_killed_at_once() -> None:
+    """Each then tries again alone, and nobody waits for ever."""
+    met, seen = threading.Barrier(4), set()
+
+    def work(child: Child, item: int) -> int:
+        if item not in seen:
+            seen.add(item)
+            met.wait(60)
+            raise KilledError("killed")
+        return item
+
+    with ChildPool("nobody:nothing", 4) as pool:
+        assert list(pool.map(work, range(4))) == [0, 1, 2, 3]
+
+
+def test_nothing_is_tried_again_in_a_pool_that_was_closed() -> None:
+    pool = ChildPool("nobody:nothing", 2)
+    go, tries, ends = threading.Event(), [], []
+
+    def beside() -> None:
+        pool.one(lambda child, item: go.wait(), None)
+
+    def killed(child: Child, item: object) -> None:
+        tries.append(item)
+        raise KilledError("killed")
+
+    def again() -> None:
+        try:
+            pool.one(killed, None)
+        except ChildDied as end:
+            ends.append(str(end))
+
+    threads = start(beside, again)
+    waiting(pool._turns)
+    pool.close()
+    go.set()
+    for thread in threads:
+        thread.join()
+    assert (len(tries), ends) == (1, ["its pool was closed"])

@@ -1,0 +1,63 @@
+"""How much memory there is, told as the kernel tells it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from frontrunner.search.machine import describe_kill, free_memory
+
+GB = 1_000_000_000
+
+
+@pytest.fixture
+def proc(tmp_path: Path) -> Path:
+    """A machine of 24 GB, of which 8 are free, and a process in a control group."""
+    folder = tmp_path / "proc"
+    (folder / "self").mkdir(parents=True)
+    lines = [("MemTotal", 24), ("MemFree", 2), ("MemAvailable", 8)]
+    text = "".join(f"{name}: {size * GB // 1024} kB\n" for name, size in lines)
+    (folder / "meminfo").write_text(text)
+    (folder / "self" / "cgroup").write_text("4:memory:/old\n0::/outer/inner\n")
+    return folder
+
+
+def limit(folder: Path, most: str, used: int, cache: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "memory.max").write_text(f"{most}\n")
+    (folder / "memory.current").write_text(f"{used}\n")
+    (folder / "memory.stat").write_text(f"anon 1\ninactive_file {cache}\n")
+
+
+def in_gb(found: tuple[int, int] | None) -> tuple[float, float] | None:
+    return found and (round(found[0] / GB, 3), round(found[1] / GB, 3))
+
+
+def test_a_machine_without_limits(proc: Path, tmp_path: Path) -> None:
+    assert in_gb(free_memory(proc, tmp_path / "none")) == (8, 24)
+
+
+def test_a_group_has_less(proc: Path, tmp_path: Path) -> None:
+    limit(tmp_path / "outer" / "inner", "max", 1, 0)
+    limit(tmp_path / "outer", str(6 * GB), 5 * GB, 2 * GB)
+    assert in_gb(free_memory(proc, tmp_path)) == (3, 6)  # what only files fill is free
+    limit(tmp_path / "outer" / "inner", str(2 * GB), 3 * GB, 0)
+    assert in_gb(free_memory(proc, tmp_path)) == (0, 2)
+
+
+def test_a_container_sees_its_own_group_as_the_root(proc: Path, tmp_path: Path) -> None:
+    (proc / "self" / "cgroup").write_text("0::/\n")
+    limit(tmp_path, str(4 * GB), 1 * GB, 0)
+    assert in_gb(free_memory(proc, tmp_path)) == (3, 4)
+
+
+def test_where_nothing_is_told(tmp_path: Path) -> None:
+    assert free_memory(tmp_path, tmp_path) is None
+
+
+def test_a_kill_is_told_in_one_line() -> None:
+    pattern = r"killed by SIGKILL \(peak 8\.1 GB; \d+\.\d of \d+\.\d GB were free\)"
+    assert re.fullmatch(pattern, describe_kill("peak 8.1 GB"))
+    assert re.fullmatch(r"killed by SIGKILL \(\d+\.\d of \d+\.\d GB were free\)", describe_kill())
