@@ -41,7 +41,10 @@ CARRIED = (
             "lines measuring outcome results rounds timing together"
         ).split()
     ),
-    *(f"search/{name}.py" for name in "__init__ decode errors isolate lazy limits machine".split()),
+    *(
+        f"search/{name}.py"
+        for name in "__init__ claims decode errors isolate lazy limits machine temporary".split()
+    ),
 )
 
 MAIN = """\

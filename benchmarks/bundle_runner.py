@@ -18,7 +18,7 @@ from pathlib import Path
 
 from iree.runtime import version as runtime
 
-from ..search import FrontrunnerError, InputError
+from ..search import FrontrunnerError, InputError, temporary
 from ..search.limits import limited, max_bytes, parse_size
 from .budget import Budget, Course
 from .bundle import Bundle
@@ -219,7 +219,7 @@ def main() -> int:
     bundle = Path(__file__).parents[2]
     try:
         budget = make_budget(given.budget, given.minutes)
-        with limited(given.max_bytes or max_bytes()):
+        with limited(given.max_bytes or max_bytes()), temporary.together():
             verdict = run_bundle(
                 bundle,
                 given.device,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn, Self, TypeVar
 
 from joblib import Parallel, delayed
@@ -31,15 +31,18 @@ class ChildPool:
 
     Args:
         jobs: how many; as many as cores by default.
+        env: environment variables to add.
     """
 
-    def __init__(self, handler: str, jobs: int | None = None) -> None:
+    def __init__(
+        self, handler: str, jobs: int | None = None, env: Mapping[str, str] | None = None
+    ) -> None:
         self.jobs = jobs or usable_cores()
         self._given_up = False
         self._turns = Turns()
         self._closing = threading.Lock()
         self._times_closed = 0
-        self._all = [Child(handler) for _ in range(self.jobs)]
+        self._all = [Child(handler, env) for _ in range(self.jobs)]
         self._free: queue.SimpleQueue[Child] = queue.SimpleQueue()
         for child in self._all:
             self._free.put(child)

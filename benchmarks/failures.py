@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from ..search import Dispatch
+from ..search.files import remove_drafts
 from ..search.limits import read_limited
 from ..search.spec import spec_of
 from ..search.versions import versions
@@ -39,7 +40,7 @@ _VARYING = (
     (re.compile(r"(?<![a-wyzA-Z_])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"), "#"),
 )
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
-_OURS = re.compile(r"\.?\d{5,}-[a-z_]+(\.partial)?")
+_OURS = re.compile(r"\d{5,}-[a-z_]+")
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,8 @@ class FailureReport:
         )
 
     def _tidy(self, current: set[str]) -> None:
-        """Removes reproducers that simpler ones have replaced."""
+        """Removes reproducers that simpler ones have replaced, and half of one."""
+        remove_drafts(self.folder)
         for path in self.folder.iterdir():
             if path.is_dir() and _OURS.fullmatch(path.name) and path.name not in current:
                 shutil.rmtree(path, ignore_errors=True)

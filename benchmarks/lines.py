@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..search import InputError, WorkError
+from ..search.claims import is_at
 from ..search.decode import in_words
 from ..search.limits import parse_json, read_limited
 
@@ -179,6 +180,9 @@ def _open(path: Path) -> int:
                 f"cannot write {path}: it has another name elsewhere", "copy it, or name another"
             )
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Whoever had it open until now may have removed it.
+        if not is_at(path.resolve(), handle):
+            raise BlockingIOError
     except BaseException as error:
         os.close(handle)
         if isinstance(error, OSError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,9 @@ from typing import Any
 
 from ..search import WorkError
 from ..search.errors import KilledError
+from ..search.isolate import ChildTimeout
 from ..search.machine import describe_kill
+from ..search.tools import run_tool
 from .device import shares_cores
 from .model_kernel import Subject
 
@@ -76,21 +77,13 @@ def _run(tool: str, *arguments: str) -> str:
     """
     import iree._runtime_libs as wheel
 
-    path = Path(wheel.__file__).parent / tool
     try:
-        done = subprocess.run(
-            [str(path), *arguments], capture_output=True, text=True, errors="replace",
-            timeout=TIMEOUT, stdin=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
+        done = run_tool([Path(wheel.__file__).parent / tool, *arguments], TIMEOUT)
+    except ChildTimeout:
         raise WorkError(f"{tool} gave no answer in {TIMEOUT:.0f} s") from None
-    except OSError as error:
-        raise WorkError(
-            f"cannot run {tool}: {error.strerror}", "install iree-base-runtime"
-        ) from None
-    if done.returncode == -signal.SIGKILL:
+    if done.code == -signal.SIGKILL:
         raise KilledError(f"{tool} was {describe_kill()}")
-    if done.returncode:
-        words = [line for line in done.stderr.splitlines() if line.strip()]
-        raise WorkError(f"{tool} failed: {words[0] if words else f'exit {done.returncode}'}")
-    return done.stdout
+    if done.code:
+        words = [line for line in done.err.splitlines() if line.strip()]
+        raise WorkError(f"{tool} failed: {words[0] if words else f'exit {done.code}'}")
+    return done.out

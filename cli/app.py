@@ -17,6 +17,7 @@ from typing import TextIO
 import click
 
 from .. import __version__
+from ..search import temporary
 from .output import Told, UsageError, write_failure
 
 # Name to summary. Modules are imported when their command is used, so that help stays fast.
@@ -119,7 +120,8 @@ def _run(words: list[str], told: Told) -> int:
     """The exit code of a command, after telling why it failed if it did."""
     as_json = "--json" in words
     try:
-        result = cli.main(words, prog_name="frontrunner", standalone_mode=False, obj=told)
+        with temporary.together():
+            result = cli.main(words, prog_name="frontrunner", standalone_mode=False, obj=told)
         return result if isinstance(result, int) else 0
     except (click.Abort, KeyboardInterrupt):
         return write_failure("interrupted", "", 130, as_json and not told.result)

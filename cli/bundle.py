@@ -186,7 +186,6 @@ def ingest(
         check_new_folder(out, "--out", "name a new folder")
 
     from ..experiments.ingest import Ingest
-    from ..experiments.run_folder import RunFolder
 
     output = Output(as_json)
     ingested = Ingest.read(file, results, keep_valid=keep_valid)
@@ -199,7 +198,7 @@ def ingest(
         output.line(f"recording    {out}, {rows} candidates")
         output.result({"recording": out, "candidates": rows})
     else:
-        result = ingested.finish(RunFolder(out))
+        result = ingested.finish(out)
         for line in result.summary_lines():
             output.line(line)
         output.result(result.to_dict())

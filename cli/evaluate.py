@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from .. import __version__
-from .files import check_new_folder, new_run_folder
+from .files import check_out
 from .output import Interrupted, Output, shared_options
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def command(
 
     RECORDINGS are files, or folders of them. Random order is given as its exact expectation.
     """
-    if out is not None:
-        check_new_folder(out, "--out", "name a new folder")
+    check_out(out, "name a new folder")
 
     from ..experiments.contender import find_contenders, usual_rankers
     from ..experiments.corpus import read_cases
@@ -125,11 +124,10 @@ def command(
         "frontrunner": __version__,
     }
     written = None
-    place = nullcontext(out) if out else new_run_folder("evaluation")
     try:
-        with place as folder, Tracker(output.note, timeout_s=TRACKING_SECONDS) as tracker:
+        with Tracker(output.note, timeout_s=TRACKING_SECONDS) as tracker:
             if mlflow:
-                tracker.start(folder.absolute().name, asked, {"kind": "evaluation"})
+                tracker.start("evaluation", asked, {"kind": "evaluation"})
             with _bar() as progress:
                 evaluation = evaluate(
                     cases,
@@ -142,11 +140,11 @@ def command(
                 )
             report = Report.of(evaluation, asked, seed)
             try:
-                missing = write_report(report, folder)
-                written = folder
+                written, missing = write_report(report, out)
+                tracker.rename(written.absolute().name)
                 for text in missing:
                     output.note(f"warning: {text}")
-                output.result({**report.to_dict(), "out": folder})
+                output.result({**report.to_dict(), "out": written})
             finally:
                 # Figures that cannot be kept are still shown.
                 _show_rankers(output, report.summary)
@@ -154,8 +152,8 @@ def command(
                     output.line()
                     _show_cases(output, report.cases)
             output.line()
-            output.line(f"written to {folder}")
-            track_report(report, folder, tracker)
+            output.line(f"written to {written}")
+            track_report(report, written, tracker)
     except KeyboardInterrupt:
         raise Interrupted(f"the results are in {written}" if written else NOTHING_SAVED) from None
 

@@ -3,70 +3,46 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ..search.files import RUNS, remove_drafts
 from .output import UsageError
 
 
-def next_run_folder(stem: str, parent: Path = Path("runs")) -> Path:
-    """The next free `runs/<stem>-<n>`; it is not created."""
-    pattern = re.compile(re.escape(stem) + r"-(\d+)")
-    names = os.listdir(parent) if parent.is_dir() else []
-    taken = [int(match[1]) for name in names if (match := pattern.fullmatch(name))]
-    return parent / f"{stem}-{max(taken, default=0) + 1}"
+def check_out(out: Path | None, hint: str) -> None:
+    """Refuses a place where no run's folder can be laid out.
 
-
-@contextmanager
-def new_run_folder(stem: str, parent: Path = Path("runs")) -> Iterator[Path]:
-    """Makes the next free `runs/<stem>-<n>`, so that nothing else takes it meanwhile.
-
-    If nothing has been put into it, it is removed again.
+    Args:
+        out: what `--out` names; None for the next free folder among the runs.
+        hint: what to do if it holds something.
 
     Raises:
-        UsageError: it cannot be made.
+        UsageError: naming the option.
     """
-    fresh = not parent.exists()
-    while True:
-        folder = next_run_folder(stem, parent)
-        try:
-            folder.mkdir(parents=True)
-            break
-        except FileExistsError:
-            if not parent.is_dir():
-                raise UsageError(f"{parent} is not a folder", "name another with --out") from None
-        except OSError as error:
-            raise UsageError(
-                f"cannot write to {parent}: {error.strerror}", "name another folder with --out"
-            ) from None
-    try:
-        yield folder
-    finally:
-        with suppress(OSError):
-            folder.rmdir()
-            if fresh:
-                parent.rmdir()
+    if out is not None:
+        check_new_folder(out, "--out", hint)
+    elif os.path.lexists(RUNS) and not RUNS.is_dir():
+        raise UsageError(f"{RUNS} is not a folder", "name another with --out")
+    else:
+        check_writable(RUNS, "--out")
 
 
-def check_new_folder(path: Path, option: str, hint: str = "") -> None:
+def check_new_folder(path: Path, option: str, hint: str) -> None:
     """Refuses a folder that holds something or cannot be made, without making it.
 
     Args:
-        hint: what to do if it holds something; by default, to resume the run in it.
+        hint: what to do if it holds something.
 
     Raises:
         UsageError: naming the option.
     """
     if path.exists() and not path.is_dir():
         raise UsageError(f"{option}: {path} is not a folder", "name a new folder")
-    if path.is_dir() and any(path.iterdir()):
-        raise UsageError(
-            f"{option}: {path} is not empty",
-            hint or f"continue it with `tune --resume {path}`, or name a new folder",
-        )
+    if path.is_dir():
+        remove_drafts(path)
+        if any(path.iterdir()):
+            raise UsageError(f"{option}: {path} is not empty", hint)
     check_writable(path, option)
 
 

@@ -21,7 +21,7 @@ from .choices import (
     ranker_option,
     target_option,
 )
-from .files import check_new_folder, next_run_folder
+from .files import check_new_folder, check_out
 from .output import Interrupted, Output, UsageError, shared_options
 
 DEFAULT_CANDIDATES = 64
@@ -116,18 +116,17 @@ def command(
     seconds = None if minutes is None else minutes * 60
     if resume is not None:
         check_resume(ctx, resume, RESUMABLE, ANEW)
-        folder = resume
     elif file is None:
         raise UsageError("IN.mlir is missing", "name a dispatch, or a run with --resume DIR")
     else:
-        folder = out or next_run_folder(file.stem)
-        check_new_folder(folder, "--out")
+        check_out(out, f"continue it with `tune --resume {out}`, or name a new folder")
         if keep_failures is not None:
             check_new_folder(keep_failures, "--keep-failures", "name a new folder")
         if compile_only:
             _check_compile_only(ctx)
 
     from ..benchmarks.budget import Budget
+    from ..experiments.interrupted import RunInterrupted
     from ..experiments.options import TuneOptions
     from ..experiments.progress import make_progress
     from ..experiments.tune import resume as resume_run
@@ -154,7 +153,7 @@ def command(
             result = tune(
                 TuneOptions(
                     input=file,
-                    out=folder,
+                    out=out,
                     budget=Budget(budget, seconds, patience),
                     ranker=ranker,
                     devices=() if compile_only else devices or None,
@@ -169,9 +168,9 @@ def command(
                 ),
                 observer,
             )
-    except KeyboardInterrupt:
-        saved = (folder / "run.json").exists()
-        hint = f"continue with: frontrunner tune --resume {folder}" if saved else ""
+    except KeyboardInterrupt as interrupt:
+        folder = interrupt.folder if isinstance(interrupt, RunInterrupted) else resume
+        hint = f"continue with: frontrunner tune --resume {folder}" if folder else ""
         raise Interrupted(hint) from None
     finally:
         observer.close()

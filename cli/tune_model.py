@@ -16,7 +16,7 @@ from .choices import (
     ranker_option,
     target_option,
 )
-from .files import check_new_folder, next_run_folder
+from .files import check_out
 from .output import Interrupted, Output, UsageError, shared_options
 
 RESUMABLE = {"file", "resume", "as_json"}
@@ -111,13 +111,12 @@ def command(
     archives = tuple(_archive(text) for text in parameters)
     if resume is not None:
         check_resume(ctx, resume, RESUMABLE, "the options of the first session hold")
-        folder = resume
     elif file is None:
         raise UsageError("MODEL is missing", "name a model, or a folder with --resume DIR")
     else:
-        folder = out or next_run_folder(file.stem)
-        check_new_folder(folder, "--out", f"go on in it with `tune-model --resume {folder}`")
+        check_out(out, f"go on in it with `tune-model --resume {out}`")
 
+    from ..experiments.interrupted import RunInterrupted
     from ..experiments.model_options import ModelOptions
     from ..experiments.model_report import COLUMNS
     from ..experiments.progress import make_progress
@@ -132,7 +131,7 @@ def command(
             assert file is not None
             options = ModelOptions(
                 input=file,
-                out=folder,
+                out=out,
                 minutes=minutes,
                 coverage=coverage,
                 function=function,
@@ -148,9 +147,9 @@ def command(
                 pool=pool,
             )
             result = tune_model(options, lambda: make_progress(sys.stderr), output.note)
-    except KeyboardInterrupt:
-        saved = (folder / "model.json").exists()
-        hint = f"continue with: frontrunner tune-model --resume {folder}" if saved else ""
+    except KeyboardInterrupt as interrupt:
+        folder = interrupt.folder if isinstance(interrupt, RunInterrupted) else resume
+        hint = f"continue with: frontrunner tune-model --resume {folder}" if folder else ""
         raise Interrupted(hint) from None
     output.table(COLUMNS, result.rows())
     output.line()

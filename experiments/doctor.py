@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +14,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .. import __version__
+from ..search import WorkError
+from ..search.isolate import ChildTimeout
 from ..search.target import usable_cores
+from ..search.tools import run_tool
 from .tracking import find_store
 
 NOT_INSTALLED = "not installed"
@@ -227,19 +229,16 @@ def read_cpu() -> Cpu:
 def _ask(code: str, arguments: Sequence[str], timeout_s: float) -> dict[str, Any]:
     """Runs a probe in a process of its own; what goes wrong there is an `error` here."""
     try:
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", code, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-        )
-    except subprocess.TimeoutExpired:
+        done = run_tool([sys.executable, "-P", "-c", code, *arguments], timeout_s)
+    except ChildTimeout:
         return {"error": f"no answer within {timeout_s:g} s"}
-    if done.returncode < 0:
-        return {"error": f"crashed with signal {-done.returncode}"}
-    lines = done.stdout.splitlines()
-    if done.returncode or not lines:
-        return {"error": (done.stderr.strip().splitlines() or ["no reason given"])[-1]}
+    except (WorkError, OSError) as error:
+        return {"error": str(error)}
+    if done.code < 0:
+        return {"error": f"crashed with signal {-done.code}"}
+    lines = done.out.splitlines()
+    if done.code or not lines:
+        return {"error": (done.err.strip().splitlines() or ["no reason given"])[-1]}
     answer: dict[str, Any] = json.loads(lines[-1])
     return answer
 

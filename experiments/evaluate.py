@@ -2,53 +2,31 @@
 
 from __future__ import annotations
 
-import re
-import signal
+import os
+import pickle
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
-from joblib import Parallel, cpu_count, delayed
-from joblib.externals.loky.process_executor import TerminatedWorkerError
-from numpy.typing import NDArray
 
-from ..models import AdaptiveRanker, Ranker, save
+from ..benchmarks.child_pool import ChildPool
 from ..search import InputError, WorkError
 from ..search.errors import KilledError
-from ..search.limits import read_limited
-from ..search.machine import describe_kill
+from ..search.isolate import Child, ChildDied, ChildKilled
+from ..search.target import usable_cores
 from .contender import SHUFFLE, Contender
-from .corpus import Case, group_frame
+from .corpus import Case
 from .holdout import PROBLEM, Fold, folds
-from .metrics import KS, Floats, Scale, best_shares, expect, expected_best, measure
-from .replay import replay
-from .trained_on import describe
+from .judging import CURVE, Predictor, Result, Subject, Task, carry_out, judge_shuffle
 
-# How long curves of the best so far are: what all rankers take at least.
-CURVE = max(KS)
+HANDLER = "frontrunner.experiments.judging:answer"
+# Libraries in several processes would start a thread per core each.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Predictor:
-    """A ranker that was trained on all recordings.
-
-    Attributes:
-        data: the contents of its file.
-        train_s: what training took.
-        importances: how much it relies on each feature; None where it cannot tell.
-    """
-
-    data: bytes
-    train_s: float
-    importances: pd.Series | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +52,6 @@ class Evaluation:
     predictors: dict[str, Predictor]
 
 
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    row: dict[str, Any]
-    curve: Floats
-    ranks: pd.DataFrame | None = None
-
-
 def evaluate(
     cases: Sequence[Case],
     contenders: Sequence[Contender],
@@ -104,6 +75,7 @@ def evaluate(
         InputError: a ranker has nothing to learn from, takes no such seed, or cannot order the
             candidates.
         KilledError: a process was killed from outside.
+        WorkError: a process ended early.
     """
     # What was recorded beside times and features would be sent to every process.
     cases = [replace(c, recording=replace(c.recording, frame=pd.DataFrame())) for c in cases]
@@ -113,25 +85,18 @@ def evaluate(
         _check_trainable(contender, held, by)
         if contender.seeded:
             contender.make(seeds[-1])  # refuses what cannot be, before any work
-    alike = len({frozenset(case.features.columns) for case in cases}) == 1
-    to_judge = [(c, part, seeds if c.seeded else seeds[:1]) for part in held for c in others]
-    to_train = [(c, cases, seeds[0]) for c in others if alike and c.file is None]
-    total = len(to_judge) + len(to_train)
-    found = [_expect(part, case) for part in held for case in part.test]
+    tasks = _tasks(others, held, cases, seeds)
+    found = [judge_shuffle(part, case) for part in held for case in part.test]
     predictors = {}
-    count = min(jobs or cpu_count(), max(total, 1))
-    with (
-        _deaths_told(),
-        Parallel(count, return_as="generator", initializer=_leave_ctrl_c) as pool,
-    ):
-        for done, judged in enumerate(pool(delayed(_judge)(*task) for task in to_judge), 1):
-            found += judged
-            progress(done, total)
-        trained = pool(delayed(_train)(*task) for task in to_train)
-        for done, (task, predictor) in enumerate(zip(to_train, trained, strict=True), 1):
-            if predictor is not None:
-                predictors[task[0].name] = predictor
-            progress(len(to_judge) + done, total)
+    subject = Subject(others, held, cases)
+    count = min(jobs or usable_cores(), max(len(tasks), 1))
+    with closing(_carry_out(subject, tasks, count)) as results:
+        for done, (task, result) in enumerate(zip(tasks, results, strict=True), 1):
+            if isinstance(result, Predictor):
+                predictors[others[task.contender].name] = result
+            elif result is not None:
+                found += result
+            progress(done, len(tasks))
     return Evaluation(
         results=pd.DataFrame([one.row for one in found]),
         curves=pd.DataFrame([one.curve for one in found], columns=range(1, CURVE + 1)),
@@ -143,22 +108,49 @@ def evaluate(
     )
 
 
-@contextmanager
-def _deaths_told() -> Iterator[None]:
-    """Tells in one line how a process of the pool ended."""
-    try:
-        yield
-    except TerminatedWorkerError as error:
-        codes = re.search(r"exit codes of the workers are \{(.*)\}", str(error))
-        how = codes[1] if codes else "nobody knows how"
-        if "SIGKILL" in how:
-            raise KilledError(f"a process of the evaluation was {describe_kill()}") from error
-        raise WorkError(f"a process of the evaluation ended early ({how})") from error
+def _tasks(
+    contenders: Sequence[Contender],
+    parts: Sequence[Fold],
+    cases: Sequence[Case],
+    seeds: Sequence[int],
+) -> list[Task]:
+    """All that is to be done, in order: to judge each ranker on each part, then to keep it."""
+    judging = [
+        Task(number, part, seeds if one.seeded else seeds[:1])
+        for part in range(len(parts))
+        for number, one in enumerate(contenders)
+    ]
+    if len({frozenset(case.features.columns) for case in cases}) > 1:
+        return judging
+    kept = [n for n, one in enumerate(contenders) if one.file is None]
+    return judging + [Task(number, None, seeds[:1]) for number in kept]
 
 
-def _leave_ctrl_c() -> None:
-    """Leaves Ctrl-C, which a terminal sends to all processes, to the one that ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _carry_out(subject: Subject, tasks: Sequence[Task], jobs: int) -> Generator[Result, None, None]:
+    """What comes of the tasks, in order; in this process if one is enough."""
+    if jobs == 1:
+        yield from (carry_out(subject, task) for task in tasks)
+        return
+    threads = str(max(1, usable_cores() // jobs))
+    env = {name: threads for name in THREADS if name not in os.environ}
+    with tempfile.TemporaryDirectory() as folder, ChildPool(HANDLER, jobs, env) as pool:
+        path = Path(folder) / "subject"
+        with path.open("wb") as file:
+            pickle.dump(subject, file, protocol=pickle.HIGHEST_PROTOCOL)
+
+        def ask(child: Child, task: Task) -> Result:
+            try:
+                result: Result = child.call((path, task))
+            except ChildKilled as death:
+                raise KilledError(f"a process of the evaluation was {death}") from death
+            except ChildDied as death:
+                raise WorkError(
+                    f"a process of the evaluation ended: {str(death).splitlines()[0]}",
+                    "fewer --jobs take less memory",
+                ) from death
+            return result
+
+        yield from pool.map(ask, tasks)
 
 
 def _check_trainable(contender: Contender, parts: Sequence[Fold], by: str) -> None:
@@ -172,91 +164,3 @@ def _check_trainable(contender: Contender, parts: Sequence[Fold], by: str) -> No
                 f"{part.left_out} is left out",
                 f"{others}, or evaluate only rankers that need no training",
             )
-
-
-def _expect(part: Fold, case: Case) -> _Judged:
-    scale = Scale.of(case.times)
-    metrics = expect(scale, case.times, case.seconds)
-    curve = expected_best(scale.shares, CURVE)
-    about = {"seed": 0, "size_bytes": 0, "train_s": 0.0, "rank_s": 0.0}
-    return _Judged(_row(SHUFFLE, part, case, scale, metrics | about), _padded(curve))
-
-
-def _judge(contender: Contender, part: Fold, seeds: Sequence[int]) -> list[_Judged]:
-    found = []
-    for seed in seeds:
-        ranker, file, train_s = _fit(contender, part.train, seed)
-        complete = seed == seeds[0] and not isinstance(ranker, AdaptiveRanker)
-        for case in part.test:
-            scale = Scale.of(case.times)
-            started = time.perf_counter()
-            taken = replay(ranker, case, scale.decided)
-            about = {
-                "seed": seed,
-                "size_bytes": len(file),
-                "train_s": train_s,
-                "rank_s": time.perf_counter() - started,
-            }
-            times = case.times[taken]
-            metrics = measure(scale, times, case.seconds[taken])
-            row = _row(contender.name, part, case, scale, metrics | about)
-            ranks = _ranks(contender.name, case, taken) if complete else None
-            found.append(_Judged(row, _padded(best_shares(times, scale.best)), ranks))
-    return found
-
-
-def _train(contender: Contender, cases: Sequence[Case], seed: int) -> Predictor | None:
-    """Trains a ranker on everything; None if it does not learn."""
-    ranker, file, train_s = _fit(contender, cases, seed)
-    # Not all rankers can tell.
-    importances = getattr(ranker, "importances", lambda: None)()
-    return Predictor(file, train_s, importances) if file else None
-
-
-def _fit(contender: Contender, cases: Sequence[Case], seed: int) -> tuple[Ranker, bytes, float]:
-    """A ranker trained on cases, its file (empty if it has learned nothing), and the seconds."""
-    ranker = contender.make(seed)
-    if contender.file is not None:
-        return ranker, read_limited(contender.file), 0.0
-    if not cases:
-        return ranker, b"", 0.0
-    frame, groups = group_frame(cases)
-    started = time.perf_counter()
-    ranker.fit(frame, groups)
-    train_s = time.perf_counter() - started
-    if not ranker.dump():
-        return ranker, b"", train_s
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "predictor"
-        save(ranker, path, describe(cases))
-        return ranker, path.read_bytes(), train_s
-
-
-def _row(
-    ranker: str, part: Fold, case: Case, scale: Scale, figures: dict[str, float]
-) -> dict[str, Any]:
-    return {
-        "ranker": ranker,
-        "case": case.name,
-        "problem": case.problem,
-        "device": case.device,
-        "left_out": part.left_out,
-        "candidates": scale.candidates,
-        "difficulty": scale.difficulty,
-        "expected": scale.expected_iterations(),
-        "expected_log": scale.expected_log_iterations(),
-        **figures,
-    }
-
-
-def _padded(curve: Floats) -> Floats:
-    """A curve of the usual length: where all candidates are taken, the best stays what it is."""
-    return np.pad(curve[:CURVE], (0, max(0, CURVE - len(curve))), mode="edge")
-
-
-def _ranks(ranker: str, case: Case, taken: NDArray[np.intp]) -> pd.DataFrame:
-    predicted = np.empty(len(taken))
-    predicted[taken] = np.arange(1, len(taken) + 1)
-    real = pd.Series(case.times).rank(na_option="bottom").to_numpy()
-    places = {"predicted": predicted / len(taken), "real": real / len(taken)}
-    return pd.DataFrame({"ranker": ranker, "case": case.name, **places})

@@ -13,14 +13,9 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -28,6 +23,7 @@ from typing import Any, Self
 import pandas as pd
 
 from ..search import WorkError
+from ..search.files import RUNS, place_folder
 from .evaluate import Evaluation
 from .plots import plots
 from .scoreboard import by_case, summarise
@@ -70,15 +66,31 @@ class Report:
         return {**self.asked, **told}
 
 
-def write_report(report: Report, folder: Path) -> list[str]:
-    """Fills a folder that is empty or not there yet: all files appear at once, or none.
+def write_report(report: Report, out: Path | None) -> tuple[Path, list[str]]:
+    """Makes the folder: all files appear at once, or none.
+
+    Args:
+        out: a new or empty one; the next free `runs/evaluation-<n>` if None.
 
     Returns:
-        What could not be drawn, a line each: tables are worth more than pictures.
+        Where it is, and what could not be drawn, a line each: tables are worth more than pictures.
 
     Raises:
         WorkError: it cannot be written, or is not empty.
     """
+    missing: list[str] = []
+    try:
+        return place_folder(
+            out, "evaluation", lambda new: missing.extend(_fill(new, report))
+        ), missing
+    except OSError as error:
+        raise WorkError(
+            f"cannot write to {out or RUNS}: {error.strerror}", "make room, or name another place"
+        ) from error
+
+
+def _fill(folder: Path, report: Report) -> list[str]:
+    """Writes all files; tells what could not be drawn."""
     evaluation = report.evaluation
     tables = {
         "summary": report.summary.reset_index(),
@@ -86,42 +98,23 @@ def write_report(report: Report, folder: Path) -> list[str]:
         "results": evaluation.results,
         "curves": evaluation.results[KEYS].join(evaluation.curves.add_prefix("best_of_")),
     }
-    fresh = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Inside, for it may be the current folder, or in one where nothing else can be written.
-        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
-    except OSError as error:
-        raise _unwritable(folder, error) from error
     missing = []
-    try:
-        if any(path != partial for path in folder.iterdir()):
-            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
-        for name in ("plots", "predictors"):
-            (partial / name).mkdir(parents=True)
-        (partial / "evaluation.json").write_text(json.dumps(report.to_dict(), indent=2) + "\n")
-        for name, table in tables.items():
-            table.to_csv(partial / f"{name}.csv", index=False)
-            # In memory, for Arrow takes no path that is in no encoding.
-            (partial / f"{name}.parquet").write_bytes(table.to_parquet(index=False))
-        for name, draw in plots(evaluation, report.summary):
-            try:
-                draw().savefig(partial / "plots" / f"{name}.png", dpi=150)
-            except OSError:
-                raise
-            except Exception as error:  # a library that meets names and figures of all kinds
-                missing.append(f"{name}.png cannot be drawn: {type(error).__name__}: {error}")
-        for name, predictor in evaluation.predictors.items():
-            _predictor(partial, name).write_bytes(predictor.data)
-        for path in sorted(partial.iterdir()):
-            path.rename(folder / path.name)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        if fresh:
-            with suppress(OSError):  # not empty: it was written
-                folder.rmdir()
+    for name in ("plots", "predictors"):
+        (folder / name).mkdir()
+    (folder / "evaluation.json").write_text(json.dumps(report.to_dict(), indent=2) + "\n")
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+        # In memory, for Arrow takes no path that is in no encoding.
+        (folder / f"{name}.parquet").write_bytes(table.to_parquet(index=False))
+    for name, draw in plots(evaluation, report.summary):
+        try:
+            draw().savefig(folder / "plots" / f"{name}.png", dpi=150)
+        except OSError:
+            raise
+        except Exception as error:  # a library that meets names and figures of all kinds
+            missing.append(f"{name}.png cannot be drawn: {type(error).__name__}: {error}")
+    for name, predictor in evaluation.predictors.items():
+        _predictor(folder, name).write_bytes(predictor.data)
     return missing
 
 
@@ -144,12 +137,6 @@ def track_report(report: Report, folder: Path, tracker: Tracker) -> None:
         tracker.model(
             f"frontrunner-{_plain(ranker)}", _predictor(folder, ranker), figures, report.asked
         )
-
-
-def _unwritable(folder: Path, error: OSError) -> WorkError:
-    return WorkError(
-        f"cannot write to {folder}: {error.strerror}", "make room, or name another place"
-    )
 
 
 def _predictor(folder: Path, ranker: str) -> Path:

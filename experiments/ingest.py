@@ -25,7 +25,7 @@ from .journal import Journal
 from .jury import expectation
 from .recording import Drawn, Provenance, Recording
 from .result import TuneResult
-from .run_folder import RunFiles, RunFolder, read_run_files, write_text
+from .run_folder import RunFiles, RunFolder, read_run_files, run_files, write_text
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ class Ingest:
         queue = with_derived(dispatch, self.run.queue)
         return Recording.build(queue, outcomes, provenance, self.measured.repeats)
 
-    def finish(self, folder: RunFolder) -> TuneResult:
-        """Makes the folder of a finished tuning run.
+    def finish(self, path: Path) -> TuneResult:
+        """Makes the folder of a finished tuning run, a new one or in an empty one.
 
         Raises:
             InputError: the run has not ended, or the folder cannot be written.
@@ -125,7 +125,8 @@ class Ingest:
             devices=header.devices,
             measured_by={"bundle": header.bundle, "iree-base-runtime": header.runtime},
         )
-        folder.create(manifest, self.run.dispatch, self.run.queue)
+        files = run_files(replace(self.run, manifest=manifest))
+        folder = RunFolder.create(path, path.name, files)
         with Journal(folder.journal, len(self.run.queue), header.uris) as journal:
             for index, outcome in sorted(self.measured.outcomes.items()):
                 journal.append(index, outcome)

@@ -5,11 +5,16 @@ Runs in a process of its own and by its path (see `tracking`), so it imports not
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
+import os
+import signal
 import sqlite3
 import sys
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any, TypeVar
 
@@ -20,6 +25,8 @@ PARENT = "mlflow.parentRunId"
 # What a server takes in one request, 1000 of all kinds together.
 MOST_METRICS = 900
 MOST_PARAMS = 100
+# How often a store is tried, and the seconds between: another process may be making it.
+TRIES, PAUSE = 3, 2.0
 
 
 def write(run: dict[str, Any]) -> dict[str, str]:
@@ -28,16 +35,8 @@ def write(run: dict[str, Any]) -> dict[str, str]:
     Returns:
         `run_id`, and `error` if something of it could not be logged.
     """
-    if run["uri"].startswith(SQLITE):
-        # MLflow would try to open it for minutes.
-        check_sqlite(run["uri"].removeprefix(SQLITE))
-
-    import mlflow
-
-    # Not the client alone: registering a model looks it up in the global store.
-    mlflow.set_tracking_uri(run["uri"])
-    client = mlflow.MlflowClient()
-    experiment = find_experiment(client, run["experiment"], run["artifact_root"])
+    with only_writer(run["uri"]):
+        client, experiment = open_store(run)
     run_id = create_run(client, experiment, run, run["tags"])
     answer = {"run_id": run_id}
     try:
@@ -54,6 +53,57 @@ def write(run: dict[str, Any]) -> dict[str, str]:
         answer["error"] = f"only in part: {describe(error)}"
     client.set_terminated(run_id, run["status"], end_time=run["end_ms"])
     return answer
+
+
+def open_store(run: dict[str, Any]) -> tuple[Any, str]:
+    """A client of the store, and the id of the experiment; both are made if they are not there."""
+    uri = run["uri"]
+    if uri.startswith(SQLITE):
+        # MLflow would try to open it for minutes.
+        check_sqlite(sqlite_file(uri))
+
+    import mlflow
+
+    # Not the client alone: registering a model looks it up in the global store.
+    mlflow.set_tracking_uri(uri)
+    left = 1 if uri.startswith("http") else TRIES
+    while True:
+        try:
+            client = mlflow.MlflowClient()
+            return client, find_experiment(client, run["experiment"], run["artifact_root"])
+        except Exception:
+            left -= 1
+            if not left:
+                raise
+            time.sleep(PAUSE)
+
+
+@contextmanager
+def only_writer(uri: str) -> Iterator[None]:
+    """Keeps other writers from a SQLite store meanwhile.
+
+    MLflow makes its tables in dozens of steps, and two processes get into each other's way: of two
+    that began at once, one failed in each of eight times.
+    """
+    if not uri.startswith(SQLITE):
+        yield
+        return
+    try:
+        # Not closed before the process ends: SQLite's own locks on the file would go with it.
+        handle = os.open(sqlite_file(uri), os.O_RDWR | os.O_CREAT, 0o666)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    except OSError:
+        yield  # what opens it next tells better what is wrong
+        return
+    try:
+        yield
+    finally:
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+def sqlite_file(uri: str) -> str:
+    """The file that a URI names."""
+    return uri.removeprefix(SQLITE).partition("?")[0]
 
 
 def create_run(client: Any, experiment: str, run: dict[str, Any], tags: dict[str, str]) -> str:
@@ -99,7 +149,7 @@ def register(client: Any, experiment: str, run_id: str, model: dict[str, Any]) -
 def check_sqlite(path: str) -> None:
     """Raises an error, at once, if a SQLite file cannot be written."""
     try:
-        connection = sqlite3.connect(path.partition("?")[0])
+        connection = sqlite3.connect(path)
         try:
             connection.execute("BEGIN IMMEDIATE")
             connection.rollback()
@@ -137,6 +187,8 @@ def describe(error: Exception) -> str:
 def main() -> int:
     logging.disable(logging.CRITICAL)
     run = json.load(sys.stdin)
+    # The run is complete, so it is written also if the one that sent it was killed; but not longer.
+    signal.setitimer(signal.ITIMER_REAL, run["timeout_s"])
     try:
         answer = write(run)
     except Exception as error:

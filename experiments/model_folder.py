@@ -21,14 +21,14 @@ from pathlib import Path
 
 from ..search import InputError
 from ..search.decode import decode, in_words
-from ..search.files import check_own, make_folder, only_process, read_json
+from ..search.files import RUNS, check_own, only_process, place_folder, read_json
 from ..search.limits import parse_json, read_limited
 from ..search.model import ModelDispatch, named_after
 from ..search.versions import versions
 from .hot import Hot, Plan, read_plan
 from .model_options import ModelOptions
 from .prepare import digest_of_file
-from .run_folder import RunFolder, write_text
+from .run_folder import RunFolder, unwritable, write_text
 from .run_manifest import other_versions
 
 FORMAT = 2
@@ -65,32 +65,7 @@ class ModelFolder:
         """Where a dispatch is tuned."""
         return RunFolder(self.path / "runs" / hot.name)
 
-    @contextmanager
-    def laid_out(self, options: ModelOptions) -> Iterator[None]:
-        """Lays the folder out; bad input that shows before there is a plan leaves none behind.
-
-        Raises:
-            InputError: it cannot be written.
-        """
-        made = [p for p in (self.path, *self.path.parents) if not p.exists()]
-        content = {
-            "format": FORMAT,
-            "versions": versions(),
-            "digests": [digest_of_file(path) for path in options.files],
-            "options": asdict(options.absolute()),
-        }
-        make_folder(self.path, "give another --out folder")
-        with only_process(self.path):
-            try:
-                text = json.dumps(content, indent=2, default=str) + "\n"
-                write_text(self.path / "model.json", text)
-                yield
-            except InputError:
-                if self.plan() is None:
-                    self._remove(made)
-                raise
-
-    def _remove(self, made: Sequence[Path]) -> None:
+    def remove(self, made: Sequence[Path]) -> None:
         """Removes what is in it, and the folders that were made for it."""
         for one in self.path.iterdir():
             shutil.rmtree(one) if one.is_dir() else one.unlink()
@@ -158,3 +133,37 @@ class ModelFolder:
             if dispatch.text:
                 write_text(paths[dispatch.name], dispatch.text)
         return paths
+
+
+@contextmanager
+def laid_out(options: ModelOptions) -> Iterator[ModelFolder]:
+    """Lays a folder out; bad input that shows before there is a plan leaves none behind.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    content = {
+        "format": FORMAT,
+        "versions": versions(),
+        "digests": [digest_of_file(path) for path in options.files],
+        "options": {k: v for k, v in asdict(options.absolute()).items() if k != "out"},
+    }
+    text = json.dumps(content, indent=2, default=str) + "\n"
+    there = options.out is not None and options.out.exists()
+    above = [p for p in (options.out or RUNS / "any").parents if not p.exists()]
+
+    def fill(new: Path) -> None:
+        (new / "model.json").write_text(text)
+
+    try:
+        path = place_folder(options.out, options.input.stem, fill)
+    except OSError as error:
+        raise unwritable(options.out, error) from error
+    folder = ModelFolder(path)
+    with only_process(path):
+        try:
+            yield folder
+        except InputError:
+            if folder.plan() is None:
+                folder.remove(above if there else [path, *above])
+            raise

@@ -16,7 +16,7 @@ class ModelOptions:
 
     Attributes:
         input: MLIR, or ONNX.
-        out: a new or empty folder.
+        out: a new or empty folder; the next free `runs/<input>-<n>` if None.
         minutes: for everything, from reading the model to proving the gain.
         coverage: the share of the model's time whose dispatches are looked at.
         function: the one to call, if the model has several.
@@ -29,7 +29,7 @@ class ModelOptions:
     """
 
     input: Path
-    out: Path
+    out: Path | None = None
     minutes: float = 15.0
     coverage: float = 0.9
     function: str | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,8 +13,10 @@ from pathlib import Path
 from ..benchmarks.parameters import Archives
 from ..search import InputError
 from ..search.errors import KilledError
+from ..search.isolate import ChildTimeout
 from ..search.limits import check_file
 from ..search.machine import describe_kill
+from ..search.tools import run_tool
 from .model_options import ModelOptions
 
 IMPORTER = "iree.compiler.tools.import_onnx"
@@ -39,7 +40,7 @@ def as_mlir(options: ModelOptions) -> Iterator[tuple[Path, Archives]]:
         raise InputError(f"{options.input} needs onnx", "pip install 'frontrunner[onnx]'")
     # Importing takes five times as much memory.
     check_file(options.input, "give an ONNX model")
-    with tempfile.TemporaryDirectory(prefix="frontrunner-") as name:
+    with tempfile.TemporaryDirectory() as name:
         mlir, weights = Path(name) / "model.mlir", Path(name) / "model.irpa"
         line = [
             # -P: the current folder may hold modules of the names that it imports.
@@ -47,16 +48,13 @@ def as_mlir(options: ModelOptions) -> Iterator[tuple[Path, Archives]]:
             *("--externalize-params", f"--params-scope={SCOPE}", "--save-params-to", str(weights)),
         ]
         try:
-            done = subprocess.run(
-                line, capture_output=True, text=True, errors="replace",
-                timeout=TIMEOUT, stdin=subprocess.DEVNULL, start_new_session=True,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
+            done = run_tool(line, TIMEOUT)
+        except ChildTimeout:
             raise InputError(f"importing {options.input} took over {TIMEOUT:.0f} s") from None
-        if done.returncode == -signal.SIGKILL:
+        if done.code == -signal.SIGKILL:
             raise KilledError(f"importing {options.input} was {describe_kill()}")
-        if done.returncode or not mlir.exists():
-            last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        if done.code or not mlir.exists():
+            last = (done.err.strip().splitlines() or ["no reason given"])[-1]
             raise InputError(
                 f"{options.input} is not an ONNX model that can be imported: {last}",
                 "see that iree-import-onnx takes it",

@@ -22,7 +22,7 @@ class TuneOptions:
 
     Attributes:
         input: MLIR with one dispatch.
-        out: a new or empty folder.
+        out: a new or empty folder; the next free `runs/<input>-<n>` if None.
         ranker: a ranker's name or a trained one's file; the usual one of the target if None.
         devices: to measure on; the usual one of the target if None.
         jobs: compile workers; as many as cores if None.
@@ -34,7 +34,7 @@ class TuneOptions:
     """
 
     input: Path
-    out: Path
+    out: Path | None
     budget: Budget
     ranker: str | None = None
     devices: tuple[str, ...] | None = None

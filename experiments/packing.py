@@ -24,7 +24,7 @@ from .kept import Kept
 from .options import TuneOptions
 from .prepare import Prepared, prepare
 from .progress import Observer
-from .run_folder import run_files
+from .run_folder import RunFiles, run_files
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> 
     """Compiles the compiler's default and as many candidates as the budget holds.
 
     Args:
-        options: as of a tuning run without devices; `out` is the bundle's file.
+        options: as of a tuning run without devices; `out` is the bundle's file, and given.
         keep: a folder that holds what is compiled as it comes, so that packing goes on from there
             if it is interrupted; none is kept if None.
 
@@ -75,6 +75,7 @@ def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> 
         InputError: something given cannot be used; nothing was written.
         WorkError: the default does not compile, or the bundle cannot be written.
     """
+    assert options.out is not None
     prepared = prepare(options, observer)
     dispatch = prepared.dispatch
     target = dispatch.target
@@ -103,7 +104,7 @@ def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> 
             baseline=baseline.digest,
             queue=tuple(Entry(i, c.kind, c.digest, c.reason) for i, c in enumerate(compiled)),
         )
-    run = run_files(prepared.manifest, dispatch, prepared.queue)
+    run = run_files(RunFiles(prepared.manifest, dispatch, prepared.queue))
     needed = {digest: executables[digest] for digest in manifest.digests}
     data = build(manifest, needed, run)
     write_whole(options.out, data)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -70,7 +71,8 @@ def record(
     """Records one dispatch into `options.out`, or says what is recorded there.
 
     Args:
-        options: as of a tuning run; its budget is how many candidates, the whole space if None.
+        options: as of a tuning run; its budget is how many candidates, the whole space if None,
+            and `out`, which is given, the file.
         devices: to measure on; the usual one of the target if empty.
 
     Raises:
@@ -82,23 +84,40 @@ def record(
     # Before candidates are compiled, which takes minutes.
     check_backend(devices, dispatch.target.backend, dispatch.target.arch)
     out = options.out
-    if out.exists():
-        found = Recording.read(out)
-        _check_found(found, options, dispatch, devices)
-        return Recorded.of(out, found, new=False)
+    assert out is not None
     work = Work(out.with_name(f".{out.stem}.work"))
     check_inside(out.parent, [work.path])
     check_own(work.path)
+    if not out.exists():
+        with work.opened():
+            if not out.exists():
+                recording = _record(options, work, dispatch, devices, observer, say)
+                recording.write(out)
+                shutil.rmtree(work.path)
+                return Recorded.of(out, recording, new=True)
+            # Another process has finished it since.
+            with suppress(OSError):
+                work.path.rmdir()
+    found = Recording.read(out)
+    _check_found(found, options, dispatch, devices)
+    return Recorded.of(out, found, new=False)
+
+
+def _record(
+    options: TuneOptions,
+    work: Work,
+    dispatch: Dispatch,
+    devices: tuple[str, ...],
+    observer: Observer,
+    say: Callable[[str], None],
+) -> Recording:
     if not work.packed:
-        work.create()
+        work.start_packing()
         given = replace(options, out=work.bundle, ranker=UNIFORM, devices=())
         work.finish_packing(pack(given, observer, work.compiled).compile_s)
     compile_s = work.check(options, devices or tuple(drivers_of(dispatch.target.backend)[:1]))
     run_bundle(work.bundle, devices, work.results, Budget(), say, record=True)
-    recording = Ingest.read(work.bundle, work.results).recording(compile_s)
-    recording.write(out)
-    shutil.rmtree(work.path)
-    return Recorded.of(out, recording, new=True)
+    return Ingest.read(work.bundle, work.results).recording(compile_s)
 
 
 def _check_found(

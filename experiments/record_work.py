@@ -13,18 +13,21 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..benchmarks.bundle import Bundle
 from ..benchmarks.results import read_results
 from ..search import InputError
-from ..search.files import make_folder, write_whole
+from ..search.files import make_folder, only_process, write_whole
 from ..search.limits import parse_json, read_limited
 from .options import TuneOptions
 from .prepare import digest_of_file
 from .run_folder import read_run_files
+
+_OTHER = "move away what is there, or name another --out"
 
 
 @dataclass(frozen=True)
@@ -54,13 +57,24 @@ class Work:
         """Whether all that is to be compiled is."""
         return self.bundle.exists() and self.compile_s.exists()
 
-    def create(self) -> None:
-        """Makes the folders, unless they are there.
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Makes the folder, unless it is there, and keeps other processes out of it.
 
         Raises:
-            InputError: they cannot be made.
+            InputError: it cannot be made, or another process is at it.
         """
-        make_folder(self.compiled, "move away what is there, or name another --out")
+        make_folder(self.path, _OTHER)
+        with only_process(self.path):
+            yield
+
+    def start_packing(self) -> None:
+        """To be called before anything is compiled.
+
+        Raises:
+            InputError: there is no place for it.
+        """
+        make_folder(self.compiled, _OTHER)
 
     def finish_packing(self, compile_s: Sequence[float]) -> None:
         """To be called when the bundle is written.

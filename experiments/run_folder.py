@@ -18,13 +18,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
 from ..search import Dispatch, InputError, Target
 from ..search.decode import decode, in_words
-from ..search.files import check_own, new_folder, write_whole
+from ..search.files import RUNS, check_own, place_folder, write_whole
 from ..search.limits import parse_json, read_limited
 from ..search.reader import with_emitted
 from .candidates import check_queue
@@ -70,20 +70,26 @@ class RunFolder:
         """Executables of the session; removed when the run is complete."""
         return self.path / "work"
 
-    def create(self, manifest: RunManifest, dispatch: Dispatch, queue: pd.DataFrame) -> None:
-        """Lays the folder out, whole or not at all.
+    @classmethod
+    def create(cls, path: Path | None, stem: str, files: Mapping[str, bytes]) -> Self:
+        """Lays a folder out, whole or not at all.
+
+        Args:
+            path: a new or empty one; the next free `runs/<stem>-<n>` if None.
+            files: what to start with; see `run_files`.
 
         Raises:
-            InputError: the folder cannot be written.
+            InputError: it cannot be written.
         """
+
+        def fill(folder: Path) -> None:
+            for name, data in files.items():
+                (folder / name).write_bytes(data)
+
         try:
-            with new_folder(self.path) as folder:
-                for name, data in run_files(manifest, dispatch, queue).items():
-                    (folder / name).write_bytes(data)
+            return cls(place_folder(path, stem, fill))
         except OSError as error:
-            raise InputError(
-                f"cannot write to {self.path}: {error.strerror}", "give another --out folder"
-            ) from error
+            raise unwritable(path, error) from error
 
     def load(self) -> RunFiles:
         """What `create` wrote, checked.
@@ -110,14 +116,22 @@ class RunFiles:
     queue: pd.DataFrame
 
 
-def run_files(manifest: RunManifest, dispatch: Dispatch, queue: pd.DataFrame) -> dict[str, bytes]:
+def unwritable(path: Path | None, error: OSError) -> InputError:
+    """Tells that a folder cannot be laid out."""
+    return InputError(
+        f"cannot write to {path or RUNS}: {error.strerror}", "give another --out folder"
+    )
+
+
+def run_files(run: RunFiles) -> dict[str, bytes]:
     """The contents of a run's first files, by name."""
+    dispatch = run.dispatch
     described = {k: v for k, v in asdict(dispatch).items() if k not in _MADE_AGAIN}
-    content = {**manifest.to_dict(), "dispatch": described}
+    content = {**run.manifest.to_dict(), "dispatch": described}
     return {
         "source.mlir": dispatch.source.encode(),
         "run.json": json.dumps(content, indent=2, default=str).encode(),
-        "queue.parquet": queue.to_parquet(index=False),
+        "queue.parquet": run.queue.to_parquet(index=False),
     }
 
 

@@ -92,6 +92,8 @@ class Session:
                 self.course.add(outcome)
             if result is not None and result.candidates == self.course.taken and self._stop():
                 self._check(result, journal.outcomes)
+                # Of a session that was killed when all but this was done.
+                shutil.rmtree(self.folder.work, ignore_errors=True)
                 if isinstance(result, CompileResult) and self.report.folder.is_dir():
                     return replace(result, failures=self.report.folder)
                 return result

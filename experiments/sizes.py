@@ -9,7 +9,6 @@ turn: of one at a time, the forest that scikit-learn grows by default would take
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,7 +23,8 @@ from rich.table import Table
 
 from ..features import extract
 from ..models import load, order
-from ..search import InputError, Problem
+from ..search import InputError, Problem, WorkError
+from ..search.tools import run_tool
 from .contender import Contender
 from .corpus import Case, read_cases
 from .evaluate import evaluate
@@ -105,8 +105,10 @@ def measure(contender: Contender, cases: Sequence[Case]) -> dict[str, float]:
 def _loading(path: Path, names: Sequence[str]) -> tuple[float, float]:
     """Milliseconds in a new process: with all imports, and the median after that."""
     command = [sys.executable, "-c", _LOAD, str(path), str(REPEATS), *names]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    cold, *warm = map(float, done.stdout.split())
+    done = run_tool(command)
+    if done.code:
+        raise WorkError(f"{path} cannot be loaded in a process of its own: {done.err}")
+    cold, *warm = map(float, done.out.split())
     return cold, median(warm)
 
 

@@ -22,6 +22,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from ..search import temporary
+
 EXPERIMENT = "frontrunner"
 
 # Of the process that logs; what the user has set stays. MLflow would try a dead server for
@@ -135,6 +137,11 @@ class Tracker:
             "models": [],
         }
 
+    def rename(self, run_name: str) -> None:
+        """Gives the run another name, when that is known."""
+        if self._run is not None:
+            self._run["name"] = run_name
+
     def metric(self, name: str, value: float, step: int = 0) -> None:
         """Notes a number; those that are not finite are left out, for stores refuse them."""
         if self._run is not None and math.isfinite(value):
@@ -204,6 +211,7 @@ class Tracker:
             "experiment": EXPERIMENT,
             "uri": self.store.uri,
             "artifact_root": self.store.artifacts,
+            "timeout_s": self.timeout_s,
         }
         try:
             answer = self._write(run)
@@ -227,7 +235,9 @@ class Tracker:
             # -P: neither this folder nor the current one may shadow what MLflow imports.
             [sys.executable, "-P", str(writer)],
             input=json.dumps(run),
-            env=DEFAULTS | dict(os.environ),
+            env=DEFAULTS | dict(os.environ) | {"TMPDIR": str(temporary.folder())},
+            # It may live longer than this process, and so does the folder for its files.
+            pass_fds=temporary.claiming(),
             capture_output=True,
             text=True,
             timeout=self.timeout_s,

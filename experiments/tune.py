@@ -9,10 +9,11 @@ from ..benchmarks.budget import Budget
 from ..benchmarks.device import check_uris, fingerprint
 from ..models import AdaptiveRanker, resolve
 from ..search import InputError
+from .interrupted import resumable
 from .options import TuneOptions
 from .prepare import digest_of_file, prepare
 from .progress import Observer
-from .run_folder import RunFolder
+from .run_folder import RunFiles, RunFolder, run_files
 from .session import Result, Session
 
 
@@ -25,23 +26,25 @@ def tune(options: TuneOptions, observer: Observer, *, tracked: bool = True) -> R
     Raises:
         InputError: something given cannot be used; nothing was written.
         WorkError: the baseline does not run, or results cannot be written.
+        RunInterrupted: Ctrl-C; the run can be resumed.
     """
     if options.keep_failures is not None:
         # A run may be resumed from another folder than it was started from.
         options = replace(options, keep_failures=options.keep_failures.absolute())
     prepared = prepare(options, observer)
-    folder = RunFolder(options.out)
-    folder.create(prepared.manifest, prepared.dispatch, prepared.queue)
-    session = Session(
-        folder,
-        prepared.options,
-        prepared.dispatch,
-        prepared.queue,
-        observer,
-        looks_back=prepared.manifest.looks_back,
-        tracked=tracked,
-    )
-    return session.run()
+    files = run_files(RunFiles(prepared.manifest, prepared.dispatch, prepared.queue))
+    folder = RunFolder.create(options.out, options.input.stem, files)
+    with resumable(folder.path):
+        session = Session(
+            folder,
+            replace(prepared.options, out=folder.path),
+            prepared.dispatch,
+            prepared.queue,
+            observer,
+            looks_back=prepared.manifest.looks_back,
+            tracked=tracked,
+        )
+        return session.run()
 
 
 def resume(

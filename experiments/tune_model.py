@@ -26,7 +26,8 @@ from ..search.model import Model, read_model
 from .hot import Plan, make_plan
 from .hot_runs import MakeObserver, Tell, best_specs, tune_each
 from .in_model import Trial
-from .model_folder import ModelFolder
+from .interrupted import resumable
+from .model_folder import ModelFolder, laid_out
 from .model_options import ModelOptions
 from .model_report import report
 from .model_result import ModelResult
@@ -53,10 +54,15 @@ def tune_model(options: ModelOptions, make_observer: MakeObserver, tell: Tell) -
     Raises:
         InputError: something given cannot be used; nothing was written.
         WorkError: the model does not run, or results cannot be written.
+        RunInterrupted: Ctrl-C; it can be gone on with.
     """
     started = time.monotonic()
-    with _opened(options, tell) as (model, weighted), ModelFolder(options.out).laid_out(options):
-        return _tune(model, weighted, started, make_observer, tell)
+    with (
+        _opened(options, tell) as (model, weighted),
+        laid_out(options) as folder,
+        resumable(folder.path),
+    ):
+        return _tune(model, folder, weighted, started, make_observer, tell)
 
 
 def resume_model(
@@ -73,7 +79,7 @@ def resume_model(
     if (done := ModelResult.read(folder.result)) is not None:
         return done
     with only_process(path), _opened(options, tell) as (model, weighted):
-        return _tune(model, weighted, started, make_observer, tell)
+        return _tune(model, folder, weighted, started, make_observer, tell)
 
 
 @contextmanager
@@ -115,9 +121,13 @@ def _read(options: ModelOptions, mlir: Path, parameters: Archives) -> Model:
 
 
 def _tune(
-    model: Model, options: ModelOptions, started: float, make_observer: MakeObserver, tell: Tell
+    model: Model,
+    folder: ModelFolder,
+    options: ModelOptions,
+    started: float,
+    make_observer: MakeObserver,
+    tell: Tell,
 ) -> ModelResult:
-    folder = ModelFolder(options.out)
     shutil.rmtree(folder.work, ignore_errors=True)
     make_folder(folder.work, "move away what is there")
     device = options.device or drivers_of(model.target.backend)[0]
@@ -139,7 +149,7 @@ def _tune(
             folder.save_plan(plan)
         tracker = stack.enter_context(Tracker(warn=tell))
         tags = {"mode": "tune_model", "arch": model.target.arch}
-        tracker.start(options.out.name, asdict(options), tags)
+        tracker.start(folder.path.name, asdict(options), tags)
         tuning = replace(options, device=device)
         until = deadline - PROVING * 60 * options.minutes
         tuned = tune_each(plan, folder, tuning, until, make_observer, tell)
@@ -151,7 +161,7 @@ def _tune(
             write_text(folder.spec, _comment(verdict.gain, device) + verdict.spec)
         result = ModelResult.build(
             plan, tuned, verdict,
-            baseline_us=run_us, spec=folder.spec, run=options.out,
+            baseline_us=run_us, spec=folder.spec, run=folder.path,
             seconds=time.monotonic() - started,
         )  # fmt: skip
         write_text(folder.report, report(result, options))

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import fcntl
 import os
-import shutil
+import re
+import secrets
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from .claims import claim, is_at, remove, remove_abandoned
 from .errors import InputError, WorkError
 from .limits import parse_json, read_limited, remedy_for
 
 Parsed = TypeVar("Parsed")
+
+# Where the folders of runs go, unless another place is named.
+RUNS = Path("runs")
+# What is not complete yet, beside the place where it will be.
+_DRAFT = re.compile(r"\..*\.frontrunner-[0-9a-f]{8}")
 
 
 def read_text_file(path: Path, remedy: str) -> bytes:
@@ -90,14 +97,18 @@ def only_process(folder: Path) -> Iterator[None]:
     Raises:
         InputError: another one does.
     """
-    handle = os.open(folder, os.O_RDONLY)
+    taken = InputError(f"another process is working in {folder}", "wait for it or end it")
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        raise taken from None  # which was done with it, and has removed it
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise InputError(
-                f"another process is working in {folder}", "wait for it or end it"
-            ) from None
+            raise taken from None
+        if not is_at(folder.resolve(), handle):
+            raise taken
         yield
     finally:
         os.close(handle)
@@ -114,24 +125,17 @@ def write_whole(path: Path, data: bytes, remedy: str = "make room, or name anoth
     Raises:
         WorkError: the disk is full, the folder is gone or the like.
     """
+
+    def make(draft: Path) -> None:
+        draft.open("xb").close()
+
     try:
-        handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.name[:50]}.", suffix=".part"
-        )
-        part = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
+        with _draft(path.parent, path.name, make) as draft:
+            with draft.open("wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            # mkstemp makes files private; a result has the permissions of any new file.
-            mask = os.umask(0)
-            os.umask(mask)
-            part.chmod(0o666 & ~mask)
-            part.replace(path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+            draft.replace(path)
     except OSError as error:
         raise WorkError(f"cannot write {path}: {error.strerror}", remedy) from error
 
@@ -143,15 +147,97 @@ def new_folder(path: Path) -> Iterator[Path]:
     Raises:
         OSError: it cannot be made.
     """
-    partial = path.with_name(f".{path.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # One that is there may be the current folder, or all that can be written to.
+    inside = path.is_dir()
+    with _draft(path if inside else path.parent, path.name, Path.mkdir) as draft:
+        yield draft
+        if inside:
+            _move_out(draft, path)
+        else:
+            draft.rename(path)
+
+
+def next_folder(parent: Path, stem: str, fill: Callable[[Path], None]) -> Path:
+    """Makes the first free `<stem>-<n>` in a folder: of several processes, each its own.
+
+    Args:
+        fill: puts into a folder what is to be in it; it is given another one.
+
+    Returns:
+        Where it is.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    fresh = not parent.exists()
+    parent.mkdir(parents=True, exist_ok=True)
     try:
-        partial.mkdir(parents=True)
-        yield partial
-        partial.replace(path)
+        with _draft(parent, stem, Path.mkdir) as draft:
+            fill(draft)
+            return _rename_to_next(draft, parent, stem)
     except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
+        if fresh:
+            with suppress(OSError):  # another process has put something there
+                parent.rmdir()
         raise
+
+
+def place_folder(path: Path | None, stem: str, fill: Callable[[Path], None]) -> Path:
+    """As `new_folder`, or, if there is no path, as `next_folder` in `RUNS`."""
+    if path is None:
+        return next_folder(RUNS, stem, fill)
+    with new_folder(path) as folder:
+        fill(folder)
+    return path
+
+
+def remove_drafts(folder: Path) -> None:
+    """Removes what processes that were killed have left half done in a folder."""
+    with suppress(OSError):  # it may be written to by those who cannot list it
+        names = os.listdir(folder)
+        remove_abandoned(folder / name for name in names if _DRAFT.fullmatch(name))
+
+
+@contextmanager
+def _draft(folder: Path, name: str, make: Callable[[Path], None]) -> Iterator[Path]:
+    """What is made in a folder under a name of its own; it is removed unless it gets another."""
+
+    def draft() -> Path:
+        path = folder / f".{name[:50]}.frontrunner-{secrets.token_hex(4)}"
+        make(path)
+        return path
+
+    remove_drafts(folder)
+    path, handle = claim(draft)
+    try:
+        yield path
+    finally:
+        remove(path)
+        os.close(handle)
+
+
+def _move_out(draft: Path, folder: Path) -> None:
+    """Moves what is in a draft to the folder that it is in, unless there is something already."""
+    with only_process(folder):
+        if not all(_DRAFT.fullmatch(name) for name in os.listdir(folder)):
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
+        for path in sorted(draft.iterdir()):
+            path.rename(folder / path.name)
+
+
+def _rename_to_next(draft: Path, parent: Path, stem: str) -> Path:
+    """Renames a folder to the first `<stem>-<n>` that nothing has been put into."""
+    pattern = re.compile(re.escape(stem) + r"-(\d+)")
+    while True:
+        taken = [int(match[1]) for n in os.listdir(parent) if (match := pattern.fullmatch(n))]
+        path = parent / f"{stem}-{max(taken, default=0) + 1}"
+        try:
+            return draft.rename(path)
+        except OSError as error:
+            # Another process has taken it in this very moment.
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
 
 
 def make_folder(path: Path, remedy: str) -> None:

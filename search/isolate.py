@@ -1,7 +1,7 @@
 """Child processes for work that may crash or hang: the compiler, kernels, drivers.
 
 A `Child` runs one handler function in a fresh interpreter and answers requests one at a time. It
-is started on first use, and again after it died.
+is started on first use, and again after it died. What it starts, such as a linker, ends with it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection
 from resource import RUSAGE_SELF, getrusage
 from typing import IO, Any
 
+from . import temporary
 from .errors import FrontrunnerError
 from .machine import describe_kill
 
@@ -109,7 +110,7 @@ class Child:
         """Ends the child; a later call starts a new one."""
         if self._process is not None:
             self._closed = self._process
-            self._process.kill()
+            _kill_all(self._process)
             self._process.wait()
         for resource in (self._connection, self._stderr):
             if resource is not None:
@@ -126,7 +127,8 @@ class Child:
         self.close()
         ours, theirs = socket.socketpair()
         self._at_least = getrusage(RUSAGE_SELF).ru_maxrss * 1024
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close())
+        folder = temporary.folder()
+        self._stderr = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by close())
         # With `-c` the working folder would come first, and could hold a folder of our name.
         code = (
             "import sys; handler, fd, *sys.path = sys.argv[1:];"
@@ -140,7 +142,7 @@ class Child:
             stderr=self._stderr,
             # Ctrl-C goes to the tuner alone, which then saves and ends its children.
             start_new_session=True,
-            env={**os.environ, "TMPDIR": tempfile.gettempdir(), **self.env},
+            env={**os.environ, "TMPDIR": str(folder), **self.env},
         )
         theirs.close()
         self._connection = Connection(ours.detach())
@@ -164,6 +166,9 @@ def _reap(process: subprocess.Popen[bytes]) -> tuple[int, int]:
     """
     if process.returncode is None:
         with contextlib.suppress(ChildProcessError):
+            # What it started is ended while its number is still its own.
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            _kill_all(process)
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             return process.returncode, usage.ru_maxrss * 1024
@@ -180,8 +185,16 @@ def _obituary(code: int, stderr: IO[bytes]) -> str:
     return f"{how}\n{words}" if words else how
 
 
+def _kill_all(process: subprocess.Popen[bytes]) -> None:
+    """Kills a child and what it started, unless it is waited for: its number may be another's."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 def serve(handler: str, fd: int) -> None:
     """The child's side: answers requests until the parent is gone."""
+    os.set_inheritable(fd, False)  # what a linker holds open tells nobody that its compiler crashed
     _die_with_parent(fd)
     connection = Connection(fd)
     module, _, name = handler.partition(":")
@@ -199,17 +212,17 @@ def serve(handler: str, fd: int) -> None:
 
 
 def _die_with_parent(fd: int) -> None:
-    """Ends this process when the parent's end of the socket closes, also in a hung kernel.
+    """Ends this process and what it started when the parent's end of the socket closes.
 
-    A tuner that was killed with -9 must not leave a spinning kernel behind. (The compiler and the
-    runtime release the GIL, so the thread runs. PR_SET_PDEATHSIG would follow the thread that
-    started the child, and those come and go.)
+    A tuner that was killed with -9 must not leave a spinning kernel or a linker behind. (The
+    compiler and the runtime release the GIL, so the thread runs. PR_SET_PDEATHSIG would follow the
+    thread that started the child, and those come and go.)
     """
 
     def watch() -> None:
         hung_up = select.poll()
         hung_up.register(fd, 0)  # errors and hang-ups are reported whatever the mask
         hung_up.poll()
-        os._exit(1)
+        os.killpg(os.getpid(), signal.SIGKILL)  # `Child` made it the leader of a group
 
     threading.Thread(target=watch, daemon=True).start()

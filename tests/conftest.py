@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import select
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from datetime import date
 from pathlib import Path
 from types import ModuleType
+from uuid import uuid4
 
 import pytest
 
 from frontrunner.cli import main
-from frontrunner.search import asking, model
+from frontrunner.search import asking, model, temporary
 from frontrunner.search.isolate import Child
 
 
@@ -81,6 +84,7 @@ def record_sample() -> Callable[..., Path]:
 @pytest.fixture(scope="session")
 def warm() -> Iterator[None]:
     """Has models read by one process, one after the other: a new one takes a second to start."""
+    temporary.folder()  # made before a command begins, so that it is there after that has ended
     with Child(model.READER) as reader, pytest.MonkeyPatch.context() as patch:
 
         def child(handler: str) -> AbstractContextManager[Child]:
@@ -88,6 +92,57 @@ def warm() -> Iterator[None]:
 
         patch.setattr(asking, "Child", child)
         yield
+
+
+class Family:
+    """A process and all that it starts, found by a mark in their environment."""
+
+    def __init__(self) -> None:
+        self._mark = f"FRONTRUNNER_FAMILY={uuid4()}"
+        self._ends: dict[int, int] = {}
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """What the process is to be started with."""
+        name, _, value = self._mark.partition("=")
+        path = os.pathsep.join(filter(None, sys.path))
+        return {**os.environ, "PYTHONPATH": path, name: value, **more}
+
+    def members(self) -> list[int]:
+        """The numbers of those that live."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if self._mark.encode() in (process / "environ").read_bytes():
+                    found.append(int(process.name))
+                    if found[-1] not in self._ends:
+                        self._ends[found[-1]] = os.pidfd_open(found[-1])
+        return found
+
+    def has_grown(self, count: int, seconds: float = 60) -> bool:
+        """Waits until there are so many."""
+        until = time.monotonic() + seconds
+        while len(self.members()) < count and time.monotonic() < until:
+            pass
+        return len(self.members()) >= count
+
+    def has_shrunk(self, count: int, seconds: float = 60) -> bool:
+        """Waits until there are no more than so many."""
+        until = time.monotonic() + seconds
+        while len(self.members()) > count and time.monotonic() < until:
+            select.select(list(self._ends.values()), [], [], 1)
+        return len(self.members()) <= count
+
+    def close(self) -> None:
+        for member in self.members():
+            os.kill(member, signal.SIGKILL)
+        for end in self._ends.values():
+            os.close(end)
+
+
+@pytest.fixture
+def family() -> Iterator[Family]:
+    with closing(Family()) as family:
+        yield family
 
 
 class Ran:

@@ -8,7 +8,6 @@ OUT is not done again.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from ...benchmarks.model_kernel import Subject
 from ...benchmarks.model_runner import PATIENCE, Gain, ModelFailed, ModelRunner
 from ...search.model import read_model
 from ...search.spec import SPEC_OPTION
+from ...search.tools import run_tool
 from ..model_options import ModelOptions
 from ..model_result import ModelResult
 from ..progress import Observer, make_progress
@@ -92,7 +92,9 @@ def _tuned(mlir: Path, weights: Path, folder: Path, minutes: float) -> ModelResu
 def _compile(mlir: Path, flags: Sequence[str], out: Path) -> bool:
     """Whether a model compiles, as it may not with every option; why not is on stderr."""
     tool = Path(sys.executable).with_name("iree-compile")
-    return subprocess.run([tool, mlir, *flags, "-o", out]).returncode == 0
+    done = run_tool([tool, mlir, *flags, "-o", out])
+    print(done.err, end="", file=sys.stderr)
+    return done.code == 0
 
 
 def _gain(runner: ModelRunner, before: Path, after: Path) -> Gain | None:

@@ -155,7 +155,7 @@ def test_a_report_that_was_cut_short_is_made_good(matmul: Dispatch, tmp_path: Pa
     folder = tmp_path / "failures"
     sizes = {1: 64, 2: 8}
     report(matmul, folder, sizes).write({1: FAILED})
-    half = folder / ".00002-compile_failed.partial"
+    half = folder / ".00002-compile_failed.frontrunner-0123abcd"
     half.mkdir()
     (half / "spec.mlir").touch()
     (folder / "README.md").unlink()

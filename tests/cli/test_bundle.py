@@ -30,8 +30,8 @@ def asked(monkeypatch, tmp_path):
         asked.append(options)
         return Packed(options.out, "ab", "mm", "sm_90", 5, {"ok": 5}, 4, 1_500_000, (0.5, 0.75))
 
-    def run_bundle(path, devices, out, budget, say, *, record):
-        asked.append((path, devices, out, budget, record))
+    def run_bundle(path, devices, out, budget, say, *, record, keep_valid):
+        asked.append((path, devices, out, budget, record, keep_valid))
         say("on the way")
         return VERDICT
 
@@ -71,12 +71,12 @@ def test_run(asked, frontrunner):
     assert frontrunner("bundle", "run", "mm.bundle").code == 0
     ran = frontrunner(
         *"bundle run mm.bundle --device cuda://0 --device cuda://1 --out r.jsonl".split(),
-        *"--budget 9 --minutes 1.5 --record --json".split(),
+        *"--budget 9 --minutes 1.5 --record --keep-valid --json".split(),
     )
     assert ran.code == 0, ran.err
     assert asked == [
-        (Path("mm.bundle"), (), Path("results.jsonl"), Budget(), False),
-        (Path("mm.bundle"), ("cuda://0", "cuda://1"), Path("r.jsonl"), Budget(9, 90.0), True),
+        (Path("mm.bundle"), (), Path("results.jsonl"), Budget(), False, False),
+        (Path("mm.bundle"), ("cuda://0", "cuda://1"), Path("r.jsonl"), Budget(9, 90.0), True, True),
     ]
     answer = json.loads(ran.out)
     assert (answer["speedup"], answer["winner"], answer["results"]) == (1.5, 5, "r.jsonl")

@@ -209,9 +209,10 @@ def written(monkeypatch):
     folders = []
     write = evaluation_report.write_report
 
-    def note(report, folder):
+    def note(report, out):
+        folder, missing = write(report, out)
         folders.append(folder)
-        return write(report, folder)
+        return folder, missing
 
     monkeypatch.setattr(evaluation_report, "write_report", note)
     monkeypatch.setattr(evaluation_report.Tracker, "_write", lambda *_: {})
@@ -286,8 +287,10 @@ def test_two_at_a_time(frontrunner, recordings, written, monkeypatch):
         return write(report, folder)
 
     monkeypatch.setattr(evaluation_report, "write_report", another_first)
-    assert frontrunner("evaluate", recordings, *FAST).code == 0
-    assert [str(folder) for folder in written] == ["runs/evaluation-2", "runs/evaluation-1"]
+    ran = frontrunner("evaluate", recordings, *FAST, "--json")
+    assert ran.code == 0
+    assert [str(folder) for folder in written] == ["runs/evaluation-1", "runs/evaluation-2"]
+    assert json.loads(ran.out)["out"] == "runs/evaluation-2"
     assert all((folder / "summary.csv").exists() for folder in written)
 
 

@@ -4,54 +4,39 @@ from __future__ import annotations
 
 import pytest
 
-from frontrunner.cli import files
-from frontrunner.cli.files import (
-    check_new_file,
-    check_new_folder,
-    new_run_folder,
-    next_run_folder,
-)
+from frontrunner.cli.files import check_new_file, check_new_folder, check_out
 from frontrunner.cli.output import UsageError
 
 
-def test_runs_are_numbered(tmp_path):
-    assert next_run_folder("matmul", tmp_path / "runs") == tmp_path / "runs" / "matmul-1"
-    for name in ("matmul-1", "matmul-9", "matmul-10", "matmul-x", "matmul_b-44", "conv-70"):
-        (tmp_path / name).mkdir()
-    assert next_run_folder("matmul", tmp_path) == tmp_path / "matmul-11"
-    assert next_run_folder("a.b", tmp_path) == tmp_path / "a.b-1"
-
-
-def test_a_run_has_its_folder_for_itself(tmp_path):
-    runs = tmp_path / "runs"
-    with new_run_folder("a", runs) as first, new_run_folder("a", runs) as second:
-        assert [first.name, second.name] == ["a-1", "a-2"]
-        (second / "log").touch()
-    assert [p.name for p in runs.iterdir()] == ["a-2"]
-    with new_run_folder("a", tmp_path / "others"):
-        pass
-    assert not (tmp_path / "others").exists()
-
-
-def test_a_folder_that_is_taken_in_this_very_moment(tmp_path, monkeypatch):
-    (tmp_path / "a-1").mkdir()
-    names = iter(["a-1", "a-2"])
-    monkeypatch.setattr(files, "next_run_folder", lambda *_: tmp_path / next(names))
-    with new_run_folder("a", tmp_path) as folder:
-        assert folder.name == "a-2"
-
-
-def test_runs_that_is_no_folder(tmp_path):
+def test_runs_that_is_no_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_out(None, "")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "runs").symlink_to("nowhere")
+    with pytest.raises(UsageError, match="runs is not a folder"):
+        check_out(None, "")
+    (tmp_path / "runs").unlink()
     (tmp_path / "runs").touch()
-    (tmp_path / "link").symlink_to("nowhere")
-    for name in ("runs", "link"):
-        with pytest.raises(UsageError, match=name), new_run_folder("a", tmp_path / name):
-            pass
+    with pytest.raises(UsageError, match="runs is not a folder"):
+        check_out(None, "")
+
+
+def test_runs_that_cannot_be_made(monkeypatch):
+    monkeypatch.chdir("/proc")
+    with pytest.raises(UsageError, match=r"^--out: cannot write to /proc"):
+        check_out(None, "")
+
+
+def test_what_a_killed_process_left_does_not_take_a_folder(tmp_path):
+    (tmp_path / ".out.frontrunner-0123abcd").mkdir()
+    (tmp_path / ".out.frontrunner-0123abcd" / "half").touch()
+    check_out(tmp_path, "")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_new_folder_may_be_missing_or_empty(tmp_path):
-    check_new_folder(tmp_path, "--out")
-    check_new_folder(tmp_path / "a" / "b", "--out")
+    check_new_folder(tmp_path, "--out", "")
+    check_new_folder(tmp_path / "a" / "b", "--out", "")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -69,7 +54,7 @@ def test_folders_that_cannot_be_used(tmp_path, path, message):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "log").touch()
     with pytest.raises(UsageError, match=rf"^--out: .*{message}"):
-        check_new_folder(tmp_path / path, "--out")
+        check_new_folder(tmp_path / path, "--out", "")
 
 
 @pytest.mark.parametrize(

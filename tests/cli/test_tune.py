@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from frontrunner.benchmarks.budget import Budget
+from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.options import TuneOptions
 
 
@@ -30,21 +31,21 @@ class Loop:
         self.tuned = []
         self.resumed = []
         self.observers = []
-        self.interrupt = False
+        self.interrupt = None
 
     def tune(self, options, observer):
         self.observers.append(observer)
         self.tuned.append(options)
         if self.interrupt:
-            options.out.mkdir(parents=True)
-            (options.out / "run.json").touch()
-            raise KeyboardInterrupt
+            raise self.interrupt
         observer.note("on the way")
         return Result()
 
-    def resume(self, run_dir, budget, observer, input=None):
+    def resume(
+        self, run_dir, budget, observer, input=None, *, keep_failures=None, keep_valid=False
+    ):
         self.observers.append(observer)
-        self.resumed.append((run_dir, budget, input))
+        self.resumed.append((run_dir, budget, input, keep_failures, keep_valid))
         return Result()
 
 
@@ -71,8 +72,7 @@ def test_what_stands_in_looks_like_what_it_stands_for():
 def test_defaults(loop, frontrunner):
     ran = frontrunner("tune", "mm.mlir")
     assert ran.code == 0, ran.err
-    out = Path("runs/mm-1")
-    assert loop.tuned == [TuneOptions(Path("mm.mlir"), out, Budget(64, None, None))]
+    assert loop.tuned == [TuneOptions(Path("mm.mlir"), None, Budget(64, None, None))]
     assert ran.out.splitlines() == Result().summary_lines()
     assert ran.err.splitlines() == ["on the way"]
 
@@ -171,15 +171,21 @@ def test_resume(loop, frontrunner, tmp_path):
     assert frontrunner("tune", "--resume", "run").code == 0
     assert frontrunner("tune", "--resume", "run", "--budget", "9", "--minutes", "1").code == 0
     assert frontrunner("tune", "mm.mlir", "--resume", "run", "--patience", "4", "--json").code == 0
+    assert frontrunner("tune", "--resume", "run", "--keep-failures", "f", "--keep-valid").code == 0
     assert loop.resumed == [
-        (run, None, None),
-        (run, Budget(9, 60.0, None), None),
-        (run, Budget(None, None, 4), Path("mm.mlir")),
+        (run, None, None, None, False),
+        (run, Budget(9, 60.0, None), None, None, False),
+        (run, Budget(None, None, 4), Path("mm.mlir"), None, False),
+        (run, None, None, Path("f"), True),
     ]
 
 
 def test_interrupted(loop, frontrunner):
-    loop.interrupt = True
+    loop.interrupt = KeyboardInterrupt()
+    ran = frontrunner("tune", "mm.mlir")
+    assert ran.code == 130
+    assert ran.err.splitlines() == ["error: interrupted"]
+    loop.interrupt = RunInterrupted(Path("runs/mm-1"))
     ran = frontrunner("tune", "mm.mlir")
     assert ran.code == 130
     assert ran.err.splitlines() == [

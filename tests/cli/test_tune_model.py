@@ -15,6 +15,7 @@ from types import ModuleType
 
 import pytest
 
+from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.model_options import ModelOptions
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
@@ -37,14 +38,12 @@ class Loop:
     def __init__(self):
         self.tuned = []
         self.resumed = []
-        self.interrupt = False
+        self.interrupt = None
 
     def tune_model(self, options, make_observer, tell):
         self.tuned.append(options)
         if self.interrupt:
-            options.out.mkdir(parents=True)
-            (options.out / "model.json").touch()
-            raise KeyboardInterrupt
+            raise self.interrupt
         make_observer().close()
         tell("on the way")
         return Result()
@@ -76,7 +75,7 @@ def test_what_stands_in_looks_like_what_it_stands_for():
 def test_defaults(loop, frontrunner):
     ran = frontrunner("tune-model", "mm.mlir")
     assert ran.code == 0, ran.err
-    assert loop.tuned == [ModelOptions(Path("mm.mlir"), Path("runs/mm-1"))]
+    assert loop.tuned == [ModelOptions(Path("mm.mlir"))]
     assert ran.out.splitlines()[-2:] == Result().summary_lines()
     assert "mm" in ran.out
     assert ran.err.splitlines() == ["on the way"]
@@ -122,7 +121,7 @@ def test_resume(loop, frontrunner):
 
 
 def test_interrupted(loop, frontrunner):
-    loop.interrupt = True
+    loop.interrupt = RunInterrupted(Path("runs/mm-1"))
     ran = frontrunner("tune-model", "mm.mlir")
     assert ran.code == 130
     assert ran.err.splitlines() == [

@@ -121,7 +121,7 @@ def test_names_are_no_formulas(report, tmp_path):
         predictors={odd: Predictor(b"trees", 1.0, pd.Series({odd: 1.0}))},
     )
     again = Report.of(evaluation, {}, seed=0)
-    assert write_report(again, tmp_path / "made") == []
+    assert write_report(again, tmp_path / "made") == (tmp_path / "made", [])
     assert len(list((tmp_path / "made" / "plots").iterdir())) == 5
 
 
@@ -131,7 +131,7 @@ def test_a_picture_that_fails_does_not_cost_the_tables(report, tmp_path, monkeyp
 
     monkeypatch.setattr("frontrunner.experiments.plots.ranks", fails)
     says = ["ranks.png cannot be drawn: ValueError: no such glyph"]
-    assert write_report(report, tmp_path / "made") == says
+    assert write_report(report, tmp_path / "made") == (tmp_path / "made", says)
     assert (tmp_path / "made" / "summary.csv").exists()
     assert not (tmp_path / "made" / "plots" / "ranks.png").exists()
     assert (tmp_path / "made" / "plots" / "size.png").exists()

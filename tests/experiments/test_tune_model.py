@@ -21,7 +21,7 @@ from frontrunner.benchmarks.compiling import CompilePool, Compiler, Job
 from frontrunner.experiments import hot_runs, in_model, tune_model
 from frontrunner.experiments.hot import Hot, Plan, Rest
 from frontrunner.experiments.in_model import Choice, Verdict
-from frontrunner.experiments.model_folder import ModelFolder
+from frontrunner.experiments.model_folder import ModelFolder, laid_out
 from frontrunner.experiments.model_options import ModelOptions
 from frontrunner.experiments.model_result import ModelResult
 from frontrunner.experiments.progress import NullProgress
@@ -391,8 +391,7 @@ def test_what_a_run_was_made_with_is_still_the_same(tmp_path: Path) -> None:
     for name in ("m.mlir", "s.mlir"):
         (tmp_path / name).write_text(name)
     options = ModelOptions(tmp_path / "m.mlir", tmp_path / "out", starter=(tmp_path / "s.mlir",))
-    folder = ModelFolder(options.out)
-    with folder.laid_out(options):
+    with laid_out(options) as folder:
         pass
     assert folder.load(None) == options
     (tmp_path / "s.mlir").write_text("edited")

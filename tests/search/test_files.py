@@ -3,12 +3,188 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from frontrunner.search.errors import InputError, WorkError
-from frontrunner.search.files import make_folder, new_folder, write_whole
+from frontrunner.search.files import (
+    make_folder,
+    new_folder,
+    next_folder,
+    only_process,
+    write_whole,
+)
+
+# Takes a place in each round, and fills it with its name.
+RACER = """
+import sys
+from pathlib import Path
+from frontrunner.search.errors import InputError
+from frontrunner.search.files import new_folder, next_folder
+
+def fill(folder):
+    for name in ("one", "two", "three"):
+        (folder / name).write_text(sys.argv[1])
+
+for line in sys.stdin:
+    place = Path(line.strip())
+    try:
+        if sys.argv[2] == "next":
+            place = next_folder(place, "matmul", fill)
+        else:
+            with new_folder(place) as folder:
+                fill(folder)
+        print(place, flush=True)
+    except (OSError, InputError) as error:
+        print("refused:", error, flush=True)
+"""
+
+
+def race(family: Any, how: str, places: Sequence[Path]) -> list[list[str]]:
+    """What two processes say that take places at once, round by round."""
+    rounds = []
+    with ExitStack() as stack:
+        racers = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", RACER, name, how],
+                    env=family.environment(),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    bufsize=1,
+                )
+            )
+            for name in ("first", "second")
+        ]
+        for place in places:
+            for racer in racers:
+                assert racer.stdin is not None
+                racer.stdin.write(f"{place}\n")
+            rounds.append([r.stdout.readline().strip() for r in racers if r.stdout])
+    return rounds
+
+
+def holds(folder: Path, whose: str) -> bool:
+    files = {path.name: path.read_text() for path in folder.iterdir()}
+    return files == dict.fromkeys(("one", "two", "three"), whose)
+
+
+def test_each_of_two_processes_gets_a_folder_of_its_own(tmp_path: Path, family: Any) -> None:
+    runs = tmp_path / "runs"
+    rounds = race(family, "next", [runs] * 300)
+    for first, second in rounds:
+        assert first != second
+        assert holds(Path(first), "first")
+        assert holds(Path(second), "second")
+    assert {p.name for p in runs.iterdir()} == {f"matmul-{n}" for n in range(1, 601)}
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_one_of_two_processes_gets_the_folder(there: bool, tmp_path: Path, family: Any) -> None:
+    places = [tmp_path / f"run{n}" for n in range(300)]
+    if there:
+        for place in places:
+            place.mkdir()
+    for place, said in zip(places, race(family, "new", places), strict=True):
+        (winner,) = (i for i, words in enumerate(said) if words == str(place))
+        assert said[1 - winner].startswith("refused: ")
+        assert holds(place, ("first", "second")[winner])
+    assert len(list(tmp_path.iterdir())) == len(places)
+
+
+def test_numbers_go_on(tmp_path: Path) -> None:
+    for name in ("matmul-1", "matmul-9", "matmul-10", "matmul-x", "matmul_b-44", "conv-70"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "matmul-11").touch()
+    assert next_folder(tmp_path, "matmul", lambda folder: None) == tmp_path / "matmul-12"
+    assert next_folder(tmp_path, "a.b", lambda folder: None) == tmp_path / "a.b-1"
+
+
+def test_no_folder_for_runs_is_left_if_there_is_none(tmp_path: Path) -> None:
+    def fails(folder: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        next_folder(tmp_path / "runs", "matmul", fails)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_current_folder_can_be_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with new_folder(Path()) as folder:
+        (folder / "file").touch()
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+    assert Path("file").exists()  # it is still the current one
+
+
+HALF = """
+import sys
+from pathlib import Path
+from frontrunner.search import files
+def hang(*_):
+    print(flush=True)
+    sys.stdin.read()
+if sys.argv[1] == "file":
+    files.os.fsync = hang
+    files.write_whole(Path(sys.argv[2], "result.json"), b"half")
+else:
+    with files.new_folder(Path(sys.argv[2], "run")) as folder:
+        (folder / "half").touch()
+        hang()
+"""
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_what_a_killed_process_was_writing_is_removed(
+    what: str, tmp_path: Path, family: Any
+) -> None:
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", HALF, what, tmp_path],
+            env=family.environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(2)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        process.stdout.readline()
+    killed, living = processes
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    assert len(list(tmp_path.iterdir())) == 2
+    write_whole(tmp_path / "other", b"")
+    assert len(list(tmp_path.iterdir())) == 2  # the other one's is still there
+    living.kill()
+    living.communicate()
+    next_folder(tmp_path, "x", lambda folder: None)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "x-1"]
+
+
+def test_a_folder_that_another_process_has_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "work"
+    with pytest.raises(InputError, match="another process is working in"), only_process(folder):
+        pass
+    folder.mkdir()
+
+    def removed_meanwhile(*_: object) -> None:
+        folder.rmdir()
+        folder.mkdir()
+
+    monkeypatch.setattr("fcntl.flock", removed_meanwhile)
+    with pytest.raises(InputError, match="another process is working in"), only_process(folder):
+        pass
 
 
 def test_a_file_that_is_there_is_replaced(tmp_path: Path) -> None:

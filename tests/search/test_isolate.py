@@ -13,18 +13,27 @@ import tempfile
 import textwrap
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from frontrunner.search import InputError
+from frontrunner.search import InputError, temporary
 from frontrunner.search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
 
 HANDLERS = """
-import os, resource, signal, sys, time
+import os, resource, signal, subprocess, sys, threading, time
 from pathlib import Path
 from frontrunner.search import InputError
 
 def handle(request):
+    if str(request).startswith("link"):
+        code = "import threading; threading.Event().wait()"
+        linker = subprocess.Popen([sys.executable, "-c", code], close_fds=False)
+        if request == "link and crash":
+            os.abort()
+        if request == "link and be killed":
+            os.kill(os.getpid(), 9)
+        linker.wait()
     if request == "crash":
         print("last words", file=sys.stderr, flush=True)
         os.abort()
@@ -75,6 +84,7 @@ def test_temporary_files_go_where_there_is_a_folder(
     """The compiler crashes where the folder is not there; Python takes another one."""
     monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
     monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(temporary, "_own", None)
     with Child(handler) as child:
         assert Path(child.call("folder")).is_dir()
 
@@ -193,6 +203,49 @@ def test_a_hanging_child_dies_with_its_parent(handler: str) -> None:
     gone, _, _ = select.select([orphan], [], [], 30)
     os.close(orphan)
     assert gone
+
+
+PARENT = """
+import sys
+from frontrunner.search.isolate import Child, ChildDied, ChildTimeout
+child = Child(sys.argv[1])
+try:
+    child.call(sys.argv[2], 2.0 if sys.argv[2] == "link and hang" else 60.0)
+except (ChildDied, ChildTimeout) as error:
+    print(error, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(
+    ("request_", "says"),
+    [
+        ("link and hang", "no answer within 2 s"),
+        ("link and crash", "killed by SIGABRT"),
+        ("link and be killed", "killed by SIGKILL"),
+    ],
+)
+def test_what_a_child_has_started_ends_with_it(
+    handler: str, request_: str, says: str, family: Any
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, handler, request_], env=family.environment(),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(says)
+        assert family.has_shrunk(1)
+        process.kill()
+
+
+def test_what_a_child_has_started_ends_with_its_parent(handler: str, family: Any) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, handler, "link"], env=family.environment(),
+        stdin=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert family.has_grown(3)
+        process.kill()
+        assert family.has_shrunk(0)
 
 
 def test_the_working_folder_does_not_shadow_modules(

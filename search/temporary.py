@@ -1,0 +1,113 @@
+"""One folder for the temporary files of a process and its children.
+
+Compilers that are killed leave what they were linking, and a process that is killed leaves all of
+it. So each process has a folder `frontrunner-<user>/<process>-<random>` where temporary files go,
+removes it at its end, and first those of processes that were killed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import stat
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from .claims import claim, remove, remove_abandoned
+
+
+@dataclass(frozen=True)
+class _Own:
+    """The folder of a process.
+
+    Attributes:
+        process: whose it is: a fork has one of its own.
+        handle: claims it; None where files go into the folder of all.
+    """
+
+    process: int
+    path: Path
+    handle: int | None
+
+
+_lock = threading.Lock()
+_own: _Own | None = None
+
+
+def folder() -> Path:
+    """This process's folder, which is made when it is first asked for.
+
+    Raises:
+        OSError: there is no place for temporary files.
+    """
+    return _owned().path
+
+
+def claiming() -> list[int]:
+    """What to hand to a process that may live longer than this one: the folder then does, too."""
+    handle = _owned().handle
+    return [] if handle is None else [handle]
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Has all temporary files of this process go into its folder, which is removed at the end."""
+    before, made = tempfile.tempdir, _own is None
+    with suppress(OSError):  # commands that need none can do without
+        tempfile.tempdir = str(folder())
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+        if made:
+            close()
+
+
+def close() -> None:
+    """Removes the folder; if there is need for one again, there will be another."""
+    global _own
+    own, _own = _own, None
+    if own is not None and own.handle is not None and own.process == os.getpid():
+        remove(own.path)
+        os.close(own.handle)
+
+
+def _owned() -> _Own:
+    global _own
+    with _lock:
+        if _own is None or _own.process != os.getpid():
+            _own = _make(Path(tempfile.gettempdir()))
+        return _own
+
+
+def _make(base: Path) -> _Own:
+    process = os.getpid()
+    try:
+        parent = _private(base / f"frontrunner-{os.getuid()}")
+        remove_abandoned(parent.iterdir())
+        path, handle = claim(lambda: Path(tempfile.mkdtemp(prefix=f"{process}-", dir=parent)))
+    except OSError:
+        return _Own(process, base, None)
+    return _Own(process, path, handle)
+
+
+def _private(path: Path) -> Path:
+    """A folder that only this user can reach.
+
+    Raises:
+        OSError: it cannot be made, or somebody else made it: all may write where it is.
+    """
+    path.mkdir(0o700, exist_ok=True)
+    found = path.lstat()
+    if (stat.S_IFMT(found.st_mode), found.st_uid) != (stat.S_IFDIR, os.getuid()):
+        raise PermissionError(f"{path} is somebody else's")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise PermissionError(f"{path} is open to others")
+    return path
+
+
+atexit.register(close)

@@ -1,0 +1,52 @@
+"""Other programs, run in such a way that they end with this process, however it ends."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .errors import WorkError
+from .isolate import Child, ChildDied
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a program came to.
+
+    Attributes:
+        code: what it exited with; less than 0 if a signal ended it.
+    """
+
+    code: int
+    out: str
+    err: str
+
+
+def run_tool(arguments: Sequence[object], timeout: float | None = None) -> Done:
+    """Runs a program to its end.
+
+    Raises:
+        WorkError: it cannot be started, or what runs it was killed.
+        ChildTimeout: it takes longer than that many seconds, and is gone.
+    """
+    line = [str(argument) for argument in arguments]
+    with Child(f"{__name__}:run") as child:
+        try:
+            done: Done = child.call(line, timeout)
+        except ChildDied as death:
+            raise WorkError(f"{line[0]} was ended: {str(death).splitlines()[0]}") from death
+    return done
+
+
+def run(line: Sequence[str]) -> Done:
+    """The child's side: the program is in its group, and ends with it."""
+    try:
+        done = subprocess.run(
+            line, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL
+        )
+    except OSError as error:
+        raise WorkError(
+            f"cannot run {line[0]}: {error.strerror}", "see that it is installed"
+        ) from error
+    return Done(done.returncode, done.stdout, done.stderr)
