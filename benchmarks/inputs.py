@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import resource
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from ..search import InputError
 from ..search.limits import size_text
+from ..search.machine import free_memory
 
 Array = npt.NDArray[np.generic]
 
@@ -54,11 +54,9 @@ def check_memory(tensors: Iterable[tuple[tuple[int, ...], str]]) -> None:
         InputError: they take more than its memory.
     """
     needed = sum(math.prod(shape) * _itemsize(dtype) for shape, dtype in tensors)
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if allowed != resource.RLIM_INFINITY:
-        there = min(there, allowed)
-    if needed > there:
+    free, (allowed, _) = free_memory(), resource.getrlimit(resource.RLIMIT_AS)
+    limits = ([free[1]] if free else []) + [allowed] * (allowed != resource.RLIM_INFINITY)
+    if needed > (there := min(limits, default=needed)):
         raise InputError(
             f"inputs and outputs take {size_text(needed)}, this machine has {size_text(there)}",
             "give something smaller, or use a machine with more memory",

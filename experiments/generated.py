@@ -21,7 +21,7 @@ from ..benchmarks.operations import Operation, from_dict
 from ..benchmarks.operations.operation import LARGEST
 from ..benchmarks.reproducer import SCRIPT
 from ..search import InputError
-from ..search.files import check_inside, make_folder, read_json, write_whole
+from ..search.files import check_inside, make_folder, read_json, readable, write_whole
 from ..search.limits import read_limited
 from .profile_log import DEFAULT
 
@@ -183,6 +183,8 @@ def _dispatches(folder: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> Generated:
+    if readable(path.name) != path.name:
+        raise InputError(f"the name of {readable(str(path))} is not in UTF-8", "rename the file")
     described, configured = path.with_name(OPERATION), path.with_name(CONFIGURATIONS)
     operation, target = None, ""
     configurations: tuple[Configuration, ...] = ()

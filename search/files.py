@@ -56,9 +56,10 @@ def check_inside(folder: Path, paths: Iterable[Path]) -> None:
     Raises:
         InputError: naming the first.
     """
-    real = folder.resolve()
+    # Not `Path.resolve`, which raises on links that lead to themselves.
+    real = os.path.realpath(folder)
     for path in paths:
-        if not path.resolve().is_relative_to(real):
+        if not Path(os.path.realpath(path)).is_relative_to(real):
             raise InputError(
                 f"{path} leads out of {folder}", "replace links by copies, or name another folder"
             )

@@ -189,6 +189,7 @@ def test_a_bundle_refuses_in_one_line(packed: Packed, elsewhere: Path, tmp_path:
         (["--device", "gpu"], 2, "unknown device 'gpu'"),
         (["--out", "notes"], 2, "notes line 1"),
         (["--out", "no/such/folder"], 2, "cannot write no/such/folder"),
+        (["--max-bytes", "1K"], 2, "it has more than the limit of 1 KiB"),
     ]:
         ran = subprocess.run(
             [elsewhere, "-I", packed.bundle, *given], capture_output=True, text=True, cwd=tmp_path

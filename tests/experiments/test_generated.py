@@ -82,3 +82,9 @@ def test_damaged_lists_of_configurations(folder, change, problem):
     (folder / "configurations.json").write_text(json.dumps(CONFIGURED | change))
     with pytest.raises(InputError, match=problem):
         find_generated(folder)
+
+
+def test_a_name_that_is_no_text(folder):
+    (folder / "\udcff.mlir").touch()
+    with pytest.raises(InputError, match=r"the name of .*\\udcff.mlir is not in UTF-8"):
+        find_generated(folder)

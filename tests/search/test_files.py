@@ -15,6 +15,7 @@ import pytest
 
 from frontrunner.search.errors import InputError, WorkError
 from frontrunner.search.files import (
+    check_inside,
     make_folder,
     new_folder,
     next_folder,
@@ -259,3 +260,14 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"cannot make the folder .*file/x: Not a directory"):
         make_folder(tmp_path / "file" / "x", "name another")
+
+
+def test_links_that_lead_out_of_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name, target in (("in", "."), ("loop", "loop"), ("out", "../x"), ("gone", "/gone/x")):
+        (folder / name).symlink_to(target)
+    check_inside(folder, [folder, folder / "in" / "new", folder / "loop", folder / "new"])
+    for name in ("out", "gone"):
+        with pytest.raises(InputError, match=f"{name} leads out of"):
+            check_inside(folder, [folder / name])
