@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -110,17 +110,17 @@ def test_the_processes_of_an_evaluation_end_with_it(
     assert started.left() == []
 
 
-def test_a_process_of_an_evaluation_that_is_killed(started: Started, recordings: Path) -> None:
+def test_processes_of_an_evaluation_that_are_killed(started: Started, recordings: Path) -> None:
     with started.command(*LONG) as process:
-        assert started.family.has_grown(3)
-        child = next(pid for pid in started.family.members() if pid != process.pid)
-        os.kill(child, signal.SIGKILL)
+        while process.poll() is None:
+            for one in set(started.family.members()) - {process.pid}:
+                with suppress(ProcessLookupError):
+                    os.kill(one, signal.SIGKILL)
         _, said = process.communicate()
     assert process.returncode == 1
-    assert said.splitlines() == [
-        "error: a process of the evaluation ended: killed by SIGKILL",
-        "hint: fewer --jobs take less memory",
-    ]
+    assert said.startswith("error: a process of the evaluation was killed by SIGKILL")
+    assert "\nhint: " in said
+    assert len(said.splitlines()) == 2
     assert started.family.has_shrunk(0)
 
 
