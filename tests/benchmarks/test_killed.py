@@ -20,7 +20,7 @@ import pytest
 
 from frontrunner.benchmarks.call import call_of
 from frontrunner.benchmarks.compile_worker import CompileRequest
-from frontrunner.benchmarks.compiling import Compiler
+from frontrunner.benchmarks.compiling import CompilePool, Compiler, Job
 from frontrunner.benchmarks.device import Device, RunFailed
 from frontrunner.benchmarks.kernel import Measure
 from frontrunner.benchmarks.measuring import Measuring
@@ -234,9 +234,9 @@ def test_the_linker_is_a_process_of_its_own(
     )
     script.chmod(0o755)
     flag = f"--iree-llvmcpu-embedded-linker-path={script}"
-    target = replace(matmul.target, flags=(*matmul.target.flags, flag))
-    with Compiler(replace(matmul, target=target), tmp_path, jobs=1) as compiler:
-        (compiled,) = compiler.compile([("linked", None)])
+    job = Job("linked", matmul.source, (*matmul.target.flags, flag))
+    with CompilePool(tmp_path, jobs=1) as pool:
+        (compiled,) = pool.compile_jobs([job])
     assert compiled.kind == kind
     if kind == "killed":
         assert re.match(
