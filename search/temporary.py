@@ -15,9 +15,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from .claims import claim, remove, remove_abandoned
+
+# How often to try to work beside others that come and go.
+TRIES = 10
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ def close() -> None:
     if own is not None and own.handle is not None and own.process == os.getpid():
         remove(own.path)
         os.close(own.handle)
+        with suppress(OSError):  # others work there
+            own.path.parent.rmdir()
 
 
 def _owned() -> _Own:
@@ -80,13 +86,21 @@ def _owned() -> _Own:
 
 def _make(base: Path) -> _Own:
     process = os.getpid()
-    try:
-        parent = _private(base / f"frontrunner-{os.getuid()}")
-        remove_abandoned(parent.iterdir())
-        path, handle = claim(lambda: Path(tempfile.mkdtemp(prefix=f"{process}-", dir=parent)))
-    except OSError:
-        return _Own(process, base, None)
-    return _Own(process, path, handle)
+    for _ in range(TRIES):
+        try:
+            parent = _private(base / f"frontrunner-{os.getuid()}")
+            remove_abandoned(parent.iterdir())
+            path, handle = claim(partial(_new, process, parent))
+            return _Own(process, path, handle)
+        except FileNotFoundError:
+            continue  # the last process that worked in the parent has just removed it
+        except OSError:
+            break
+    return _Own(process, base, None)
+
+
+def _new(process: int, parent: Path) -> Path:
+    return Path(tempfile.mkdtemp(prefix=f"{process}-", dir=parent))
 
 
 def _private(path: Path) -> Path:

@@ -186,7 +186,7 @@ def test_what_is_killed_twice_is_taken_and_no_failure(
     # It stands: a log of outcomes has one for each candidate.
     more = resume(run, Budget(candidates=4), NullProgress())
     assert more.outcomes == {"killed": 1, "ok": 3}
-    with Journal(run / "outcomes.jsonl") as journal:
+    with Journal(run / "outcomes.jsonl", 200, ()) as journal:
         assert (journal.outcomes[1].kind, journal.outcomes[1].reason) == ("killed", reason)
 
 
