@@ -302,7 +302,7 @@ def test_a_compiler_that_is_killed_is_no_bad_model(
     monkeypatch.setattr(CompilePool, "_compile_once", killed)
     monkeypatch.setattr(tune_model, "link_specs", lambda paths: linked)
     monkeypatch.setattr(tune_model, "find_matches", lambda *_: {})
-    target = Target("llvm-cpu", "znver4", (), 1, 32, 16, ())
+    target = Target("llvm-cpu", "znver4", "host", 1, 32, 16, (1, 2, 3))
     small = model.Model(target, "module {}", (), (), ())
     with (
         Compiler(small, tmp_path, 1) as compiler,

@@ -16,7 +16,7 @@ SLEEPS = [sys.executable, "-c", "import threading; threading.Event().wait()"]
 
 
 def test_what_a_program_came_to() -> None:
-    code = "import os, sys; print('out'); print('err', file=sys.stderr); os.abort()"
+    code = "import os, sys; print('out', flush=True); print('err', file=sys.stderr); os.abort()"
     assert run_tool([sys.executable, "-c", code]) == Done(-6, "out\n", "err\n")
 
 
