@@ -96,6 +96,8 @@ class ModelFolder:
     def _load(self) -> tuple[ModelOptions, list[str]]:
         remedy = "give the folder that `frontrunner tune-model --out` wrote"
         check_own(self.path)
+        if not (self.path / "model.json").is_file():
+            raise InputError(f"{self.path} is not the folder of a model's tuning", remedy)
         try:
             content = parse_json(read_limited(self.path / "model.json", remedy))
             other = other_versions(content, FORMAT)

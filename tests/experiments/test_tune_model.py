@@ -58,9 +58,12 @@ def _sure(measure: Callable[..., Any]) -> Callable[..., Any]:
 
     def gain(self: Any, before: Path, after: Path, *rest: Any, **more: Any) -> Any:
         found = measure(self, before, after, *rest, **more)
-        if "without" in after.name or before == after:
+        if before == after:
             return found
-        return replace(found, speedup=1.5, interval=(1.4, 1.6), noise_floor=0.01)
+        if "without" in after.name:  # on some machines it is faster so, and left out
+            return replace(found, speedup=0.9, interval=(0.8, 1.0), noise_floor=0.01)
+        faster = {"speedup": 1.5, "interval": (1.4, 1.6), "after_us": found.before_us / 1.5}
+        return replace(found, **faster, noise_floor=0.01)
 
     return gain
 
