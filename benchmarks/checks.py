@@ -10,8 +10,8 @@ from .estimate import Repeat
 from .finals import Finals, Standing, accepted
 from .outcome import BASELINE, KINDS, OK, Outcome
 
-# A speedup is the median of ratios, and its times are medians: in 60 finals of dispatches on a busy
-# machine, their ratio was outside the speedup's interval by up to 6 %.
+# A speedup is the median of ratios, and its times are medians of their own: where a machine drifts,
+# their ratio may lie a little outside of the speedup's interval.
 SLACK = 1.25
 
 
