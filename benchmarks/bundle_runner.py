@@ -18,8 +18,9 @@ from pathlib import Path
 
 from iree.runtime import version as runtime
 
-from ..search import FrontrunnerError, InputError, temporary
+from ..search import FrontrunnerError, InputError
 from ..search.limits import limited, max_bytes, parse_size
+from ..search.temporary import in_temporary_folder
 from .budget import Budget, Course
 from .bundle import Bundle
 from .device import Device, check_backend, check_uris, drivers_of, fingerprint
@@ -219,7 +220,7 @@ def main() -> int:
     bundle = Path(__file__).parents[2]
     try:
         budget = make_budget(given.budget, given.minutes)
-        with limited(given.max_bytes or max_bytes()), temporary.together():
+        with limited(given.max_bytes or max_bytes()), in_temporary_folder():
             verdict = run_bundle(
                 bundle,
                 given.device,

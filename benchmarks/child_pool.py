@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 
 from ..search.errors import KilledError
 from ..search.isolate import Child, ChildDied
-from ..search.target import usable_cores
+from ..search.machine import usable_cores
 from .turns import Turns
 
 Item = TypeVar("Item")

@@ -11,7 +11,7 @@ from ..search.errors import KilledError
 from ..search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
 from ..search.machine import describe_kill
 from ..search.model import Model
-from ..search.room import check_room
+from ..search.temporary import check_room
 from .child_pool import ChildPool
 from .compile_worker import CompileReply, CompileRequest
 from .outcome import COMPILE_FAILED, CRASHED, KILLED, NOT_APPLIED, OK, TIMEOUT, Compiled

@@ -7,7 +7,6 @@ import platform
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,13 +14,10 @@ from ..search import InputError, WorkError
 from ..search.errors import KilledError
 from ..search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
 from .call import Call
-from .inputs import check_memory
+from .inputs import Reference, check_memory
 from .kernel import Measure, Setup
 from .outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
 from .timing import Timing
-
-if TYPE_CHECKING:
-    from .operations import Operation
 
 # A reference in NumPy is part of it: of 4096 cubed, 6 s, and of integers without BLAS 140 s.
 SETUP_TIMEOUT = 600.0
@@ -82,7 +78,7 @@ class Device:
         self._child = Child("frontrunner.benchmarks.kernel:answer", env=KEEP_MEMORY)
         self.baseline_us = 0.0
 
-    def turn_to(self, call: Call, operation: Operation | None) -> None:
+    def turn_to(self, call: Call, operation: Reference | None) -> None:
         """Has a dispatch measured, by the same process: a new one takes 0.5 s to start.
 
         Args:

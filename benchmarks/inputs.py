@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import resource
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -137,3 +137,13 @@ class Tolerance:
 def _as_float(values: Array, dtype: str) -> npt.NDArray[np.float64]:
     plain = from_bf16(values) if dtype == "bf16" else values  # type: ignore[arg-type]
     return plain.astype(np.float64)
+
+
+class Reference(Protocol):
+    """What tells what is right, where the default is not asked: a generated operation does."""
+
+    @property
+    def tolerance(self) -> Tolerance: ...
+
+    def reference(self, inputs: Sequence[Array]) -> Array:
+        """The outputs, in NumPy."""

@@ -11,17 +11,13 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import iree.runtime as rt
 import numpy as np
 
 from .call import Call
-from .inputs import NUMPY, Array, Tolerance, make_inputs
+from .inputs import NUMPY, Array, Reference, Tolerance, make_inputs
 from .timing import Timing, sample
-
-if TYPE_CHECKING:
-    from .operations import Operation
 
 HAL_TYPES = {
     "i1": rt.HalElementType.BOOL_8,
@@ -54,7 +50,7 @@ class Setup:
     call: Call
     baseline: Path | None
     seed: int
-    operation: Operation | None = None
+    operation: Reference | None = None
 
 
 @dataclass(frozen=True)

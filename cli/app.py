@@ -17,7 +17,7 @@ from typing import TextIO
 import click
 
 from .. import __version__
-from ..search import temporary
+from ..search.temporary import in_temporary_folder
 from .output import Told, UsageError, write_failure
 
 # Name to summary. Modules are imported when their command is used, so that help stays fast.
@@ -120,7 +120,7 @@ def _run(words: list[str], told: Told) -> int:
     """The exit code of a command, after telling why it failed if it did."""
     as_json = "--json" in words
     try:
-        with temporary.together():
+        with in_temporary_folder():
             result = cli.main(words, prog_name="frontrunner", standalone_mode=False, obj=told)
         return result if isinstance(result, int) else 0
     except (click.Abort, KeyboardInterrupt):

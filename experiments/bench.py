@@ -26,9 +26,9 @@ from ..benchmarks.unit import Unit
 from ..search import InputError, NotTunableError, WorkError, read_dispatch
 from ..search.errors import CompilerCrashedError, KilledError, UnknownTargetError
 from ..search.isolate import Child
+from ..search.machine import physical_cores
 from ..search.model import read_model
 from ..search.reader import READER
-from ..search.target import physical_cores
 from ..search.target_flags import target_flags
 from .libraries import Libraries
 from .profile_log import (

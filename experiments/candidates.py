@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +10,7 @@ import pandas as pd
 from ..features import extract
 from ..models import Ranker, order
 from ..search import EXTRAS, Dispatch, NotTunableError, Space, build_spaces, derive, sample
-
-PIPELINE = "pipeline"
-# Before the names of columns that say what a GPU candidate's knobs mean.
-DERIVED = "derived."
+from ..search.table import DERIVED, PIPELINE
 
 
 def make_queue(
@@ -104,12 +100,6 @@ def check_queue(queue: pd.DataFrame, dispatch: Dispatch) -> None:
             if len(wrong):
                 found = rows[knob.name].iloc[wrong[0]]
                 raise ValueError(f"{knob.name} of candidate {rows.index[wrong[0]]} is {found}")
-
-
-def plain(value: Any) -> Any:
-    """A knob's value; whole where pandas made it a float because others lack the knob."""
-    value = value.item() if hasattr(value, "item") else value
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def renderer(dispatch: Dispatch, queue: pd.DataFrame) -> Callable[[int], str]:

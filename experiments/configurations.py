@@ -16,7 +16,8 @@ from ..search import read_dispatch
 from ..search.isolate import Child
 from ..search.reader import READER
 from ..search.spec import spec_of
-from .candidates import PIPELINE, make_queue, renderer
+from ..search.table import PIPELINE
+from .candidates import make_queue, renderer
 from .generated import Configuration
 
 

@@ -18,7 +18,7 @@ from ..features import Catalogue, catalogue_of, extract, extract_knobs, generic_
 from ..models.ranker import listing
 from ..search import InputError, Problem
 from ..search.files import readable
-from .candidates import PIPELINE
+from ..search.table import PIPELINE
 from .copies import find_copy
 from .foreign import stem
 from .reading import read_recording

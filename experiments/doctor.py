@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from .. import __version__
 from ..search import WorkError
 from ..search.isolate import ChildTimeout
-from ..search.target import usable_cores
+from ..search.machine import usable_cores
 from ..search.tools import run_tool
 from .tracking import find_store
 

@@ -16,7 +16,7 @@ from ..benchmarks.child_pool import ChildPool
 from ..search import InputError, WorkError
 from ..search.errors import KilledError
 from ..search.isolate import Child, ChildDied, ChildKilled
-from ..search.target import usable_cores
+from ..search.machine import usable_cores
 from .contender import SHUFFLE, Contender
 from .corpus import Case
 from .holdout import PROBLEM, Fold, folds

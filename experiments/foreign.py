@@ -16,7 +16,7 @@ import pandas as pd
 from ..benchmarks.outcome import OK
 from ..search.files import readable
 from ..search.limits import check_cells
-from .candidates import DERIVED, PIPELINE
+from ..search.table import DERIVED, PIPELINE
 from .recording import COLUMNS, MEASURE, Kernel, Provenance, Recording
 
 # `convolution_RTX_2080_Ti`: kernels are in lower case, devices are not.

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ..models import Ranker, default_ranker, order
 from ..search import Dispatch, InputError, Knob, Space, build_spaces, satisfies
-from .candidates import PIPELINE, check_some, draw, plain
+from ..search.table import PIPELINE, plain
+from .candidates import check_some, draw
 from .corpus import read_cases
 
 # Knobs by name, as a user writes their values.

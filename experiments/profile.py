@@ -8,7 +8,7 @@ from typing import Any
 
 from ..benchmarks.device import check_backend, check_uris, fingerprint
 from ..search import InputError
-from ..search.target import usable_cores
+from ..search.machine import usable_cores
 from ..search.target_flags import backend_of, target_flags
 from ..search.versions import versions
 from .bench import Bench, ProfileOptions

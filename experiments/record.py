@@ -17,7 +17,7 @@ from ..benchmarks.bundle_runner import run_bundle
 from ..benchmarks.device import check_backend, check_uris, drivers_of
 from ..search import Dispatch, build_spaces, read_dispatch, sample
 from ..search.files import check_inside, check_own
-from .candidates import PIPELINE
+from ..search.table import PIPELINE
 from .ingest import Ingest
 from .metrics import near
 from .options import TuneOptions

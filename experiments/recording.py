@@ -25,7 +25,7 @@ from ..search import InputError, Problem, Target
 from ..search.decode import decode
 from ..search.files import write_whole
 from ..search.limits import parse_json, read_limited
-from .candidates import DERIVED, PIPELINE
+from ..search.table import DERIVED, PIPELINE
 from .parquet import read_table, to_frame
 from .sound import check_knobs, check_problem, check_rows, check_target
 

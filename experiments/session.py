@@ -26,7 +26,8 @@ from ..models import AdaptiveRanker, resolve
 from ..search import CannotRender, Dispatch, InputError, WorkError
 from ..search.limits import read_limited
 from ..search.spec import spec_of
-from .candidates import PIPELINE, renderer
+from ..search.table import PIPELINE
+from .candidates import renderer
 from .compile_result import CompileResult
 from .journal import Journal
 from .jury import Jury

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..benchmarks.outcome import OK
 from ..search import Problem, Target
 from ..search.problem import BYTES, KINDS
-from .candidates import DERIVED, PIPELINE
+from ..search.table import DERIVED, PIPELINE
 
 ROLES = ("batch", "m", "n", "k")
 # Whole numbers up to here are exact in the floats that features are made of.

@@ -22,7 +22,7 @@ from ..benchmarks.outcome import (
 )
 from ..search import InputError
 from ..search.files import write_whole
-from .candidates import PIPELINE, plain
+from ..search.table import PIPELINE, plain
 from .foreign import Taken, build, from_name
 from .recording import MEASURE, Kernel, Recording
 

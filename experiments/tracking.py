@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ..search import temporary
+from ..search.temporary import temporary_folder
 
 EXPERIMENT = "frontrunner"
 
@@ -237,7 +237,7 @@ class Tracker:
                 # -P: neither this folder nor the current one may shadow what MLflow imports.
                 [sys.executable, "-P", str(writer), str(theirs)],
                 input=json.dumps(run),
-                env=DEFAULTS | dict(os.environ) | {"TMPDIR": str(temporary.folder())},
+                env=DEFAULTS | dict(os.environ) | {"TMPDIR": str(temporary_folder())},
                 # When this process ends, the other end is closed, and the writer ends, too.
                 pass_fds=[theirs],
                 capture_output=True,

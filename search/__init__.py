@@ -6,6 +6,7 @@ from .lazy import exports
 
 if TYPE_CHECKING:
     from .builders import build_spaces
+    from .dispatch import Dispatch, TensorType
     from .enumeration import (
         Count,
         count,
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .link import LinkedSpec, link_specs
     from .materialize import CannotRender
     from .problem import Dim, Operand, Problem, Target
-    from .reader import Dispatch, TensorType, read_dispatch
+    from .reader import read_dispatch
     from .space import Constraint, Knob, Space
     from .spec import Entry, render_spec
 
@@ -42,7 +43,8 @@ __getattr__ = exports(
         "link": ("LinkedSpec", "link_specs"),
         "materialize": ("CannotRender",),
         "problem": ("Dim", "Operand", "Problem", "Target"),
-        "reader": ("Dispatch", "TensorType", "read_dispatch"),
+        "dispatch": ("Dispatch", "TensorType"),
+        "reader": ("read_dispatch",),
         "space": ("Constraint", "Knob", "Space"),
         "spec": ("Entry", "render_spec"),
     },

@@ -9,9 +9,9 @@ from typing import Any
 from .errors import CompilerCrashedError, InputError, KilledError
 from .files import read_text_file
 from .isolate import Child, ChildDied, ChildKilled, ChildTimeout
-from .room import check_room
 from .target import says_unknown_target
 from .target_flags import target_flags, unknown_target
+from .temporary import check_room
 
 
 def read_source(path: Path, holds: str) -> bytes:

@@ -15,7 +15,7 @@ from .space import Space
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .reader import Dispatch
+    from .dispatch import Dispatch
 
 Extras = Mapping[str, tuple[int, ...]]
 

@@ -21,9 +21,9 @@ from multiprocessing.connection import Connection
 from resource import RUSAGE_SELF, getrusage
 from typing import IO, Any
 
-from . import temporary
 from .errors import FrontrunnerError
 from .machine import describe_kill
+from .temporary import temporary_folder
 
 # A crashed compiler says what was wrong first, and then some 10 kB of stack.
 LAST_WORDS = 32_000
@@ -127,7 +127,7 @@ class Child:
         self.close()
         ours, theirs = socket.socketpair()
         self._at_least = getrusage(RUSAGE_SELF).ru_maxrss * 1024
-        folder = temporary.folder()
+        folder = temporary_folder()
         self._stderr = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by close())
         # With `-c` the working folder would come first, and could hold a folder of our name.
         code = (

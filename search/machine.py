@@ -1,7 +1,8 @@
-"""How much memory there is: of the machine, or of the control group that this process is in."""
+"""What the machine has: memory, its own or that of this process's control group, and cores."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,3 +69,17 @@ def _limit(folder: Path) -> Iterator[tuple[int, int]]:
     except (OSError, ValueError, LookupError, StopIteration):
         return
     yield max(0, limit - used + cache), limit
+
+
+def usable_cores() -> int:
+    """CPUs that this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+def physical_cores(root: Path = Path("/sys/devices/system/cpu")) -> int:
+    """Cores that those CPUs are threads of: IREE's runtime starts one worker on each."""
+    try:
+        threads = "topology/thread_siblings_list"
+        return len({(root / f"cpu{n}" / threads).read_text() for n in os.sched_getaffinity(0)})
+    except OSError:
+        return usable_cores()

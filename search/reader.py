@@ -8,62 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from .asking import ask, read_source
+from .dispatch import EMISSION_CRASHED, Dispatch, TensorType
 from .emitted import Emitted
 from .errors import InputError, KilledError
 from .isolate import Child, ChildDied, ChildKilled, ChildTimeout
-from .problem import Problem, Target
-from .room import check_room
+from .problem import Target
 from .target import describe_target
 from .target_flags import gpu_backend
+from .temporary import check_room
 
 READER = "frontrunner.search.inspect:read"
 READ_TIMEOUT = 300.0
 _REMEDY = "reduce the input and report it to IREE"
-_CRASHED = "the compiler crashed while emitting constraints"
-
-
-@dataclass(frozen=True)
-class TensorType:
-    """Shape and element type of a function's input or output."""
-
-    shape: tuple[int, ...]
-    dtype: str
-
-
-@dataclass(frozen=True)
-class Dispatch:
-    """A dispatch, ready to be compiled once per candidate.
-
-    Attributes:
-        source: the module at phase `executable-sources`, from which each candidate is compiled.
-        function: the public function that runs it.
-        default: the lowering config and pipeline that the compiler chooses by itself.
-        indexing_maps: of the root op, as the spec's matcher needs them.
-        others: root ops of further dispatches in the module that are not tunable.
-        emitted: what the compiler says about the configurations of its GPU pipelines.
-        silence: why it says nothing about them, where it might have.
-    """
-
-    problem: Problem
-    target: Target
-    source: str
-    function: str
-    inputs: tuple[TensorType, ...]
-    outputs: tuple[TensorType, ...]
-    default: str
-    indexing_maps: tuple[str, ...]
-    others: tuple[str, ...] = ()
-    emitted: tuple[Emitted, ...] = ()
-    silence: str = ""
-
-    @property
-    def emission_crashed(self) -> bool:
-        return self.silence.startswith(_CRASHED)
 
 
 def read_dispatch(path: Path, target: str = "host", reader: Child | None = None) -> Dispatch:
@@ -131,7 +92,7 @@ def _emitted(source: str, target: Target) -> tuple[tuple[Emitted, ...], str]:
             raise KilledError(f"the compiler was {death} while it emitted constraints") from death
         except ChildDied as death:
             check_room()
-            return (), f"{_CRASHED} ({str(death).splitlines()[0]})"
+            return (), f"{EMISSION_CRASHED} ({str(death).splitlines()[0]})"
         except (ChildTimeout, RuntimeError) as failure:
             return (), f"the compiler's constraints cannot be had ({str(failure).splitlines()[0]})"
     return found, "" if found else "the compiler emits no constraints for it"

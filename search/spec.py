@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from .problem import Problem
 
 if TYPE_CHECKING:
-    from .reader import Dispatch
+    from .dispatch import Dispatch
 
 # An op that a spec was applied to carries this mark: a spec that matches nothing is silent.
 APPLIED = "__frontrunner_spec_applied__"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from .gpu_target import gpu_target
+from .machine import usable_cores
 from .problem import Target
 
 # L1d, L2, L3 where the machine does not tell (a target other than this host): a common server core.
@@ -44,20 +44,6 @@ def describe_target(name: str, executable_target: Mapping[str, Any]) -> Target:
         registers=32 if many else 16,
         cache_bytes=host_caches() if name == "host" else DEFAULT_CACHES,
     )
-
-
-def usable_cores() -> int:
-    """CPUs that this process may run on."""
-    return len(os.sched_getaffinity(0))
-
-
-def physical_cores(root: Path = Path("/sys/devices/system/cpu")) -> int:
-    """Cores that those CPUs are threads of: IREE's runtime starts one worker on each."""
-    try:
-        threads = "topology/thread_siblings_list"
-        return len({(root / f"cpu{n}" / threads).read_text() for n in os.sched_getaffinity(0)})
-    except OSError:
-        return usable_cores()
 
 
 def host_caches(root: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import shutil
 import stat
 import tempfile
 import threading
@@ -19,9 +20,12 @@ from functools import partial
 from pathlib import Path
 
 from .claims import claim, remove, remove_abandoned
+from .errors import WorkError
 
 # How often to try to work beside others that come and go.
 TRIES = 10
+# An executable and the objects that it is linked from take a few hundred kilobytes.
+LEAST_FREE = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ _lock = threading.Lock()
 _own: _Own | None = None
 
 
-def folder() -> Path:
+def temporary_folder() -> Path:
     """This process's folder, which is made when it is first asked for.
 
     Raises:
@@ -52,20 +56,20 @@ def folder() -> Path:
 
 
 @contextmanager
-def together() -> Iterator[None]:
+def in_temporary_folder() -> Iterator[None]:
     """Has all temporary files of this process go into its folder, which is removed at the end."""
     before, made = tempfile.tempdir, _own is None
     with suppress(OSError):  # commands that need none can do without
-        tempfile.tempdir = str(folder())
+        tempfile.tempdir = str(temporary_folder())
     try:
         yield
     finally:
         tempfile.tempdir = before
         if made:
-            close()
+            remove_temporary_folder()
 
 
-def close() -> None:
+def remove_temporary_folder() -> None:
     """Removes the folder; if there is need for one again, there will be another."""
     global _own
     own, _own = _own, None
@@ -118,4 +122,18 @@ def _private(path: Path) -> Path:
     return path
 
 
-atexit.register(close)
+def check_room() -> None:
+    """Tells a full disk from a compiler's crash.
+
+    Raises:
+        WorkError: the folder for temporary files is full.
+    """
+    folder = tempfile.gettempdir()
+    if shutil.disk_usage(folder).free < LEAST_FREE:
+        raise WorkError(
+            f"there is no room for temporary files in {folder}",
+            "make room there, or name another folder in TMPDIR; what was measured is kept",
+        )
+
+
+atexit.register(remove_temporary_folder)

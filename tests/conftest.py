@@ -18,8 +18,9 @@ from uuid import uuid4
 import pytest
 
 from frontrunner.cli import main
-from frontrunner.search import asking, model, temporary
+from frontrunner.search import asking, model
 from frontrunner.search.isolate import Child
+from frontrunner.search.temporary import temporary_folder
 
 
 def pytest_configure() -> None:
@@ -84,7 +85,7 @@ def record_sample() -> Callable[..., Path]:
 @pytest.fixture(scope="session")
 def warm() -> Iterator[None]:
     """Has models read by one process, one after the other: a new one takes a second to start."""
-    temporary.folder()  # made before a command begins, so that it is there after that has ended
+    temporary_folder()  # made before a command begins, so that it is there after that has ended
     with Child(model.READER) as reader, pytest.MonkeyPatch.context() as patch:
 
         def child(handler: str) -> AbstractContextManager[Child]:

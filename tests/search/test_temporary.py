@@ -13,11 +13,16 @@ from typing import Any
 import pytest
 
 from frontrunner.search import temporary
+from frontrunner.search.temporary import (
+    in_temporary_folder,
+    remove_temporary_folder,
+    temporary_folder,
+)
 
 TOGETHER = """
 import sys, tempfile
-from frontrunner.search import temporary
-with temporary.together():
+from frontrunner.search.temporary import in_temporary_folder
+with in_temporary_folder():
     (kept := open(tempfile.mkdtemp() + "/module.o", "w")).write("half")
     print(tempfile.gettempdir(), flush=True)
     sys.stdin.readline()
@@ -30,7 +35,7 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(temporary, "_own", None)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield tmp_path
-    temporary.close()
+    remove_temporary_folder()
 
 
 def start(family: Any, base: Path) -> tuple[subprocess.Popen[str], Path]:
@@ -50,7 +55,7 @@ def test_the_next_start_removes_what_a_killed_process_left(family: Any, base: Pa
     killed.kill()
     killed.communicate()
     assert next(left.rglob("*.o"))
-    mine = temporary.folder()
+    mine = temporary_folder()
     assert sorted(left.parent.iterdir()) == sorted([used, mine])
     assert next(used.rglob("*.o"))
     living.communicate("\n")
@@ -59,9 +64,9 @@ def test_the_next_start_removes_what_a_killed_process_left(family: Any, base: Pa
 
 
 def test_only_its_user_can_reach_it(base: Path) -> None:
-    folder = temporary.folder()
+    folder = temporary_folder()
     assert folder.stat().st_mode & 0o777 == folder.parent.stat().st_mode & 0o777 == 0o700
-    assert temporary.folder() == folder
+    assert temporary_folder() == folder
 
 
 @pytest.mark.parametrize("whose", ["a link", "open to all", "a file"])
@@ -79,22 +84,22 @@ def test_what_another_user_may_have_put_there_is_not_used(whose: str, base: Path
         place.chmod(0o777)
         (place / "1-planted").mkdir()
     before = sorted(base.rglob("*"))
-    assert temporary.folder() == base
-    temporary.close()
+    assert temporary_folder() == base
+    remove_temporary_folder()
     assert sorted(base.rglob("*")) == before
 
 
 def test_all_files_go_there_meanwhile(base: Path) -> None:
-    with temporary.together():
-        assert tempfile.gettempdir() == str(temporary.folder())
-        folder = temporary.folder()
+    with in_temporary_folder():
+        assert tempfile.gettempdir() == str(temporary_folder())
+        folder = temporary_folder()
     assert tempfile.gettempdir() == str(base)
     assert not folder.exists()
 
 
 def test_what_was_there_before_a_command_stays(base: Path) -> None:
-    folder = temporary.folder()
-    with temporary.together():
+    folder = temporary_folder()
+    with in_temporary_folder():
         pass
     assert folder.exists()
 
@@ -104,17 +109,17 @@ def test_a_command_that_needs_no_files_can_do_without(monkeypatch: pytest.Monkey
         raise FileNotFoundError(2, "No usable temporary directory found")
 
     monkeypatch.setattr(tempfile, "gettempdir", nowhere)
-    with temporary.together():
+    with in_temporary_folder():
         pass
 
 
 def test_a_fork_has_a_folder_of_its_own(base: Path) -> None:
-    folder = temporary.folder()
+    folder = temporary_folder()
     child = os.fork()
     if not child:
         try:
-            other = temporary.folder()
-            temporary.close()
+            other = temporary_folder()
+            remove_temporary_folder()
             os._exit(0 if other != folder and not other.exists() else 1)
         finally:
             os._exit(2)

@@ -1,0 +1,49 @@
+"""A dispatch, as it was read: what it computes, and what each candidate is compiled from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .emitted import Emitted
+from .problem import Problem, Target
+
+EMISSION_CRASHED = "the compiler crashed while emitting constraints"
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """Shape and element type of a function's input or output."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """A dispatch, ready to be compiled once per candidate.
+
+    Attributes:
+        source: the module at phase `executable-sources`, from which each candidate is compiled.
+        function: the public function that runs it.
+        default: the lowering config and pipeline that the compiler chooses by itself.
+        indexing_maps: of the root op, as the spec's matcher needs them.
+        others: root ops of further dispatches in the module that are not tunable.
+        emitted: what the compiler says about the configurations of its GPU pipelines.
+        silence: why it says nothing about them, where it might have.
+    """
+
+    problem: Problem
+    target: Target
+    source: str
+    function: str
+    inputs: tuple[TensorType, ...]
+    outputs: tuple[TensorType, ...]
+    default: str
+    indexing_maps: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    emitted: tuple[Emitted, ...] = ()
+    silence: str = ""
+
+    @property
+    def emission_crashed(self) -> bool:
+        return self.silence.startswith(EMISSION_CRASHED)
