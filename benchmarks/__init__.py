@@ -10,17 +10,8 @@ if TYPE_CHECKING:
     from .device import Device, RunFailed, fingerprint
     from .outcome import Compiled, Outcome
     from .runner import Candidate, LocalRunner, Runner, local_runner
-
-__getattr__ = exports(
-    __name__,
-    {
-        "budget": ("Budget",),
-        "compiling": ("Compiler",),
-        "device": ("Device", "RunFailed", "fingerprint"),
-        "outcome": ("Compiled", "Outcome"),
-        "runner": ("Candidate", "LocalRunner", "Runner", "local_runner"),
-    },
-)
+else:
+    __getattr__ = exports(__name__)
 
 __all__ = [
     "Budget",

@@ -9,16 +9,8 @@ if TYPE_CHECKING:
     from .options import TuneOptions
     from .progress import NullProgress, Observer, make_progress
     from .result import TuneResult
-
-__getattr__ = exports(
-    __name__,
-    {
-        "compile_result": ("CompileResult",),
-        "options": ("TuneOptions",),
-        "progress": ("NullProgress", "Observer", "make_progress"),
-        "result": ("TuneResult",),
-    },
-)
+else:
+    __getattr__ = exports(__name__)
 
 __all__ = [
     "CompileResult",

@@ -24,31 +24,8 @@ if TYPE_CHECKING:
     from .reader import read_dispatch
     from .space import Constraint, Knob, Space
     from .spec import Entry, render_spec
-
-__getattr__ = exports(
-    __name__,
-    {
-        "builders": ("build_spaces",),
-        "enumeration": (
-            "Count",
-            "count",
-            "derive",
-            "enumerate_space",
-            "records",
-            "sample",
-            "satisfies",
-        ),
-        "gpu_columns": ("EXTRAS",),
-        "errors": ("FrontrunnerError", "InputError", "NotTunableError", "WorkError"),
-        "link": ("LinkedSpec", "link_specs"),
-        "materialize": ("CannotRender",),
-        "problem": ("Dim", "Operand", "Problem", "Target"),
-        "dispatch": ("Dispatch", "TensorType"),
-        "reader": ("read_dispatch",),
-        "space": ("Constraint", "Knob", "Space"),
-        "spec": ("Entry", "render_spec"),
-    },
-)
+else:
+    __getattr__ = exports(__name__)
 
 __all__ = [
     "EXTRAS",

@@ -1,4 +1,4 @@
-"""How much memory there is, told as the kernel tells it."""
+"""Memory and cores, told as the kernel tells them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.search.machine import describe_kill, free_memory
+from frontrunner.search import machine
+from frontrunner.search.machine import describe_kill, free_memory, physical_cores, usable_cores
 
 GB = 1_000_000_000
 
