@@ -14,7 +14,7 @@ from ..benchmarks.lines import LineFile
 from ..benchmarks.outcome import COMPILE_FAILED, NOT_APPLIED, OK, Compiled, is_there
 from ..search import Dispatch
 from ..search.model import Model
-from ..search.versions import versions
+from ..search.versions import iree_versions
 
 # What the compiler says again of the same; a crash may have been the machine's, as a kill was.
 _SETTLED = (OK, COMPILE_FAILED, NOT_APPLIED)
@@ -84,5 +84,5 @@ class Kept:
 
 def _key(compiled: Dispatch | Model, spec: str) -> str:
     """Tells apart what is compiled, how, and by which compiler."""
-    given = [compiled.source, compiled.target.flags, versions(), spec]
+    given = [compiled.source, compiled.target.flags, iree_versions(), spec]
     return hashlib.sha256(json.dumps(given).encode()).hexdigest()[:16]

@@ -24,7 +24,7 @@ from ..search.decode import decode, in_words
 from ..search.files import RUNS, check_own, only_process, place_folder, read_json
 from ..search.limits import parse_json, read_limited
 from ..search.model import ModelDispatch, named_after
-from ..search.versions import versions
+from ..search.versions import iree_versions
 from .hot import Hot, Plan, read_plan
 from .model_options import ModelOptions
 from .prepare import digest_of_file
@@ -146,7 +146,7 @@ def laid_out(options: ModelOptions) -> Iterator[ModelFolder]:
     """
     content = {
         "format": FORMAT,
-        "versions": versions(),
+        "versions": iree_versions(),
         "digests": [digest_of_file(path) for path in options.files],
         "options": {k: v for k, v in asdict(options.absolute()).items() if k != "out"},
     }

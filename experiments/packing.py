@@ -18,7 +18,7 @@ from ..benchmarks.runner import executable_name
 from ..search import CannotRender, WorkError
 from ..search.files import write_whole
 from ..search.spec import spec_of
-from ..search.versions import versions
+from ..search.versions import iree_versions
 from .candidates import renderer
 from .kept import Kept
 from .options import TuneOptions
@@ -98,7 +98,7 @@ def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> 
             problem=dispatch.problem.label,
             backend=target.backend,
             arch=target.arch,
-            compiler=versions()["iree-base-compiler"],
+            compiler=iree_versions()["iree-base-compiler"],
             call=call_of(dispatch),
             seed=options.seed,
             baseline=baseline.digest,

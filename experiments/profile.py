@@ -10,7 +10,7 @@ from ..benchmarks.device import check_backend, check_uris, fingerprint
 from ..search import InputError
 from ..search.machine import usable_cores
 from ..search.target_flags import backend_of, target_flags
-from ..search.versions import versions
+from ..search.versions import iree_versions
 from .bench import Bench, ProfileOptions
 from .generated import Generated
 from .profile_log import DEFAULT, IREE, ProfileLog, Row
@@ -46,7 +46,7 @@ def check(every: Sequence[Generated], options: ProfileOptions) -> dict[str, Any]
         "device": fingerprint(options.device),
         "seed": options.seed,
         "cores": usable_cores(),
-        **versions(),
+        **iree_versions(),
     }
 
 

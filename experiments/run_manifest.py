@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..search.decode import decode
-from ..search.versions import versions
+from ..search.versions import iree_versions
 from .options import TuneOptions
 
 FORMAT = 2
@@ -39,7 +39,7 @@ class RunManifest:
         options = asdict(self.options)
         kept = {name: value for name, value in options.items() if name not in _ELSEWHERE}
         rest = {k: v for k, v in asdict(self).items() if k != "options"}
-        made_with = {"format": FORMAT, "versions": versions()}
+        made_with = {"format": FORMAT, "versions": iree_versions()}
         return {**made_with, "options": kept, "budget": options["budget"], **rest}
 
     @classmethod
@@ -68,5 +68,5 @@ def other_versions(data: Mapping[str, Any], form: int = FORMAT) -> str:
         form: the format of such folders, here.
     """
     made = {"format": data["format"], **data["versions"]}
-    here = {"format": form, **versions()}
+    here = {"format": form, **iree_versions()}
     return "" if made == here else f"was made with {made}, this is {here}"
