@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..search.lazy import exports
+from ..core.lazy import exports
 
 if TYPE_CHECKING:
     from .budget import Budget

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..search import InputError
+from ..core import InputError
 from .outcome import Outcome
 
 

@@ -22,9 +22,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..search import InputError, WorkError
-from ..search.decode import decode
-from ..search.limits import TooLarge, open_zip, parse_json, read_limited, remedy_for, unzip
+from ..core import (
+    InputError,
+    TooLarge,
+    WorkError,
+    decode,
+    open_zip,
+    parse_json,
+    read_limited,
+    remedy_for,
+    unzip,
+)
 from .call import Call
 from .outcome import KINDS, OK, Compiled
 
@@ -38,12 +46,14 @@ CARRIED = (
         f"benchmarks/{name}.py"
         for name in (
             "__init__ budget bundle bundle_runner call checks device estimate finals inputs kernel "
-            "lines measuring outcome results rounds timing together"
+            "measuring outcome results rounds timing together"
         ).split()
     ),
     *(
-        f"search/{name}.py"
-        for name in "__init__ claims decode errors isolate lazy limits machine temporary".split()
+        f"core/{name}.py"
+        for name in (
+            "__init__ claims children decoding errors json_lines lazy limits machine temporary"
+        ).split()
     ),
 )
 

@@ -18,9 +18,7 @@ from pathlib import Path
 
 from iree.runtime import version as runtime
 
-from ..search import FrontrunnerError, InputError
-from ..search.limits import limited, max_bytes, parse_size
-from ..search.temporary import in_temporary_folder
+from ..core import FrontrunnerError, InputError, in_temporary_folder, limited, max_bytes, parse_size
 from .budget import Budget, Course
 from .bundle import Bundle
 from .device import Device, check_backend, check_uris, drivers_of, fingerprint

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..search import WorkError
+from ..core import WorkError
 from ..search.compiler import CompileFailed, compile_with_spec
 from .outcome import digest
 

@@ -6,13 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..search import Dispatch, WorkError
-from ..search.errors import KilledError
-from ..search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
-from ..search.machine import describe_kill
+from ..core import (
+    Child,
+    ChildDied,
+    ChildKilled,
+    ChildPool,
+    ChildTimeout,
+    KilledError,
+    WorkError,
+    check_room,
+    describe_kill,
+)
+from ..search import Dispatch
 from ..search.model import Model
-from ..search.temporary import check_room
-from .child_pool import ChildPool
 from .compile_worker import CompileReply, CompileRequest
 from .outcome import COMPILE_FAILED, CRASHED, KILLED, NOT_APPLIED, OK, TIMEOUT, Compiled
 

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..search import InputError, WorkError
-from ..search.errors import KilledError
-from ..search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
+from ..core import Child, ChildDied, ChildKilled, ChildTimeout, InputError, KilledError, WorkError
 from .call import Call
 from .inputs import Reference, check_memory
 from .kernel import Measure, Setup

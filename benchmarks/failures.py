@@ -19,11 +19,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ..core import iree_versions, read_limited, remove_drafts
 from ..search import Dispatch
-from ..search.files import remove_drafts
-from ..search.limits import read_limited
 from ..search.spec import spec_of
-from ..search.versions import iree_versions
 from .outcome import KILLED, OK, Outcome
 from .reproducer import SCRIPT, Reproducer, write_emission_crash
 from .unit import Unit
@@ -188,7 +186,7 @@ class FailureReport:
             "simplest candidate, the one with the smallest product of tile sizes. Candidates are",
             "numbered from 0, as `index` in the run's `outcomes.jsonl`.",
             "",
-            f"Versions: {', '.join(f'{name} {number}' for name, number in iree_versions().items())}.",
+            f"Versions: {', '.join(f'{name} {at}' for name, at in iree_versions().items())}.",
             "",
             "| count | kind | stage | reason | reproducer |",
             "| ---: | --- | --- | --- | --- |",

@@ -11,9 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..search import InputError
-from ..search.limits import size_text
-from ..search.machine import free_memory
+from ..core import InputError, free_memory, size_text
 
 Array = npt.NDArray[np.generic]
 

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..search import InputError, WorkError
-from ..search.limits import read_limited
+from ..core import InputError, WorkError, read_limited
 from ..search.model import Argument, Function
 from .inputs import NUMPY, Array, check_memory, make_input, to_bf16
 

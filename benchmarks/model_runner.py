@@ -9,9 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..search import WorkError
-from ..search.errors import KilledError
-from ..search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
+from ..core import Child, ChildDied, ChildKilled, ChildTimeout, KilledError, WorkError
 from .device import DOCTOR, KEEP_MEMORY
 from .finals import interval
 from .model_kernel import Compare, Race, Subject

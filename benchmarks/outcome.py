@@ -8,9 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..search import InputError
-from ..search.decode import decode
-from ..search.limits import read_limited
+from ..core import InputError, decode, read_limited
 
 OK = "ok"
 COMPILE_FAILED = "compile_failed"

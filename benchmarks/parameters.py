@@ -8,10 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..search import InputError
-from ..search.errors import KilledError
-from ..search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
-from ..search.limits import max_bytes
+from ..core import Child, ChildDied, ChildKilled, ChildTimeout, InputError, KilledError, max_bytes
 
 if TYPE_CHECKING:
     import iree.runtime as rt

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..search.machine import usable_cores
+from ..core import usable_cores
 from .timing import sample
 
 # Large enough for BLAS to be at its best on two cores, and for a copy not to stay in caches.

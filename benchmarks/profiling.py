@@ -9,11 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..search import WorkError
-from ..search.errors import KilledError
-from ..search.isolate import ChildTimeout
-from ..search.machine import describe_kill
-from ..search.tools import run_tool
+from ..core import ChildTimeout, KilledError, WorkError, describe_kill, run_tool
 from .device import shares_cores
 from .model_kernel import Subject
 

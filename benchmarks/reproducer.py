@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ..core import new_folder
 from ..search import Dispatch
 from ..search.compiler import CONFIGURATIONS, SOURCES
 from ..search.emitted import EMISSION_FLAGS
-from ..search.files import new_folder
 from ..search.spec import APPLIED, spec_option
 from .inputs import Array, Tolerance, make_inputs
 from .operations import Operation

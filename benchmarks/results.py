@@ -8,14 +8,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..search import InputError
-from ..search.decode import LARGEST, decode
-from ..search.limits import read_limited
+from ..core import KEEP_VALID, LARGEST, InputError, LineFile, decode, parse_lines, read_limited
 from .bundle import Entry
 from .checks import wrong_finals, wrong_outcome, wrong_repeat, wrong_winner
 from .estimate import Repeat
 from .finals import Finals, Standing
-from .lines import KEEP_VALID, LineFile, parse_lines
 from .outcome import BASELINE, OK, Outcome, read_record
 
 FORMAT = 1

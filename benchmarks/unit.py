@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Self
 
-from ..search import Dispatch, InputError
+from ..core import InputError
+from ..search import Dispatch
 from ..search.model import Model
 from ..search.problem import BYTES
 from .call import Call, call_of

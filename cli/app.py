@@ -17,7 +17,7 @@ from typing import TextIO
 import click
 
 from .. import __version__
-from ..search.temporary import in_temporary_folder
+from ..core import in_temporary_folder
 from .output import Told, UsageError, write_failure
 
 # Name to summary. Modules are imported when their command is used, so that help stays fast.
@@ -172,7 +172,7 @@ def explain(error: Exception) -> tuple[str, str, int]:
             hint = f"see `{context.command_path} --help`"
         return error.format_message(), hint, error.exit_code
     # Not imported here, for that costs a second: if nothing has imported it, nothing raised it.
-    errors = sys.modules.get("frontrunner.search.errors")
+    errors = sys.modules.get("frontrunner.core.errors")
     if errors is not None and isinstance(error, errors.FrontrunnerError):
         return str(error), error.hint, error.exit_code
     if isinstance(error, MemoryError):

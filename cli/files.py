@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from ..search.files import RUNS, remove_drafts
+from ..core import RUNS, remove_drafts
 from .output import UsageError
 
 

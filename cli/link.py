@@ -47,8 +47,8 @@ def command(
     if model is None and given(click.get_current_context(), "target"):
         raise UsageError("--target does nothing without --model", "leave it out, or name a model")
 
+    from ..core import write_whole
     from ..search import link_specs
-    from ..search.files import write_whole
     from ..search.matches import find_matches
     from ..search.model import read_model
 

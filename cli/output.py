@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..search.files import readable
-from ..search.limits import DEFAULT_MAX_BYTES, limited, parse_size
+from ..core import DEFAULT_MAX_BYTES, limited, parse_size, readable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -81,6 +81,7 @@ def command(
 
     from ..benchmarks.device import drivers_of, shares_cores
     from ..benchmarks.providers import NEEDS
+    from ..core import check_inside
     from ..experiments.bench import ProfileOptions
     from ..experiments.generated import find_generated
     from ..experiments.libraries import parse_libraries
@@ -89,7 +90,6 @@ def command(
     from ..experiments.profile_table import peak_line, summary, table, write_tables
     from ..experiments.progress import make_progress
     from ..experiments.selection import parse_patterns, select
-    from ..search.files import check_inside
     from ..search.target_flags import backend_of
 
     found = find_generated(path)

@@ -83,12 +83,12 @@ def command(
         raise UsageError(f"--out: cannot write {out}: {error.strerror}") from None
 
     from ..benchmarks.budget import Budget
+    from ..core import FrontrunnerError
     from ..experiments.options import TuneOptions
     from ..experiments.progress import make_progress
     from ..experiments.record import record
     from ..experiments.recording import Recording
     from ..experiments.t4 import write_t4
-    from ..search import FrontrunnerError
 
     output = Output(as_json)
     made: list[dict[str, Any]] = []

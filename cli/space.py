@@ -58,8 +58,8 @@ def command(
 
     freed = parse_extras(extras)
 
+    from ..core import write_whole
     from ..search import build_spaces, count, read_dispatch
-    from ..search.files import write_whole
 
     output = Output(as_json)
     dispatch = read_dispatch(file, target)

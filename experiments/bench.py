@@ -13,7 +13,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..benchmarks.child_pool import ChildPool
 from ..benchmarks.compiling import CompilePool, Job
 from ..benchmarks.device import TIMING_QUANTILE, Device, RunFailed, shares_cores
 from ..benchmarks.inputs import check_memory
@@ -23,10 +22,18 @@ from ..benchmarks.outcome import CRASHED, KILLED, OK, WRONG_RESULT, Compiled, Ou
 from ..benchmarks.peak import Peak, measure_peak
 from ..benchmarks.reproducer import Reproducer, write_crash
 from ..benchmarks.unit import Unit
-from ..search import InputError, NotTunableError, WorkError, read_dispatch
-from ..search.errors import CompilerCrashedError, KilledError, UnknownTargetError
-from ..search.isolate import Child
-from ..search.machine import physical_cores
+from ..core import (
+    Child,
+    ChildPool,
+    CompilerCrashedError,
+    InputError,
+    KilledError,
+    NotTunableError,
+    UnknownTargetError,
+    WorkError,
+    physical_cores,
+)
+from ..search import read_dispatch
 from ..search.model import read_model
 from ..search.reader import READER
 from ..search.target_flags import target_flags

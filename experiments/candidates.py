@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 import pandas as pd
 
+from ..core import NotTunableError
 from ..features import extract
 from ..models import Ranker, order
-from ..search import EXTRAS, Dispatch, NotTunableError, Space, build_spaces, derive, sample
+from ..search import EXTRAS, Dispatch, Space, build_spaces, derive, sample
 from ..search.table import DERIVED, PIPELINE
 
 

@@ -13,8 +13,7 @@ from typing import Any, Self
 
 from ..benchmarks.checks import check_counts
 from ..benchmarks.outcome import BASELINE, KILLED, OK, Outcome
-from ..search.decode import decode
-from ..search.files import read_json
+from ..core import decode, read_json
 
 # What a run that measures tells besides.
 _UNKNOWN = ("speedup", "noise_floor", "spec", "baseline_us", "best_us")

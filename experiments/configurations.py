@@ -11,9 +11,9 @@ from typing import Self
 import pandas as pd
 
 from ..benchmarks.operations import Operation
+from ..core import Child
 from ..models import default_ranker, resolve
 from ..search import read_dispatch
-from ..search.isolate import Child
 from ..search.reader import READER
 from ..search.spec import spec_of
 from ..search.table import PIPELINE

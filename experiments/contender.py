@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..core import InputError, readable
 from ..features import CPU, GPU, catalogue_of
 from ..models import Ranker, create, load, ranker_class
 from ..models.registry import is_file, ranker_names
-from ..search import InputError
-from ..search.files import readable
 from .corpus import Case, chip
 from .settings import read_settings
 from .trained_on import elsewhere, told

@@ -14,10 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..benchmarks.outcome import KILLED
+from ..core import InputError, readable
 from ..features import Catalogue, catalogue_of, extract, extract_knobs, generic_for
 from ..models.ranker import listing
-from ..search import InputError, Problem
-from ..search.files import readable
+from ..search import Problem
 from ..search.table import PIPELINE
 from .copies import find_copy
 from .foreign import stem

@@ -14,10 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .. import __version__
-from ..search import WorkError
-from ..search.isolate import ChildTimeout
-from ..search.machine import usable_cores
-from ..search.tools import run_tool
+from ..core import ChildTimeout, WorkError, run_tool, usable_cores
 from .tracking import find_store
 
 NOT_INSTALLED = "not installed"

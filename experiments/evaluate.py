@@ -12,11 +12,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..benchmarks.child_pool import ChildPool
-from ..search import InputError, WorkError
-from ..search.errors import KilledError
-from ..search.isolate import Child, ChildDied, ChildKilled
-from ..search.machine import usable_cores
+from ..core import (
+    Child,
+    ChildDied,
+    ChildKilled,
+    ChildPool,
+    InputError,
+    KilledError,
+    WorkError,
+    usable_cores,
+)
 from .contender import SHUFFLE, Contender
 from .corpus import Case
 from .holdout import PROBLEM, Fold, folds

@@ -22,8 +22,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from ..search import WorkError
-from ..search.files import RUNS, place_folder
+from ..core import RUNS, WorkError, place_folder
 from .evaluate import Evaluation
 from .plots import plots
 from .scoreboard import by_case, summarise

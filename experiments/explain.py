@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..core import InputError
 from ..models import BASE, Ranker, order
-from ..search import InputError
 from .pool import Pool
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..search import InputError
+from ..core import InputError
 
 SCOPE = "model"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..benchmarks.operations import Attention, Conv, Matmul, Operation, Types
 from ..benchmarks.operations.commands import read_commands
 from ..benchmarks.operations.presets import PRESETS
-from ..search import InputError
+from ..core import InputError
 
 # More files than a file system, or anybody, is glad to have.
 MOST = 20_000

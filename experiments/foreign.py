@@ -14,8 +14,7 @@ from typing import Any
 import pandas as pd
 
 from ..benchmarks.outcome import OK
-from ..search.files import readable
-from ..search.limits import check_cells
+from ..core import check_cells, readable
 from ..search.table import DERIVED, PIPELINE
 from .recording import COLUMNS, MEASURE, Kernel, Provenance, Recording
 

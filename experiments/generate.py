@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..benchmarks.operations import Operation
-from ..search import NotTunableError
+from ..core import NotTunableError
 from .generated import (
     CONFIGURATIONS,
     compare_files,
@@ -50,7 +50,7 @@ def generate(
         counts.update(write_files(out, every, force=force).values())
         return 0, counts
 
-    from .configurations import Chooser  # takes half a second
+    from .configurations import Chooser
 
     compare_files(out, every, force=force)  # before the first is written
     made = 0

@@ -20,9 +20,15 @@ from typing import Any
 from ..benchmarks.operations import Operation, from_dict
 from ..benchmarks.operations.operation import LARGEST
 from ..benchmarks.reproducer import SCRIPT
-from ..search import InputError
-from ..search.files import check_inside, make_folder, read_json, readable, write_whole
-from ..search.limits import read_limited
+from ..core import (
+    InputError,
+    check_inside,
+    make_folder,
+    read_json,
+    read_limited,
+    readable,
+    write_whole,
+)
 from .profile_log import DEFAULT
 
 OPERATION, CONFIGURATIONS = "operation.json", "configurations.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..search import InputError
+from ..core import InputError
 from .corpus import Case
 
 PROBLEM, DEVICE = "problem", "device"

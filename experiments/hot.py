@@ -8,13 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..benchmarks.child_pool import ChildPool
 from ..benchmarks.peak import Peak
 from ..benchmarks.profiling import Share
-from ..search import Dispatch, FrontrunnerError, read_dispatch
-from ..search.decode import decode
-from ..search.errors import KilledError
-from ..search.isolate import Child
+from ..core import Child, ChildPool, FrontrunnerError, KilledError, decode
+from ..search import Dispatch, read_dispatch
 from ..search.model import ModelDispatch
 from ..search.reader import READER
 

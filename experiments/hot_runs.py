@@ -9,8 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ..benchmarks.budget import Budget
-from ..search import FrontrunnerError, InputError
-from ..search.errors import KilledError
+from ..core import FrontrunnerError, InputError, KilledError
 from ..search.spec import spec_of
 from .candidates import renderer
 from .hot import Hot, Plan

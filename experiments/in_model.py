@@ -19,8 +19,8 @@ from ..benchmarks.finals import interval
 from ..benchmarks.model_runner import PATIENCE, Gain, ModelFailed, ModelRunner
 from ..benchmarks.outcome import OK, Compiled
 from ..benchmarks.profiling import profile
-from ..search import WorkError, link_specs
-from ..search.errors import KilledError
+from ..core import KilledError, WorkError
+from ..search import link_specs
 from .hot import Hot
 
 # Candidates of a dispatch that are tried in the model.

@@ -18,7 +18,7 @@ from ..benchmarks.failures import FailureReport
 from ..benchmarks.finals import Standing
 from ..benchmarks.outcome import OK, Outcome
 from ..benchmarks.results import Measurements, Verdict, read_results
-from ..search import InputError, WorkError
+from ..core import InputError, WorkError
 from ..search.spec import spec_of
 from .candidates import renderer, with_derived
 from .journal import Journal

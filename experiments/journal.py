@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..benchmarks.checks import wrong_outcome
-from ..benchmarks.lines import KEEP_VALID, LineFile
 from ..benchmarks.outcome import Outcome, read_record
+from ..core import KEEP_VALID, LineFile
 
 
 class Journal:

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..core import read_limited
 from ..models import AdaptiveRanker, Ranker, save
-from ..search.limits import read_limited
 from .contender import SHUFFLE, Contender
 from .corpus import Case, group_frame
 from .holdout import Fold

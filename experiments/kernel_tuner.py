@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..search.limits import parse_json
+from ..core import parse_json
 from .t4 import MILLISECONDS, TIME
 
 # By the names of T4.

@@ -8,8 +8,7 @@ from ..benchmarks.device import KEEP_MEMORY, RunFailed
 from ..benchmarks.operations import Operation
 from ..benchmarks.outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
 from ..benchmarks.providers import NEEDS, Answer, Trial, installed
-from ..search import InputError
-from ..search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
+from ..core import Child, ChildDied, ChildKilled, ChildTimeout, InputError
 from .profile_log import UNSUPPORTED
 
 # Seconds that a library may take for one operation, with the reference that it is compared with.

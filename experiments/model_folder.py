@@ -19,12 +19,20 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from ..search import InputError
-from ..search.decode import decode, in_words
-from ..search.files import RUNS, check_own, only_process, place_folder, read_json
-from ..search.limits import parse_json, read_limited
+from ..core import (
+    RUNS,
+    InputError,
+    check_own,
+    decode,
+    in_words,
+    iree_versions,
+    only_process,
+    parse_json,
+    place_folder,
+    read_json,
+    read_limited,
+)
 from ..search.model import ModelDispatch, named_after
-from ..search.versions import iree_versions
 from .hot import Hot, Plan, read_plan
 from .model_options import ModelOptions
 from .prepare import digest_of_file

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..benchmarks.checks import wrong_speedup
-from ..search.decode import decode
-from ..search.files import read_json
+from ..core import decode, read_json
 from .hot import Plan
 from .in_model import Choice, Verdict
 from .result import SPEC, TuneResult

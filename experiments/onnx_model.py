@@ -11,12 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..benchmarks.parameters import Archives
-from ..search import InputError
-from ..search.errors import KilledError
-from ..search.isolate import ChildTimeout
-from ..search.limits import check_file
-from ..search.machine import describe_kill
-from ..search.tools import run_tool
+from ..core import ChildTimeout, InputError, KilledError, check_file, describe_kill, run_tool
 from .model_options import ModelOptions
 
 IMPORTER = "iree.compiler.tools.import_onnx"

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..benchmarks.budget import Budget
-from ..search import InputError
-from ..search.decode import LARGEST
+from ..core import LARGEST, InputError
 from ..search.target_flags import target_flags
 
 # Threads and processes are made for each job, and a row of features for each candidate.

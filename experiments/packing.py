@@ -15,10 +15,9 @@ from ..benchmarks.call import call_of
 from ..benchmarks.compiling import Compiler
 from ..benchmarks.outcome import CRASHED, OK, Compiled
 from ..benchmarks.runner import executable_name
-from ..search import CannotRender, WorkError
-from ..search.files import write_whole
+from ..core import WorkError, iree_versions, write_whole
+from ..search import CannotRender
 from ..search.spec import spec_of
-from ..search.versions import iree_versions
 from .candidates import renderer
 from .kept import Kept
 from .options import TuneOptions

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..search import InputError
-from ..search.limits import TooLarge, check_cells, max_bytes, remedy_for, size_text
+from ..core import InputError, TooLarge, check_cells, max_bytes, remedy_for, size_text
 
 # By how many times the packings grow at most: in Snappy's format 3 bytes stand for 64.
 GROWTH = {"UNCOMPRESSED": 1, "SNAPPY": 22}

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..core import InputError
 from ..models import Ranker, default_ranker, order
-from ..search import Dispatch, InputError, Knob, Space, build_spaces, satisfies
+from ..search import Dispatch, Knob, Space, build_spaces, satisfies
 from ..search.table import PIPELINE, plain
 from .candidates import check_some, draw
 from .corpus import read_cases

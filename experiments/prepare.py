@@ -12,8 +12,9 @@ import pandas as pd
 from ..benchmarks.call import call_of
 from ..benchmarks.device import check_backend, check_uris, drivers_of, fingerprint
 from ..benchmarks.inputs import check_memory
+from ..core import InputError
 from ..models import AdaptiveRanker, default_ranker, resolve
-from ..search import Dispatch, InputError, read_dispatch
+from ..search import Dispatch, read_dispatch
 from .candidates import make_queue
 from .options import TuneOptions
 from .progress import Observer

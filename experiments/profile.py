@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..benchmarks.device import check_backend, check_uris, fingerprint
-from ..search import InputError
-from ..search.machine import usable_cores
+from ..core import InputError, iree_versions, usable_cores
 from ..search.target_flags import backend_of, target_flags
-from ..search.versions import iree_versions
 from .bench import Bench, ProfileOptions
 from .generated import Generated
 from .profile_log import DEFAULT, IREE, ProfileLog, Row

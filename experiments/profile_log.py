@@ -8,11 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from ..benchmarks.lines import KEEP_VALID, LineFile
 from ..benchmarks.outcome import CRASHED, KILLED, KINDS, OK, TIMEOUT
 from ..benchmarks.peak import Peak
-from ..search import InputError
-from ..search.decode import decode
+from ..core import KEEP_VALID, InputError, LineFile, decode
 
 FORMAT = 1
 # What a row may come to besides a run's outcomes: the dispatch is not read, a library lacks it.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..benchmarks.peak import Peak
-from ..search.files import write_whole
+from ..core import write_whole
 from .profile_log import IREE, PASSED, UNCHECKED, Row
 
 _TITLES = (

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..search import InputError
-from ..search.limits import TooLarge, gunzip, parse_json, read_limited, remedy_for
+from ..core import InputError, TooLarge, gunzip, parse_json, read_limited, remedy_for
 from .kernel_tuner import mend, to_t4
 from .recording import Recording
 from .t4 import read_t4

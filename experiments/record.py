@@ -15,8 +15,8 @@ from pathlib import Path
 from ..benchmarks.budget import Budget
 from ..benchmarks.bundle_runner import run_bundle
 from ..benchmarks.device import check_backend, check_uris, drivers_of
+from ..core import check_inside, check_own
 from ..search import Dispatch, build_spaces, read_dispatch, sample
-from ..search.files import check_inside, check_own
 from ..search.table import PIPELINE
 from .ingest import Ingest
 from .metrics import near

@@ -20,9 +20,7 @@ from pathlib import Path
 
 from ..benchmarks.bundle import Bundle
 from ..benchmarks.results import read_results
-from ..search import InputError
-from ..search.files import make_folder, only_process, write_whole
-from ..search.limits import parse_json, read_limited
+from ..core import InputError, make_folder, only_process, parse_json, read_limited, write_whole
 from .options import TuneOptions
 from .prepare import digest_of_file
 from .run_folder import read_run_files

@@ -21,10 +21,8 @@ from ..benchmarks.measuring import SCREEN_SECONDS
 from ..benchmarks.outcome import BASELINE, CRASHED, OK, TIMEOUT, Outcome
 from ..benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, standings
 from ..benchmarks.timing import LEAST
-from ..search import InputError, Problem, Target
-from ..search.decode import decode
-from ..search.files import write_whole
-from ..search.limits import parse_json, read_limited
+from ..core import InputError, decode, parse_json, read_limited, write_whole
+from ..search import Problem, Target
 from ..search.table import DERIVED, PIPELINE
 from .parquet import read_table, to_frame
 from .sound import check_knobs, check_problem, check_rows, check_target

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ..benchmarks.outcome import Outcome
 from ..benchmarks.runner import Candidate
+from ..core import InputError
 from ..models import AdaptiveRanker, Ranker, order
 from ..models.training import TIME
-from ..search import InputError
 from .corpus import Case
 from .recording import Recording
 

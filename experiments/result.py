@@ -13,8 +13,7 @@ from typing import Any, Self
 from ..benchmarks.checks import check_counts, wrong_finals
 from ..benchmarks.finals import Finals, Standing
 from ..benchmarks.outcome import Outcome
-from ..search.decode import decode
-from ..search.files import read_json
+from ..core import decode, read_json
 
 NEAR = 1.05
 # In a run's folder.

@@ -22,10 +22,18 @@ from typing import Any, Self
 
 import pandas as pd
 
-from ..search import Dispatch, InputError, Target
-from ..search.decode import decode, in_words
-from ..search.files import RUNS, check_own, place_folder, write_whole
-from ..search.limits import parse_json, read_limited
+from ..core import (
+    RUNS,
+    InputError,
+    check_own,
+    decode,
+    in_words,
+    parse_json,
+    place_folder,
+    read_limited,
+    write_whole,
+)
+from ..search import Dispatch, Target
 from ..search.reader import with_emitted
 from .candidates import check_queue
 from .parquet import read_table, to_frame

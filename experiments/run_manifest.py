@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..search.decode import decode
-from ..search.versions import iree_versions
+from ..core import decode, iree_versions
 from .options import TuneOptions
 
 FORMAT = 2

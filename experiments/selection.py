@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from ..search import InputError
+from ..core import InputError
 from .generated import Generated
 
 _COMMA = re.compile(r",(?!\d*\}|[^\[]*\])")

@@ -22,9 +22,9 @@ from ..benchmarks.failures import FailureReport
 from ..benchmarks.finals import Finals
 from ..benchmarks.outcome import CRASHED, OK, Compiled, Outcome
 from ..benchmarks.runner import Candidate, LocalRunner, Runner
+from ..core import InputError, WorkError, read_limited
 from ..models import AdaptiveRanker, resolve
-from ..search import CannotRender, Dispatch, InputError, WorkError
-from ..search.limits import read_limited
+from ..search import CannotRender, Dispatch
 from ..search.spec import spec_of
 from ..search.table import PIPELINE
 from .candidates import renderer

@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..core import InputError
 from ..models import ranker_class
-from ..search import InputError
 
 
 def read_settings(name: str, settings: Sequence[str]) -> dict[str, Any]:

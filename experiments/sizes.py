@@ -21,10 +21,10 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from ..core import InputError, WorkError, run_tool
 from ..features import extract
 from ..models import load, order
-from ..search import InputError, Problem, WorkError
-from ..search.tools import run_tool
+from ..search import Problem
 from .contender import Contender
 from .corpus import Case, read_cases
 from .evaluate import evaluate

@@ -20,8 +20,7 @@ from ..benchmarks.outcome import (
     TIMEOUT,
     WRONG_RESULT,
 )
-from ..search import InputError
-from ..search.files import write_whole
+from ..core import InputError, write_whole
 from ..search.table import PIPELINE, plain
 from .foreign import Taken, build, from_name
 from .recording import MEASURE, Kernel, Recording

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ..search.temporary import temporary_folder
+from ..core import temporary_folder
 
 EXPERIMENT = "frontrunner"
 

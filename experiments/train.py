@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..core import FrontrunnerError, InputError
 from ..features import GENERIC
 from ..models import Ranker, create, is_file, is_saved, ranker_class, save
-from ..search import FrontrunnerError, InputError
 from .corpus import group_frame, read_cases
 from .settings import read_settings
 from .trained_on import describe

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..benchmarks.budget import Budget
 from ..benchmarks.device import check_uris, fingerprint
+from ..core import InputError
 from ..models import AdaptiveRanker, resolve
-from ..search import InputError
 from .interrupted import resumable
 from .options import TuneOptions
 from .prepare import digest_of_file, prepare

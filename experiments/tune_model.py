@@ -18,9 +18,9 @@ from ..benchmarks.outcome import NOT_APPLIED, OK, Compiled
 from ..benchmarks.parameters import Archives, check_archives
 from ..benchmarks.peak import measure_peak
 from ..benchmarks.profiling import Share, profile
+from ..core import InputError, WorkError, make_folder, only_process
 from ..models import resolve
-from ..search import InputError, WorkError, link_specs
-from ..search.files import make_folder, only_process
+from ..search import link_specs
 from ..search.matches import find_matches
 from ..search.model import Model, read_model
 from .hot import Plan, make_plan

@@ -25,8 +25,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 import pandas as pd
 
-from ..search.errors import InputError
-from ..search.limits import TooLarge, check_cells, remedy_for
+from ..core import InputError, TooLarge, check_cells, remedy_for
 from .registry import Catalogue, Feature, Function
 from .view import Column
 

@@ -8,7 +8,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from ..search.errors import InputError
+from ..core import InputError
 from ..search.problem import Dim, Gpu, Operand
 from .view import Column, View
 

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
+from ..core import InputError
 from ..features import CPU, GPU, Catalogue, catalogue_of
-from ..search.errors import InputError
 from .gaussian import Array, Kernel, Process
 from .ranker import AdaptiveRanker, Ranker, Scores, features
 from .registry import is_file, resolve, seeded

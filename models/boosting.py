@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..search.errors import InputError
+from ..core import InputError
 from .ranker import MOST
 from .training import Training
 from .tree_ranker import TreeRanker

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..core import InputError
 from ..features import CPU, GPU, catalogue_of
-from ..search.errors import InputError
 from .gpu_terms import GPU_TERMS
 from .ranker import BASE, Ranker, Reason, Scores, is_number, listing, matrix
 from .terms import TERMS, Term

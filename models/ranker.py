@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from ..core import InputError, WorkError
 from ..features import CATALOGUES, CPU, Catalogue, catalogue_of
-from ..search.errors import InputError, WorkError
 
 Scores = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from ..search.errors import InputError
+from ..core import InputError
 from ..search.problem import Target
 from .ranker import Ranker
 

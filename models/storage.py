@@ -13,10 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..core import InputError, parse_json, read_limited, size_text, write_whole
 from ..features import CATALOGUES, GENERIC, Catalogue, generic, generic_of
-from ..search.errors import InputError
-from ..search.files import write_whole
-from ..search.limits import parse_json, read_limited, size_text
 from .ranker import Ranker, listing
 from .registry import create
 from .untrusted import AGAIN, most_bytes, read_zip

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from ..search.errors import InputError
+from ..core import InputError
 from .knobs import Array, Grid, KnobRanker, Levels, Rows
 
 try:

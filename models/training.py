@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from ..core import InputError
 from ..features import CATALOGUES, CPU, Catalogue, catalogue_of, generic_of
-from ..search.errors import InputError
 from .ranker import matrix
 
 TIME = "time_us"

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ..search.errors import InputError
+from ..core import InputError
 from .ranker import BASE, Ranker, Scores, features
 from .shapley import shapley_values
 from .training import Training

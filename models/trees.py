@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..search.errors import InputError
+from ..core import InputError
 from .untrusted import check_trees
 
 # Little-endian, as they stand in files.

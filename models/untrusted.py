@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..search.errors import InputError
-from ..search.limits import max_bytes, open_zip, remedy_for, unzip
+from ..core import InputError, max_bytes, open_zip, remedy_for, unzip
 
 # So many times what is in the file do trees take while they are checked: of the usual limit, the
 # file may have some 4 million nodes. A hundred trees that may grow as they like on 22,000 rows have

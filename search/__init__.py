@@ -2,21 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from .lazy import exports
+from ..core.lazy import exports
 
 if TYPE_CHECKING:
+    from ..core.errors import FrontrunnerError, InputError, NotTunableError, WorkError
     from .builders import build_spaces
     from .dispatch import Dispatch, TensorType
-    from .enumeration import (
-        Count,
-        count,
-        derive,
-        enumerate_space,
-        records,
-        sample,
-        satisfies,
-    )
-    from .errors import FrontrunnerError, InputError, NotTunableError, WorkError
+    from .enumeration import Count, count, derive, enumerate_space, records, sample, satisfies
     from .gpu_columns import EXTRAS
     from .link import LinkedSpec, link_specs
     from .materialize import CannotRender

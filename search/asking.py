@@ -6,12 +6,19 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from .errors import CompilerCrashedError, InputError, KilledError
-from .files import read_text_file
-from .isolate import Child, ChildDied, ChildKilled, ChildTimeout
+from ..core import (
+    Child,
+    ChildDied,
+    ChildKilled,
+    ChildTimeout,
+    CompilerCrashedError,
+    InputError,
+    KilledError,
+    check_room,
+    read_text_file,
+)
 from .target import says_unknown_target
 from .target_flags import target_flags, unknown_target
-from .temporary import check_room
 
 
 def read_source(path: Path, holds: str) -> bytes:

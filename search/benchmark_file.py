@@ -13,7 +13,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from .errors import InputError
+from ..core import InputError
 from .operations import symbol, walk
 from .problem import BYTES
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ..core import InputError
 from . import cpu, gpu, gpu_mma, gpu_own
-from .errors import InputError
 from .gpu_columns import EXTRAS, ONLY_ROCM
 from .problem import Target
 from .space import Space

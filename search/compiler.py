@@ -18,8 +18,8 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
 
+from ..core import InputError, shorten
 from .contents import NotMlir, check_source, check_spec, parse
-from .errors import InputError, shorten
 from .operations import new_context
 from .spec import APPLIED, SPEC_OPTION, spec_option
 

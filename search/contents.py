@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from iree.compiler import ir
 
-from .errors import InputError, shorten
+from ..core import InputError, shorten
 from .operations import new_context
 
 # What models and dispatches are made of, at whatever phase. Not among them: `llvm` (assembly, calls

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .errors import InputError
+from ..core import InputError
 from .join import MAX_ROWS, Joined, join
 from .space import Constraint, Space
 from .terms import Column, evaluate, holds, lower

@@ -15,8 +15,8 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import func
 
+from ..core import InputError
 from .compiler import SOURCES, users_compilation
-from .errors import InputError
 from .index_limits import index_limits
 from .inspect import executable_target
 from .operations import entry_point, new_context, symbol, walk

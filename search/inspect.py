@@ -7,10 +7,10 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
+from ..core import InputError, NotTunableError
 from .benchmark_file import is_benchmark_file, rebuild
 from .compiler import CONFIGURATIONS, SOURCES, users_compilation
 from .contents import NotMlir, parse
-from .errors import InputError, NotTunableError
 from .gpu_target import describe_gpu
 from .operations import new_context, symbol, walk
 from .problem import Problem

@@ -6,9 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import InputError, KilledError
-from .files import read_text_file
-from .isolate import Child, ChildDied, ChildKilled, ChildTimeout
+from ..core import (
+    Child,
+    ChildDied,
+    ChildKilled,
+    ChildTimeout,
+    InputError,
+    KilledError,
+    read_text_file,
+)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ import re
 import tempfile
 from pathlib import Path
 
+from ..core import Child, ChildDied, ChildKilled, ChildTimeout, InputError, KilledError
 from .compiler import CompileFailed, configured
-from .errors import InputError, KilledError
-from .isolate import Child, ChildDied, ChildKilled, ChildTimeout
 from .link import LinkedSpec
 from .merge import MARK
 from .model import READ_TIMEOUT, Model

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from .errors import KilledError, WorkError
-from .isolate import Child, ChildDied, ChildKilled, ChildTimeout
+from ..core import Child, ChildDied, ChildKilled, ChildTimeout, KilledError, WorkError
 from .problem import Problem
 
 # The first answer waits for the bindings to load (0.5 s); the others take 0.1 ms.

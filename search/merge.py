@@ -8,8 +8,8 @@ from typing import Any
 
 from iree.compiler import ir
 
+from ..core import InputError
 from .contents import NotMlir, check_module, parse
-from .errors import InputError
 from .operations import new_context, symbol, walk
 
 MARK = "__frontrunner_matched_"

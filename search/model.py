@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..core import InputError
 from .asking import ask, read_source
-from .errors import InputError
 from .problem import Target
 from .target import describe_target
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .decode import decode
+from ..core import decode
 from .target_flags import target_flags, target_of_flags
 
 DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"

@@ -12,15 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..core import Child, ChildDied, ChildKilled, ChildTimeout, InputError, KilledError, check_room
 from .asking import ask, read_source
 from .dispatch import EMISSION_CRASHED, Dispatch, TensorType
 from .emitted import Emitted
-from .errors import InputError, KilledError
-from .isolate import Child, ChildDied, ChildKilled, ChildTimeout
 from .problem import Target
 from .target import describe_target
 from .target_flags import gpu_backend
-from .temporary import check_room
 
 READER = "frontrunner.search.inspect:read"
 READ_TIMEOUT = 300.0

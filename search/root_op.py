@@ -8,7 +8,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, linalg
 
-from .errors import InputError
+from ..core import InputError
 from .problem import BYTES, Dim, Operand, Problem
 
 # Ops of a dispatch that compute something; the rest is plumbing (loads, constants, shapes).

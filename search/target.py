@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..core import usable_cores
 from .gpu_target import gpu_target
-from .machine import usable_cores
 from .problem import Target
 
 # L1d, L2, L3 where the machine does not tell (a target other than this host): a common server core.

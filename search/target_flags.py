@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .errors import UnknownTargetError
+from ..core import UnknownTargetError
 
 _KNOWN = (
     "use 'host', a CPU that LLVM knows, such as znver4, or a GPU that IREE knows, "

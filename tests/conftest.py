@@ -18,9 +18,9 @@ from uuid import uuid4
 import pytest
 
 from frontrunner.cli import main
+from frontrunner.core.children import Child
+from frontrunner.core.temporary import temporary_folder
 from frontrunner.search import asking, model
-from frontrunner.search.isolate import Child
-from frontrunner.search.temporary import temporary_folder
 
 
 def pytest_configure() -> None:

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...search import InputError, TensorType
+from ...core import InputError
+from ...search import TensorType
 from ..inputs import Tolerance
 from .operation import Operation, joined
 from .steps import tensor

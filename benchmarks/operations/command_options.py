@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...search import InputError
+from ...core import InputError
 
 _NUMBER = re.compile(r"-\d")
 _WHOLE = re.compile(r"-?[0-9]{1,18}")

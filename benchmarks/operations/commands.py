@@ -15,8 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from textwrap import shorten
 
-from ...search import InputError
-from ...search.limits import max_bytes
+from ...core import InputError, max_bytes
 from .command_options import Options
 from .conv import Conv
 from .matmul import Matmul

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...search import InputError, TensorType
+from ...core import InputError
+from ...search import TensorType
 from .operation import Product, joined, zeros
 from .steps import Fused, tensor
 from .types import F32, Types, Values, widened

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...search import InputError, TensorType
+from ...core import InputError
+from ...search import TensorType
 from ..inputs import Tolerance
 from .steps import Fused, tensor
 from .types import Types, Values, narrowed

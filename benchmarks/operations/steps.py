@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...search import InputError, TensorType
+from ...core import InputError
+from ...search import TensorType
 from .types import Types, Values
 
 NOTHING, CHANNELS, WHOLE = "", "channels", "whole"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...search import InputError
+from ...core import InputError
 from ..inputs import NUMPY, from_bf16, to_bf16
 
 # What is computed with.

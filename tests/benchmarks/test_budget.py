@@ -6,7 +6,7 @@ import pytest
 
 from frontrunner.benchmarks.budget import Budget, Course
 from frontrunner.benchmarks.outcome import Outcome
-from frontrunner.search import InputError
+from frontrunner.core import InputError
 
 
 def test_the_first_limit_ends_the_run() -> None:

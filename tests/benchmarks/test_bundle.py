@@ -18,7 +18,7 @@ import frontrunner
 from frontrunner.benchmarks.bundle import CARRIED, MAIN, MANIFEST, Bundle, Entry, Manifest, build
 from frontrunner.benchmarks.call import Call
 from frontrunner.benchmarks.outcome import digest
-from frontrunner.search import InputError
+from frontrunner.core import InputError
 
 ROOT = Path(frontrunner.__file__).parent
 DEFAULT, FAST = b"default" * 100, b"fast" * 100

@@ -8,8 +8,8 @@ import pytest
 
 from frontrunner.benchmarks.operations import Conv, Matmul, Types, commands
 from frontrunner.benchmarks.operations.commands import Line, read_commands
-from frontrunner.search import InputError
-from frontrunner.search.limits import limited
+from frontrunner.core import InputError
+from frontrunner.core.limits import limited
 
 HALF = Types("f16", "f32")
 

@@ -10,16 +10,9 @@ import pytest
 
 from frontrunner.benchmarks.compiling import Compiler
 from frontrunner.benchmarks.outcome import Compiled
-from frontrunner.search import (
-    Dispatch,
-    Entry,
-    WorkError,
-    build_spaces,
-    render_spec,
-    room,
-    sample,
-)
-from frontrunner.search.isolate import Child, ChildDied, ChildTimeout
+from frontrunner.core import WorkError
+from frontrunner.core.children import Child, ChildDied, ChildTimeout
+from frontrunner.search import Dispatch, Entry, build_spaces, render_spec, room, sample
 
 HUGE = (
     "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"

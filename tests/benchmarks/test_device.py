@@ -8,15 +8,10 @@ import pytest
 
 from frontrunner.benchmarks import kernel
 from frontrunner.benchmarks.call import Call, call_of
-from frontrunner.benchmarks.device import (
-    Device,
-    RunFailed,
-    check_backend,
-    check_uris,
-    fingerprint,
-)
+from frontrunner.benchmarks.device import Device, RunFailed, check_backend, check_uris, fingerprint
 from frontrunner.benchmarks.outcome import Compiled
-from frontrunner.search import Dispatch, InputError, WorkError
+from frontrunner.core import InputError, WorkError
+from frontrunner.search import Dispatch
 from frontrunner.search.compiler import compilation
 
 SIGNATURE = "@matmul(%a: tensor<64x96xf32>, %b: tensor<96x128xf32>) -> tensor<64x128xf32>"

@@ -21,8 +21,8 @@ from frontrunner.benchmarks.finals import (
     run_finals,
 )
 from frontrunner.benchmarks.outcome import Outcome
-from frontrunner.search.decode import decode
-from frontrunner.search.errors import KilledError
+from frontrunner.core.decoding import decode
+from frontrunner.core.errors import KilledError
 
 BASELINE = Path("baseline")
 

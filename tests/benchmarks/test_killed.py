@@ -25,9 +25,9 @@ from frontrunner.benchmarks.device import Device, RunFailed
 from frontrunner.benchmarks.kernel import Measure
 from frontrunner.benchmarks.measuring import Measuring
 from frontrunner.benchmarks.outcome import Compiled
+from frontrunner.core.children import Child
+from frontrunner.core.errors import KilledError
 from frontrunner.search import Dispatch
-from frontrunner.search.errors import KilledError
-from frontrunner.search.isolate import Child
 
 KILLED = r"killed by SIGKILL \(peak (below )?\d+\.\d GB; \d+\.\d of \d+\.\d GB were free\)"
 LINKER = Path(iree.compiler.__file__).parent / "_mlir_libs" / "iree-lld"

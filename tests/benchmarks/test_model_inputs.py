@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from frontrunner.benchmarks.model_inputs import InputFile, prepare_inputs
-from frontrunner.search import InputError
+from frontrunner.core import InputError
 from frontrunner.search.model import Argument, Function
 
 X = Argument((2, 3), "f32")

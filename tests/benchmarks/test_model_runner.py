@@ -20,9 +20,9 @@ from frontrunner.benchmarks.model_runner import Gain, ModelFailed, ModelRunner
 from frontrunner.benchmarks.parameters import check_archives
 from frontrunner.benchmarks.peak import Peak, measure_peak
 from frontrunner.benchmarks.profiling import profile
-from frontrunner.search import InputError, WorkError
-from frontrunner.search.errors import KilledError
-from frontrunner.search.isolate import Child
+from frontrunner.core import InputError, WorkError
+from frontrunner.core.children import Child
+from frontrunner.core.errors import KilledError
 from frontrunner.search.model import Model, read_model
 
 MODELS = Path(__file__).parents[1] / "data" / "models"

@@ -22,7 +22,7 @@ from frontrunner.benchmarks.operations import (
 )
 from frontrunner.benchmarks.operations.presets import PRESETS
 from frontrunner.benchmarks.operations.types import narrowed
-from frontrunner.search import InputError
+from frontrunner.core import InputError
 
 F16 = Types("f16", "f32")
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from frontrunner.benchmarks.outcome import digest, is_there
-from frontrunner.search.limits import limited
+from frontrunner.core.limits import limited
 
 
 def test_only_what_is_meant_is_there(tmp_path: Path) -> None:

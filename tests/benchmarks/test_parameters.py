@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.parameters import GROWTH, check_archives
-from frontrunner.search import InputError
-from frontrunner.search.limits import limited
+from frontrunner.core import InputError
+from frontrunner.core.limits import limited
 
 
 def archive(path: Path, count: int) -> Path:

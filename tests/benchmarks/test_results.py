@@ -11,7 +11,7 @@ from frontrunner.benchmarks.bundle import Entry
 from frontrunner.benchmarks.finals import Finals, Standing
 from frontrunner.benchmarks.outcome import Outcome
 from frontrunner.benchmarks.results import Header, Results, Verdict, read_results
-from frontrunner.search import InputError
+from frontrunner.core import InputError
 
 HEADER = Header("ab" * 32, ("cuda://0",), ("cuda://0 on H100 (GPU-1)",), "3.13.0")
 OUTCOMES = {

@@ -11,13 +11,7 @@ import pytest
 from frontrunner.benchmarks.device import RunFailed
 from frontrunner.benchmarks.estimate import Repeat
 from frontrunner.benchmarks.outcome import BASELINE, Outcome
-from frontrunner.benchmarks.rounds import (
-    BLOCK,
-    NEAR_ROUNDS,
-    ROUNDS,
-    measure_again,
-    standings,
-)
+from frontrunner.benchmarks.rounds import BLOCK, NEAR_ROUNDS, ROUNDS, measure_again, standings
 
 
 class Machine:

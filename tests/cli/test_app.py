@@ -17,7 +17,7 @@ import pytest
 from frontrunner.cli import app
 from frontrunner.cli.app import COMMANDS, cli, main
 from frontrunner.cli.output import Interrupted, Output, UsageError, json_text
-from frontrunner.search.errors import InputError, NotTunableError, WorkError
+from frontrunner.core.errors import InputError, NotTunableError, WorkError
 
 
 def command_of(name):

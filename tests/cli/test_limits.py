@@ -20,10 +20,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from frontrunner.benchmarks.bundle import MANIFEST
+from frontrunner.core.limits import RAISE, VARIABLE
 from frontrunner.experiments.recording import Recording
 from frontrunner.experiments.t4 import write_t4
 from frontrunner.models import create, save
-from frontrunner.search.limits import RAISE, VARIABLE
 
 MIB = 1 << 20
 # What bombs unpack to, the limit that they meet, and the memory that commands take with all that

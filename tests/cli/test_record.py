@@ -11,11 +11,11 @@ import pytest
 
 from frontrunner.benchmarks.budget import Budget
 from frontrunner.cli import main
+from frontrunner.core import InputError, WorkError
 from frontrunner.experiments import record as module
 from frontrunner.experiments import recording, t4
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.record import Recorded
-from frontrunner.search import InputError, WorkError
 
 
 @pytest.fixture

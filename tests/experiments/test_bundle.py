@@ -25,6 +25,8 @@ from frontrunner.benchmarks.compiling import CompilePool
 from frontrunner.benchmarks.outcome import BASELINE
 from frontrunner.benchmarks.results import Verdict, read_results
 from frontrunner.benchmarks.rounds import NEAR, NEAR_ROUNDS
+from frontrunner.core import InputError
+from frontrunner.core.errors import KilledError
 from frontrunner.experiments.ingest import Ingest
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.packing import Packed, pack
@@ -32,8 +34,6 @@ from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.recording import Recording
 from frontrunner.experiments.run_folder import RunFolder
 from frontrunner.experiments.tune import resume
-from frontrunner.search import InputError
-from frontrunner.search.errors import KilledError
 
 DATA = Path(__file__).parents[1] / "data"
 COUNT = 10

@@ -14,6 +14,9 @@ import pytest
 from frontrunner.benchmarks.budget import Budget
 from frontrunner.benchmarks.compiling import CompilePool, Job
 from frontrunner.benchmarks.outcome import BASELINE, Compiled, Outcome
+from frontrunner.core import InputError
+from frontrunner.core.children import Child
+from frontrunner.core.errors import KilledError
 from frontrunner.experiments import session
 from frontrunner.experiments.compile_result import CompileResult
 from frontrunner.experiments.journal import Journal
@@ -21,9 +24,7 @@ from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.packing import pack
 from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.tune import resume, tune
-from frontrunner.search import CannotRender, Dispatch, InputError, read_dispatch
-from frontrunner.search.errors import KilledError
-from frontrunner.search.isolate import Child
+from frontrunner.search import CannotRender, Dispatch, read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 HUGE = (

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.outcome import Outcome
+from frontrunner.core import InputError
 from frontrunner.experiments.candidates import make_queue, with_derived
 from frontrunner.experiments.corpus import group_frame, read_cases
 from frontrunner.experiments.dataset import table
@@ -22,7 +23,7 @@ from frontrunner.experiments.recording import Provenance, Recording
 from frontrunner.experiments.t4 import write_t4
 from frontrunner.features import CPU, GPU, extract
 from frontrunner.models import create
-from frontrunner.search import Dim, Dispatch, InputError, Operand, Problem, Target, read_dispatch
+from frontrunner.search import Dim, Dispatch, Operand, Problem, Target, read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 LHS = Operand("lhs", "f32", (((0, 1),), ((2, 1),)))

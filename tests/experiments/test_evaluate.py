@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from frontrunner.core import InputError, WorkError
+from frontrunner.core.errors import KilledError
 from frontrunner.experiments import contender
 from frontrunner.experiments import evaluate as module
 from frontrunner.experiments.contender import Contender, find_contenders, usual_rankers
@@ -21,8 +23,6 @@ from frontrunner.experiments.recording import Kernel, Provenance, Recording
 from frontrunner.experiments.scoreboard import by_case, summarise
 from frontrunner.features import CPU, GPU
 from frontrunner.models import AdaptiveRanker, Ranker, create, save
-from frontrunner.search import InputError, WorkError
-from frontrunner.search.errors import KilledError
 
 N = 100
 PROVENANCE = Provenance(Kernel("k"), None, {"chip": "chip"}, "", "", None, None, "test")

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from frontrunner.core import WorkError
 from frontrunner.experiments.evaluate import CURVE, Evaluation, Predictor
 from frontrunner.experiments.evaluation_report import Report, track_report, write_report
 from frontrunner.experiments.plots import plots
 from frontrunner.experiments.tracking import Tracker
-from frontrunner.search import WorkError
 
 FILE = "/tmp/my own.predictor"
 # Characters that MLflow takes in no name of a model.

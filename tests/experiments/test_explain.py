@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from frontrunner.core import InputError
 from frontrunner.experiments.candidates import make_queue
 from frontrunner.experiments.corpus import group_frame, read_cases
 from frontrunner.experiments.explain import Choice, Explained, Score, explain
 from frontrunner.experiments.pool import Pool
 from frontrunner.models import TERMS, Ranker, create, order
-from frontrunner.search import Dispatch, InputError, read_dispatch
+from frontrunner.search import Dispatch, read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 SIZE = 300

@@ -13,11 +13,12 @@ import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.outcome import BASELINE, KINDS, Outcome
+from frontrunner.core import InputError
+from frontrunner.core.limits import limited
 from frontrunner.experiments.reading import read_recording
 from frontrunner.experiments.recording import Kernel, Provenance, Recording
 from frontrunner.experiments.t4 import write_t4
-from frontrunner.search import Dim, InputError, Operand, Problem, Target
-from frontrunner.search.limits import limited
+from frontrunner.search import Dim, Operand, Problem, Target
 
 KNOBS = ({"x": 16, "y": 0.5, "f": True, "mode": "b"}, {"x": 32, "y": 1, "f": False, "mode": "a"})
 LATER = ({"x": 64, "y": 2, "f": True, "mode": "a"}, {"x": 128, "y": 2, "f": True, "mode": "a"})

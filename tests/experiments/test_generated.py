@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.operations import Matmul
+from frontrunner.core import InputError
 from frontrunner.experiments.generated import find_generated
-from frontrunner.search import InputError
 
 KNOWN = {"name": "c001", "pipeline": "P", "knobs": {"vec_m": 8}}
 CONFIGURED = {"target": "host", "configurations": [KNOWN]}

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from frontrunner.core import InputError
 from frontrunner.experiments.corpus import Case
 from frontrunner.experiments.holdout import folds
-from frontrunner.search import InputError
 
 
 def case(name: str, problem: str, device: str, *columns: str) -> Case:

@@ -10,11 +10,12 @@ import pytest
 
 from frontrunner.benchmarks.peak import Peak
 from frontrunner.benchmarks.profiling import Share
+from frontrunner.core import InputError
+from frontrunner.core.children import Child
+from frontrunner.core.errors import KilledError
 from frontrunner.experiments import hot
 from frontrunner.experiments.hot import Plan, make_plan, read_plan
-from frontrunner.search import Dispatch, InputError, read_dispatch
-from frontrunner.search.errors import KilledError
-from frontrunner.search.isolate import Child
+from frontrunner.search import Dispatch, read_dispatch
 from frontrunner.search.model import ModelDispatch
 
 DATA = Path(__file__).parents[1] / "data"

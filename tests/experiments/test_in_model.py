@@ -13,11 +13,11 @@ import pytest
 from frontrunner.benchmarks.model_runner import Gain, ModelFailed
 from frontrunner.benchmarks.outcome import COMPILE_FAILED, KILLED, OK, Compiled
 from frontrunner.benchmarks.profiling import Share
+from frontrunner.core import WorkError
+from frontrunner.core.errors import KilledError
 from frontrunner.experiments import in_model
 from frontrunner.experiments.hot import Hot
 from frontrunner.experiments.in_model import Choice, Trial, Verdict
-from frontrunner.search import WorkError
-from frontrunner.search.errors import KilledError
 
 # Of the model by default, dispatch by dispatch.
 TIMES = {"big": 100.0, "mid": 50.0, "low": 10.0}

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.outcome import Outcome
+from frontrunner.core import InputError, WorkError
 from frontrunner.experiments.journal import Journal
-from frontrunner.search import InputError, WorkError
 
 DEVICES = ("local-task",)
 FIRST = Outcome("ok", time_us=12.5, baseline_us=25.0, executable="abc", device="local-task")

@@ -9,11 +9,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from frontrunner.core import InputError
+from frontrunner.core.errors import KilledError
 from frontrunner.experiments import onnx_model
 from frontrunner.experiments.model_options import ModelOptions
 from frontrunner.experiments.onnx_model import as_mlir
-from frontrunner.search import InputError
-from frontrunner.search.errors import KilledError
 from frontrunner.search.model import read_model
 
 

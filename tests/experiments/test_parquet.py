@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from frontrunner.core import InputError
+from frontrunner.core.limits import RAISE, limited
 from frontrunner.experiments import parquet
 from frontrunner.experiments.parquet import read_table, to_frame
-from frontrunner.search import InputError
-from frontrunner.search.limits import RAISE, limited
 
 MIB = 1 << 20
 REMEDY = "copy it again"

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.budget import Budget
+from frontrunner.core import InputError
+from frontrunner.core.limits import limited
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.prepare import digest_of_file, prepare
 from frontrunner.experiments.progress import NullProgress
-from frontrunner.search import InputError
-from frontrunner.search.limits import limited
 
 LARGE = """
 func.func @large(%a: tensor<1000000x64xf32>, %b: tensor<64x4000000xf32>) -> tensor<1000000x4000000xf32> {

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from frontrunner.benchmarks.budget import Budget
+from frontrunner.core import InputError
 from frontrunner.experiments import session
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.model_folder import laid_out
@@ -22,7 +23,6 @@ from frontrunner.experiments.model_options import ModelOptions
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.tune import tune
-from frontrunner.search import InputError
 
 MATMUL = Path(__file__).parents[1] / "data" / "matmul.mlir"
 

@@ -13,6 +13,8 @@ from frontrunner.benchmarks.compiling import CompilePool
 from frontrunner.benchmarks.device import Device, RunFailed
 from frontrunner.benchmarks.operations import Conv, Matmul, Types
 from frontrunner.benchmarks.outcome import TIMEOUT
+from frontrunner.core import InputError
+from frontrunner.core.errors import CompilerCrashedError, KilledError
 from frontrunner.experiments import bench
 from frontrunner.experiments.bench import ProfileOptions
 from frontrunner.experiments.configurations import Choice
@@ -21,8 +23,6 @@ from frontrunner.experiments.libraries import Libraries
 from frontrunner.experiments.profile import check
 from frontrunner.experiments.profile_log import Row
 from frontrunner.experiments.profile_table import frame_of, table, write_tables
-from frontrunner.search import InputError
-from frontrunner.search.errors import CompilerCrashedError, KilledError
 
 LIBRARIES = ("numpy", "onnxruntime")
 CHOICE = Choice(2, ranker="heuristic", pool=300)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.peak import Peak
+from frontrunner.core import InputError
 from frontrunner.experiments.profile_log import ProfileLog, Row
-from frontrunner.search import InputError
 
 HOW = {"verify": True}
 ROW = Row("matmul", "matmul", "default", "iree", "d1", "passed", "ok", time_us=1.5, sizes={"m": 8})

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from frontrunner.core import InputError
 from frontrunner.experiments.reading import looks_recorded, read_recording
 from frontrunner.experiments.recording import Recording
-from frontrunner.search import InputError
 
 
 @pytest.mark.parametrize("read", [read_recording, Recording.read])

@@ -17,6 +17,9 @@ from frontrunner.benchmarks.budget import Budget
 from frontrunner.benchmarks.bundle import Bundle
 from frontrunner.benchmarks.compiling import CompilePool, Compiler, Job
 from frontrunner.benchmarks.outcome import Compiled
+from frontrunner.core import InputError
+from frontrunner.core.children import Child
+from frontrunner.core.errors import KilledError
 from frontrunner.experiments import record as module
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.packing import pack
@@ -24,9 +27,7 @@ from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.record import record
 from frontrunner.experiments.record_work import Work
 from frontrunner.experiments.recording import Drawn, Recording
-from frontrunner.search import InputError, read_dispatch
-from frontrunner.search.errors import KilledError
-from frontrunner.search.isolate import Child
+from frontrunner.search import read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 READ = cache(read_dispatch)  # of a second each

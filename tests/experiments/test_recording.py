@@ -15,8 +15,9 @@ import pytest
 from frontrunner.benchmarks.device import time_limit
 from frontrunner.benchmarks.measuring import SCREEN_SECONDS
 from frontrunner.benchmarks.outcome import Outcome
+from frontrunner.core import InputError
 from frontrunner.experiments.recording import Drawn, Kernel, Provenance, Recording
-from frontrunner.search import Dim, InputError, Operand, Problem, Target
+from frontrunner.search import Dim, Operand, Problem, Target
 
 PROBLEM = Problem(
     "contraction",

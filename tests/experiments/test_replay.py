@@ -10,11 +10,12 @@ import pytest
 
 from frontrunner.benchmarks.outcome import Outcome
 from frontrunner.benchmarks.runner import Candidate
+from frontrunner.core import InputError
 from frontrunner.experiments.corpus import Case
 from frontrunner.experiments.recording import Provenance, Recording
 from frontrunner.experiments.replay import ReplayRunner, replay
 from frontrunner.models import AdaptiveRanker, Ranker
-from frontrunner.search import InputError, Problem, Target
+from frontrunner.search import Problem, Target
 
 PROVENANCE = Provenance(
     problem=Problem("contraction", "linalg.matmul", (), ()),

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from frontrunner.core import InputError
 from frontrunner.experiments.contender import Contender
 from frontrunner.experiments.corpus import Case, read_cases
 from frontrunner.experiments.recording import Kernel
 from frontrunner.experiments.sizes import COLUMNS, CONFIGURATIONS, measure
 from frontrunner.experiments.train import train
-from frontrunner.search import InputError
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 import frontrunner
 from frontrunner.benchmarks.budget import Budget
 from frontrunner.benchmarks.device import fingerprint
+from frontrunner.core import InputError
 from frontrunner.experiments.corpus import read_cases
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.prepare import prepare
@@ -23,7 +24,6 @@ from frontrunner.experiments.train import Trained, train
 from frontrunner.experiments.trained_on import describe, digest, elsewhere, told
 from frontrunner.features import CPU
 from frontrunner.models import Ranker, create, load, read_manifest, save
-from frontrunner.search import InputError
 
 DATA = Path(__file__).parents[1] / "data"
 QUICK = ["rounds=5"]

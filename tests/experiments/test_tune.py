@@ -18,14 +18,15 @@ import pytest
 from frontrunner.benchmarks import finals
 from frontrunner.benchmarks.budget import Budget
 from frontrunner.benchmarks.compiling import CompilePool
+from frontrunner.core import InputError, WorkError
+from frontrunner.core.errors import KilledError
 from frontrunner.experiments import session
 from frontrunner.experiments.journal import Journal
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.tune import resume, tune
-from frontrunner.search import InputError, WorkError, read_dispatch
+from frontrunner.search import read_dispatch
 from frontrunner.search.compiler import compile_with_spec
-from frontrunner.search.errors import KilledError
 
 DATA = Path(__file__).parents[1] / "data"
 MATMUL = DATA / "matmul.mlir"

@@ -18,6 +18,10 @@ import pytest
 from frontrunner.benchmarks import finals, model_runner
 from frontrunner.benchmarks.budget import Budget
 from frontrunner.benchmarks.compiling import CompilePool, Compiler, Job
+from frontrunner.core import InputError
+from frontrunner.core.decoding import decode
+from frontrunner.core.errors import KilledError
+from frontrunner.core.files import only_process
 from frontrunner.experiments import hot_runs, in_model, tune_model
 from frontrunner.experiments.hot import Hot, Plan, Rest
 from frontrunner.experiments.in_model import Choice, Verdict
@@ -25,10 +29,7 @@ from frontrunner.experiments.model_folder import ModelFolder, laid_out
 from frontrunner.experiments.model_options import ModelOptions
 from frontrunner.experiments.model_result import ModelResult
 from frontrunner.experiments.progress import NullProgress
-from frontrunner.search import InputError, LinkedSpec, Target, model
-from frontrunner.search.decode import decode
-from frontrunner.search.errors import KilledError
-from frontrunner.search.files import only_process
+from frontrunner.search import LinkedSpec, Target, model
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
 SMALL = "dispatch_0_matmul_32x512x256_f32"

@@ -9,14 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.operations import (
-    Attention,
-    Conv,
-    Matmul,
-    Operation,
-    Types,
-    parse_types,
-)
+from frontrunner.benchmarks.operations import Attention, Conv, Matmul, Operation, Types, parse_types
 from frontrunner.benchmarks.operations.presets import PRESETS
 from frontrunner.benchmarks.providers import installed
 from frontrunner.experiments.configurations import Choice

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from frontrunner.core import InputError
+from frontrunner.core.limits import RAISE, limited
 from frontrunner.features import (
     CPU,
     GENERIC,
@@ -17,8 +19,6 @@ from frontrunner.features import (
     generic_for,
     generic_of,
 )
-from frontrunner.search import InputError
-from frontrunner.search.limits import RAISE, limited
 
 
 def one(**knobs: object) -> pd.Series:

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from frontrunner.core.errors import InputError
 from frontrunner.features import extract_knobs, generic_for
 from frontrunner.models import Ranker, create, load, order, save
 from frontrunner.models.adaptive import SAMPLE, SHORTLIST, GaussianRanker
-from frontrunner.search.errors import InputError
 
 KNOBS = pd.DataFrame(
     list(product([16, 32, 64, 128], [1, 2, 4, 8, 16], [1, 2, 4, 8], [0, 1], [1, 2, 3, 5, 7])),

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from frontrunner.core.errors import InputError
 from frontrunner.models import create, order, ranker_class
 from frontrunner.models.knobs import Grid
-from frontrunner.search.errors import InputError
 
 KNOBS = pd.DataFrame(
     list(product([16, 32, 64, 128], [1, 2, 4, 8, 16], [1, 2, 4, 8], ["a", "b"], [1, 2, 3, 5, 7])),

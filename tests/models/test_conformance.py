@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from frontrunner import features
+from frontrunner.core.errors import InputError
 from frontrunner.models import BASE, Ranker, create, known, load, order, ranker_class, save
-from frontrunner.search.errors import InputError
 
 SMALL = {"forest": {"trees": 20}, "lightgbm": {"rounds": 20}}
 CASES = [

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from frontrunner.core.errors import InputError
 from frontrunner.features import CPU, GPU, extract_knobs, generic_for
 from frontrunner.models import create, load, order, read_manifest, save
-from frontrunner.search.errors import InputError
 
 SMALL = [("forest", {"trees": 10}), ("lightgbm", {"rounds": 20})]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from frontrunner.core.errors import InputError
 from frontrunner.features import CPU, GPU, extract
 from frontrunner.models import create, load, order, read_manifest, save
-from frontrunner.search.errors import InputError
 
 LEARNERS = [("forest", {"trees": 20}), ("lightgbm", {"rounds": 30})]
 each_learner = pytest.mark.parametrize(("name", "params"), LEARNERS, ids=[n for n, _ in LEARNERS])

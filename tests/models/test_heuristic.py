@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from frontrunner.core.errors import InputError
 from frontrunner.features import CPU, GPU, extract
 from frontrunner.models import GPU_TERMS, TERMS, create
-from frontrunner.search.errors import InputError
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from frontrunner.core.errors import InputError
 from frontrunner.models import create, order
-from frontrunner.search.errors import InputError
 
 LEARNERS = [
     ("forest", {"trees": 50}),

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from frontrunner.core.errors import InputError
 from frontrunner.models import create, default_ranker, known, ranker_class, resolve, save
-from frontrunner.search.errors import InputError
 
 BUILT_IN = ["shuffle", "cpu", "heuristic", "forest", "lightgbm", "adaptive", "tpe", "genetic"]
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from frontrunner import features
+from frontrunner.core.errors import InputError, WorkError
+from frontrunner.core.limits import limited
 from frontrunner.models import create, is_saved, load, read_manifest, save
 from frontrunner.models.untrusted import GROWTH
-from frontrunner.search.errors import InputError, WorkError
-from frontrunner.search.limits import limited
 
 
 @pytest.fixture(scope="module", params=["forest", "lightgbm"])

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 
+from frontrunner.core.errors import InputError
 from frontrunner.models import boosting, forest
 from frontrunner.models.shapley import shapley_values
 from frontrunner.models.trees import Trees
-from frontrunner.search.errors import InputError
 
 FEATURES = 4
 

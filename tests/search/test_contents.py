@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.search import InputError, link_specs, read_dispatch
+from frontrunner.core import InputError
+from frontrunner.core.children import Child
+from frontrunner.search import link_specs, read_dispatch
 from frontrunner.search.contents import NotMlir, check_source, check_spec
-from frontrunner.search.isolate import Child
 from frontrunner.search.model import read_model
 from frontrunner.search.spec import spec_of
 

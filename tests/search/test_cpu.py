@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import z3
 
+from frontrunner.core import InputError
 from frontrunner.search import (
     Dispatch,
     Entry,
-    InputError,
     Space,
     Target,
     build_spaces,

@@ -8,9 +8,9 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from frontrunner.core import InputError
 from frontrunner.search import (
     Constraint,
-    InputError,
     Knob,
     Problem,
     Space,

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 import z3
 
+from frontrunner.core import InputError
+from frontrunner.core.decoding import decode
 from frontrunner.search import (
     Dispatch,
     Entry,
-    InputError,
     Space,
     Target,
     build_spaces,
@@ -27,7 +28,6 @@ from frontrunner.search import (
     sample,
 )
 from frontrunner.search.compiler import compile_with_spec
-from frontrunner.search.decode import decode
 from frontrunner.search.emitted import Emitted
 
 DATA = Path(__file__).parents[1] / "data"

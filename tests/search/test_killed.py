@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from frontrunner.core.children import Child
+from frontrunner.core.errors import KilledError
 from frontrunner.search import asking, link, matches, materialize, reader
-from frontrunner.search.errors import KilledError
-from frontrunner.search.isolate import Child
 
 HANDLER = """
 import os, signal

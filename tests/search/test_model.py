@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.search import InputError, read_dispatch
+from frontrunner.core import InputError
+from frontrunner.search import read_dispatch
 from frontrunner.search.model import Argument, Function, named_after, read_model
 
 MODELS = Path(__file__).parents[1] / "data" / "models"

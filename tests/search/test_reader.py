@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.search import Dispatch, InputError, NotTunableError, Problem, read_dispatch
-from frontrunner.search.decode import decode
+from frontrunner.core import InputError, NotTunableError
+from frontrunner.core.decoding import decode
+from frontrunner.search import Dispatch, Problem, read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 COMPILER = str(Path(sys.executable).with_name("iree-compile"))

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.search import Dispatch, Entry, InputError, link_specs, render_spec
+from frontrunner.core import InputError
+from frontrunner.search import Dispatch, Entry, link_specs, render_spec
 from frontrunner.search.compiler import compile_with_spec
 
 Read = Callable[[str], Dispatch]

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import pytest
 
+from frontrunner.core.errors import UnknownTargetError
 from frontrunner.search import Target
-from frontrunner.search.errors import UnknownTargetError
 from frontrunner.search.target_flags import target_flags, target_of_flags
 
 HOST = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))

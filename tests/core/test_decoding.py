@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from frontrunner.search.decode import decode
+from frontrunner.core.decoding import decode
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from frontrunner.search.errors import InputError
-from frontrunner.search.isolate import Child
-from frontrunner.search.limits import (
+from frontrunner.core.children import Child
+from frontrunner.core.errors import InputError
+from frontrunner.core.limits import (
     DEFAULT_MAX_BYTES,
     MAX_DEPTH,
     PIECE,
@@ -250,7 +250,7 @@ def test_tables() -> None:
 MEASURED = """
 import resource, sys
 from pathlib import Path
-from frontrunner.search.limits import limited, parse_json, read_limited
+from frontrunner.core.limits import limited, parse_json, read_limited
 def peak():
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 before = peak()
@@ -288,7 +288,7 @@ def test_what_does_not_fit_into_memory_is_told(tmp_path: Path) -> None:
         file.truncate(400 * MIB)
     code = (
         "import resource, sys; from pathlib import Path;"
-        "from frontrunner.search.limits import read_limited;"
+        "from frontrunner.core.limits import read_limited;"
         f"resource.setrlimit(resource.RLIMIT_AS, ({200 * MIB}, {resource.RLIM_INFINITY}));"
         "read_limited(Path(sys.argv[1]))"
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.search import machine
-from frontrunner.search.machine import describe_kill, free_memory, physical_cores, usable_cores
+from frontrunner.core import machine
+from frontrunner.core.machine import describe_kill, free_memory, physical_cores, usable_cores
 
 GB = 1_000_000_000
 

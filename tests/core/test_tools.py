@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from frontrunner.search import WorkError
-from frontrunner.search.isolate import ChildTimeout
-from frontrunner.search.tools import Done, run_tool
+from frontrunner.core import WorkError
+from frontrunner.core.children import ChildTimeout
+from frontrunner.core.tools import Done, run_tool
 
 SLEEPS = [sys.executable, "-c", "import threading; threading.Event().wait()"]
 
@@ -34,7 +34,7 @@ def test_a_program_that_hangs(family: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_program_ends_with_this_process(family: Any) -> None:
-    code = f"from frontrunner.search.tools import run_tool; run_tool({SLEEPS!r})"
+    code = f"from frontrunner.core.tools import run_tool; run_tool({SLEEPS!r})"
     with subprocess.Popen([sys.executable, "-c", code], env=family.environment()) as process:
         assert family.has_grown(3)
         process.kill()

@@ -10,9 +10,9 @@ from typing import Any, NoReturn, Self, TypeVar
 
 from joblib import Parallel, delayed
 
-from ..search.errors import KilledError
-from ..search.isolate import Child, ChildDied
-from ..search.machine import usable_cores
+from .children import Child, ChildDied
+from .errors import KilledError
+from .machine import usable_cores
 from .turns import Turns
 
 Item = TypeVar("Item")

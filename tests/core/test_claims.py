@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from frontrunner.search import claims
-from frontrunner.search.claims import claim, remove_abandoned
+from frontrunner.core import claims
+from frontrunner.core.claims import claim, remove_abandoned
 
 HOLDS = """
 import sys
 from pathlib import Path
-from frontrunner.search.claims import claim
+from frontrunner.core.claims import claim
 folder, file = map(Path, sys.argv[1:])
 claim(lambda: folder.mkdir() or folder)
 claim(lambda: file.touch() or file)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from frontrunner.search import temporary
-from frontrunner.search.temporary import (
+from frontrunner.core import temporary
+from frontrunner.core.temporary import (
     in_temporary_folder,
     remove_temporary_folder,
     temporary_folder,
@@ -21,7 +21,7 @@ from frontrunner.search.temporary import (
 
 TOGETHER = """
 import sys, tempfile
-from frontrunner.search.temporary import in_temporary_folder
+from frontrunner.core.temporary import in_temporary_folder
 with in_temporary_folder():
     (kept := open(tempfile.mkdtemp() + "/module.o", "w")).write("half")
     print(tempfile.gettempdir(), flush=True)

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from frontrunner.search.errors import InputError, WorkError
-from frontrunner.search.files import (
+from frontrunner.core.errors import InputError, WorkError
+from frontrunner.core.files import (
     check_inside,
     make_folder,
     new_folder,
@@ -27,8 +27,8 @@ from frontrunner.search.files import (
 RACER = """
 import sys
 from pathlib import Path
-from frontrunner.search.errors import InputError
-from frontrunner.search.files import new_folder, next_folder
+from frontrunner.core.errors import InputError
+from frontrunner.core.files import new_folder, next_folder
 
 def fill(folder):
     for name in ("one", "two", "three"):
@@ -129,7 +129,7 @@ def test_the_current_folder_can_be_filled(tmp_path: Path, monkeypatch: pytest.Mo
 HALF = """
 import sys
 from pathlib import Path
-from frontrunner.search import files
+from frontrunner.core import files
 def hang(*_):
     print(flush=True)
     sys.stdin.read()

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..search import InputError, WorkError
-from ..search.claims import is_at
-from ..search.decode import in_words
-from ..search.limits import parse_json, read_limited
+from .claims import is_at
+from .decoding import in_words
+from .errors import InputError, WorkError
+from .limits import parse_json, read_limited
 
 KEEP_VALID = "keep the valid lines with --keep-valid, or start anew"
 _ANEW = "start anew with another file; this one was edited"

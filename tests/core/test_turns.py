@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
-from frontrunner.benchmarks.child_pool import ChildPool
-from frontrunner.benchmarks.turns import Turns
-from frontrunner.search.errors import KilledError
-from frontrunner.search.isolate import Child, ChildDied
+from frontrunner.core.child_pool import ChildPool
+from frontrunner.core.children import Child, ChildDied
+from frontrunner.core.errors import KilledError
+from frontrunner.core.turns import Turns
 
 
 def start(*works) -> list[threading.Thread]:

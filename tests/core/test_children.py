@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 
-from frontrunner.search import InputError, temporary
-from frontrunner.search.isolate import Child, ChildDied, ChildKilled, ChildTimeout
+from frontrunner.core import InputError, temporary
+from frontrunner.core.children import Child, ChildDied, ChildKilled, ChildTimeout
 
 HANDLERS = """
 import os, resource, signal, subprocess, sys, threading, time
 from pathlib import Path
-from frontrunner.search import InputError
+from frontrunner.core import InputError
 
 def handle(request):
     if str(request).startswith("link"):
@@ -186,7 +186,7 @@ def test_errors_come_back(handler: str) -> None:
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for a stranger's death: Linux")
 def test_a_hanging_child_dies_with_its_parent(handler: str) -> None:
     parent = textwrap.dedent(f"""
-        from frontrunner.search.isolate import Child
+        from frontrunner.core.children import Child
         child = Child({handler!r})
         print(child.call("warm")[1], flush=True)
         child.call("hang")
@@ -207,7 +207,7 @@ def test_a_hanging_child_dies_with_its_parent(handler: str) -> None:
 
 PARENT = """
 import sys
-from frontrunner.search.isolate import Child, ChildDied, ChildTimeout
+from frontrunner.core.children import Child, ChildDied, ChildTimeout
 child = Child(sys.argv[1])
 try:
     child.call(sys.argv[2], 2.0 if sys.argv[2] == "link and hang" else 60.0)

@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .children import Child, ChildDied
 from .errors import WorkError
-from .isolate import Child, ChildDied
 
 
 @dataclass(frozen=True)
