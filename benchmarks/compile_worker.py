@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core import WorkError
-from ..search.compiler import CompileFailed, compile_with_spec
+from ..search.mlir import CompileFailed, compile_with_spec
 from .outcome import digest
 
 # What the compiler says of a linker that SIGKILL ended: its wait status, or a shell's around it.

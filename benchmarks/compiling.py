@@ -18,7 +18,7 @@ from ..core import (
     describe_kill,
 )
 from ..search import Dispatch
-from ..search.model import Model
+from ..search.reading import Model
 from .compile_worker import CompileReply, CompileRequest
 from .outcome import COMPILE_FAILED, CRASHED, KILLED, NOT_APPLIED, OK, TIMEOUT, Compiled
 

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import z3
 
-from ..search import Space, build_spaces, count, enumerate_space, read_dispatch, sample
-from ..search.gpu_columns import EXTRAS
+from ..search import Space, build_spaces
+from ..search.enumeration import count, enumerate_space, sample
+from ..search.gpu import EXTRAS
+from ..search.reading import read_dispatch
 from .operations import Conv, Matmul, Operation, Types
 
 HALF = Types("f16", "f32")

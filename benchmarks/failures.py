@@ -20,8 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from ..core import iree_versions, read_limited, remove_drafts
-from ..search import Dispatch
-from ..search.spec import spec_of
+from ..search import Dispatch, spec_of
 from .outcome import KILLED, OK, Outcome
 from .reproducer import SCRIPT, Reproducer, write_emission_crash
 from .unit import Unit

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ..core import InputError, WorkError, read_limited
-from ..search.model import Argument, Function
+from ..search.reading import Argument, Function
 from .inputs import NUMPY, Array, check_memory, make_input, to_bf16
 
 _HINT = "give one --input per argument, such as 1x128xi64=7, 2xf32=1,2 or @values.npy"

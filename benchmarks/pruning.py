@@ -16,7 +16,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..search import Space, build_spaces, read_dispatch, sample, satisfies
+from ..search import Space, build_spaces
+from ..search.enumeration import sample, satisfies
+from ..search.reading import read_dispatch
 from .runner import Candidate, local_runner
 
 EXAMPLES = ("matmul_vit", "matmul_skinny", "matvec", "conv_3x3")

@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..features import extract
-from ..search import build_spaces, count, read_dispatch, sample
+from ..search import build_spaces
+from ..search.enumeration import count, sample
+from ..search.reading import read_dispatch
 
 REPEATS = 5
 

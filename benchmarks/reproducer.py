@@ -10,10 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from ..core import new_folder
-from ..search import Dispatch
-from ..search.compiler import CONFIGURATIONS, SOURCES
-from ..search.emitted import EMISSION_FLAGS
-from ..search.spec import APPLIED, spec_option
+from ..search import APPLIED, EMISSION_FLAGS, Dispatch, spec_option
+from ..search.mlir import CONFIGURATIONS, SOURCES
 from .inputs import Array, Tolerance, make_inputs
 from .operations import Operation
 from .outcome import NOT_APPLIED, WRONG_RESULT, Outcome

@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from ..search import Dispatch
-from ..search.spec import spec_of
+from ..search import Dispatch, spec_of
 from .call import call_of
 from .compiling import Compiler
 from .device import Device

@@ -15,8 +15,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..search import Dispatch, build_spaces, read_dispatch, records, sample
-from ..search.spec import spec_of
+from ..search import Dispatch, build_spaces, spec_of
+from ..search.enumeration import records, sample
+from ..search.reading import read_dispatch
 from .runner import Candidate, local_runner
 
 BATCH = 8

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from ..core import InputError
-from ..search import Dispatch
-from ..search.model import Model
-from ..search.problem import BYTES
+from ..search import BYTES, Dispatch
+from ..search.reading import Model
 from .call import Call, call_of
 from .inputs import NUMPY
 

@@ -13,7 +13,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..search import build_spaces, count, read_dispatch, records, sample
+from ..search import build_spaces
+from ..search.enumeration import count, records, sample
+from ..search.reading import read_dispatch
 from .operations import Attention, Conv, Matmul, Matvec, Types
 from .outcome import OK
 from .runner import Candidate, local_runner

@@ -70,7 +70,7 @@ def parse_extras(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
     if not given:
         return {}
 
-    from ..search import EXTRAS
+    from ..search.gpu import EXTRAS
 
     found: dict[str, tuple[int, ...]] = {}
     for text in given:

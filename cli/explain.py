@@ -102,7 +102,7 @@ def command(
     from ..experiments.reading import looks_recorded
     from ..experiments.trained_on import elsewhere
     from ..models import resolve
-    from ..search import read_dispatch
+    from ..search.reading import read_dispatch
 
     # By its name, too: so what is wrong with a damaged one is told.
     recorded = file.name.endswith(ENDINGS) or looks_recorded(file)

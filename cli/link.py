@@ -48,9 +48,8 @@ def command(
         raise UsageError("--target does nothing without --model", "leave it out, or name a model")
 
     from ..core import write_whole
-    from ..search import link_specs
-    from ..search.matches import find_matches
-    from ..search.model import read_model
+    from ..search.linking import find_matches, link_specs
+    from ..search.reading import read_model
 
     output = Output(as_json)
     linked = link_specs(specs)

@@ -90,7 +90,7 @@ def command(
     from ..experiments.profile_table import peak_line, summary, table, write_tables
     from ..experiments.progress import make_progress
     from ..experiments.selection import parse_patterns, select
-    from ..search.target_flags import backend_of
+    from ..search import backend_of
 
     found = find_generated(path)
     chosen = select(found, parse_patterns(patterns))

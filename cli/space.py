@@ -14,7 +14,8 @@ from .output import Output, UsageError, shared_options
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..search import Count, Dispatch, Space
+    from ..search import Dispatch, Space
+    from ..search.enumeration import Count
 
 # A table of this many candidates takes a few gigabytes of memory.
 MOST_ROWS = 20_000_000
@@ -59,7 +60,9 @@ def command(
     freed = parse_extras(extras)
 
     from ..core import write_whole
-    from ..search import build_spaces, count, read_dispatch
+    from ..search import build_spaces
+    from ..search.enumeration import count
+    from ..search.reading import read_dispatch
 
     output = Output(as_json)
     dispatch = read_dispatch(file, target)
@@ -140,7 +143,7 @@ def _show(
 def _sample(spaces: tuple[Space, ...], sizes: list[int], seed: int) -> pd.DataFrame:
     import pandas as pd
 
-    from ..search import sample
+    from ..search.enumeration import sample
 
     frames = []
     for space, size in zip(spaces, sizes, strict=True):

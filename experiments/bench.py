@@ -33,10 +33,8 @@ from ..core import (
     WorkError,
     physical_cores,
 )
-from ..search import read_dispatch
-from ..search.model import read_model
-from ..search.reader import READER
-from ..search.target_flags import target_flags
+from ..search import target_flags
+from ..search.reading import READER, read_dispatch, read_model
 from .libraries import Libraries
 from .profile_log import (
     DEFAULT,

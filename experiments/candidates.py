@@ -10,8 +10,9 @@ import pandas as pd
 from ..core import NotTunableError
 from ..features import extract
 from ..models import Ranker, order
-from ..search import EXTRAS, Dispatch, Space, build_spaces, derive, sample
-from ..search.table import DERIVED, PIPELINE
+from ..search import DERIVED, PIPELINE, Dispatch, Space, build_spaces
+from ..search.enumeration import derive, sample
+from ..search.gpu import EXTRAS
 
 
 def make_queue(

@@ -13,10 +13,8 @@ import pandas as pd
 from ..benchmarks.operations import Operation
 from ..core import Child
 from ..models import default_ranker, resolve
-from ..search import read_dispatch
-from ..search.reader import READER
-from ..search.spec import spec_of
-from ..search.table import PIPELINE
+from ..search import PIPELINE, spec_of
+from ..search.reading import READER, read_dispatch
 from .candidates import make_queue, renderer
 from .generated import Configuration
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..search.table import PIPELINE
+from ..search import PIPELINE
 from .recording import Recording
 
 # Programs write a time with fewer digits, or in another unit. Repeated measurements of hundreds of

@@ -17,8 +17,7 @@ from ..benchmarks.outcome import KILLED
 from ..core import InputError, readable
 from ..features import Catalogue, catalogue_of, extract, extract_knobs, generic_for
 from ..models.ranker import listing
-from ..search import Problem
-from ..search.table import PIPELINE
+from ..search import PIPELINE, Problem
 from .copies import find_copy
 from .foreign import stem
 from .reading import read_recording

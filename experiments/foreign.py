@@ -15,7 +15,7 @@ import pandas as pd
 
 from ..benchmarks.outcome import OK
 from ..core import check_cells, readable
-from ..search.table import DERIVED, PIPELINE
+from ..search import DERIVED, PIPELINE
 from .recording import COLUMNS, MEASURE, Kernel, Provenance, Recording
 
 # `convolution_RTX_2080_Ti`: kernels are in lower case, devices are not.

@@ -11,9 +11,8 @@ from typing import Any
 from ..benchmarks.peak import Peak
 from ..benchmarks.profiling import Share
 from ..core import Child, ChildPool, FrontrunnerError, KilledError, decode
-from ..search import Dispatch, read_dispatch
-from ..search.model import ModelDispatch
-from ..search.reader import READER
+from ..search import Dispatch
+from ..search.reading import READER, ModelDispatch, read_dispatch
 
 _FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
 # Of a dispatch's headroom, what is expected to be gained.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..benchmarks.budget import Budget
 from ..core import FrontrunnerError, InputError, KilledError
-from ..search.spec import spec_of
+from ..search import spec_of
 from .candidates import renderer
 from .hot import Hot, Plan
 from .in_model import TRIES

@@ -20,7 +20,7 @@ from ..benchmarks.model_runner import PATIENCE, Gain, ModelFailed, ModelRunner
 from ..benchmarks.outcome import OK, Compiled
 from ..benchmarks.profiling import profile
 from ..core import KilledError, WorkError
-from ..search import link_specs
+from ..search.linking import link_specs
 from .hot import Hot
 
 # Candidates of a dispatch that are tried in the model.

@@ -19,7 +19,7 @@ from ..benchmarks.finals import Standing
 from ..benchmarks.outcome import OK, Outcome
 from ..benchmarks.results import Measurements, Verdict, read_results
 from ..core import InputError, WorkError
-from ..search.spec import spec_of
+from ..search import spec_of
 from .candidates import renderer, with_derived
 from .journal import Journal
 from .jury import expectation

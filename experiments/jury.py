@@ -12,8 +12,7 @@ from ..benchmarks.device import Device, RunFailed, fingerprint
 from ..benchmarks.finals import Finals, Standing, choose_finalists, decide, verify_on_other_inputs
 from ..benchmarks.outcome import OK, Compiled, Outcome, is_there
 from ..benchmarks.runner import executable_name
-from ..search import Dispatch
-from ..search.spec import spec_of
+from ..search import Dispatch, spec_of
 from .progress import Observer
 from .run_folder import RunFolder
 

@@ -13,7 +13,7 @@ from ..benchmarks.compiling import Compiler
 from ..benchmarks.outcome import COMPILE_FAILED, NOT_APPLIED, OK, Compiled, is_there
 from ..core import LineFile, iree_versions
 from ..search import Dispatch
-from ..search.model import Model
+from ..search.reading import Model
 
 # What the compiler says again of the same; a crash may have been the machine's, as a kill was.
 _SETTLED = (OK, COMPILE_FAILED, NOT_APPLIED)

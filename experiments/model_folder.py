@@ -32,7 +32,7 @@ from ..core import (
     read_json,
     read_limited,
 )
-from ..search.model import ModelDispatch, named_after
+from ..search.reading import ModelDispatch, named_after
 from .hot import Hot, Plan, read_plan
 from .model_options import ModelOptions
 from .prepare import digest_of_file

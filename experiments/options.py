@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..benchmarks.budget import Budget
 from ..core import LARGEST, InputError
-from ..search.target_flags import target_flags
+from ..search import target_flags
 
 # Threads and processes are made for each job, and a row of features for each candidate.
 MOST_JOBS = 1024

@@ -16,8 +16,8 @@ from ..benchmarks.compiling import Compiler
 from ..benchmarks.outcome import CRASHED, OK, Compiled
 from ..benchmarks.runner import executable_name
 from ..core import WorkError, iree_versions, write_whole
-from ..search import CannotRender
-from ..search.spec import spec_of
+from ..search import spec_of
+from ..search.gpu import CannotRender
 from .candidates import renderer
 from .kept import Kept
 from .options import TuneOptions

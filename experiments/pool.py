@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ..core import InputError
 from ..models import Ranker, default_ranker, order
-from ..search import Dispatch, Knob, Space, build_spaces, satisfies
-from ..search.table import PIPELINE, plain
+from ..search import PIPELINE, Dispatch, Knob, Space, build_spaces, plain
+from ..search.enumeration import satisfies
 from .candidates import check_some, draw
 from .corpus import read_cases
 

@@ -14,7 +14,8 @@ from ..benchmarks.device import check_backend, check_uris, drivers_of, fingerpri
 from ..benchmarks.inputs import check_memory
 from ..core import InputError
 from ..models import AdaptiveRanker, default_ranker, resolve
-from ..search import Dispatch, read_dispatch
+from ..search import Dispatch
+from ..search.reading import read_dispatch
 from .candidates import make_queue
 from .options import TuneOptions
 from .progress import Observer

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..benchmarks.device import check_backend, check_uris, fingerprint
 from ..core import InputError, iree_versions, usable_cores
-from ..search.target_flags import backend_of, target_flags
+from ..search import backend_of, target_flags
 from .bench import Bench, ProfileOptions
 from .generated import Generated
 from .profile_log import DEFAULT, IREE, ProfileLog, Row

@@ -16,8 +16,9 @@ from ..benchmarks.budget import Budget
 from ..benchmarks.bundle_runner import run_bundle
 from ..benchmarks.device import check_backend, check_uris, drivers_of
 from ..core import check_inside, check_own
-from ..search import Dispatch, build_spaces, read_dispatch, sample
-from ..search.table import PIPELINE
+from ..search import PIPELINE, Dispatch, build_spaces
+from ..search.enumeration import sample
+from ..search.reading import read_dispatch
 from .ingest import Ingest
 from .metrics import near
 from .options import TuneOptions

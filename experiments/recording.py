@@ -22,8 +22,7 @@ from ..benchmarks.outcome import BASELINE, CRASHED, OK, TIMEOUT, Outcome
 from ..benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, standings
 from ..benchmarks.timing import LEAST
 from ..core import InputError, decode, parse_json, read_limited, write_whole
-from ..search import Problem, Target
-from ..search.table import DERIVED, PIPELINE
+from ..search import DERIVED, PIPELINE, Problem, Target
 from .parquet import read_table, to_frame
 from .sound import check_knobs, check_problem, check_rows, check_target
 

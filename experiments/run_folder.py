@@ -34,7 +34,7 @@ from ..core import (
     write_whole,
 )
 from ..search import Dispatch, Target
-from ..search.reader import with_emitted
+from ..search.reading import with_emitted
 from .candidates import check_queue
 from .parquet import read_table, to_frame
 from .run_manifest import RunManifest, other_versions

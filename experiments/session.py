@@ -24,9 +24,8 @@ from ..benchmarks.outcome import CRASHED, OK, Compiled, Outcome
 from ..benchmarks.runner import Candidate, LocalRunner, Runner
 from ..core import InputError, WorkError, read_limited
 from ..models import AdaptiveRanker, resolve
-from ..search import CannotRender, Dispatch
-from ..search.spec import spec_of
-from ..search.table import PIPELINE
+from ..search import PIPELINE, Dispatch, spec_of
+from ..search.gpu import CannotRender
 from .candidates import renderer
 from .compile_result import CompileResult
 from .journal import Journal

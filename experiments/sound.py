@@ -9,9 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..benchmarks.outcome import OK
-from ..search import Problem, Target
-from ..search.problem import BYTES, KINDS
-from ..search.table import DERIVED, PIPELINE
+from ..search import BYTES, DERIVED, KINDS, PIPELINE, Problem, Target
 
 ROLES = ("batch", "m", "n", "k")
 # Whole numbers up to here are exact in the floats that features are made of.

@@ -21,7 +21,7 @@ from ..benchmarks.outcome import (
     WRONG_RESULT,
 )
 from ..core import InputError, write_whole
-from ..search.table import PIPELINE, plain
+from ..search import PIPELINE, plain
 from .foreign import Taken, build, from_name
 from .recording import MEASURE, Kernel, Recording
 

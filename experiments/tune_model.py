@@ -20,9 +20,8 @@ from ..benchmarks.peak import measure_peak
 from ..benchmarks.profiling import Share, profile
 from ..core import InputError, WorkError, make_folder, only_process
 from ..models import resolve
-from ..search import link_specs
-from ..search.matches import find_matches
-from ..search.model import Model, read_model
+from ..search.linking import find_matches, link_specs
+from ..search.reading import Model, read_model
 from .hot import Plan, make_plan
 from .hot_runs import MakeObserver, Tell, best_specs, tune_each
 from .in_model import Trial

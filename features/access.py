@@ -7,7 +7,7 @@ from functools import reduce
 
 import numpy as np
 
-from ..search.problem import Operand
+from ..search import Operand
 from .cpu_view import CpuView
 from .registry import Theme
 from .view import SLOTS, Column

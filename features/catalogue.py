@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from ..search.problem import Problem, Target
+from ..search import Problem, Target
 from .access import access
 from .context import context, cpu_context
 from .cpu_view import CpuView

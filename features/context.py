@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..search.problem import KINDS
+from ..search import KINDS
 from .cpu_view import CpuView
 from .registry import Theme
 from .view import ROLES, Column, View

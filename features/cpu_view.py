@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..search.problem import Dim, Operand
+from ..search import Dim, Operand
 from .view import ROLES, Column, View
 
 LEVELS = ("dist", "cache", "panel", "vec", "step")

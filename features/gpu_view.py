@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from ..core import InputError
-from ..search.problem import Dim, Gpu, Operand
+from ..search import Dim, Gpu, Operand
 from .view import Column, View
 
 SIDES = ("m", "n", "k")

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..search.problem import Operand, Problem, Target
+from ..search import Operand, Problem, Target
 
 Column: TypeAlias = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import InputError
-from ..search.problem import Target
+from ..search import Target
 from .ranker import Ranker
 
 ENTRY_POINTS = "frontrunner.rankers"

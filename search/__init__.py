@@ -1,51 +1,48 @@
-"""What could run: Problem, Target, Space, enumeration, tuning specs."""
+"""What could run: what a dispatch is, what it is compiled for, and what can be chosen.
+
+Rooms read dispatches, state spaces, enumerate them and link specs. Nothing here runs or measures.
+"""
 
 from typing import TYPE_CHECKING
 
 from ..core.lazy import exports
 
 if TYPE_CHECKING:
-    from ..core.errors import FrontrunnerError, InputError, NotTunableError, WorkError
-    from .builders import build_spaces
+    from .backends import build_spaces
     from .dispatch import Dispatch, TensorType
-    from .enumeration import Count, count, derive, enumerate_space, records, sample, satisfies
-    from .gpu_columns import EXTRAS
-    from .link import LinkedSpec, link_specs
-    from .materialize import CannotRender
-    from .problem import Dim, Operand, Problem, Target
-    from .reader import read_dispatch
+    from .emitted import EMISSION_FLAGS
+    from .flags import backend_of, target_flags
+    from .problem import BYTES, KINDS, Dim, Gpu, Operand, Problem, Target
     from .space import Constraint, Knob, Space
-    from .spec import Entry, render_spec
+    from .spec import APPLIED, SPEC_OPTION, Entry, render_spec, spec_of, spec_option
+    from .table import DERIVED, PIPELINE, plain
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
-    "EXTRAS",
-    "CannotRender",
+    "APPLIED",
+    "BYTES",
+    "DERIVED",
+    "EMISSION_FLAGS",
+    "KINDS",
+    "PIPELINE",
+    "SPEC_OPTION",
     "Constraint",
-    "Count",
     "Dim",
     "Dispatch",
     "Entry",
-    "FrontrunnerError",
-    "InputError",
+    "Gpu",
     "Knob",
-    "LinkedSpec",
-    "NotTunableError",
     "Operand",
     "Problem",
     "Space",
     "Target",
     "TensorType",
-    "WorkError",
+    "backend_of",
     "build_spaces",
-    "count",
-    "derive",
-    "enumerate_space",
-    "link_specs",
-    "read_dispatch",
-    "records",
+    "plain",
     "render_spec",
-    "sample",
-    "satisfies",
+    "spec_of",
+    "spec_option",
+    "target_flags",
 ]

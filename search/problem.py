@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..core import decode
-from .target_flags import target_flags, target_of_flags
+from .flags import target_flags, target_of_flags
 
 DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
 

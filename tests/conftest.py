@@ -20,7 +20,8 @@ import pytest
 from frontrunner.cli import main
 from frontrunner.core.children import Child
 from frontrunner.core.temporary import temporary_folder
-from frontrunner.search import asking, model
+from frontrunner.search.reading import models as model
+from frontrunner.search.reading import source as asking
 
 
 def pytest_configure() -> None:

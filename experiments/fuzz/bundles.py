@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ...search.target_flags import target_flags
+from ...search import target_flags
 from .edits import CannotEdit, Edited, pick, spot
 from .json_edits import change_json, trap_json
 from .raw import ANY

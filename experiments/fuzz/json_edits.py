@@ -8,7 +8,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from ...search.target_flags import target_flags
+from ...search import target_flags
 from .edits import CannotEdit, Changed, pick, short
 from .traps import Traps
 

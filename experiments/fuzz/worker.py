@@ -40,8 +40,8 @@ _USED = """
     frontrunner.experiments.profile frontrunner.experiments.profile_table
     frontrunner.experiments.record frontrunner.experiments.t4 frontrunner.experiments.train
     frontrunner.experiments.tune frontrunner.experiments.tune_model frontrunner.models.trees
-    frontrunner.search.matches frontrunner.search.model lightgbm matplotlib.pyplot onnx
-    pyarrow.parquet rich.live scipy.stats sklearn.ensemble z3
+    frontrunner.search.linking.matches frontrunner.search.reading.models lightgbm
+    matplotlib.pyplot onnx     pyarrow.parquet rich.live scipy.stats sklearn.ensemble z3
 """.split()
 
 

@@ -16,8 +16,8 @@ from ...benchmarks.model_inputs import prepare_inputs
 from ...benchmarks.model_kernel import Subject
 from ...benchmarks.model_runner import PATIENCE, Gain, ModelFailed, ModelRunner
 from ...core import run_tool
-from ...search.model import read_model
-from ...search.spec import SPEC_OPTION
+from ...search import SPEC_OPTION
+from ...search.reading import read_model
 from ..model_options import ModelOptions
 from ..model_result import ModelResult
 from ..progress import Observer, make_progress

@@ -11,7 +11,8 @@ from frontrunner.benchmarks.call import call_of
 from frontrunner.benchmarks.compiling import Compiler
 from frontrunner.benchmarks.device import Device
 from frontrunner.benchmarks.outcome import Compiled
-from frontrunner.search import Dispatch, read_dispatch
+from frontrunner.search import Dispatch
+from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 

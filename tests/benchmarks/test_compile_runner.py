@@ -8,7 +8,8 @@ from frontrunner.benchmarks.compile_runner import CompileRunner
 from frontrunner.benchmarks.compiling import Compiler
 from frontrunner.benchmarks.outcome import BASELINE, Compiled
 from frontrunner.benchmarks.runner import Candidate
-from frontrunner.search import Dispatch, build_spaces, sample
+from frontrunner.search import Dispatch, build_spaces
+from frontrunner.search.enumeration.enumeration import sample
 
 HUGE = (
     "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"

@@ -12,7 +12,8 @@ from frontrunner.benchmarks.compiling import Compiler
 from frontrunner.benchmarks.outcome import Compiled
 from frontrunner.core import WorkError
 from frontrunner.core.children import Child, ChildDied, ChildTimeout
-from frontrunner.search import Dispatch, Entry, build_spaces, render_spec, room, sample
+from frontrunner.search import Dispatch, Entry, build_spaces, render_spec, room
+from frontrunner.search.enumeration.enumeration import sample
 
 HUGE = (
     "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"

@@ -12,7 +12,7 @@ from frontrunner.benchmarks.device import Device, RunFailed, check_backend, chec
 from frontrunner.benchmarks.outcome import Compiled
 from frontrunner.core import InputError, WorkError
 from frontrunner.search import Dispatch
-from frontrunner.search.compiler import compilation
+from frontrunner.search.mlir.compiler import compilation
 
 SIGNATURE = "@matmul(%a: tensor<64x96xf32>, %b: tensor<96x128xf32>) -> tensor<64x128xf32>"
 

@@ -21,7 +21,8 @@ from frontrunner.benchmarks.failures import (
 from frontrunner.benchmarks.outcome import Outcome
 from frontrunner.benchmarks.reproducer import Reproducer
 from frontrunner.benchmarks.unit import Unit
-from frontrunner.search import Dispatch, read_dispatch
+from frontrunner.search import Dispatch
+from frontrunner.search.reading import read_dispatch
 from frontrunner.search.spec import spec_of
 
 DATA = Path(__file__).parents[1] / "data"

@@ -9,7 +9,7 @@ import pytest
 
 from frontrunner.benchmarks.model_inputs import InputFile, prepare_inputs
 from frontrunner.core import InputError
-from frontrunner.search.model import Argument, Function
+from frontrunner.search.reading.models import Argument, Function
 
 X = Argument((2, 3), "f32")
 IDS = Argument((4,), "i64", rows=37)

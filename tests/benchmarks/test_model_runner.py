@@ -23,7 +23,7 @@ from frontrunner.benchmarks.profiling import profile
 from frontrunner.core import InputError, WorkError
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
-from frontrunner.search.model import Model, read_model
+from frontrunner.search.reading.models import Model, read_model
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
 W = np.full((64, 96), 0.5, np.float32)

@@ -12,7 +12,8 @@ from frontrunner.benchmarks.compiling import Compiler
 from frontrunner.benchmarks.device import Device
 from frontrunner.benchmarks.outcome import BASELINE, Compiled, Outcome
 from frontrunner.benchmarks.runner import Candidate, LocalRunner
-from frontrunner.search import Dispatch, build_spaces, sample
+from frontrunner.search import Dispatch, build_spaces
+from frontrunner.search.enumeration.enumeration import sample
 from frontrunner.search.spec import spec_of
 
 HUGE = (

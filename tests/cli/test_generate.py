@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.search import read_dispatch
+from frontrunner.search.reading import read_dispatch
 
 MATMUL = ("generate", "matmul", "--m", "8", "--n", "16", "--k", "32")
 

@@ -12,7 +12,9 @@ import pytest
 from frontrunner.experiments import candidates
 from frontrunner.experiments.candidates import make_queue, with_derived
 from frontrunner.models import create
-from frontrunner.search import Dispatch, build_spaces, count, derive, read_dispatch
+from frontrunner.search import Dispatch, build_spaces
+from frontrunner.search.enumeration.enumeration import count, derive
+from frontrunner.search.reading import read_dispatch
 from frontrunner.search.table import PIPELINE
 
 DATA = Path(__file__).parents[1] / "data"

@@ -24,7 +24,9 @@ from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.packing import pack
 from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.tune import resume, tune
-from frontrunner.search import CannotRender, Dispatch, read_dispatch
+from frontrunner.search import Dispatch
+from frontrunner.search.gpu import CannotRender
+from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 HUGE = (

@@ -23,7 +23,8 @@ from frontrunner.experiments.recording import Provenance, Recording
 from frontrunner.experiments.t4 import write_t4
 from frontrunner.features import CPU, GPU, extract
 from frontrunner.models import create
-from frontrunner.search import Dim, Dispatch, Operand, Problem, Target, read_dispatch
+from frontrunner.search import Dim, Dispatch, Operand, Problem, Target
+from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 LHS = Operand("lhs", "f32", (((0, 1),), ((2, 1),)))

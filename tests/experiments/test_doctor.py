@@ -76,7 +76,7 @@ def test_the_cpu_is_described_without_the_compiler(monkeypatch):
     described = doctor.read_cpu()
     assert described.cores >= 1
     assert "KiB" in described.describe()
-    monkeypatch.setitem(sys.modules, "frontrunner.search.target", None)
+    monkeypatch.setitem(sys.modules, "frontrunner.search.reading.targets", None)
     assert "KiB" not in doctor.read_cpu().describe()
 
 

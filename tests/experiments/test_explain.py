@@ -17,7 +17,8 @@ from frontrunner.experiments.corpus import group_frame, read_cases
 from frontrunner.experiments.explain import Choice, Explained, Score, explain
 from frontrunner.experiments.pool import Pool
 from frontrunner.models import TERMS, Ranker, create, order
-from frontrunner.search import Dispatch, read_dispatch
+from frontrunner.search import Dispatch
+from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 SIZE = 300

@@ -15,8 +15,9 @@ from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments import hot
 from frontrunner.experiments.hot import Plan, make_plan, read_plan
-from frontrunner.search import Dispatch, read_dispatch
-from frontrunner.search.model import ModelDispatch
+from frontrunner.search import Dispatch
+from frontrunner.search.reading import read_dispatch
+from frontrunner.search.reading.models import ModelDispatch
 
 DATA = Path(__file__).parents[1] / "data"
 # What each dispatch of the model is; two are of the same problem.

@@ -75,7 +75,7 @@ def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
         from pathlib import Path
         from frontrunner.benchmarks.outcome import Outcome
         from frontrunner.experiments.journal import Journal
-        from frontrunner.search import WorkError
+        from frontrunner.core import WorkError
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
         journal = Journal(Path({str(path)!r}), 100, ['local-task'])
         try:

@@ -14,7 +14,7 @@ from frontrunner.core.errors import KilledError
 from frontrunner.experiments import onnx_model
 from frontrunner.experiments.model_options import ModelOptions
 from frontrunner.experiments.onnx_model import as_mlir
-from frontrunner.search.model import read_model
+from frontrunner.search.reading.models import read_model
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from frontrunner.experiments import ordering
 from frontrunner.experiments.candidates import make_queue
 from frontrunner.experiments.ordering import AdaptiveOrder, QueueOrder
 from frontrunner.models import AdaptiveRanker, resolve
-from frontrunner.search import read_dispatch
+from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 

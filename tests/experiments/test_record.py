@@ -27,7 +27,7 @@ from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.record import record
 from frontrunner.experiments.record_work import Work
 from frontrunner.experiments.recording import Drawn, Recording
-from frontrunner.search import read_dispatch
+from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 READ = cache(read_dispatch)  # of a second each

@@ -25,8 +25,8 @@ from frontrunner.experiments.journal import Journal
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.tune import resume, tune
-from frontrunner.search import read_dispatch
-from frontrunner.search.compiler import compile_with_spec
+from frontrunner.search.mlir.compiler import compile_with_spec
+from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 MATMUL = DATA / "matmul.mlir"

@@ -29,7 +29,9 @@ from frontrunner.experiments.model_folder import ModelFolder, laid_out
 from frontrunner.experiments.model_options import ModelOptions
 from frontrunner.experiments.model_result import ModelResult
 from frontrunner.experiments.progress import NullProgress
-from frontrunner.search import LinkedSpec, Target, model
+from frontrunner.search import Target
+from frontrunner.search.linking import LinkedSpec
+from frontrunner.search.reading import models as model
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
 SMALL = "dispatch_0_matmul_32x512x256_f32"

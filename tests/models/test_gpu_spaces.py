@@ -9,8 +9,10 @@ import pytest
 from frontrunner.benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
 from frontrunner.features import GPU, extract
 from frontrunner.models import GPU_TERMS, create, order
-from frontrunner.search import build_spaces, derive, read_dispatch, sample
-from frontrunner.search.gpu_columns import EXTRAS
+from frontrunner.search import build_spaces
+from frontrunner.search.enumeration.enumeration import derive, sample
+from frontrunner.search.gpu.columns import EXTRAS
+from frontrunner.search.reading import read_dispatch
 
 CONV = Conv.square(32, 128, 640, 3, types=Types("f16", "f16"))
 ATTENTION = Attention(20, 4096, 1024, 64, "f16")

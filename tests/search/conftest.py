@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.search import Dispatch, read_dispatch
+from frontrunner.search import Dispatch
+from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 

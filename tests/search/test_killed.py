@@ -11,7 +11,11 @@ import pytest
 
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
-from frontrunner.search import asking, link, matches, materialize, reader
+from frontrunner.search.gpu import rendering as materialize
+from frontrunner.search.linking import matches
+from frontrunner.search.linking import specs as link
+from frontrunner.search.reading import dispatches as reader
+from frontrunner.search.reading import source as asking
 
 HANDLER = """
 import os, signal

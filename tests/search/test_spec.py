@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from frontrunner.core import InputError
-from frontrunner.search import Dispatch, Entry, link_specs, render_spec
-from frontrunner.search.compiler import compile_with_spec
+from frontrunner.search import Dispatch, Entry, render_spec
+from frontrunner.search.linking import link_specs
+from frontrunner.search.mlir.compiler import compile_with_spec
 
 Read = Callable[[str], Dispatch]
 DATA = Path(__file__).parents[1] / "data"

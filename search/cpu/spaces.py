@@ -1,0 +1,282 @@
+"""CPU spaces: tile sizes for each codegen pipeline, stated as Z3 constraints.
+
+The compiler emits no constraints for CPUs, so these are ours. They keep what compiles and what can
+win: bounds that only performance suggests are wide, and `SPACES.md` says how they were checked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+import z3
+
+from ..dispatch import Dispatch
+from ..problem import Dim, Problem, Target
+from ..space import Constraint, Knob, Space
+
+# The compiler refuses vectors (and contractions over them) of this many native vectors or more.
+MAX_NATIVE_VECTORS = 512
+# Accumulators beyond this multiple of the register file only spill: no candidate above 2x was
+# within 30 % of the best of its problem.
+MAX_ACCUMULATOR_FILES = 4
+# Vector operations that one tile unrolls to, each time it is written out: more take seconds to
+# compile (16 s for a 48x64 matrix-vector tile on AVX2).
+MAX_UNROLLED = 256
+# Handing out a workgroup takes about a microsecond, in which a core does this many operations.
+MIN_WORKGROUP_FLOPS = 1 << 16
+MAX_VECTOR_TILE = 128
+MAX_VECTOR_REDUCTION = 64
+
+
+def cpu_spaces(dispatch: Dispatch) -> Mapping[str, Callable[[], Space]]:
+    """By pipeline that can lower the dispatch: what makes its space."""
+    problem, target = dispatch.problem, dispatch.target
+    return {p: partial(build, problem, target, p) for p in pipelines(problem)}
+
+
+def build(problem: Problem, target: Target, pipeline: str) -> Space:
+    """The space of a pipeline for a problem; see `pipelines` for those that can lower it."""
+    builder = _BUILDERS[pipeline]
+    knobs, constraints = builder(problem, target)
+    return Space(problem, target, pipeline, knobs, constraints, partial(render, problem, pipeline))
+
+
+def render(problem: Problem, pipeline: str, candidate: Mapping[str, int]) -> str:
+    """A candidate as the text of a `compilation_info` attribute.
+
+    The `iree_cpu` dialect has no Python bindings; the compile worker parses the text.
+    """
+
+    def level(prefix: str, dims: Callable[[Dim], bool], whole: bool = False) -> list[int]:
+        tiles = []
+        for d in problem.dims:
+            tile = candidate.get(f"{prefix}_{d.name}", 0) if dims(d) else 0
+            tiles.append(0 if whole and tile >= d.size else tile)
+        return tiles
+
+    levels = {
+        "distribution": level("dist", lambda d: d.parallel, whole=True),
+        "cache_parallel": level("cache", lambda d: d.parallel, whole=True),
+        "cache_reduction": level("cache", lambda d: not d.parallel, whole=True),
+        "vector_common_parallel": level("vec", lambda d: d.parallel),
+        # Attention's head dim is left out, as the compiler's default does: it is never tiled.
+        "vector_reduction": level("vec", lambda d: not d.parallel and d.name != "k1"),
+    }
+    if levels["cache_parallel"] == levels["distribution"]:
+        del levels["cache_parallel"]
+    config = ", ".join(
+        f"{name} = {tiles}"
+        for name, tiles in levels.items()
+        if name == "distribution" or any(tiles)
+    )
+    options = ", {enable_loop_peeling}" if candidate.get("peel") else ""
+    return (
+        f"#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<{config}>, "
+        f"translation_info = #iree_codegen.translation_info<pipeline = "
+        f"#iree_cpu.pipeline<{pipeline}>{options}>>"
+    )
+
+
+def _double_tiling(
+    problem: Problem, target: Target
+) -> tuple[tuple[Knob, ...], tuple[Constraint, ...]]:
+    """Workgroup, cache and vector tiles for every loop; loops that do not divide are peeled."""
+    knobs: list[Knob] = []
+    rules: list[Constraint] = []
+    for d in problem.dims:
+        tiles = _tiles(d.size)
+        vectors = _vector_tiles(d)
+        cache, vec = z3.Int(f"cache_{d.name}"), z3.Int(f"vec_{d.name}")
+        if d.parallel:
+            dist = z3.Int(f"dist_{d.name}")
+            knobs += [Knob(f"dist_{d.name}", tiles), Knob(f"cache_{d.name}", tiles)]
+            rules.append(_nested(dist, cache, d))
+        else:
+            knobs.append(Knob(f"cache_{d.name}", tiles))
+        knobs.append(Knob(f"vec_{d.name}", vectors))
+        rules.append(_nested(cache, vec, d))
+    ragged = z3.Or([z3.Int(f"cache_{d.name}") % z3.Int(f"vec_{d.name}") != 0 for d in problem.dims])
+    knobs.append(Knob("peel", (0, 1)))
+    useful = z3.Or(z3.Int("peel") == 1, ragged)
+    rules.append(Constraint("peeling does nothing where all tiles divide", useful, prunes=True))
+    whole = z3.And([z3.Int(f"cache_{d.name}") == d.size for d in problem.dims if not d.parallel])
+    tile = _product(z3.Int(f"cache_{d.name}") for d in problem.dims if d.parallel)
+    limit = target.vector_bytes * MAX_NATIVE_VECTORS // _accumulator_bytes(problem)
+    rules.append(
+        Constraint(
+            "a cached reduction clears its whole cache tile with one vector",
+            z3.Or(whole, tile < limit),
+        )
+    )
+    in_l2 = _footprint(problem, "cache", reused=True) <= max(target.cache_bytes[:2])
+    reason = "what a cached reduction reuses fits L2"
+    rules.append(Constraint(reason, z3.Or(whole, in_l2), prunes=True))
+    rules += _common(problem, target)
+    return tuple(knobs), tuple(rules)
+
+
+def _conv_decompose(
+    problem: Problem, target: Target
+) -> tuple[tuple[Knob, ...], tuple[Constraint, ...]]:
+    """Workgroup and vector tiles; a 2-d convolution must come down to a 1-d one."""
+    knobs, rules = _one_level(problem)
+    rows = z3.And(z3.Int("vec_oh") == 1, z3.Int("vec_fh") == 1)
+    columns = z3.And(z3.Int("vec_ow") == 1, z3.Int("vec_fw") == 1)
+    rules.append(Constraint("one image dim is unrolled to a 1-d convolution", z3.Or(rows, columns)))
+    rules += _common(problem, target)
+    return tuple(knobs), tuple(rules)
+
+
+def _attention(problem: Problem, target: Target) -> tuple[tuple[Knob, ...], tuple[Constraint, ...]]:
+    """Workgroup and vector tiles.
+
+    The head dim stays whole: the compiler tiles it without adding up the scores first, and the
+    results are wrong (95 of 95 candidates, IREE 3.13).
+    """
+    knobs, rules = _one_level(problem)
+    rules += _common(problem, target)
+    return tuple(knobs), tuple(rules)
+
+
+def _one_level(problem: Problem) -> tuple[list[Knob], list[Constraint]]:
+    knobs: list[Knob] = []
+    rules: list[Constraint] = []
+    for d in problem.dims:
+        vec = z3.Int(f"vec_{d.name}")
+        if d.parallel:
+            knobs.append(Knob(f"dist_{d.name}", _tiles(d.size)))
+            rules.append(_nested(z3.Int(f"dist_{d.name}"), vec, d))
+        knobs.append(Knob(f"vec_{d.name}", _vector_tiles(d)))
+    return knobs, rules
+
+
+def _nested(outer: z3.ArithRef, inner: z3.ArithRef, dim: Dim) -> Constraint:
+    """The inner tile divides the outer one, which may be ragged only where it is the whole dim."""
+    return Constraint(
+        f"tiles of {dim.name} nest",
+        z3.And(inner <= outer, z3.Or(outer % inner == 0, outer == dim.size)),
+    )
+
+
+def _common(problem: Problem, target: Target) -> list[Constraint]:
+    """What holds in every pipeline."""
+    accumulator = _accumulator_bytes(problem)
+    rules = []
+    for skipped in _skipped_dims(problem):
+        volume = accumulator * _product(_vec(d) for d in problem.dims if d.name != skipped)
+        refused = volume < target.vector_bytes * MAX_NATIVE_VECTORS
+        rules.append(Constraint("the compiler refuses large vectors", refused))
+        unrolled = volume <= target.vector_bytes * MAX_UNROLLED
+        rules.append(Constraint("unrolled code stays small", unrolled, prunes=True))
+    in_l1 = _footprint(problem, "vec") <= target.cache_bytes[0]
+    rules.append(Constraint("the data of a vector tile fits L1", in_l1, prunes=True))
+    accumulators = accumulator * _product(_vec(d) for d in problem.dims if d.parallel)
+    fits = accumulators <= MAX_ACCUMULATOR_FILES * target.registers * target.vector_bytes
+    rules.append(Constraint("accumulators fit the registers", fits, prunes=True))
+    lanes = target.vector_bytes // accumulator
+    full = [_vec(d) % min(lanes, d.size) == 0 for d in _contiguous(problem)]
+    if full:
+        reason = "a contiguous loop fills native vectors"
+        rules.append(Constraint(reason, z3.Or(full), prunes=True))
+    return rules + _workgroups(problem, target)
+
+
+def _workgroups(problem: Problem, target: Target) -> list[Constraint]:
+    """There is one for each core at least, and none is too small to be worth it."""
+    parallel = [d for d in problem.dims if d.parallel]
+    tiles = {d.name: z3.Int(f"dist_{d.name}") for d in parallel}
+    workgroups = _product((d.size + tiles[d.name] - 1) / tiles[d.name] for d in parallel)
+    cores = min(target.cores, math.prod(d.size for d in parallel))
+    reduction = math.prod(d.size for d in problem.dims if not d.parallel)
+    flops = 2 * reduction * _product(tiles.values())
+    least = min(MIN_WORKGROUP_FLOPS, problem.flops // (4 * target.cores))
+    return [
+        Constraint("every core has work", workgroups >= cores, prunes=True),
+        Constraint("a workgroup is worth handing out", flops >= least, prunes=True),
+    ]
+
+
+def _footprint(problem: Problem, level: str, *, reused: bool = False) -> z3.ArithRef:
+    """Bytes of the operands that one tile of a level touches.
+
+    Args:
+        reused: leaves out operands of which every element is used once, such as the matrix of a
+            matrix-vector product: they stream through any cache.
+    """
+    tiles = [z3.Int(f"{level}_{d.name}") for d in problem.dims]
+    loops = {i for i, d in enumerate(problem.dims) if d.size > 1}
+    parts = [z3.IntVal(0)]
+    for operand in problem.operands:
+        if reused and loops <= {d for terms in operand.index for d, _ in terms}:
+            continue
+        extents = [1 + sum(c * (tiles[d] - 1) for d, c in terms) for terms in operand.index]
+        parts.append(_product(extents) * operand.bytes_per_element)
+    return sum(parts[1:], start=parts[0])
+
+
+def _skipped_dims(problem: Problem) -> tuple[str, ...]:
+    """For each product that the op computes, the loop that is not part of it."""
+    return ("n", "k1") if problem.kind == "attention" else ("",)
+
+
+def _contiguous(problem: Problem) -> list[Dim]:
+    """The loops along which some operand's elements follow each other in memory."""
+    last = {o.index[-1][0][0] for o in problem.operands if o.index}
+    return [d for i, d in enumerate(problem.dims) if i in last and d.size > 1]
+
+
+def _accumulator_bytes(problem: Problem) -> int:
+    """Narrow floats are accumulated in 32 bits."""
+    return max(4, problem.output.bytes_per_element)
+
+
+def _vec(dim: Dim) -> z3.ArithRef:
+    return z3.Int(f"vec_{dim.name}")
+
+
+def _product(factors: Iterable[z3.ArithRef]) -> z3.ArithRef:
+    return math.prod(list(factors), start=z3.IntVal(1))
+
+
+def _tiles(size: int) -> tuple[int, ...]:
+    """Powers of two, three times those, the halves to eighths of the size, and the size itself."""
+    found = {size} | {math.ceil(size / parts) for parts in range(2, 9)}
+    for base in (1, 3):
+        found |= {base << shift for shift in range(size.bit_length()) if base << shift < size}
+    return tuple(sorted(found))
+
+
+def _vector_tiles(dim: Dim) -> tuple[int, ...]:
+    if dim.role == "batch":
+        return (1,)
+    if dim.name == "k1":
+        return (dim.size,)
+    limit = MAX_VECTOR_TILE if dim.parallel else MAX_VECTOR_REDUCTION
+    return tuple(t for t in range(1, min(dim.size, limit) + 1) if _vectorisable(t, dim.size))
+
+
+def _vectorisable(tile: int, size: int) -> bool:
+    """Small tiles, powers of two and three times those, and small divisors."""
+    odd = tile // (tile & -tile)
+    return tile == size or odd in (1, 3) or (odd in (5, 7) and tile <= 16)
+
+
+_BUILDERS = {
+    "DoubleTilingExpert": _double_tiling,
+    "ConvTileAndDecomposeExpert": _conv_decompose,
+    "LinalgExtTileAndVectorize": _attention,
+}
+
+
+def pipelines(problem: Problem) -> tuple[str, ...]:
+    """The pipelines that can lower a problem."""
+    if problem.kind == "contraction":
+        return ("DoubleTilingExpert",)
+    if problem.kind == "attention":
+        return ("LinalgExtTileAndVectorize",)
+    image = [d for d in problem.dims if d.name in ("oh", "ow", "fh", "fw")]
+    if len(image) == 4 and not dict(problem.traits)["grouped"]:
+        return ("ConvTileAndDecomposeExpert",)
+    return ("DoubleTilingExpert",)

@@ -1,0 +1,111 @@
+"""What GPU spaces share: derived columns, extra knobs, tiles and rounding in Z3."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+import z3
+
+from ..problem import Intrinsic, Problem, Target
+from ..space import Knob
+
+# The table in `space.py`, with what stands where a thing does not apply.
+COLUMNS = {
+    **dict.fromkeys(("tile_batch", "tile_m", "tile_n", "tile_k"), 1),
+    **dict.fromkeys(("subgroups_m", "subgroups_n", "subgroups_k"), 1),
+    **dict.fromkeys(("mma_m", "mma_n", "mma_k", "qk_m", "qk_n", "qk_k"), 1),
+    **dict.fromkeys(("subgroup_size", "threads", "workgroups"), 1),
+    **dict.fromkeys(("shared_bytes", "vector_distribute", "igemm", "stages"), 0),
+    **dict.fromkeys(("bank_padding", "waves_per_eu", "flush_denormals"), 0),
+}
+# Knobs that the compiler pins and users may set free, with the values worth trying: stages of loads
+# ahead of their use, padding of shared memory against bank conflicts, waves per SIMD that registers
+# are allotted for (0: LLVM decides), f32 denormals flushed to zero.
+EXTRAS = {
+    "stages": (0, 2, 3),
+    "bank_padding": (0, 1),
+    "waves_per_eu": (0, 1, 2, 4),
+    "flush_denormals": (0, 1),
+}
+# The compiler ties loads ahead of their use, waves and denormals to AMD's instructions.
+ONLY_ROCM = ("stages", "waves_per_eu", "flush_denormals")
+
+Number: TypeAlias = int | z3.ArithRef
+
+
+def columns(
+    known: Mapping[str, Number], extras: Iterable[Knob]
+) -> tuple[tuple[str, z3.ArithRef], ...]:
+    """All derived columns: what is known, the extra knobs, and 1 or 0 for the rest."""
+    values = {**COLUMNS, **known, **{k.name: k.var for k in extras}}
+    for axis in ("m", "n", "k"):
+        values[f"qk_{axis}"] = known.get(f"qk_{axis}", values[f"mma_{axis}"])
+    return tuple((n, z3.IntVal(v) if isinstance(v, int) else v) for n, v in values.items())
+
+
+def extra_knobs(
+    target: Target, extras: Mapping[str, tuple[int, ...]], useful: Iterable[str]
+) -> tuple[Knob, ...]:
+    """Knobs for those extras that do something on the target and in the pipeline."""
+    names = [n for n in useful if target.backend == "rocm" or n not in ONLY_ROCM]
+    return tuple(Knob(n, tuple(sorted(extras[n]))) for n in names if n in extras)
+
+
+def intrinsics(problem: Problem, target: Target) -> tuple[Intrinsic, ...]:
+    """The matrix instructions that the compiler can use, in its order.
+
+    Those of blocks (`_4B_`) multiply batches and WMMA's on NVIDIA have no known layout: the
+    compiler uses neither. An f16 or bf16 sum may be kept in f32.
+    """
+    assert target.gpu is not None
+    lhs, rhs, out = (o.dtype for o in problem.operands)
+    sums = {out, "f32"} if out in ("f16", "bf16") else {out}
+    usable = (
+        i
+        for i in target.gpu.intrinsics
+        if i.types[:2] == (lhs, rhs) and i.types[2] in sums
+        if not i.name.startswith("NV_WMMA") and "B_" not in i.name
+    )
+    return tuple(usable)
+
+
+def product(factors: Iterable[Number]) -> z3.ArithRef:
+    return math.prod(factors, start=z3.IntVal(1))
+
+
+def total(parts: Iterable[Number]) -> z3.ArithRef:
+    return sum(parts, start=z3.IntVal(0))
+
+
+def ceil_div(size: int, tile: z3.ArithRef) -> z3.ArithRef:
+    return (size + tile - 1) / tile
+
+
+def lookup(index: z3.ArithRef, values: Iterable[int]) -> z3.ArithRef:
+    """The value at an index."""
+    first, *rest = values
+    found = z3.IntVal(first)
+    for at, value in enumerate(rest, start=1):
+        found = z3.If(index == at, z3.IntVal(value), found)
+    return found
+
+
+def align(size: int, step: int) -> int:
+    return -(-size // step) * step
+
+
+def powers(most: int) -> tuple[int, ...]:
+    """Powers of two, up to a number."""
+    return tuple(1 << i for i in range(most.bit_length()) if 1 << i <= most)
+
+
+def padding_bound(size: int) -> int:
+    """How far the compiler pads a loop for the sake of its tiles."""
+    return align(size, 128) if size > 128 else align(size, 32) if size > 32 else size
+
+
+def padded(tiles: Iterable[int], size: int) -> tuple[int, ...]:
+    """Those tiles that pad a loop no further."""
+    return tuple(t for t in tiles if align(size, t) <= padding_bound(size))

@@ -1,0 +1,175 @@
+"""GPU spaces from the constraints that the compiler itself emits, and from those it forgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import z3
+
+from ..emitted import Emitted
+from ..enumeration import lower, solve_domains
+from ..problem import Problem, Target
+from ..space import Constraint, Knob, Space
+from .columns import EXTRAS, Number, ceil_div, columns, extra_knobs, lookup, product
+from .rendering import Solution, ask
+
+_IGEMM = "use_igemm_convolution"
+
+
+def pipelines(emitted: Iterable[Emitted]) -> dict[str, Emitted]:
+    """By name; a convolution has TileAndFuse twice, as itself and as the matmul it can become."""
+    return {e.pipeline + ("-igemm" if _is_igemm(e) else ""): e for e in emitted}
+
+
+def build(
+    problem: Problem,
+    target: Target,
+    pipeline: str,
+    emitted: Emitted,
+    extras: Mapping[str, tuple[int, ...]],
+) -> Space:
+    """The space of one pipeline.
+
+    Knobs are the compiler's own, and those helper variables of its constraints that the knobs
+    determine, such as TileAndFuse's subgroup counts.
+
+    Args:
+        extras: values of knobs that the compiler pins, by name.
+    """
+    template = _Template(problem, target, emitted.knobs)
+    rules = (*_rules(emitted), *template.forgotten())
+    terms = lower(c.formula for c in rules)
+    names = sorted(frozenset().union(*(t.variables for t in terms)))
+    domains, _ = solve_domains(names, terms)
+    knobs = tuple(Knob(n, tuple(v.tolist())) for n, v in domains.items())
+    more = extra_knobs(target, extras, EXTRAS)
+    return Space(
+        problem,
+        target,
+        pipeline,
+        knobs + more,
+        rules,
+        partial(_render, emitted.op, tuple(k.name for k in more)),
+        columns(template.columns(), more),
+    )
+
+
+def _rules(emitted: Emitted) -> tuple[Constraint, ...]:
+    formulas = z3.parse_smt2_string(emitted.smtlib)
+    # The problem's sizes are variables of the constraints, fixed by the first of them.
+    sizes = [(f.arg(0), f.arg(1)) for f in formulas if _fixes_size(f)]
+    rules = []
+    for reason, formula in zip(emitted.reasons, formulas, strict=True):
+        if not _fixes_size(formula):
+            words = reason.partition(" ({")[0]
+            rules.append(Constraint(words, z3.substitute(formula, *sizes)))
+    return tuple(rules)
+
+
+def _fixes_size(formula: z3.BoolRef) -> bool:
+    if not z3.is_eq(formula) or not z3.is_const(formula.arg(0)):
+        return False
+    return str(formula.arg(0)).startswith("problem_dim_")
+
+
+def _is_igemm(emitted: Emitted) -> bool:
+    choice = emitted.knobs.get("gpu_pipeline_options", {}).get(_IGEMM)
+    # Where the compiler has both forms, it fixes the choice by a constraint.
+    return isinstance(choice, dict) and any(f"{_IGEMM}=true" in r for r in emitted.reasons)
+
+
+def _render(op: str, extras: tuple[str, ...], candidate: Mapping[str, int]) -> str:
+    chosen = {name: candidate[name] for name in extras}
+    knobs = {name: value for name, value in candidate.items() if name not in extras}
+    return str(ask(Solution(op, knobs, chosen)))
+
+
+class _Template:
+    """Reads the compiler's template: which knob is which tile, as Z3 expressions."""
+
+    def __init__(self, problem: Problem, target: Target, knobs: Mapping[str, Any]) -> None:
+        self.problem = problem
+        self.target = target
+        self.knobs = knobs
+        self.fused = "subgroup" in knobs  # TileAndFuse counts in instructions, the other in points
+
+    def columns(self) -> dict[str, Number]:
+        attention = self.knobs.get("decomposition_config")
+        mma = _shape(attention["pv_attrs"]["lowering_config"] if attention else self.knobs)
+        first = _shape(attention["qk_attrs"]["lowering_config"]) if attention else mma
+        tiles = {role: product(t for t, _ in self._tiles(role)) for role in ("batch", "m", "n")}
+        tiles["k"] = product(_number(t) for t in self.knobs["reduction"] if t != 0)
+        if self.fused:
+            tiles["k"] *= mma["k"]
+        options = self.knobs.get("gpu_pipeline_options", {})
+        padded = not options.get("no_reduce_shared_memory_bank_conflicts", False)
+        return {
+            **{f"tile_{role}": tile for role, tile in tiles.items()},
+            **{f"mma_{axis}": size for axis, size in mma.items()},
+            **{f"qk_{axis}": size for axis, size in first.items()},
+            "subgroups_m": z3.Int("sg_m_cnt"),
+            "subgroups_n": z3.Int("sg_n_cnt"),
+            "subgroup_size": _number(self.knobs["subgroup_size"]),
+            "threads": product(_number(t) for t in self.knobs["workgroup_size"]),
+            "workgroups": product(
+                ceil_div(size, t) for r in tiles if r != "k" for t, size in self._tiles(r)
+            ),
+            "shared_bytes": self._shared_bytes(tiles),
+            "vector_distribute": int(not self.fused),
+            "igemm": int(len(self.knobs["workgroup"]) < len(self.problem.dims)),
+            "stages": _number(options.get("prefetch_num_stages", 0)),
+            "bank_padding": int(padded),
+        }
+
+    def forgotten(self) -> Iterator[Constraint]:
+        """What the compiler's constraints leave out.
+
+        They allow tiles of a loop that is rounded up to whole instructions, but what the compiler
+        makes of a solution does not pad, and fails to compile: of 197x768x768 in f32 on gfx942, 11
+        of 12 candidates, of a 3x3 convolution of 28x28, 13 of 16.
+        """
+        reason = "tiles divide loops that are not padded"
+        for role in ("batch", "m", "n"):
+            for tile, size in self._tiles(role):
+                yield Constraint(reason, size % tile == 0)
+        if self.target.arch == "sm_86" and self.problem.kind != "attention":
+            assert self.target.gpu is not None
+            fits = self.columns()["shared_bytes"] <= self.target.gpu.shared_bytes
+            yield Constraint("tiles fit the chip's shared memory, not that of sm_80", fits)
+
+    def _tiles(self, role: str) -> Iterator[tuple[z3.ArithRef, int]]:
+        """Tile and size of each parallel loop of a role.
+
+        A matmul made of a convolution has the parallel loops in their order, then one reduction.
+        """
+        parallel = [i for i, d in enumerate(self.problem.dims) if d.parallel]
+        direct = len(self.knobs["workgroup"]) == len(self.problem.dims)
+        for at, tile in enumerate(self.knobs["workgroup"]):
+            if not direct and at >= len(parallel):
+                continue
+            dim = self.problem.dims[at if direct else parallel[at]]
+            if dim.parallel and dim.role == role:
+                yield (_number(tile) if tile else z3.IntVal(dim.size)), dim.size
+
+    def _shared_bytes(self, tiles: Mapping[str, z3.ArithRef]) -> z3.ArithRef:
+        inputs = self.problem.inputs
+        if self.problem.kind != "attention":
+            lhs, rhs = (o.bytes_per_element for o in inputs[:2])
+            return tiles["k"] * (lhs * tiles["m"] + rhs * tiles["n"])
+        query, key, value = (o.bytes_per_element for o in inputs[:3])
+        width = self.problem.dim("k1").size
+        return query * tiles["m"] * width + tiles["k"] * (key * width + value * tiles["n"])
+
+
+def _number(value: int | str) -> z3.ArithRef:
+    """A template's entry: a number, or a knob's name."""
+    return z3.Int(value) if isinstance(value, str) else z3.IntVal(value)
+
+
+def _shape(lowering: Mapping[str, Any]) -> dict[str, z3.ArithRef]:
+    """m, n and k of the matrix instruction that a knob chooses."""
+    choice = lowering["mma_kind"]
+    at = z3.Int(choice["knob"])
+    return {axis: lookup(at, [o[i] for o in choice["options"]]) for i, axis in enumerate("mnk")}

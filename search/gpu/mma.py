@@ -1,0 +1,256 @@
+"""TileAndFuse with matrix instructions: contractions with batch dims, grouped convolutions.
+
+The constraints are those that the compiler emits for a plain matmul, where it emits any (the same
+2,452 candidates for 2048x1280x5120 in f16 on gfx942), said of more loops, and with padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import z3
+
+from ..problem import Intrinsic, Problem, Target
+from ..space import Constraint, Knob, Space
+from .columns import (
+    EXTRAS,
+    align,
+    ceil_div,
+    columns,
+    extra_knobs,
+    intrinsics,
+    lookup,
+    padding_bound,
+    product,
+    total,
+)
+from .rendering import ConvolutionLoops, GpuConfig, MatmulLoops, ask, render
+
+# The compiler's own limits, in elements of a workgroup's tile and in subgroups.
+MAX_TILE = 512
+MAX_SUBGROUPS = 10
+# A thread that gathers more elements of the image for a step of the reduction does so in code of
+# that length. Where pixels, not channels, follow each other in memory (`swapped`), each is a load:
+# 64 took 10 s to compile and 256 over 40 s, where the usual is 1 s. Else, 384 took 6 to 13 s.
+MAX_GATHERED = {False: 64, True: 32}
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of the matmul; `side` is its role in it: `batch`, `m`, `n` or `k`."""
+
+    at: int
+    size: int
+    side: str
+
+    @property
+    def tile(self) -> z3.ArithRef:
+        return z3.Int(f"wg_{self.at}")
+
+    @property
+    def fragments(self) -> z3.ArithRef:
+        return z3.Int(f"sg_{self.at}")
+
+
+@dataclass(frozen=True)
+class Matmul:
+    """The problem as the matmul that the pipeline makes of it.
+
+    Attributes:
+        swapped: whether the filter is the left operand, so that the problem's `m` are its `n`.
+    """
+
+    loops: tuple[Loop, ...]
+    igemm: bool = False
+    swapped: bool = False
+
+    def side(self, side: str) -> tuple[Loop, ...]:
+        return tuple(loop for loop in self.loops if loop.side == side)
+
+    @property
+    def k(self) -> Loop:
+        """The innermost reduction, which is the one that is tiled."""
+        return self.side("k")[-1]
+
+    def inner(self, loop: Loop) -> bool:
+        """Whether the loop is cut into instructions."""
+        return loop == self.side(loop.side)[-1]
+
+
+def as_matmul(problem: Problem, igemm: bool) -> Matmul | None:
+    """None where a convolution has no form as a matmul."""
+    if not igemm:
+        return Matmul(tuple(Loop(i, d.size, d.role) for i, d in enumerate(problem.dims)))
+    loops: MatmulLoops | None = ask(ConvolutionLoops(problem))
+    if loops is None:
+        return None
+    swap = {"m": "n", "n": "m"} if loops.swapped else {}
+    roles = [problem.dims[loops.origin.index(i)].role for i in range(len(loops.sizes))]
+    found = [Loop(i, loops.sizes[i], swap.get(r, r)) for i, r in enumerate(roles)]
+    return Matmul(tuple(found), igemm=True, swapped=loops.swapped)
+
+
+def is_ragged(problem: Problem, target: Target) -> bool:
+    """Whether some instruction does not divide the loops that it is laid along."""
+    inner = {side: list(problem.by_role(side))[-1:] for side in "mnk"}
+    if problem.kind == "convolution":
+        inner["k"] = [d for d in problem.dims if d.name == "ic"]
+    kinds = intrinsics(problem, target)
+    return any(d.size % getattr(i, side) for i in kinds for side in "mnk" for d in inner[side])
+
+
+def build(
+    problem: Problem, target: Target, pipeline: str, extras: Mapping[str, tuple[int, ...]]
+) -> Space:
+    """The space of `TileAndFuse` or, for a convolution made a matmul, `TileAndFuse-igemm`."""
+    gpu = target.gpu
+    assert gpu is not None
+    matmul = as_matmul(problem, igemm=pipeline.endswith("igemm"))
+    assert matmul is not None
+    kinds = intrinsics(problem, target)
+    knobs = _knobs(matmul, kinds)
+    more = extra_knobs(target, extras, EXTRAS)
+    kind = z3.Int("mma_idx")
+    mma = {s: lookup(kind, [getattr(i, s) for i in kinds]) for s in ("m", "n", "k")}
+    tile = {s: product(x.tile for x in matmul.side(s)) for s in ("batch", "m", "n")}
+    tile["k"] = z3.Int(f"red_{matmul.k.at}") * mma["k"]
+    fragments = {s: product(x.fragments for x in matmul.side(s)) * mma[s] for s in ("m", "n")}
+    subgroups = {s: tile[s] / fragments[s] for s in ("m", "n")}
+    threads = subgroups["m"] * subgroups["n"] * gpu.subgroup_size
+    shared = _shared_bytes(problem, matmul, tile)
+
+    rules: list[Constraint] = []
+    for loop in matmul.loops:
+        rules += _tile_rules(loop, matmul, mma)
+    for side in ("m", "n"):
+        rules.append(Constraint("the tile fits registers", tile[side] <= MAX_TILE))
+        whole = tile[side] % fragments[side] == 0
+        rules.append(Constraint("subgroups share a tile evenly", whole))
+    count = subgroups["m"] * subgroups["n"]
+    rules += [
+        Constraint("the reduction tile fits registers", tile["k"] <= MAX_TILE),
+        Constraint(f"there are at most {MAX_SUBGROUPS} subgroups", count <= MAX_SUBGROUPS),
+        Constraint("threads fit a workgroup", threads <= gpu.max_threads),
+        Constraint("tiles fit shared memory", shared <= gpu.shared_bytes),
+        _registers(problem, target, tile["m"] * tile["n"], threads),
+    ]
+    if matmul.igemm:
+        image = tile["n" if matmul.swapped else "m"] * tile["k"]
+        gathered = image <= MAX_GATHERED[matmul.swapped] * threads
+        rules.append(Constraint("few elements are gathered at once", gathered, prunes=True))
+    of_role = {"m": "n", "n": "m"} if matmul.swapped else {}
+    known = {f"tile_{s}": tile[of_role.get(s, s)] for s in ("batch", "m", "n", "k")}
+    known |= {f"subgroups_{s}": subgroups[of_role.get(s, s)] for s in ("m", "n")}
+    known |= {f"mma_{s}": mma[of_role.get(s, s)] for s in ("m", "n", "k")}
+    known |= {
+        "subgroup_size": gpu.subgroup_size,
+        "threads": threads,
+        "workgroups": product(ceil_div(x.size, x.tile) for x in matmul.loops if x.side != "k"),
+        "shared_bytes": shared,
+        "igemm": int(matmul.igemm),
+        "stages": 2,
+        "bank_padding": 1,
+    }
+    return Space(
+        problem,
+        target,
+        pipeline,
+        knobs + more,
+        tuple(rules),
+        partial(render, configure, matmul, kinds, target),
+        columns(known, more),
+    )
+
+
+def configure(
+    matmul: Matmul, kinds: tuple[Intrinsic, ...], target: Target, candidate: Mapping[str, int]
+) -> GpuConfig:
+    assert target.gpu is not None
+    kind = kinds[candidate["mma_idx"]]
+    workgroup = [candidate.get(f"wg_{x.at}", 0) for x in matmul.loops]
+    subgroup = [candidate.get(f"sg_{x.at}", 0) for x in matmul.loops]
+    reduction = [candidate.get(f"red_{x.at}", int(x.side == "k")) for x in matmul.loops]
+    lowering: dict[str, Any] = {
+        "workgroup": workgroup,
+        "subgroup": subgroup,
+        "reduction": reduction,
+        "promote_operands": [0, 1],
+    }
+    steps = [
+        (workgroup[x.at] or reduction[x.at]) * (kind.k if x == matmul.k else 1)
+        for x in matmul.loops
+    ]
+    if any(x.size % steps[x.at] for x in matmul.loops):
+        lowering["padding"] = steps
+    if kind.name.startswith("NV_MMA_SYNC"):
+        lowering["convert_acc_gemm"] = True
+    threads = target.gpu.subgroup_size
+    for side, size in (("m", kind.m), ("n", kind.n)):
+        for loop in matmul.side(side):
+            threads = threads * workgroup[loop.at] // subgroup[loop.at]
+        threads //= size
+    return GpuConfig(
+        "TileAndFuse",
+        (threads, 1, 1),
+        target.gpu.subgroup_size,
+        lowering,
+        kind.name,
+        {
+            "prefetch_num_stages": 2,
+            "no_reduce_shared_memory_bank_conflicts": False,
+            "use_igemm_convolution": matmul.igemm,
+        },
+        {n: candidate[n] for n in EXTRAS if n in candidate},
+    )
+
+
+def _knobs(matmul: Matmul, kinds: tuple[Intrinsic, ...]) -> tuple[Knob, ...]:
+    knobs = [Knob("mma_idx", tuple(range(len(kinds))))]
+    for loop in matmul.loops:
+        steps = [getattr(i, loop.side) for i in kinds] if loop.side in "mnk" else []
+        most = min(max([padding_bound(loop.size), *(align(loop.size, s) for s in steps)]), MAX_TILE)
+        if loop.side == "batch":
+            knobs.append(Knob(f"wg_{loop.at}", (1,)))
+        elif loop.side == "k":
+            if loop == matmul.k:
+                knobs.append(Knob(f"red_{loop.at}", tuple(range(1, most // min(steps) + 1))))
+        else:
+            step = min(steps) if matmul.inner(loop) else 1
+            knobs.append(Knob(f"wg_{loop.at}", tuple(range(step, most + 1, step))))
+            knobs.append(Knob(f"sg_{loop.at}", tuple(range(1, most // step + 1))))
+    return tuple(knobs)
+
+
+def _tile_rules(loop: Loop, matmul: Matmul, mma: Mapping[str, z3.ArithRef]) -> Iterable[Constraint]:
+    if loop.side == "batch" or (loop.side == "k" and loop != matmul.k):
+        return
+    step = mma[loop.side] if matmul.inner(loop) else z3.IntVal(1)
+    tile = z3.Int(f"red_{loop.at}") * step if loop.side == "k" else loop.tile
+    aligned = ceil_div(loop.size, step) * step
+    limit = z3.If(aligned > padding_bound(loop.size), aligned, z3.IntVal(padding_bound(loop.size)))
+    fits = ceil_div(loop.size, tile) * tile <= limit
+    yield Constraint("tiles pad a loop no further than the compiler would", fits)
+    if loop.side != "k":
+        whole = tile % (loop.fragments * step) == 0
+        yield Constraint("a workgroup's tile is made of subgroups' and instructions'", whole)
+
+
+def _registers(
+    problem: Problem, target: Target, sums: z3.ArithRef, threads: z3.ArithRef
+) -> Constraint:
+    """What spills takes up to 30 s to compile, and is slow."""
+    bits = 8 * max(4, problem.output.bytes_per_element)
+    assert target.gpu is not None
+    fit = sums * bits <= target.gpu.register_bits * threads
+    return Constraint("sums fit a thread's registers", fit, prunes=True)
+
+
+def _shared_bytes(problem: Problem, matmul: Matmul, tile: Mapping[str, z3.ArithRef]) -> z3.ArithRef:
+    """Of both operands' tiles."""
+    lhs, rhs = (o.bytes_per_element for o in problem.inputs)
+    if matmul.swapped:
+        lhs, rhs = rhs, lhs
+    return tile["batch"] * tile["k"] * total((lhs * tile["m"], rhs * tile["n"]))

@@ -1,0 +1,71 @@
+"""GPU spaces of our own, for dispatches that the compiler emits no constraints for.
+
+IREE 3.13 crashes while it emits them for batch matmuls, grouped convolutions and matrix-vector
+products, and emits none where no matrix instruction fits. Four families cover these:
+
+| pipeline | lowers | what |
+| --- | --- | --- |
+| `TileAndFuse` | contractions | matrix instructions (`mma`) |
+| `TileAndFuse-igemm` | convolutions | the same, on the matmul that the convolution becomes |
+| `TileAndFuse-simt` | contractions, convolutions | a tile per thread (`gpu_simt`) |
+| `VectorDistribute` | contractions with few rows | a reduction shared by lanes (`gpu_reduction`) |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from ..problem import Problem, Target
+from ..space import Space
+from . import mma
+from . import reduction as gpu_reduction
+from . import simt as gpu_simt
+from .columns import intrinsics
+
+# Rows (or columns) that the compiler thinks too few for an instruction, and those up to which a
+# shared reduction is worth a try.
+VERY_SKINNY = 4
+SKINNY = 8
+
+_BUILDERS = {
+    "TileAndFuse": mma.build,
+    "TileAndFuse-igemm": mma.build,
+    "TileAndFuse-simt": gpu_simt.build,
+    "VectorDistribute": gpu_reduction.build,
+}
+
+
+def pipelines(problem: Problem, target: Target) -> tuple[str, ...]:
+    """The pipelines that can lower a problem, the most promising first."""
+    if problem.kind == "attention" or not problem.by_role("m", "n"):
+        return ()
+    rows, columns = (math.prod(d.size for d in problem.by_role(r)) for r in ("m", "n"))
+    fewest = min(rows, columns)
+    multiplies = bool(intrinsics(problem, target))
+    if problem.kind == "convolution":
+        matmul = multiplies and mma.as_matmul(problem, igemm=True) is not None
+        return ("TileAndFuse-igemm",) if matmul else ("TileAndFuse-simt",)
+    found = []
+    if multiplies and fewest > VERY_SKINNY:
+        found.append("TileAndFuse")
+    if fewest <= SKINNY:
+        found.append("VectorDistribute")
+    if not multiplies or fewest <= SKINNY:
+        found.append("TileAndFuse-simt")
+    return tuple(found)
+
+
+def build(
+    problem: Problem,
+    target: Target,
+    pipeline: str,
+    extras: Mapping[str, tuple[int, ...]] | None = None,
+) -> Space:
+    """The space of a pipeline for a problem; see `pipelines` for those that can lower it.
+
+    Args:
+        extras: values of knobs that the compiler pins, by name (`columns.EXTRAS`); those that
+            do nothing in the pipeline are left out.
+    """
+    return _BUILDERS[pipeline](problem, target, pipeline, extras or {})

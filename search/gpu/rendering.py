@@ -1,0 +1,106 @@
+"""Configurations as text: asks the child that holds the compiler's attribute bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from ...core import Child, ChildDied, ChildKilled, ChildTimeout, KilledError, WorkError
+from ..problem import Problem
+
+# The first answer waits for the bindings to load (0.5 s); the others take 0.1 ms.
+TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class GpuConfig:
+    """A request for a `compilation_info`, in plain values.
+
+    Attributes:
+        pipeline: the compiler's name of it, such as `TileAndFuse`.
+        lowering: entries of the lowering config; numbers, lists of them (nested too), and True for
+            a mark without a value.
+        mma: name of the matrix instruction; empty where none is used.
+        options: `gpu_pipeline_options`; None for none.
+        extras: see `frontrunner.search.gpu.attributes.with_extras`.
+    """
+
+    pipeline: str
+    workgroup_size: tuple[int, int, int]
+    subgroup_size: int
+    lowering: Mapping[str, Any]
+    mma: str = ""
+    options: Mapping[str, int | bool] | None = None
+    extras: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A request for the attributes of a solution of emitted constraints.
+
+    Attributes:
+        op: MLIR that holds the constraints op.
+        extras: as in `GpuConfig`.
+    """
+
+    op: str
+    knobs: Mapping[str, int]
+    extras: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class ConvolutionLoops:
+    """A request for the loops of the matmul that a convolution becomes (`MatmulLoops`)."""
+
+    problem: Problem
+
+
+@dataclass(frozen=True)
+class MatmulLoops:
+    """The loops of the matmul that a convolution becomes.
+
+    Attributes:
+        sizes: of the loops, in order.
+        origin: for each loop of the convolution, the matmul's loop that it becomes part of.
+        swapped: whether the filter is the left operand.
+    """
+
+    sizes: tuple[int, ...]
+    origin: tuple[int, ...]
+    swapped: bool
+
+
+class CannotRender(WorkError):
+    """The compiler does not make attributes of a configuration, or crashes over it."""
+
+
+def ask(request: Any) -> Any:
+    """The child's answer to a request: see `frontrunner.search.gpu.attributes.answer`.
+
+    Raises:
+        CannotRender: there is none.
+        KilledError: the child was killed, twice.
+    """
+    try:
+        return _child().try_twice(request, timeout=TIMEOUT)
+    except ChildKilled as death:
+        raise KilledError(f"the process that writes configurations was {death}, twice") from death
+    except (ChildDied, ChildTimeout, RuntimeError) as failure:
+        first = str(failure).splitlines()[0]
+        raise CannotRender(f"the compiler cannot express a configuration: {first}") from failure
+
+
+def render(configure: Callable[..., GpuConfig], *given: Any) -> str:
+    """What a space of our own makes of a candidate, as the text of a `compilation_info`.
+
+    Args:
+        given: what `configure` takes, the candidate last.
+    """
+    return str(ask(configure(*given)))
+
+
+@cache
+def _child() -> Child:
+    return Child("frontrunner.search.gpu.attributes:answer")

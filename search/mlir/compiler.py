@@ -1,0 +1,186 @@
+"""The IREE compiler as a library: phases, flags and diagnostics.
+
+The compiler can crash its process, so nothing here is called in the tuner's own: the reader and
+the compile workers run it in child processes (see `frontrunner.core.children`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
+
+from ...core import InputError, shorten
+from ..spec import APPLIED, SPEC_OPTION, spec_option
+from .contents import NotMlir, check_source, check_spec, parse
+from .walking import new_context
+
+SOURCES = "executable-sources"
+CONFIGURATIONS = "executable-configurations"
+
+_SERIALIZED_SPEC = "iree_codegen.tuning_spec_mlirbc"
+_BYTECODE = b"ML\xefR"
+_ERROR = 2
+_NAME = re.compile(r'"[^"]*"|[\w$.]+')
+_DIAGNOSTIC = ctypes.CFUNCTYPE(
+    None, ctypes.c_int, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t, ctypes.c_void_p
+)
+
+
+class CompileFailed(Exception):
+    """The compiler refused; the message is its first error, `details` holds all of them."""
+
+    def __init__(self, errors: Sequence[str]) -> None:
+        super().__init__(shorten(errors[0]) if errors else "the compiler failed without a word")
+        self.details = "\n".join(errors)
+
+
+class Compilation:
+    """One module on its way through the compiler's phases."""
+
+    def __init__(self, invocation: Invocation, errors: list[str]) -> None:
+        self._invocation = invocation
+        self._errors = errors
+
+    def run(self, *, start: str = "start", stop: str = "end") -> None:
+        """Runs the phases after `start` up to `stop`; an invocation may do so several times."""
+        # The phase setters are in the C API, but the Python classes do not wrap them.
+        lib, handle = ctypes_dl._dylib, ctypes.c_void_p(self._invocation._inv_p)
+        lib.ireeCompilerInvocationSetCompileFromPhase(handle, start.encode())
+        lib.ireeCompilerInvocationSetCompileToPhase(handle, stop.encode())
+        if not self._invocation.execute():
+            raise CompileFailed(self._errors)
+
+    def text(self) -> str:
+        return self._output(self._invocation.output_ir).decode()
+
+    def vmfb(self) -> bytes:
+        return self._output(self._invocation.output_vm_bytecode)
+
+    @staticmethod
+    def _output(write: Any) -> bytes:
+        with Output.open_membuffer() as output:
+            write(output)
+            return bytes(output.map_memory())
+
+
+@contextmanager
+def compilation(source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
+    """Parses `source` (MLIR text or bytecode) for compiling with `flags`.
+
+    Raises:
+        CompileFailed: the source does not parse; a flag that does not is a ValueError.
+    """
+    errors: list[str] = []
+
+    def note(severity: int, message: Any, size: int, _user: Any) -> None:
+        if severity == _ERROR:
+            words = ctypes.string_at(message, size)
+            errors.append(words.decode(errors="replace"))
+            os.write(2, words.partition(b"\n")[0] + b"\n")  # for the case that it crashes next
+
+    with Session() as session:
+        session.set_flags(*flags)
+        with session.invocation() as invocation:
+            callback = _DIAGNOSTIC(note)
+            ctypes_dl._dylib.ireeCompilerInvocationEnableCallbackDiagnostics(
+                ctypes.c_void_p(invocation._inv_p), ctypes.c_int(0), callback, None
+            )
+            # A crash handler or a printed IR would go to stderr; text must end in NUL.
+            ended = source if source.startswith(_BYTECODE) else source + b"\0"
+            parsed = Source.wrap_buffer(session, ended)
+            if not invocation.parse_source(parsed):
+                raise CompileFailed(errors)
+            yield Compilation(invocation, errors)
+
+
+@contextmanager
+def users_compilation(name: str, source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
+    """As `compilation`, of what a user brings.
+
+    Raises:
+        InputError: it does not compile, or does more than compute.
+    """
+    try:
+        check_source(source, name)
+        with compilation(source, flags) as unit:
+            yield unit
+    except (CompileFailed, NotMlir) as error:
+        raise InputError(
+            f"{name} does not compile: {error}", "see that iree-compile accepts it"
+        ) from None
+
+
+def _embed(source: str, spec: Path) -> str:
+    """The module with the spec inside its executables.
+
+    For targets whose option for a spec is one of the whole process (see `spec_option`): this is
+    where the compiler itself keeps a spec between reading it and applying it. Line numbers end up
+    in executables, so everything else stays where it is.
+    """
+    with new_context(), ir.Location.unknown():
+        library = parse(spec.read_bytes())
+        code = io.BytesIO()
+        library.operation.write_bytecode(code)
+    size = len(code.getvalue())
+    value = f'dense<"0x{code.getvalue().hex()}"> : vector<{size}xi8>'
+    return source.replace(
+        "builtin.module {", f"builtin.module attributes {{{_SERIALIZED_SPEC} = {value}}} {{"
+    )
+
+
+@contextmanager
+def configured(
+    source: str, flags: Sequence[str], spec: Path | None
+) -> Iterator[tuple[Compilation, dict[str, str]]]:
+    """A module at `executable-sources`, configured under a tuning spec, by the compiler or both.
+
+    Yields:
+        The compilation, and, if there is a spec, the text of each dispatch by the function of its
+        executable.
+
+    Raises:
+        CompileFailed: the module or the spec does not parse, or the compiler refuses it.
+        InputError: they do more than compute, or than match and configure.
+    """
+    path = ""
+    try:
+        check_source(source.encode())
+        if spec is not None:
+            check_spec(spec.read_bytes())
+    except NotMlir as error:
+        raise CompileFailed([str(error)]) from None
+    if spec and spec_option(flags) == SPEC_OPTION:
+        path = str(spec)
+    elif spec:
+        source = _embed(source, spec)
+    # Given even where it is empty: on ROCm the path of an earlier session of the process stays.
+    with compilation(source.encode(), [*flags, f"{SPEC_OPTION}={path}"]) as unit:
+        unit.run(start=SOURCES, stop=CONFIGURATIONS)
+        # 2 ms against the 300 to 500 ms that the backend takes afterwards.
+        parts = unit.text().split("hal.executable.export public @")[1:] if spec else []
+        names = (_NAME.match(part) for part in parts)
+        yield unit, {n[0].strip('"'): part for n, part in zip(names, parts, strict=True) if n}
+
+
+def compile_with_spec(
+    source: str, flags: Sequence[str], spec: Path | None
+) -> tuple[bytes, tuple[str, ...]]:
+    """Compiles a module at `executable-sources` under a tuning spec.
+
+    Returns:
+        The executable, and the dispatches in which the spec's annotation was found on an op: a spec
+        that matches nothing is silently ignored by the compiler.
+    """
+    with configured(source, flags, spec) as (unit, dispatches):
+        unit.run(start=CONFIGURATIONS)
+        applied = tuple(name for name, text in dispatches.items() if APPLIED in text)
+        return unit.vmfb(), applied

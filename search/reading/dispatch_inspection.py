@@ -1,0 +1,168 @@
+"""The child's side of reading a dispatch: runs the compiler and walks its IR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import linalg
+
+from ...core import InputError, NotTunableError
+from ..gpu import describe_gpu
+from ..mlir import (
+    CONFIGURATIONS,
+    SOURCES,
+    NotMlir,
+    new_context,
+    parse,
+    symbol,
+    users_compilation,
+    walk,
+)
+from ..problem import Problem
+from .benchmark_file import is_benchmark_file, rebuild
+from .root_op import is_compute, problem_of, words_of
+
+KINDS_HINT = "frontrunner tunes contractions, convolutions and attention"
+
+
+def read(request: dict[str, Any]) -> dict[str, Any]:
+    """Compiles the request's MLIR up to configured executables and describes the root op."""
+    name, text, flags = request["name"], request["text"], request["target"]
+    with new_context():
+        try:
+            given = parse(text)
+        except NotMlir as error:
+            raise InputError(
+                f"{name} is not MLIR: {error}", "give textual or bytecode MLIR"
+            ) from None
+        computes = _computes(given.operation)
+        dumped = is_benchmark_file(given)
+        if dumped:
+            text = rebuild(given).encode()
+        else:
+            _check_functions(given, name)
+    with users_compilation(name, text, [*flags, "--iree-codegen-add-tuner-attributes"]) as unit:
+        if not dumped:
+            unit.run(stop=SOURCES)
+        sources = unit.text()
+        unit.run(start=SOURCES, stop=CONFIGURATIONS)
+        configured = unit.text()
+    with new_context():
+        module = ir.Module.parse(configured)
+        return {"source": sources, **_describe(module, sources, name, computes)}
+
+
+def _check_functions(module: ir.Module, name: str) -> None:
+    public = [
+        op
+        for op in module.body.operations
+        if op.operation.name in ("func.func", "util.func")
+        and "private" not in str(op.operation.attributes.get("sym_visibility", ""))
+    ]
+    if len(public) != 1:
+        names = ", ".join(str(op.operation.attributes["sym_name"]) for op in public) or "none"
+        raise InputError(
+            f"{name} holds {len(public)} public functions ({names}), expected 1",
+            "keep the one that runs the dispatch",
+        )
+    kind = ir.TypeAttr(public[0].operation.attributes["function_type"]).value
+    for type_ in [*kind.inputs, *kind.results]:
+        if isinstance(type_, ir.ShapedType) and not type_.has_static_shape:
+            raise InputError(
+                f"{name}: {type_} has a dynamic shape; tuning needs static sizes",
+                "replace each ? by the size that you run",
+            )
+
+
+def _describe(
+    module: ir.Module, sources: str, name: str, computes: tuple[str, ...]
+) -> dict[str, Any]:
+    found: list[tuple[Problem, ir.Operation, str]] = []
+    others: list[str] = []
+    target: dict[str, Any] = {}
+    function = declaration = ""
+    for op in module.body.operations:
+        if op.operation.name == "hal.executable":
+            target = executable_target(op.operation)
+            sites = sources.count(f"stream.cmd.dispatch @{symbol(op.operation)}::")
+            for root in (o for o in walk(op.operation) if "root_op" in o.attributes):
+                problem = problem_of(root)
+                if problem is None:
+                    others.append(words_of(root))
+                else:
+                    found += [(problem, root, words_of(root))] * max(1, sites)
+        elif op.operation.name == "util.func" and "iree.reflection" in op.operation.attributes:
+            function = ir.StringAttr(op.operation.attributes["sym_name"]).value
+            reflection = ir.DictAttr(op.operation.attributes["iree.reflection"])
+            declaration = ir.StringAttr(reflection["iree.abi.declaration"]).value
+    if not found:
+        # The user's own names: the compiler has generalised and decomposed its ops by now.
+        words = ", ".join(dict.fromkeys(computes or others)) or "nothing"
+        raise NotTunableError(f"not tunable: {name} computes {words}", KINDS_HINT)
+    if len(found) > 1:
+        words = " and ".join(f"{w} ({_sizes(p)})" for p, _, w in found)
+        raise InputError(
+            f"{name} holds {len(found)} root ops: {words}; expected 1",
+            "put each dispatch into a file of its own",
+        )
+    problem, root, _ = found[0]
+    maps = linalg.get_indexing_maps(root) or root.attributes["indexing_maps"]
+    return {
+        "problem": problem,
+        "executable_target": target,
+        "function": function,
+        "declaration": declaration,
+        "default": _default(root),
+        "indexing_maps": tuple(str(m) for m in ir.ArrayAttr(maps)),
+        "others": tuple(others),
+    }
+
+
+def _computes(module: ir.Operation) -> tuple[str, ...]:
+    return tuple(words_of(op) for op in walk(module) if is_compute(op))
+
+
+def _sizes(problem: Problem) -> str:
+    return "x".join(str(d.size) for d in problem.dims)
+
+
+def executable_target(executable: ir.Operation) -> dict[str, Any]:
+    """Facts about what an executable is compiled for, as `describe_target` takes them."""
+    variant = next(o for o in walk(executable) if o.name == "hal.executable.variant")
+    text = str(variant.attributes["target"])
+    if '<"rocm"' in text or '<"cuda"' in text:
+        return describe_gpu(variant.attributes["target"])
+    if '<"llvm-cpu"' not in text:
+        backend = _between(text, '"', '"')
+        raise InputError(
+            f"the benchmark file is for {backend}", "frontrunner tunes llvm-cpu, rocm and cuda"
+        )
+    return {
+        "cpu": _between(text, 'cpu = "', '"'),
+        "cpu_features": _between(text, 'cpu_features = "', '"'),
+        "native_vector_size": _between(text, "native_vector_size = ", " ") or "16",
+        "triple": _between(text, 'target_triple = "', '"'),
+    }
+
+
+def _between(text: str, before: str, after: str) -> str:
+    """A field of an attribute whose dialect has no Python binding."""
+    return text.partition(before)[2].partition(after)[0]
+
+
+def _default(root: ir.Operation) -> str:
+    """The configuration that the compiler chose by itself, as `Entry.config` has it."""
+    parent = root
+    while parent.name != "func.func":
+        parent = parent.parent
+    lowering = root.attributes["lowering_config"]
+    translation = parent.attributes["translation_info"]
+    text = (
+        f"#iree_codegen.compilation_info<lowering_config = {lowering}, "
+        f"translation_info = {translation}>"
+    )
+    # CPUs keep one too, which their pipeline does not read.
+    if "decomposition_config" in root.attributes and "#iree_gpu" in text:
+        text += f"\n{root.attributes['decomposition_config']}"
+    return text

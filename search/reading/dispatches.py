@@ -1,0 +1,123 @@
+"""Reads a dispatch from MLIR: finds the root op and names its dims and types.
+
+The work is done in a child process (`read_dispatch` here, `dispatch_inspection.read` there), because the
+compiler can crash on what users bring.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...core import Child, ChildDied, ChildKilled, ChildTimeout, InputError, KilledError, check_room
+from ..dispatch import EMISSION_CRASHED, Dispatch, TensorType
+from ..emitted import Emitted
+from ..flags import gpu_backend
+from ..problem import Target
+from .source import ask, read_source
+from .targets import describe_target
+
+READER = "frontrunner.search.reading.dispatch_inspection:read"
+READ_TIMEOUT = 300.0
+_REMEDY = "reduce the input and report it to IREE"
+
+
+def read_dispatch(path: Path, target: str = "host", reader: Child | None = None) -> Dispatch:
+    """Reads the dispatch in `path` for a target.
+
+    Args:
+        path: a plain linalg function, or a benchmark file that the compiler dumped with
+            `--iree-hal-dump-executable-benchmarks-to=`.
+        target: `host`, or the name of a CPU or GPU that the compiler knows.
+        reader: a process of `READER` that is there already: a new one takes 0.5 s to start.
+
+    Raises:
+        InputError: the file cannot be read, or does not hold exactly one dispatch of static shape.
+        NotTunableError: its root op is not one that can be tuned.
+        KilledError: the compiler was killed from outside.
+    """
+    text = read_source(path, "one dispatch")
+    answer = ask(READER, str(path), text, target, READ_TIMEOUT, _REMEDY, reader)
+    facts = answer["executable_target"]
+    found = describe_target(target, facts)
+    _check_target(path, target, facts)
+    emitted, silence = _emitted(answer["source"], found)
+    return Dispatch(
+        problem=answer["problem"],
+        target=found,
+        source=answer["source"],
+        function=answer["function"],
+        inputs=parse_signature(answer["declaration"])[0],
+        outputs=parse_signature(answer["declaration"])[1],
+        default=answer["default"],
+        indexing_maps=answer["indexing_maps"],
+        others=answer["others"],
+        emitted=emitted,
+        silence=silence,
+    )
+
+
+def with_emitted(dispatch: Dispatch) -> Dispatch:
+    """The dispatch with what the compiler emits about it now."""
+    emitted, silence = _emitted(dispatch.source, dispatch.target)
+    return replace(dispatch, emitted=emitted, silence=silence)
+
+
+def _check_target(path: Path, target: str, facts: Mapping[str, Any]) -> None:
+    """Refuses a dumped file for another target: flags would be of one, executables of the other."""
+    meant = gpu_backend(target)
+    found = facts.get("backend")
+    named = facts.get("arch", "host")
+    # An architecture's own name is its own; a SKU's stands for its architecture.
+    other = target.startswith(("gfx", "sm_")) and target != named
+    if meant != found or (found is not None and other):
+        raise InputError(
+            f"{path} was dumped for {named}, the target is {target}", f"give --target {named}"
+        )
+
+
+def _emitted(source: str, target: Target) -> tuple[tuple[Emitted, ...], str]:
+    """The constraints that the compiler emits for GPU pipelines, or why there are none."""
+    if target.gpu is None:
+        return (), ""
+    with Child("frontrunner.search.reading.emission:emit") as child:
+        try:
+            found: tuple[Emitted, ...] = child.call((source, target.flags), timeout=READ_TIMEOUT)
+        except ChildKilled as death:
+            raise KilledError(f"the compiler was {death} while it emitted constraints") from death
+        except ChildDied as death:
+            check_room()
+            return (), f"{EMISSION_CRASHED} ({str(death).splitlines()[0]})"
+        except (ChildTimeout, RuntimeError) as failure:
+            return (), f"the compiler's constraints cannot be had ({str(failure).splitlines()[0]})"
+    return found, "" if found else "the compiler emits no constraints for it"
+
+
+_TENSOR = re.compile(r"tensor<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)[^>]*>")
+
+
+def parse_signature(
+    declaration: str,
+) -> tuple[tuple[TensorType, ...], tuple[TensorType, ...]]:
+    """Inputs and outputs of an `iree.abi.declaration`, which is text in the compiled module too.
+
+    Raises:
+        InputError: a tensor is of dynamic shape.
+    """
+    takes, _, gives = declaration.partition("->")
+
+    def tensors(side: str) -> tuple[TensorType, ...]:
+        found = []
+        for match in _TENSOR.finditer(side):
+            if "?" in match[1]:
+                raise InputError(
+                    f"{match[0]} has a dynamic shape; tuning needs static sizes",
+                    "replace each ? by the size that you run",
+                )
+            found.append(TensorType(tuple(int(d) for d in match[1].split("x")[:-1]), match[2]))
+        return tuple(found)
+
+    return tensors(takes), tensors(gives)

@@ -1,0 +1,81 @@
+"""Which inputs of a model are used as indices, and how large they may be.
+
+Token ids, for example: a random integer that is not a row of the table would be read from wherever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iree.compiler import ir
+
+from ..mlir import entry_point, symbol, walk
+
+# What is an index into a tensor: where its operands begin, after the tensor itself.
+_INDEXED = "tensor.extract"
+_FLOAT = re.compile(r"\b(?:(?:\d+|\?)x)*b?f\d")
+
+
+def index_limits(
+    module: ir.Module, imports: Sequence[ir.Operation | None]
+) -> tuple[int | None, ...]:
+    """For each input the number of rows that it may choose among; None if it chooses none.
+
+    Args:
+        imports: where each input of the function becomes a tensor; None if it is not used.
+    """
+    kernels = {
+        symbol(f): f
+        for executable in module.body.operations
+        if executable.operation.name == "flow.executable"
+        for f in walk(executable.operation)
+        if f.name == "func.func"
+    }
+    return tuple(one and _limit(one.results[0], kernels) for one in imports)
+
+
+def _limit(start: ir.Value, kernels: dict[str, ir.Operation]) -> int | None:
+    """The fewest rows of any dimension that values made from this one index.
+
+    Values are followed through all uses, into kernels and into the bodies of their loops; floats
+    are not, for an index is not computed from them.
+    """
+    limit: int | None = None
+    seen: set[ir.Value] = set()
+    left = [start]
+    while left:
+        value = left.pop()
+        if value in seen or not _whole(value.type):
+            continue
+        seen.add(value)
+        for use in value.uses:
+            op = use.owner.operation
+            if op.name == _INDEXED and use.operand_number > 0:
+                table, dim = ir.ShapedType(op.operands[0].type), use.operand_number - 1
+                if not table.is_dynamic_dim(dim):
+                    rows = table.get_dim_size(dim)
+                    limit = rows if limit is None else min(limit, rows)
+            elif op.name == "flow.dispatch":
+                left += _parameters(op, use.operand_number, kernels)
+            elif op.name == "linalg.generic":
+                left.append(op.regions[0].blocks[0].arguments[use.operand_number])
+            elif op.name == "linalg.yield":
+                left += list(op.parent.results)
+            left += list(op.results)
+    return limit
+
+
+def _parameters(
+    dispatch: ir.Operation, operand: int, kernels: dict[str, ir.Operation]
+) -> list[ir.Value]:
+    """The kernel's parameter for an operand of the dispatch."""
+    parameters = kernels[entry_point(dispatch)[1]].regions[0].blocks[0].arguments
+    # How many workload operands there are, and how many that the kernel takes; then dims.
+    workload, taken, *_ = ir.DenseI32ArrayAttr(dispatch.attributes["operandSegmentSizes"])
+    return [parameters[operand - workload]] if workload <= operand < workload + taken else []
+
+
+def _whole(type_: ir.Type) -> bool:
+    """Whether values are integers, or tensors of them."""
+    return not _FLOAT.search(str(type_))

@@ -1,0 +1,178 @@
+"""The child's side of reading a model: what it is called with, and its dispatches one by one.
+
+At the compiler's `flow` phase, dispatches are formed and still functions on tensors: one is taken
+out of the model by a function that does nothing but dispatch it. Files that the compiler dumps for
+benchmarking come later, when a dispatch reads and writes parts of buffers at offsets that only the
+model knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import func
+
+from ...core import InputError
+from ..mlir import SOURCES, entry_point, new_context, symbol, users_compilation, walk
+from .dispatch_inspection import executable_target
+from .index_limits import index_limits
+
+FLOW = "flow"
+_PARAMETER = re.compile(r'#(?:flow|stream)\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
+
+
+def read(request: dict[str, Any]) -> dict[str, Any]:
+    """Compiles the request's model up to executable sources, and takes it apart on the way.
+
+    Returns:
+        `source`, `functions` (name to inputs and outputs, each a type as text), `dispatches` (name
+        to a module with nothing else, or why there is none), `parameters` (scope and key of each)
+        and, by function and input, `limits` of integers that are used as indices.
+    """
+    name = request["name"]
+    with users_compilation(name, request["text"], request["target"]) as unit:
+        unit.run(stop=FLOW)
+        flow = unit.text()
+        unit.run(start=FLOW, stop=SOURCES)
+        source = unit.text()
+    with new_context(), ir.Location.unknown():
+        module = ir.Module.parse(flow)
+        functions = _functions(module)
+        if not functions:
+            raise InputError(f"{name} has no public function", "give a model that can be called")
+        return {
+            "source": source,
+            "functions": {function: _signature(body) for function, body in functions.items()},
+            "limits": {
+                function: index_limits(module, _imports(body))
+                for function, body in functions.items()
+            },
+            "executable_target": _target(source),
+            "parameters": tuple(dict.fromkeys(_PARAMETER.findall(flow))),
+            "dispatches": {key: _alone(op, module) for key, op in _dispatches(module).items()},
+        }
+
+
+def _target(source: str) -> dict[str, Any]:
+    """Facts about what the executables are compiled for.
+
+    Raises:
+        InputError: there are none: the model computes nothing, or all of it when it is compiled.
+    """
+    for op in _tops(ir.Module.parse(source), "hal.executable"):
+        return executable_target(op)
+    raise InputError("the model dispatches nothing", "give a model that computes something")
+
+
+def _functions(module: ir.Module) -> dict[str, ir.Operation]:
+    """Public functions that can be called in one go, with the function that has the body.
+
+    A function that is exported with fences has one beside it that waits for them and calls it.
+    """
+    public = {
+        symbol(op.operation): op.operation
+        for op in module.body.operations
+        if op.operation.name == "util.func"
+        and "iree.abi.stub" in op.operation.attributes
+        and op.operation.regions[0].blocks  # what the model imports has none
+    }
+    found = {}
+    for name, op in public.items():
+        called = [
+            public[str(o.attributes["callee"]).removeprefix("@")]
+            for o in walk(op)
+            if o.name == "util.call" and str(o.attributes["callee"]).removeprefix("@") in public
+        ]
+        if "iree.abi.model" not in op.attributes:
+            found[name] = called[0] if called else op
+    return found
+
+
+def _imports(body: ir.Operation) -> list[ir.Operation | None]:
+    """Where each input of a function becomes a tensor; None for one that it does not use.
+
+    Raises:
+        InputError: it takes something else.
+    """
+    by_argument = {o.operands[0]: o for o in walk(body) if o.name == "hal.tensor.import"}
+    found = []
+    for argument in body.regions[0].blocks[0].arguments:
+        if str(argument.type) == "!hal.buffer_view":
+            found.append(by_argument.get(argument))
+        elif str(argument.type) != "!hal.fence":
+            raise InputError(
+                f"{symbol(body)} takes a value of type {argument.type}, which is no tensor",
+                "give a model whose inputs are tensors",
+            )
+    return found
+
+
+def _signature(body: ir.Operation) -> tuple[list[str], list[str]]:
+    """Types of inputs and outputs; empty for an input that is not used."""
+    inputs = ["" if o is None else str(o.results[0].type) for o in _imports(body)]
+    outputs = [str(o.operands[0].type) for o in walk(body) if o.name == "hal.tensor.export"]
+    return inputs, outputs
+
+
+def _dispatches(module: ir.Module) -> dict[str, ir.Operation]:
+    """Each function that the model dispatches when it is called, with one of the places.
+
+    What initializers dispatch runs once, when the model is loaded.
+    """
+    found: dict[str, ir.Operation] = {}
+    for top in module.body.operations:
+        if top.operation.name == "util.func":
+            for op in walk(top.operation):
+                if op.name == "flow.dispatch":
+                    found.setdefault(entry_point(op)[1], op)
+    return found
+
+
+def _alone(dispatch: ir.Operation, module: ir.Module) -> tuple[str, str]:
+    """A module that holds a dispatch alone, and "", or "" and why it cannot be had."""
+    dynamic = [t for t in _types(dispatch) if not _static(t)]
+    operands = list(dispatch.operands)
+    scalars = [o for o in operands if not isinstance(o.type, ir.ShapedType) and not _constant(o)]
+    if dynamic or scalars:
+        return "", "dynamic shapes"
+    executable, name = entry_point(dispatch)
+    tensors = [i for i, o in enumerate(operands) if isinstance(o.type, ir.ShapedType)]
+    alone = ir.Module.create()
+    with ir.InsertionPoint(alone.body):
+        next(o for o in _tops(module, "flow.executable") if symbol(o) == executable).clone()
+        kind = ir.FunctionType.get(
+            [operands[i].type for i in tensors], [r.type for r in dispatch.results]
+        )
+        function = func.FuncOp(f"run_{name.replace('$', '_')}", kind)
+        body = function.add_entry_block()
+    with ir.InsertionPoint(body):
+        arguments = iter(body.arguments)
+        taken = [
+            next(arguments) if i in tensors else o.owner.clone().results[0]
+            for i, o in enumerate(operands)
+        ]
+        copy = dispatch.operation.clone()
+        for i, value in enumerate(taken):
+            copy.operands[i] = value
+        func.ReturnOp(list(copy.results))
+    return str(alone), ""
+
+
+def _types(dispatch: ir.Operation) -> Iterator[ir.Type]:
+    yield from (o.type for o in dispatch.operands)
+    yield from (r.type for r in dispatch.results)
+
+
+def _static(type_: ir.Type) -> bool:
+    return not isinstance(type_, ir.ShapedType) or bool(type_.has_static_shape)
+
+
+def _constant(value: ir.Value) -> bool:
+    return isinstance(value.owner, ir.Operation) and value.owner.name == "arith.constant"
+
+
+def _tops(module: ir.Module, name: str) -> Iterator[ir.Operation]:
+    return (o.operation for o in module.body.operations if o.operation.name == name)

@@ -1,0 +1,159 @@
+"""Reads a whole model: how it is called, and its dispatches, each as a file of its own.
+
+The work is done in a child process (`read_model` here, `flow.read` there), because the compiler can
+crash on what users bring.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...core import InputError
+from ..problem import Target
+from .source import ask, read_source
+from .targets import describe_target
+
+READER = "frontrunner.search.reading.model_inspection:read"
+READ_TIMEOUT = 1800.0
+_REMEDY = "see that iree-compile accepts it"
+_TENSOR = re.compile(r"tensor<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An input or output of a model's function.
+
+    Attributes:
+        shape: a size that is only known when the model is called is None.
+        rows: how many rows an integer input chooses among; None if it is not an index.
+        used: whether the function reads it; if not, the compiler keeps no type, and any will do.
+    """
+
+    shape: tuple[int | None, ...]
+    dtype: str
+    rows: int | None = None
+    used: bool = True
+
+    def __str__(self) -> str:
+        if not self.used:
+            return "anything (it is not used)"
+        return "x".join(["?" if d is None else str(d) for d in self.shape] + [self.dtype])
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that a model can be called by."""
+
+    name: str
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+
+
+@dataclass(frozen=True)
+class ModelDispatch:
+    """A dispatch of a model.
+
+    Attributes:
+        text: MLIR that holds nothing else, as `read_dispatch` takes it; empty if there is none.
+        reason: why there is none.
+    """
+
+    name: str
+    text: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model, ready to be compiled with one tuning spec after another.
+
+    Attributes:
+        source: the module at phase `executable-sources`.
+        parameters: scope and key of each weight that is in an archive.
+        dispatches: what its functions dispatch, by name; initializers' are left out.
+    """
+
+    target: Target
+    source: str
+    parameters: tuple[tuple[str, str], ...]
+    functions: tuple[Function, ...]
+    dispatches: tuple[ModelDispatch, ...]
+
+    def function(self, name: str | None) -> Function:
+        """The function of a name, or the only one.
+
+        Raises:
+            InputError: there is no such function, or more than one to choose from.
+        """
+        names = ", ".join(f.name for f in self.functions)
+        if name is None and len(self.functions) > 1:
+            raise InputError(
+                f"the model has {len(self.functions)} functions: {names}",
+                "choose one with --function",
+            )
+        found = [f for f in self.functions if name in (None, f.name)]
+        if not found:
+            raise InputError(f"the model has no function {name!r}", f"there are: {names}")
+        return found[0]
+
+
+def read_model(path: Path, target: str = "host", name: str = "") -> Model:
+    """Reads a model for a target.
+
+    Args:
+        path: MLIR that `iree-compile` accepts, of any input dialect.
+        name: what to call it in messages, if not by its path.
+
+    Raises:
+        InputError: the file cannot be read, does not compile or cannot be called.
+    """
+    text = read_source(path, "a model")
+    answer = ask(READER, name or str(path), text, target, READ_TIMEOUT, _REMEDY)
+    functions = tuple(
+        Function(
+            name,
+            tuple(
+                _argument(text, rows)
+                for text, rows in zip(inputs, answer["limits"][name], strict=True)
+            ),
+            tuple(_argument(text) for text in outputs),
+        )
+        for name, (inputs, outputs) in answer["functions"].items()
+    )
+    dispatches = tuple(
+        ModelDispatch(name, text, reason) for name, (text, reason) in answer["dispatches"].items()
+    )
+    return Model(
+        describe_target(target, answer["executable_target"]),
+        answer["source"],
+        answer["parameters"],
+        functions,
+        dispatches,
+    )
+
+
+def _argument(text: str, rows: int | None = None) -> Argument:
+    if not text:
+        return Argument((1,), "i8", used=False)
+    match = _TENSOR.search(text)
+    assert match is not None, text
+    sizes = match[1].split("x")[:-1]
+    return Argument(tuple(None if d == "?" else int(d) for d in sizes), match[2], rows)
+
+
+def named_after(names: Sequence[str]) -> dict[str, str]:
+    """Short file names for dispatches, which the compiler gives names such as `main$async_...`.
+
+    Where two functions of a model dispatch what is alike, names keep the function's.
+    """
+    short = {name: _plain(re.sub(r"^.*?(?=dispatch_)", "", name)) for name in names}
+    taken = Counter(short.values())
+    return {name: one if taken[one] == 1 else _plain(name) for name, one in short.items()}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\W+", "_", name)

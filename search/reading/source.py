@@ -1,0 +1,81 @@
+"""Reads files that users bring, in a child process: the compiler can crash on them."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from ...core import (
+    Child,
+    ChildDied,
+    ChildKilled,
+    ChildTimeout,
+    CompilerCrashedError,
+    InputError,
+    KilledError,
+    check_room,
+    read_text_file,
+)
+from ..flags import target_flags, unknown_target
+from .targets import says_unknown_target
+
+
+def read_source(path: Path, holds: str) -> bytes:
+    """What is in a file of MLIR.
+
+    Args:
+        holds: what it should hold, in words.
+
+    Raises:
+        InputError: it cannot be read, or is empty.
+    """
+    text = read_text_file(path, "give an MLIR file")
+    if not text.strip():
+        raise InputError(f"{path} is empty", f"give an MLIR file with {holds}")
+    return text
+
+
+def ask(
+    handler: str,
+    name: str,
+    text: bytes,
+    target: str,
+    timeout: float,
+    remedy: str,
+    child: Child | None = None,
+) -> dict[str, Any]:
+    """What a child process makes of MLIR for a target, or why it makes nothing of it.
+
+    Args:
+        handler: as `Child` takes it; its request has `name`, `text` and the `target`'s flags.
+        name: what to call the MLIR in messages.
+        remedy: what the user can do if the compiler crashes.
+        child: one of the handler that is there already; it stays.
+
+    Raises:
+        InputError: the target is unknown, or the MLIR cannot be used.
+        KilledError: the child was killed.
+    """
+    request = {"name": name, "text": text, "target": target_flags(target)}
+    with Child(handler) if child is None else nullcontext(child) as reader:
+        try:
+            answer: dict[str, Any] = reader.call(request, timeout=timeout)
+        except ChildKilled as death:
+            raise KilledError(f"the compiler was {death} while it read {name}") from death
+        except (ChildDied, InputError) as failure:
+            if isinstance(failure, ChildDied):
+                check_room()
+            if says_unknown_target(str(failure)):
+                raise unknown_target(target) from failure
+            if isinstance(failure, InputError):
+                raise
+            first = str(failure).splitlines()[0]
+            raise CompilerCrashedError(
+                f"the compiler crashed while reading {name} ({first})", remedy
+            ) from failure
+        except RuntimeError as error:
+            raise InputError(f"cannot make out {name}: {error}", "please report it") from error
+        except ChildTimeout as late:
+            raise InputError(f"the compiler took over {timeout:.0f} s on {name}", remedy) from late
+    return answer

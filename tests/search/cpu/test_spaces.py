@@ -1,0 +1,199 @@
+"""CPU spaces: valid by Z3's word and by the compiler's, and wide enough for known winners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import z3
+
+from frontrunner.core import InputError
+from frontrunner.search import Dispatch, Entry, Space, Target, build_spaces, render_spec
+from frontrunner.search.cpu.spaces import build
+from frontrunner.search.enumeration.enumeration import count, sample, satisfies
+from frontrunner.search.mlir.compiler import CompileFailed, compile_with_spec
+
+Read = Callable[[str], Dispatch]
+
+KINDS = [
+    "matmul",
+    "matmul_odd",
+    "matmul_i8",
+    "matmul_transposed_rhs",
+    "matmul_fused",
+    "batch_matmul",
+    "matvec",
+    "vecmat",
+    "conv_nhwc",
+    "conv_strided",
+    "conv_nchw",
+    "conv_depthwise",
+    "conv_depthwise_nchw",
+    "conv_grouped",
+    "attention",
+    "attention_decode",
+]
+
+
+def the_space(dispatch: Dispatch) -> Space:
+    (space,) = build_spaces(dispatch)
+    return space
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_candidates_satisfy_z3(dispatch: Read, name: str) -> None:
+    space = the_space(dispatch(name))
+    solver = z3.Solver()
+    solver.add(*[c.formula for c in space.constraints])
+    for row in sample(space, 10, seed=1).to_dict("records"):
+        assert solver.check(*[k.var == row[k.name] for k in space.knobs]) == z3.sat
+        assert all(row[k.name] in k.values for k in space.knobs)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_candidates_compile_and_apply(dispatch: Read, name: str, tmp_path: Path) -> None:
+    """A few per kind; `benchmarks/validity.py` does 100 each."""
+    given = dispatch(name)
+    space = the_space(given)
+    failed = []
+    rows = sample(space, 5, seed=2).to_dict("records")
+    for row in rows:
+        config = space.render(row)
+        spec = tmp_path / "spec.mlir"
+        spec.write_text(render_spec([Entry(given.problem, given.indexing_maps, config)]))
+        try:
+            _, applied = compile_with_spec(given.source, given.target.flags, spec)
+        except CompileFailed as error:
+            failed.append((row, str(error)))
+        else:
+            assert applied
+    assert len(failed) <= 1, failed
+
+
+AVX2 = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (32768, 524288, 33554432))
+# Best or near-best of their problems among hundreds of measured candidates (two Zen 3 cores).
+WINNERS = {
+    (32, 2048, 2048): {
+        "dist_m": 32,
+        "cache_m": 32,
+        "vec_m": 8,
+        "dist_n": 256,
+        "cache_n": 64,
+        "vec_n": 16,
+        "cache_k": 64,
+        "vec_k": 4,
+    },
+    (1, 4096, 4096): {
+        "dist_m": 1,
+        "cache_m": 1,
+        "vec_m": 1,
+        "dist_n": 1024,
+        "cache_n": 1024,
+        "vec_n": 64,
+        "cache_k": 8,
+        "vec_k": 8,
+    },
+    (197, 768, 768): {
+        "dist_m": 48,
+        "cache_m": 48,
+        "vec_m": 6,
+        "dist_n": 768,
+        "cache_n": 32,
+        "vec_n": 16,
+        "cache_k": 192,
+        "vec_k": 6,
+    },
+    (384, 384, 384): {
+        "dist_m": 96,
+        "cache_m": 48,
+        "vec_m": 4,
+        "dist_n": 384,
+        "cache_n": 48,
+        "vec_n": 16,
+        "cache_k": 64,
+        "vec_k": 16,
+    },
+    (512, 1024, 768): {
+        "dist_m": 48,
+        "cache_m": 48,
+        "vec_m": 3,
+        "dist_n": 1024,
+        "cache_n": 64,
+        "vec_n": 32,
+        "cache_k": 6,
+        "vec_k": 2,
+    },
+}
+
+
+@pytest.mark.parametrize(("sizes", "winner"), WINNERS.items())
+def test_known_winners_are_candidates(
+    dispatch: Read, sizes: tuple[int, int, int], winner: dict[str, int]
+) -> None:
+    problem = dispatch("matmul").problem
+    dims = tuple(replace(d, size=s) for d, s in zip(problem.dims, sizes, strict=True))
+    space = build(replace(problem, dims=dims), AVX2, "DoubleTilingExpert")
+    row = {**winner, "peel": 1}
+    for knob in space.knobs:
+        assert row[knob.name] in knob.values
+    for constraint in space.constraints:
+        columns = {k: np.array([v]) for k, v in row.items()}
+        assert satisfies((constraint,), columns).all(), constraint.reason
+
+
+def test_the_compilers_default_is_a_candidate(dispatch: Read) -> None:
+    problem = dispatch("matmul").problem
+    dims = tuple(replace(d, size=256) for d in problem.dims)
+    space = build(replace(problem, dims=dims), AVX2, "DoubleTilingExpert")
+    default = {
+        "dist_m": 64,
+        "cache_m": 64,
+        "vec_m": 8,
+        "dist_n": 64,
+        "cache_n": 64,
+        "vec_n": 8,
+        "cache_k": 256,
+        "vec_k": 8,
+        "peel": 1,
+    }
+    assert satisfies(space.constraints, {k: np.array([v]) for k, v in default.items()}).all()
+    rendered = space.render(default)
+    assert "distribution = [64, 64, 0]" in rendered
+    assert "vector_common_parallel = [8, 8, 0]" in rendered
+    assert "vector_reduction = [0, 0, 8]" in rendered
+    assert "enable_loop_peeling" in rendered
+
+
+def test_attentions_head_dim_is_never_tiled(dispatch: Read) -> None:
+    given = dispatch("attention")
+    space = the_space(given)
+    assert set(sample(space, 50, 0).vec_k1) == {given.problem.dim("k1").size}
+    assert "vector_reduction = [0, 0, 0, 0, " in space.render(sample(space, 1, 0).iloc[0].to_dict())
+
+
+def test_every_knob_varies_and_every_constraint_excludes(dispatch: Read) -> None:
+    """On a problem of real size; a constraint that excludes nothing would be dead weight."""
+    problem = dispatch("matmul").problem
+    dims = tuple(replace(d, size=s) for d, s in zip(problem.dims, (512, 1024, 768), strict=True))
+    space = build(replace(problem, dims=dims), AVX2, "DoubleTilingExpert")
+    drawn = sample(space, 2000, 0)
+    assert all(drawn[k.name].nunique() > 1 for k in space.knobs)
+    rng = np.random.default_rng(0)
+    anything = {k.name: rng.choice(k.values, 200_000) for k in space.knobs}
+    for constraint in space.constraints:
+        assert not satisfies((constraint,), anything).all(), constraint.reason
+
+
+def test_pruning_shrinks_the_space(dispatch: Read) -> None:
+    space = the_space(dispatch("matmul"))
+    demanded = replace(space, constraints=tuple(c for c in space.constraints if not c.prunes))
+    assert 0 < count(space).value < count(demanded).value
+
+
+def test_a_pipeline_that_does_not_fit_is_refused(dispatch: Read) -> None:
+    given = dispatch("matmul")
+    with pytest.raises(InputError, match="cannot lower this contraction"):
+        build_spaces(given, "ConvTileAndDecomposeExpert")

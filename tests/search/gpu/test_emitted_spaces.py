@@ -1,0 +1,250 @@
+"""GPU spaces from the compiler's own constraints: counts, solutions, meaning, specs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import z3
+
+from frontrunner.core import InputError
+from frontrunner.core.decoding import decode
+from frontrunner.search import Dispatch, Entry, Space, Target, build_spaces, render_spec
+from frontrunner.search.emitted import Emitted
+from frontrunner.search.enumeration.enumeration import (
+    count,
+    derive,
+    enumerate_space,
+    records,
+    sample,
+)
+from frontrunner.search.mlir.compiler import compile_with_spec
+from frontrunner.search.reading import read_dispatch
+
+DATA = Path(__file__).parents[2] / "data"
+MATMUL, CONV, ATTENTION = "matmul_2048x1280x5120", "conv_2x64x64x640", "attention_20x4096x64"
+# Exact sizes of whole spaces, found by others with Z3 alone.
+COUNTS = {
+    (MATMUL, "gfx942"): {"TileAndFuse": 2452, "VectorDistribute": 870},
+    (CONV, "gfx942"): {"TileAndFuse": 12_337, "TileAndFuse-igemm": 19_110, "VectorDistribute": 259},
+    (ATTENTION, "gfx942"): {"VectorDistribute": 162},
+    (MATMUL, "sm_80"): {"TileAndFuse": 3136, "VectorDistribute": 2056},
+}
+CASES = [(file, target, p) for (file, target), counts in COUNTS.items() for p in counts]
+EXTRAS = {"stages": (0, 2), "bank_padding": (0, 1), "waves_per_eu": (0, 2)}
+
+
+@cache
+def read(file: str, target: str) -> Dispatch:
+    return read_dispatch(DATA / "gpu" / f"{file}.mlir", target)
+
+
+def the_space(file: str, target: str, pipeline: str) -> Space:
+    (space,) = build_spaces(read(file, target), pipeline)
+    return space
+
+
+@pytest.mark.parametrize(("case", "expected"), COUNTS.items())
+def test_counts_are_exact(case: tuple[str, str], expected: dict[str, int]) -> None:
+    found = {s.pipeline: count(s) for s in build_spaces(read(*case))}
+    assert {p: c.value for p, c in found.items()} == expected
+    assert all(c.exact for c in found.values())
+
+
+@pytest.mark.parametrize(("file", "target", "pipeline"), CASES)
+def test_z3_agrees_with_candidates(file: str, target: str, pipeline: str) -> None:
+    """A sample satisfies the compiler's text as it is, and a candidate made worse does not."""
+    emitted = {s.pipeline: s for s in build_spaces(read(file, target))}
+    names = list(emitted)
+    text = read(file, target).emitted[names.index(pipeline)].smtlib
+    solver = z3.Solver()
+    solver.add(z3.parse_smt2_string(text))
+    for row in records(sample(emitted[pipeline], 25, 0)):
+        assert solver.check([z3.Int(k) == v for k, v in row.items()]) == z3.sat
+        for knob in ("sg_m_cnt", "sg_n_cnt"):  # others follow from these: none is free
+            wrong = row | {knob: row[knob] + 1}
+            assert solver.check([z3.Int(k) == v for k, v in wrong.items()]) == z3.unsat
+
+
+def test_a_whole_space_is_z3s() -> None:
+    """The set, not the count alone; the smallest of the spaces."""
+    space = the_space(ATTENTION, "gfx942", "VectorDistribute")
+    solver = z3.Solver()
+    solver.add(*[c.formula for c in space.constraints])
+    found = set()
+    names = [k.name for k in space.knobs]
+    while solver.check() == z3.sat:
+        model = solver.model()
+        row = tuple(model.eval(z3.Int(n), model_completion=True).as_long() for n in names)
+        found.add(row)
+        solver.add(z3.Or([z3.Int(n) != v for n, v in zip(names, row, strict=True)]))
+    assert set(enumerate_space(space).itertuples(index=False, name=None)) == found
+
+
+@pytest.mark.parametrize(("file", "target", "pipeline"), CASES)
+def test_derived_columns_say_what_is_rendered(file: str, target: str, pipeline: str) -> None:
+    space = the_space(file, target, pipeline)
+    drawn = sample(space, 20, 1)
+    meaning = derive(space, drawn)
+    assert set(drawn) < set(meaning)
+    for row, knobs in zip(meaning.to_dict("records"), records(drawn), strict=True):
+        text = space.render(knobs)
+        assert f"workgroup_size = [{row['threads']}, 1, 1]" in text
+        assert f"subgroup_size = {row['subgroup_size']}" in text
+        assert f"{row['mma_m']}x{row['mma_n']}x{row['mma_k']}" in text
+        assert f"{row['qk_m']}x{row['qk_n']}x{row['qk_k']}" in text
+        subgroups = row["subgroups_m"] * row["subgroups_n"]
+        assert row["threads"] == subgroups * row["subgroup_size"]
+        assert row["shared_bytes"] <= space.target.gpu.shared_bytes
+        assert ("use_igemm_convolution = true" in text) == bool(row["igemm"])
+        if file == MATMUL:
+            assert f"workgroup = [{row['tile_m']}, {row['tile_n']}, 0]" in text
+            assert row["workgroups"] == -(-2048 // row["tile_m"]) * -(-1280 // row["tile_n"])
+            step = row["mma_k"] if pipeline == "TileAndFuse" else 1
+            assert f"reduction = [0, 0, {row['tile_k'] // step}]" in text
+
+
+def test_every_derived_column_varies_or_is_constant_by_nature() -> None:
+    frames = [
+        derive(s, sample(s, 200, 0))
+        for case in COUNTS
+        for s in build_spaces(read(*case), extras=EXTRAS if case[1] == "gfx942" else None)
+    ]
+    every = pd.concat(frames, ignore_index=True)
+    constant = {n for n, _ in build_spaces(read(MATMUL, "gfx942"))[0].derived
+                if every[n].nunique() == 1}  # fmt: skip
+    assert constant == {"tile_batch", "subgroups_k", "flush_denormals"}
+
+
+@pytest.mark.parametrize("case", COUNTS)
+def test_the_defaults_own_configuration_gives_the_defaults_executable(
+    case: tuple[str, str], tmp_path: Path
+) -> None:
+    """The spec applies and changes nothing else; a candidate's changes the executable."""
+    dispatch = read(*case)
+    default, _ = compile_with_spec(dispatch.source, dispatch.target.flags, None)
+    space = build_spaces(dispatch)[0]
+
+    def compiled(config: str) -> tuple[bytes, tuple[str, ...]]:
+        spec = tmp_path / "spec.mlir"
+        spec.write_text(render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)]))
+        return compile_with_spec(dispatch.source, dispatch.target.flags, spec)
+
+    same, applied = compiled(dispatch.default)
+    assert same == default
+    assert len(applied) == 1
+    small = derive(space, sample(space, 300, 0)).sort_values(["tile_m", "tile_n"]).iloc[:1]
+    (knobs,) = records(small[[k.name for k in space.knobs]])
+    other, applied = compiled(space.render(knobs))
+    assert applied
+    assert other != default
+
+
+def test_an_earlier_spec_is_not_applied_again(tmp_path: Path) -> None:
+    """Within a process: ROCm's backend keeps the last path that was given."""
+    dispatch = read(MATMUL, "gfx942")
+    flags = dispatch.target.flags
+    default, _ = compile_with_spec(dispatch.source, flags, None)
+    space = build_spaces(dispatch)[0]
+    config = space.render(records(sample(space, 1, 0))[0])
+    spec = tmp_path / "spec.mlir"
+    spec.write_text(render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)]))
+    assert compile_with_spec(dispatch.source, flags, spec)[0] != default
+    assert compile_with_spec(dispatch.source, flags, None) == (default, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "pipeline"),
+    [("matmul_odd", "gfx942", "TileAndFuse"), ("conv_strided", "gfx942", "TileAndFuse-igemm")],
+)
+def test_loops_that_do_not_divide_are_padded(
+    name: str, target: str, pipeline: str, tmp_path: Path
+) -> None:
+    """By a space of ours: what the compiler makes of its own solutions does not compile."""
+    dispatch = read_dispatch(DATA / f"{name}.mlir", target)
+    assert dispatch.emitted
+    (space,) = build_spaces(dispatch, pipeline)
+    spec = tmp_path / "spec.mlir"
+    for knobs in records(sample(space, 3, 0)):
+        config = space.render(knobs)
+        spec.write_text(render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)]))
+        _, applied = compile_with_spec(dispatch.source, dispatch.target.flags, spec)
+        assert applied
+        assert "padding" in config
+
+
+def test_sm_86_has_less_shared_memory_than_its_constraints_say() -> None:
+    ampere, consumer = (read(MATMUL, name) for name in ("sm_80", "sm_86"))
+    for large, small in zip(build_spaces(ampere), build_spaces(consumer), strict=True):
+        assert 0 < count(small).value < count(large).value
+        assert derive(small, sample(small, 500, 0)).shared_bytes.max() <= 99 << 10
+
+
+def test_extra_knobs_multiply_the_space_and_reach_the_configuration() -> None:
+    dispatch = read(MATMUL, "gfx942")
+    (space,) = build_spaces(dispatch, "TileAndFuse", EXTRAS)
+    assert count(space).value == 2452 * 8
+    drawn = sample(space, 60, 0)
+    for knobs in records(drawn):
+        text = space.render(knobs)
+        assert f"prefetch_num_stages = {knobs['stages']}" in text
+        free = "true" if not knobs["bank_padding"] else "false"
+        assert f"no_reduce_shared_memory_bank_conflicts = {free}" in text
+        assert ('"amdgpu-waves-per-eu" = "2"' in text) == (knobs["waves_per_eu"] == 2)
+    (denormals,) = build_spaces(dispatch, "TileAndFuse", {"flush_denormals": (1,)})
+    assert "preserve-sign" in denormals.render(records(sample(denormals, 1, 0))[0])
+
+
+@pytest.mark.parametrize(
+    ("target", "extras", "message"),
+    [
+        ("gfx942", {"bogus": (1,)}, "no extra knob 'bogus'"),
+        ("gfx942", {"stages": (7,)}, "cannot be 7"),
+        ("sm_80", {"waves_per_eu": (1,)}, "does nothing on cuda"),
+    ],
+)
+def test_extra_knobs_that_do_nothing_are_refused(
+    target: str, extras: dict[str, tuple[int, ...]], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        build_spaces(read(MATMUL, target), extras=extras)
+
+
+def test_a_crash_while_emitting_is_told() -> None:
+    found = read_dispatch(DATA / "batch_matmul.mlir", "gfx942")
+    assert not found.emitted
+    assert "crashed while emitting constraints" in found.silence
+    assert build_spaces(found)  # of our own
+
+
+@pytest.mark.parametrize(
+    ("name", "arch", "units"),
+    [("mi300x", "gfx942", 304), ("rx7900xtx", "gfx1100", 48), ("a100", "sm_80", 108),
+     ("gfx1201", "gfx1201", 32), ("sm_89", "sm_89", 128), ("gfx950", "gfx950", 256)],
+)  # fmt: skip
+def test_targets_are_described(name: str, arch: str, units: int) -> None:
+    target = read(MATMUL, name).target
+    assert target.arch == arch
+    assert target.cores == units
+    assert target.gpu is not None
+    assert target.gpu.subgroup_size in (32, 64)
+    assert target.gpu.shared_bytes >= 64 << 10
+    assert any(i.types == ("f16", "f16", "f32") for i in target.gpu.intrinsics)
+    assert Target.from_dict(json.loads(json.dumps(target.to_dict()))) == target
+
+
+@pytest.mark.parametrize("name", ["sm_90", "gfx000", "rtx9999", "mi1", "no-such-cpu"])
+def test_unknown_targets_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match=f"unknown target '{name}'"):
+        read_dispatch(DATA / "matmul.mlir", name)
+
+
+def test_emissions_survive_json() -> None:
+    for emitted in read(CONV, "gfx942").emitted:
+        again = decode(Emitted, json.loads(json.dumps(asdict(emitted))))
+        assert again.smtlib == emitted.smtlib
+        assert again.reasons == emitted.reasons

@@ -1,0 +1,31 @@
+"""What a spec's matchers match in a model, told one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from frontrunner.search import Dispatch, Entry, render_spec
+from frontrunner.search.linking import link_specs
+from frontrunner.search.linking.matches import find_matches
+from frontrunner.search.reading.models import read_model
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def test_each_matcher_is_told_what_it_matches(
+    dispatch: Callable[[str], Dispatch], tmp_path: Path
+) -> None:
+    names = ["matmul", "attention", "conv_nhwc"]
+    paths = [tmp_path / f"{name}.mlir" for name in names]
+    for name, path in zip(names, paths, strict=True):
+        given = dispatch(name)
+        path.write_text(render_spec([Entry(given.problem, given.indexing_maps, given.default)]))
+    linked = link_specs(paths)
+    found = find_matches(read_model(DATA / "attention.mlir"), linked)
+    assert list(found) == list(linked.matchers)
+    # The newest comes first.
+    conv, attention, matmul = found.values()
+    assert (conv, matmul) == ((), ())
+    assert len(attention) == 1
+    assert "attention" in attention[0]

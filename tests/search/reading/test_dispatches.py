@@ -1,0 +1,221 @@
+"""Reading dispatches with the real compiler."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from frontrunner.core import InputError, NotTunableError
+from frontrunner.core.decoding import decode
+from frontrunner.search import Dispatch, Problem
+from frontrunner.search.reading import read_dispatch
+
+DATA = Path(__file__).parents[2] / "data"
+COMPILER = str(Path(sys.executable).with_name("iree-compile"))
+Read = Callable[[str], Dispatch]
+
+
+def roles(problem: Problem) -> dict[str, tuple[int, str]]:
+    return {d.name: (d.size, d.role) for d in problem.dims}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "dims", "types"),
+    [
+        ("matmul", "contraction", {"m": (64, "m"), "n": (128, "n"), "k": (96, "k")}, "f32 f32 f32"),
+        (
+            "generic_matmul",
+            "contraction",
+            {"m": (64, "m"), "n": (128, "n"), "k": (96, "k")},
+            "f32 f32 f32",
+        ),
+        (
+            "matmul_bf16",
+            "contraction",
+            {"m": (32, "m"), "n": (48, "n"), "k": (64, "k")},
+            "bf16 bf16 f32",
+        ),
+        (
+            "matmul_f16",
+            "contraction",
+            {"m": (32, "m"), "n": (48, "n"), "k": (64, "k")},
+            "f16 f16 f32",
+        ),
+        ("matmul_i8", "contraction", {"m": (32, "m"), "n": (48, "n"), "k": (64, "k")}, "i8 i8 i32"),
+        (
+            "batch_matmul",
+            "contraction",
+            {"batch": (4, "batch"), "m": (32, "m"), "n": (48, "n"), "k": (64, "k")},
+            "f32 f32 f32",
+        ),
+        ("matvec", "contraction", {"m": (256, "m"), "k": (128, "k")}, "f32 f32 f32"),
+        ("vecmat", "contraction", {"n": (256, "n"), "k": (128, "k")}, "f32 f32 f32"),
+        # The compiler turns a 1x1 convolution into a matrix product before it tunes it.
+        (
+            "conv_1x1",
+            "contraction",
+            {"m": (256, "m"), "n": (32, "n"), "k": (16, "k")},
+            "f32 f32 f32",
+        ),
+        (
+            "conv_nhwc",
+            "convolution",
+            {
+                "batch": (1, "m"), "oh": (16, "m"), "ow": (16, "m"), "oc": (32, "n"),
+                "fh": (3, "k"), "fw": (3, "k"), "ic": (16, "k"),
+            },
+            "f32 f32 f32",
+        ),
+        (
+            "conv_nchw",
+            "convolution",
+            {
+                "batch": (1, "m"), "oc": (32, "n"), "oh": (16, "m"), "ow": (16, "m"),
+                "ic": (16, "k"), "fh": (3, "k"), "fw": (3, "k"),
+            },
+            "f32 f32 f32",
+        ),
+        (
+            "conv_depthwise",
+            "convolution",
+            {
+                "batch": (1, "m"), "oh": (16, "m"), "ow": (16, "m"), "c": (32, "n"),
+                "fh": (3, "k"), "fw": (3, "k"),
+            },
+            "f32 f32 f32",
+        ),
+        (
+            "attention",
+            "attention",
+            {
+                "batch": (4, "batch"), "m": (32, "m"), "n": (16, "n"),
+                "k1": (16, "k"), "k2": (64, "k"),
+            },
+            "f32 f32 f32 f32",
+        ),
+        (
+            "attention_decode",
+            "attention",
+            {"batch": (4, "batch"), "n": (16, "n"), "k1": (16, "k"), "k2": (64, "k")},
+            "f32 f32 f32 f32",
+        ),
+    ],
+)  # fmt: skip
+def test_names_the_root_ops_dims_and_types(
+    dispatch: Read, name: str, kind: str, dims: dict[str, tuple[int, str]], types: str
+) -> None:
+    problem = dispatch(name).problem
+    assert problem.kind == kind
+    assert roles(problem) == dims
+    assert " ".join(o.dtype for o in problem.operands) == types
+
+
+@pytest.mark.parametrize(
+    ("name", "trait"),
+    [
+        ("conv_strided", ("stride", 2)),
+        ("conv_dilated", ("dilation", 2)),
+        ("conv_depthwise", ("depthwise", 1)),
+        ("conv_grouped", ("grouped", 1)),
+    ],
+)
+def test_convolution_traits(dispatch: Read, name: str, trait: tuple[str, int]) -> None:
+    assert trait in dispatch(name).problem.traits
+
+
+def test_operand_indexing_tells_layouts_apart(dispatch: Read) -> None:
+    by_layout = {
+        name: dispatch(name).problem.operands[1].index
+        for name in ("matmul_transposed_lhs", "matmul_transposed_rhs")
+    }
+    assert by_layout["matmul_transposed_lhs"] == (((2, 1),), ((1, 1),))
+    assert by_layout["matmul_transposed_rhs"] == (((1, 1),), ((2, 1),))
+    image = dispatch("conv_strided").problem.operands[0].index[1]
+    assert image == ((1, 2), (4, 1))
+
+
+def test_fused_consumers_are_kept(dispatch: Read) -> None:
+    fused = dispatch("matmul_fused")
+    assert fused.problem.fused == ("linalg.generic",)
+    assert [t.shape for t in fused.inputs] == [(64, 96), (96, 128), (128,)]
+
+
+def test_target_facts_come_from_the_compiler(dispatch: Read) -> None:
+    target = dispatch("matmul").target
+    assert target.vector_bytes in (16, 32, 64)
+    assert target.registers in (16, 32)
+    assert target.arch not in ("", "host")
+
+
+def test_problem_survives_a_round_trip(dispatch: Read) -> None:
+    for name in ("matmul", "conv_strided", "attention"):
+        problem = dispatch(name).problem
+        assert decode(Problem, json.loads(json.dumps(problem.to_dict()))) == problem
+
+
+@pytest.mark.parametrize("name", ["matmul", "conv_nhwc", "matmul_fused"])
+def test_reads_benchmark_files_that_the_compiler_dumped(
+    dispatch: Read, name: str, tmp_path: Path
+) -> None:
+    flags = dispatch(name).target.flags
+    dump = f"--iree-hal-dump-executable-benchmarks-to={tmp_path}"
+    source = DATA / f"{name}.mlir"
+    subprocess.run([COMPILER, str(source), *flags, dump, "-o", str(tmp_path / "x")], check=True)
+    (file,) = tmp_path.glob("*_benchmark.mlir")
+    dumped = read_dispatch(file)
+    plain = dispatch(name)
+    assert dumped.problem == plain.problem
+    # Output shapes differ where the compiler dropped unit dims; the elements do not.
+    assert [t.dtype for t in dumped.outputs] == [t.dtype for t in plain.outputs]
+    assert len(dumped.inputs) == len(plain.inputs)
+    assert dumped.default == plain.default
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "says"),
+    [
+        ("bad_softmax", NotTunableError, "linalg.softmax"),
+        ("bad_elementwise", NotTunableError, "not tunable"),
+        ("bad_dynamic", InputError, "dynamic shape"),
+        ("bad_two_roots", InputError, "2 root ops"),
+    ],
+)
+def test_what_cannot_be_tuned_is_named(name: str, error: type[InputError], says: str) -> None:
+    with pytest.raises(error, match=says):
+        read_dispatch(DATA / f"{name}.mlir")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "is empty"),
+        (b"  \n", "is empty"),
+        (b"hello, world", "is not MLIR"),
+        (b"\x00\xff\x80ELF", "is not MLIR"),
+        (b"module {}", "0 public functions"),
+        (
+            b"func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }",
+            "not tunable",
+        ),
+    ],
+)
+def test_what_is_not_a_dispatch_is_refused(tmp_path: Path, content: bytes, says: str) -> None:
+    file = tmp_path / "in.mlir"
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=says) as caught:
+        read_dispatch(file)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_file_and_unknown_target() -> None:
+    with pytest.raises(InputError, match="cannot read"):
+        read_dispatch(DATA / "nothing_here.mlir")
+    with pytest.raises(InputError, match="unknown target"):
+        read_dispatch(DATA / "matmul.mlir", target="pentium-9000")
+    with pytest.raises(InputError, match="unknown target"):
+        read_dispatch(DATA / "matmul.mlir", target="no such; thing")

@@ -1,0 +1,159 @@
+"""Reading whole models, with the compiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frontrunner.core import InputError
+from frontrunner.search.reading import read_dispatch
+from frontrunner.search.reading.models import Argument, Function, named_after, read_model
+
+MODELS = Path(__file__).parents[2] / "data" / "models"
+
+F32 = "f32"
+
+pytestmark = pytest.mark.usefixtures("warm")
+
+
+def test_how_it_is_called() -> None:
+    two_matmuls = read_model(MODELS / "two_matmuls.mlir")
+    sizes = ((32, 256), (256, 512), (512, 1024))
+    inputs = tuple(Argument(size, F32) for size in sizes)
+    assert two_matmuls.functions == (Function("main", inputs, (Argument((32, 1024), F32),)),)
+    assert two_matmuls.function(None) is two_matmuls.function("main")
+    assert two_matmuls.target.backend == "llvm-cpu"
+    assert two_matmuls.parameters == ()
+    assert [str(one) for one in inputs] == ["32x256xf32", "256x512xf32", "512x1024xf32"]
+
+
+def test_each_dispatch_can_be_tuned_alone(tmp_path: Path) -> None:
+    read = {}
+    for one in read_model(MODELS / "two_matmuls.mlir").dispatches:
+        file = tmp_path / "one.mlir"
+        file.write_text(one.text)
+        problem = read_dispatch(file).problem
+        read[one.name] = [d.size for d in problem.dims], one.reason
+    assert read == {
+        "main_dispatch_0_matmul_32x512x256_f32": ([32, 512, 256], ""),
+        "main_dispatch_1_matmul_32x1024x512_f32": ([32, 1024, 512], ""),
+    }
+
+
+def test_indices_and_what_is_not_used() -> None:
+    ids, unused, table, weights = read_model(MODELS / "embedding.mlir").function("main").inputs
+    assert ids == Argument((16,), "i64", rows=37)
+    assert not unused.used
+    assert [table, weights] == [Argument((37, 64), F32), Argument((64, 96), F32)]
+
+
+def test_a_table_whose_rows_are_not_known(tmp_path: Path) -> None:
+    text = (MODELS / "embedding.mlir").read_text().replace("37x64", "?x64")
+    (tmp_path / "m.mlir").write_text(text)
+    ids, *_ = read_model(tmp_path / "m.mlir").function("main").inputs
+    assert ids == Argument((16,), "i64")
+
+
+def test_dynamic_shapes() -> None:
+    model = read_model(MODELS / "dynamic.mlir")
+    assert model.function(None).inputs[0] == Argument((None, 64), F32)
+    assert model.function(None).outputs == (Argument((None, 96), F32),)
+    (dispatch,) = model.dispatches
+    assert (dispatch.text, dispatch.reason) == ("", "dynamic shapes")
+
+
+@pytest.mark.parametrize("scope", ["model", ""])
+def test_weights_in_archives(scope: str, tmp_path: Path) -> None:
+    text = (MODELS / "weights.mlir").read_text()
+    if not scope:
+        text = text.replace('"model"::', "")
+    (tmp_path / "m.mlir").write_text(text)
+    assert read_model(tmp_path / "m.mlir").parameters == ((scope, "w"),)
+
+
+def test_several_functions() -> None:
+    model = read_model(MODELS / "two_functions.mlir")
+    assert [f.name for f in model.functions] == ["encode", "decode"]
+    assert model.function("decode").inputs == (Argument((8, 32), F32),)
+    with pytest.raises(InputError, match="the model has 2 functions: encode, decode"):
+        model.function(None)
+    with pytest.raises(InputError, match="no function 'forward'") as caught:
+        model.function("forward")
+    assert caught.value.hint == "there are: encode, decode"
+
+
+def test_what_torch_exports_is_called_through_fences(tmp_path: Path) -> None:
+    tensor = "!torch.vtensor<[4,4],f32>"
+    (tmp_path / "m.mlir").write_text(
+        f"func.func @main(%a: {tensor}, %ids: !torch.vtensor<[3],si64>) -> {tensor} {{\n"
+        f"  %0 = torch.aten.relu %a : {tensor} -> {tensor}\n"
+        f"  return %0 : {tensor}\n}}\n"
+    )
+    (function,) = read_model(tmp_path / "m.mlir").functions
+    assert function.name == "main"
+    assert function.inputs[0] == Argument((4, 4), F32)
+    assert not function.inputs[1].used
+
+
+EXTERNAL = """
+func.func private @elsewhere(tensor<4xf32>) -> tensor<4xf32>
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = math.exp %x : tensor<4xf32>
+  %z = call @elsewhere(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  return %z : tensor<4xf32>
+}
+"""
+
+
+def test_functions_of_other_modules_are_not_the_models(tmp_path: Path) -> None:
+    (tmp_path / "m.mlir").write_text(EXTERNAL)
+    assert [f.name for f in read_model(tmp_path / "m.mlir").functions] == ["main"]
+
+
+WRONG_TYPE = """
+func.func @main(%x: tensor<4xf32>) -> tensor<5xf32> {
+  return %x : tensor<4xf32>
+}
+"""
+IDENTITY = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        (" \n", "is empty"),
+        ("hello", "does not compile: source.mlir:1:1: custom op 'hello' is unknown"),
+        (WRONG_TYPE, "does not compile: source.mlir:3:3: type of return operand 0"),
+        (WRONG_TYPE.replace("main", "m" * 900), "does not compile: source.mlir:3:3: type of"),
+        ("module {}", "has no public function"),
+        (IDENTITY, "dispatches nothing"),
+        ((MODELS / "scalar.mlir").read_text(), "main takes a value of type i32, which is no ten"),
+    ],
+)
+def test_refused(text: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "m.mlir"
+    file.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        read_model(file)
+    assert len(str(caught.value)) < 500
+    assert "\n" not in str(caught.value)
+    assert caught.value.hint
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a regular file"):
+        read_model(tmp_path)
+    with pytest.raises(InputError, match="No such file"):
+        read_model(tmp_path / "gone.mlir")
+
+
+def test_short_names_do_not_collide() -> None:
+    names = ["main$async_dispatch_0_matmul", "init_dispatch_1_softmax", "init_dispatch_0_matmul"]
+    assert named_after(names) == {
+        "main$async_dispatch_0_matmul": "main_async_dispatch_0_matmul",
+        "init_dispatch_1_softmax": "dispatch_1_softmax",
+        "init_dispatch_0_matmul": "init_dispatch_0_matmul",
+    }
+    assert named_after(names[:2])[names[0]] == "dispatch_0_matmul"
