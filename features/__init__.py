@@ -1,11 +1,18 @@
-"""Numbers about a candidate: pure functions, named and documented, in a versioned list."""
+"""Numbers about a candidate: pure functions, named and documented, in versioned catalogues."""
 
-from .catalogue import CATALOGUES, CPU, GPU, catalogue_for, catalogue_of, extract
-from .cpu_view import CpuView
-from .generic import GENERIC, extract_knobs, generic, generic_for, generic_of
-from .gpu_view import GpuView
-from .registry import Catalogue, Feature, Function, Theme, collect
-from .view import View
+from typing import TYPE_CHECKING
+
+from ..core.lazy import exports
+
+if TYPE_CHECKING:
+    from .catalogue import CATALOGUES, catalogue_for, catalogue_of, extract
+    from .cpu import CPU
+    from .generic import GENERIC, extract_knobs, generic_catalogue, generic_for, generic_of
+    from .gpu import GPU
+    from .registry import Catalogue, Feature, Function, Theme, collect
+    from .view import View
+else:
+    __getattr__ = exports(__name__)
 
 __all__ = [
     "CATALOGUES",
@@ -13,10 +20,8 @@ __all__ = [
     "GENERIC",
     "GPU",
     "Catalogue",
-    "CpuView",
     "Feature",
     "Function",
-    "GpuView",
     "Theme",
     "View",
     "catalogue_for",
@@ -24,7 +29,7 @@ __all__ = [
     "collect",
     "extract",
     "extract_knobs",
-    "generic",
+    "generic_catalogue",
     "generic_for",
     "generic_of",
 ]

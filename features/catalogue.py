@@ -12,36 +12,11 @@ from collections.abc import Iterable
 import pandas as pd
 
 from ..search import Problem, Target
-from .access import access
-from .context import context, cpu_context
-from .cpu_view import CpuView
+from .cpu import CPU
 from .generic import generic_of
-from .gpu_context import gpu_context
-from .gpu_memory import gpu_memory
-from .gpu_parallel import gpu_parallel
-from .gpu_tiles import gpu_tiles
-from .gpu_view import GpuView
-from .memory import memory
-from .parallel import parallel
-from .quantization import quantization
-from .registers import registers
-from .registry import Catalogue, collect
-from .shape import shape
+from .gpu import GPU
+from .registry import Catalogue
 
-CPU = Catalogue(
-    "cpu",
-    1,
-    CpuView,
-    collect((shape, quantization, registers, memory, access, parallel, context, cpu_context)),
-    "CPUs",
-)
-GPU = Catalogue(
-    "gpu",
-    1,
-    GpuView,
-    collect((gpu_tiles, gpu_parallel, gpu_memory, context, gpu_context)),
-    "GPUs",
-)
 CATALOGUES = (CPU, GPU)
 
 

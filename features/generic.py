@@ -76,7 +76,9 @@ def is_word(column: pd.Series) -> bool:
     return not pd.api.types.is_numeric_dtype(column) and any(isinstance(v, str) for v in column)
 
 
-def generic(numbers: Iterable[str], words: Mapping[str, Iterable[str]] | None = None) -> Catalogue:
+def generic_catalogue(
+    numbers: Iterable[str], words: Mapping[str, Iterable[str]] | None = None
+) -> Catalogue:
     """The features of a kernel.
 
     Args:
@@ -101,7 +103,7 @@ def generic_for(frames: Sequence[pd.DataFrame]) -> Catalogue:
         for name, values in words.items():
             values |= set(_words(frame[name]))
     numbers = {str(name) for frame in frames for name in frame} - set(words)
-    return generic(numbers, words)
+    return generic_catalogue(numbers, words)
 
 
 def generic_of(names: Iterable[str]) -> Catalogue | None:
@@ -119,7 +121,7 @@ def generic_of(names: Iterable[str]) -> Catalogue | None:
                 numbers.append(knob)
             case "is", [knob, value]:
                 words.setdefault(knob, []).append(value)
-    return generic(numbers, words) if numbers or words else None
+    return generic_catalogue(numbers, words) if numbers or words else None
 
 
 def extract_knobs(catalogue: Catalogue, candidates: pd.DataFrame) -> pd.DataFrame:

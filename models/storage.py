@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import InputError, parse_json, read_limited, size_text, write_whole
-from ..features import CATALOGUES, GENERIC, Catalogue, generic, generic_of
+from ..features import CATALOGUES, GENERIC, Catalogue, generic_catalogue, generic_of
 from .ranker import Ranker, listing
 from .registry import create
 from .untrusted import AGAIN, most_bytes, read_zip
@@ -147,7 +147,7 @@ def _catalogue(manifest: Mapping[str, Any], path: str | Path) -> Catalogue:
     known = {c.name: c for c in CATALOGUES}
     if kind == GENERIC:
         try:
-            known[kind] = generic_of(names) or generic(())
+            known[kind] = generic_of(names) or generic_catalogue(())
         except InputError as error:
             raise InputError(f"cannot use {path}: {error}") from None
     if kind not in known:

@@ -7,8 +7,8 @@ products, and emits none where no matrix instruction fits. Four families cover t
 | --- | --- | --- |
 | `TileAndFuse` | contractions | matrix instructions (`mma`) |
 | `TileAndFuse-igemm` | convolutions | the same, on the matmul that the convolution becomes |
-| `TileAndFuse-simt` | contractions, convolutions | a tile per thread (`gpu_simt`) |
-| `VectorDistribute` | contractions with few rows | a reduction shared by lanes (`gpu_reduction`) |
+| `TileAndFuse-simt` | contractions, convolutions | a tile per thread (`simt`) |
+| `VectorDistribute` | contractions with few rows | a reduction shared by lanes (`reduction`) |
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from collections.abc import Mapping
 
 from ..problem import Problem, Target
 from ..space import Space
-from . import mma
-from . import reduction as gpu_reduction
-from . import simt as gpu_simt
+from . import mma, reduction, simt
 from .columns import intrinsics
 
 # Rows (or columns) that the compiler thinks too few for an instruction, and those up to which a
@@ -31,8 +29,8 @@ SKINNY = 8
 _BUILDERS = {
     "TileAndFuse": mma.build,
     "TileAndFuse-igemm": mma.build,
-    "TileAndFuse-simt": gpu_simt.build,
-    "VectorDistribute": gpu_reduction.build,
+    "TileAndFuse-simt": simt.build,
+    "VectorDistribute": reduction.build,
 }
 
 

@@ -1,7 +1,7 @@
 """Reads a dispatch from MLIR: finds the root op and names its dims and types.
 
-The work is done in a child process (`read_dispatch` here, `dispatch_inspection.read` there), because the
-compiler can crash on what users bring.
+The work is done in a child process (`read_dispatch` here, `dispatch_inspection.read` there),
+because the compiler can crash on what users bring.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from frontrunner.features import (
     GENERIC,
     catalogue_of,
     extract_knobs,
-    generic,
+    generic_catalogue,
     generic_for,
     generic_of,
 )
@@ -80,7 +80,7 @@ ODD = ["a.b", "c d", "é", "x[0]", "%2E", "k:v", "a"]
 
 
 def test_the_catalogue_is_told_from_its_names() -> None:
-    catalogue = generic(ODD, {"mode.1": ["a.b", "", "{1, 2}"]})
+    catalogue = generic_catalogue(ODD, {"mode.1": ["a.b", "", "{1, 2}"]})
     assert generic_of(catalogue.names) == catalogue
     assert generic_of([*catalogue.names[::-1], "time_us"]) == catalogue
     assert catalogue_of(pd.Index(catalogue.names)) == catalogue
@@ -97,11 +97,11 @@ def test_other_columns_are_not_taken_for_knobs() -> None:
 
 def test_a_missing_knob_is_named() -> None:
     with pytest.raises(InputError, match="lack the knob 'b'"):
-        extract_knobs(generic(["a", "b"]), pd.DataFrame({"a": [1]}))
+        extract_knobs(generic_catalogue(["a", "b"]), pd.DataFrame({"a": [1]}))
     with pytest.raises(InputError, match="lack the knob 'b', or its values are no numbers"):
-        extract_knobs(generic(["b"]), pd.DataFrame({"b": ["x"]}))
+        extract_knobs(generic_catalogue(["b"]), pd.DataFrame({"b": ["x"]}))
     with pytest.raises(InputError, match="lack the knob 'b'"):
-        extract_knobs(generic([], {"b": ["x"]}), pd.DataFrame({"a": [1]}))
+        extract_knobs(generic_catalogue([], {"b": ["x"]}), pd.DataFrame({"a": [1]}))
 
 
 def test_too_many_knobs_are_refused() -> None:

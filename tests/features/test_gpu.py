@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from frontrunner.core.errors import InputError
-from frontrunner.features import GPU, GpuView, extract
+from frontrunner.features import GPU, extract
+from frontrunner.features.gpu import GpuView
 
 # 128x128x64 in four subgroups of 2x2, for gfx942: 304 compute units of four SIMDs.
 TILE = {

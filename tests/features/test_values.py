@@ -7,7 +7,8 @@ import math
 import pandas as pd
 import pytest
 
-from frontrunner.features import CpuView, extract
+from frontrunner.features import extract
+from frontrunner.features.cpu import CpuView
 
 
 def one(samples, problem, **knobs):

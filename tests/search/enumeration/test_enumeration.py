@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from frontrunner.core import InputError
 from frontrunner.search import Constraint, Knob, Problem, Space, Target
 from frontrunner.search.enumeration import join
-from frontrunner.search.enumeration.enumeration import (
-    count,
-    enumerate_space,
-    sample,
-    satisfies,
-)
+from frontrunner.search.enumeration.enumeration import count, enumerate_space, sample, satisfies
 
 PROBLEM = Problem("contraction", "linalg.matmul", (), ())
 TARGET = Target("llvm-cpu", "x", "host", 2, 32, 16, (1, 1, 1))

@@ -22,8 +22,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..search import Dim, Operand
-from .view import ROLES, Column, View
+from ...search import Dim, Operand
+from ..view import ROLES, Column, View
 
 LEVELS = ("dist", "cache", "panel", "vec", "step")
 

@@ -4,88 +4,88 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cpu_view import CpuView
-from .registry import Theme
-from .view import SLOTS, Column
+from ..registry import Theme
+from ..view import SLOTS, Column
+from .view import CpuView
 
-memory = Theme("memory")
+theme = Theme("memory")
 
 
-@memory.each("panel_{}_l1", ("lhs", "rhs"))
+@theme.each("panel_{}_l1", ("lhs", "rhs"))
 def panel_slot_l1(view: CpuView, slot: str) -> Column:
     """log2 of the {} panel that one register tile streams, over L1: it is reused from there."""
     return _fill(view, view.footprint["panel", slot], 1)
 
 
-@memory.feature
+@theme.feature
 def panel_l1(view: CpuView) -> Column:
     """log2 of both panels and the accumulators over L1: what the innermost loops live on."""
     return _fill(view, view.total_footprint("panel"), 1)
 
 
-@memory.feature
+@theme.feature
 def vec_l1(view: CpuView) -> Column:
     """log2 of one vector tile's data over L1: far above 0, even unrolled code misses."""
     return _fill(view, view.total_footprint("vec"), 1)
 
 
-@memory.each("cache_{}_l2", SLOTS)
+@theme.each("cache_{}_l2", SLOTS)
 def cache_slot_l2(view: CpuView, slot: str) -> Column:
     """log2 of the cache tile's {} over L2: whether it survives until it is used again."""
     return _fill(view, view.footprint["cache", slot], 2)
 
 
-@memory.feature
+@theme.feature
 def cache_l1(view: CpuView) -> Column:
     """log2 of the cache tile's data over L1: below 0 all of it stays nearest."""
     return _fill(view, view.total_footprint("cache"), 1)
 
 
-@memory.feature
+@theme.feature
 def cache_l2(view: CpuView) -> Column:
     """log2 of the cache tile's data over L2: above 0 it is fetched again and again."""
     return _fill(view, view.total_footprint("cache"), 2)
 
 
-@memory.each("dist_{}_l2", SLOTS)
+@theme.each("dist_{}_l2", SLOTS)
 def dist_slot_l2(view: CpuView, slot: str) -> Column:
     """log2 of the workgroup's {} over L2: whether reuse within the workgroup needs cache tiles."""
     return _fill(view, view.footprint["dist", slot], 2)
 
 
-@memory.feature
+@theme.feature
 def dist_l2(view: CpuView) -> Column:
     """log2 of the workgroup's data over L2: below 0 each byte is fetched once per workgroup."""
     return _fill(view, view.total_footprint("dist"), 2)
 
 
-@memory.feature
+@theme.feature
 def dist_l3(view: CpuView) -> Column:
     """log2 of all cores' workgroup data over L3: cores share it and evict one another."""
     cores = np.minimum(view.workgroups, max(view.target.cores, 1))
     return _fill(view, view.total_footprint("dist") * cores, 3)
 
 
-@memory.feature
+@theme.feature
 def cache_intensity_log2(view: CpuView) -> Column:
     """log2 of operations per byte of a cache tile: whether it hides the fetching of its data."""
     return np.log2(view.flops["cache"] / view.total_footprint("cache"))
 
 
-@memory.feature
+@theme.feature
 def dist_intensity_log2(view: CpuView) -> Column:
     """log2 of operations per byte of a workgroup: low values are limited by memory."""
     return np.log2(view.flops["dist"] / view.total_footprint("dist"))
 
 
-@memory.each("refetch_dist_{}", SLOTS)
+@theme.each("refetch_dist_{}", SLOTS)
 def refetch_dist(view: CpuView, slot: str) -> Column:
     """log2 of how often workgroups together touch each byte of the {}: halos and shared panels."""
     touched = view.workgroups * view.footprint["dist", slot]
     return np.log2(np.maximum(touched, 1) / max(view.bytes_of(slot), 1))
 
 
-@memory.each("refetch_cache_{}", SLOTS)
+@theme.each("refetch_cache_{}", SLOTS)
 def refetch_cache(view: CpuView, slot: str) -> Column:
     """log2 of how often cache tiles together touch each byte of the {}: traffic beyond L1."""
     tiles = view.problem.points / view.volume["cache"]
@@ -93,7 +93,7 @@ def refetch_cache(view: CpuView, slot: str) -> Column:
     return np.log2(np.maximum(touched, 1) / max(view.bytes_of(slot), 1))
 
 
-@memory.feature
+@theme.feature
 def traffic_dist_log2(view: CpuView) -> Column:
     """log2 of the bytes that all workgroups fetch over the bytes there are: memory traffic."""
     touched = view.workgroups * view.total_footprint("dist")

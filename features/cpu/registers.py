@@ -6,20 +6,20 @@ from functools import reduce
 
 import numpy as np
 
-from .cpu_view import CpuView
-from .registry import Theme
-from .view import SLOTS, Column
+from ..registry import Theme
+from ..view import SLOTS, Column
+from .view import CpuView
 
-registers = Theme("registers")
+theme = Theme("registers")
 
 
-@registers.feature
+@theme.feature
 def accumulator_pressure(view: CpuView) -> Column:
     """Accumulator registers over all registers: near 1 there is no room left for operands."""
     return view.accumulators / max(view.target.registers, 1)
 
 
-@registers.feature
+@theme.feature
 def register_pressure(view: CpuView) -> Column:
     """Accumulators and one step's operand vectors over all registers: above 1 it spills."""
     vectors, broadcasts = view.loads
@@ -28,52 +28,52 @@ def register_pressure(view: CpuView) -> Column:
     return needed / max(view.target.registers, 1)
 
 
-@registers.feature
+@theme.feature
 def spill(view: CpuView) -> Column:
     """Register pressure beyond 1: each spilled accumulator costs a store and a load per step."""
     return np.maximum(register_pressure(view) - 1, 0)
 
 
-@registers.feature
+@theme.feature
 def tile_pressure_log2(view: CpuView) -> Column:
     """log2 of the vector tile's operands over the register file: what a schedule may hoist."""
     capacity = max(view.target.registers, 1) * view.vector_bytes
     return np.log2(view.total_footprint("vec") / capacity)
 
 
-@registers.feature
+@theme.feature
 def independent_chains_log2(view: CpuView) -> Column:
     """log2 of accumulator vectors: few leave the multiply-add latency uncovered."""
     return np.log2(view.accumulators)
 
 
-@registers.feature
+@theme.feature
 def loads_per_fma(view: CpuView) -> Column:
     """Loads and broadcasts per vector multiply-add of a step: above 1 the load ports limit."""
     vectors, broadcasts = view.loads
     return (vectors + broadcasts) / view.accumulators
 
 
-@registers.feature
+@theme.feature
 def register_intensity_log2(view: CpuView) -> Column:
     """log2 of operations per byte of inputs loaded by a vector tile: reuse in registers."""
     loaded = view.footprint["vec", "lhs"] + view.footprint["vec", "rhs"]
     return np.log2(view.flops["vec"] / np.maximum(loaded, 1))
 
 
-@registers.feature
+@theme.feature
 def vector_ops_log2(view: CpuView) -> Column:
     """log2 of unrolled vector operations per vector tile: work per branch, and compile time."""
     return np.log2(view.vector_ops)
 
 
-@registers.each("inner_vectors_{}", SLOTS)
+@theme.each("inner_vectors_{}", SLOTS)
 def inner_vectors(view: CpuView, slot: str) -> Column:
     """log2 of the {}'s contiguous vector tile over a native vector: 0 is exactly one vector."""
     return np.log2(_inner_bytes(view, slot) / view.vector_bytes)
 
 
-@registers.each("lane_fill_{}", SLOTS)
+@theme.each("lane_fill_{}", SLOTS)
 def lane_fill(view: CpuView, slot: str) -> Column:
     """The share of lanes used by the {}'s contiguous vector tile: 1 is whole native vectors."""
     tile = _inner_bytes(view, slot)
@@ -81,7 +81,7 @@ def lane_fill(view: CpuView, slot: str) -> Column:
     return tile / lanes
 
 
-@registers.each("native_{}", SLOTS)
+@theme.each("native_{}", SLOTS)
 def native(view: CpuView, slot: str) -> Column:
     """1 where the {}'s contiguous vector tile is a multiple of a native vector: no odd shuffles."""
     return np.asarray(_inner_bytes(view, slot) % view.vector_bytes == 0, dtype=np.float64)

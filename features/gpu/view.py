@@ -8,9 +8,9 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from ..core import InputError
-from ..search import Dim, Gpu, Operand
-from .view import Column, View
+from ...core import InputError
+from ...search import Dim, Gpu, Operand
+from ..view import Column, View
 
 SIDES = ("m", "n", "k")
 INPUTS = ("lhs", "rhs")

@@ -4,62 +4,62 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cpu_view import CpuView
-from .registry import Theme
-from .view import Column
+from ..registry import Theme
+from ..view import Column
+from .view import CpuView
 
-quantization = Theme("quantization")
+theme = Theme("quantization")
 
 
-@quantization.each("dist_waste_{}", ("batch", "m", "n"))
+@theme.each("dist_waste_{}", ("batch", "m", "n"))
 def dist_waste_role(view: CpuView, role: str) -> Column:
     """Padding of {} to whole workgroup tiles, relative: the last workgroup has less to do."""
     return _waste(view, "dist", role)
 
 
-@quantization.feature
+@theme.feature
 def dist_waste(view: CpuView) -> Column:
     """Padding of all dims to whole workgroup tiles, relative: uneven workgroups."""
     return _waste(view, "dist")
 
 
-@quantization.each("cache_waste_{}", ("m", "n", "k"))
+@theme.each("cache_waste_{}", ("m", "n", "k"))
 def cache_waste_role(view: CpuView, role: str) -> Column:
     """Padding of the enclosing {} to whole cache tiles, relative: a ragged last cache tile."""
     return _waste(view, "cache", role)
 
 
-@quantization.feature
+@theme.feature
 def cache_waste(view: CpuView) -> Column:
     """Padding to whole cache tiles over all dims, relative: ragged cache tiles."""
     return _waste(view, "cache")
 
 
-@quantization.each("vec_waste_{}", ("m", "n", "k"))
+@theme.each("vec_waste_{}", ("m", "n", "k"))
 def vec_waste_role(view: CpuView, role: str) -> Column:
     """Padding of the enclosing {} to whole vector tiles, relative: masked or scalar remainders."""
     return _waste(view, "vec", role)
 
 
-@quantization.feature
+@theme.feature
 def vec_waste(view: CpuView) -> Column:
     """Padding to whole vector tiles over all dims, relative: ragged vector loops."""
     return _waste(view, "vec")
 
 
-@quantization.each("partial_{}", ("m", "n", "k"))
+@theme.each("partial_{}", ("m", "n", "k"))
 def partial_role(view: CpuView, role: str) -> Column:
     """The share of {} outside full vector tiles, through all levels: it runs on slow code."""
     return _partial(view, role)
 
 
-@quantization.feature
+@theme.feature
 def partial(view: CpuView) -> Column:
     """The share of all work outside full vector tiles, through all levels: it runs on slow code."""
     return _partial(view)
 
 
-@quantization.feature
+@theme.feature
 def partial_inner(view: CpuView) -> Column:
     """The share of the output's contiguous dim outside full vector tiles: whole vectors lost."""
     loop = view.inner_loop(view.problem.output)
@@ -68,26 +68,26 @@ def partial_inner(view: CpuView) -> Column:
     return 1 - view.vec_counts[loop][1] / view.sizes[loop]
 
 
-@quantization.feature
+@theme.feature
 def peel(view: CpuView) -> Column:
     """1 where remainders are peeled into loops of their own: the main loop stays clean."""
     value = view.knob("peel")
     return view.constant(0) if value is None else (value > 0).astype(np.float64)
 
 
-@quantization.feature
+@theme.feature
 def partial_peeled(view: CpuView) -> Column:
     """The share of the work in peeled remainders: they run apart, often as scalar code."""
     return partial(view) * peel(view)
 
 
-@quantization.feature
+@theme.feature
 def partial_unpeeled(view: CpuView) -> Column:
     """The share of the work in remainders that are not peeled: masks or dynamic shapes."""
     return partial(view) * (1 - peel(view))
 
 
-@quantization.feature
+@theme.feature
 def ragged_loops(view: CpuView) -> Column:
     """How many loops leave a remainder of the vector tile: code variants multiply with each."""
     total = view.constant(0)

@@ -7,38 +7,38 @@ from functools import reduce
 
 import numpy as np
 
-from ..search import Operand
-from .cpu_view import CpuView
-from .registry import Theme
-from .view import SLOTS, Column
+from ...search import Operand
+from ..registry import Theme
+from ..view import SLOTS, Column
+from .view import CpuView
 
 # Lines are 64 bytes on x86 and most Arm cores, and pages 4 KiB. Rows whose distance is a power of
 # two of at least a page fall into the same few sets of an L1 cache.
 LINE = 64
 PAGE = 4096
 
-access = Theme("access")
+theme = Theme("access")
 
 
-@access.each("run_vec_{}", SLOTS)
+@theme.each("run_vec_{}", SLOTS)
 def run_vec(view: CpuView, slot: str) -> Column:
     """log2 of the bytes that a vector tile reads of the {} in one run: long runs stream."""
     return np.log2(_least(view, slot, "vec"))
 
 
-@access.each("run_cache_{}", SLOTS)
+@theme.each("run_cache_{}", SLOTS)
 def run_cache(view: CpuView, slot: str) -> Column:
     """log2 of the bytes that a cache tile reads of the {} in one run: prefetchers need length."""
     return np.log2(_least(view, slot, "cache"))
 
 
-@access.each("run_dist_{}", SLOTS)
+@theme.each("run_dist_{}", SLOTS)
 def run_dist(view: CpuView, slot: str) -> Column:
     """log2 of the bytes that a workgroup reads of the {} in one run: short ones waste pages."""
     return np.log2(_least(view, slot, "dist"))
 
 
-@access.each("line_use_{}", ("lhs", "rhs"))
+@theme.each("line_use_{}", ("lhs", "rhs"))
 def line_use(view: CpuView, slot: str) -> Column:
     """The used share of the cache lines that a cache tile fetches of the {}: the rest is waste."""
     run = _least(view, slot, "cache")
@@ -46,7 +46,7 @@ def line_use(view: CpuView, slot: str) -> Column:
     return run / fetched
 
 
-@access.each("pages_{}", ("lhs", "rhs"))
+@theme.each("pages_{}", ("lhs", "rhs"))
 def pages(view: CpuView, slot: str) -> Column:
     """log2 of the pages that a panel of the {} touches: many rows far apart exhaust the TLB."""
     total = view.constant(0)
@@ -57,7 +57,7 @@ def pages(view: CpuView, slot: str) -> Column:
     return np.log2(np.maximum(total, 1))
 
 
-@access.each("conflicts_{}", SLOTS)
+@theme.each("conflicts_{}", SLOTS)
 def conflicts(view: CpuView, slot: str) -> Column:
     """log2 of the {} rows in a panel, where a large power of two apart: they evict each other."""
     worst = view.constant(1)
@@ -68,7 +68,7 @@ def conflicts(view: CpuView, slot: str) -> Column:
     return np.log2(worst)
 
 
-@access.feature
+@theme.feature
 def rhs_row_share(view: CpuView) -> Column:
     """The share of each rhs row that a workgroup reads: low values jump through memory."""
     share = view.constant(1)

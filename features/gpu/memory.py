@@ -4,50 +4,50 @@ from __future__ import annotations
 
 import numpy as np
 
-from .gpu_view import INPUTS, GpuView
-from .registry import Theme
-from .view import Column
+from ..registry import Theme
+from ..view import Column
+from .view import INPUTS, GpuView
 
 # What a compute unit fetches at once, on AMD and NVIDIA alike.
 LINE = 128
 BANK = 4
 
-gpu_memory = Theme("memory")
+theme = Theme("memory")
 
 
-@gpu_memory.feature
+@theme.feature
 def shared_share(view: GpuView) -> Column:
     """Shared memory of a workgroup over what it may use: above 1/2 a unit holds only one."""
     return view.shared / view.gpu.shared_bytes
 
 
-@gpu_memory.feature
+@theme.feature
 def workgroup_intensity_log2(view: GpuView) -> Column:
     """log2 of operations per byte that a workgroup loads: low values are limited by memory."""
     return np.log2(view.step_flops / _loaded(view))
 
 
-@gpu_memory.feature
+@theme.feature
 def traffic_log2(view: GpuView) -> Column:
     """log2 of bytes that all workgroups load over the inputs' bytes: reuse left to the caches."""
     loaded = view["workgroups"] * view.steps * _loaded(view)
     return np.log2(loaded / max(sum(view.bytes_of(slot) for slot in INPUTS), 1))
 
 
-@gpu_memory.feature
+@theme.feature
 def wave_l2_log2(view: GpuView) -> Column:
     """log2 of what all units load in one step over L2: above 0 they cannot share it there."""
     units = np.minimum(view["workgroups"], view.cores * view.resident)
     return np.log2(units * _loaded(view) / max(view.target.cache_bytes[1], 1))
 
 
-@gpu_memory.each("loads_{}_log2", INPUTS)
+@theme.each("loads_{}_log2", INPUTS)
 def loads(view: GpuView, slot: str) -> Column:
     """log2 of a thread's bytes of the {} per step over its widest load: narrow below 0."""
     return np.log2(_per_thread(view, slot) / view.load_bytes)
 
 
-@gpu_memory.feature
+@theme.feature
 def uneven_copies(view: GpuView) -> Column:
     """Inputs whose rows threads cannot share out in equal runs of full loads: masked, if at all."""
     uneven = view.constant(0)
@@ -60,20 +60,20 @@ def uneven_copies(view: GpuView) -> Column:
     return uneven
 
 
-@gpu_memory.feature
+@theme.feature
 def uneven_vector_distribute(view: GpuView) -> Column:
     """`uneven_copies` under VectorDistribute, else 0: it finds no layout for them, and fails."""
     # Without matrix instructions, as for reductions, nothing is copied to shared memory for them.
     return uneven_copies(view) * view["vector_distribute"] * (view["mma_m"] > 1)
 
 
-@gpu_memory.each("run_{}_log2", INPUTS)
+@theme.each("run_{}_log2", INPUTS)
 def run(view: GpuView, slot: str) -> Column:
     """log2 of contiguous bytes of the {} in a step: short runs waste what is fetched with them."""
     return np.log2(view.least_run(slot))
 
 
-@gpu_memory.each("line_use_{}", INPUTS)
+@theme.each("line_use_{}", INPUTS)
 def line_use(view: GpuView, slot: str) -> Column:
     """The used share of the cache lines that a step fetches of the {}: the rest is waste."""
     length = view.least_run(slot)
@@ -81,7 +81,7 @@ def line_use(view: GpuView, slot: str) -> Column:
     return length / fetched
 
 
-@gpu_memory.each("bank_stride_{}", INPUTS)
+@theme.each("bank_stride_{}", INPUTS)
 def bank_stride(view: GpuView, slot: str) -> Column:
     """log2 of how many rows of the {} share a shared-memory bank: they are read one by one."""
     words = np.maximum(np.floor(view.least_run(slot) / BANK), 1)
@@ -89,13 +89,13 @@ def bank_stride(view: GpuView, slot: str) -> Column:
     return np.asarray(np.log2(shared), dtype=np.float64)
 
 
-@gpu_memory.feature
+@theme.feature
 def bank_padding(view: GpuView) -> Column:
     """1 where rows in shared memory are padded, else 0: it avoids bank conflicts for some room."""
     return view["bank_padding"]
 
 
-@gpu_memory.feature
+@theme.feature
 def stages(view: GpuView) -> Column:
     """Steps of the main loop in flight at once: they hide latency, and take registers."""
     return view["stages"]

@@ -4,46 +4,46 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cpu_view import CpuView
-from .registry import Theme
-from .view import Column
+from ..registry import Theme
+from ..view import Column
+from .view import CpuView
 
-parallel = Theme("parallel")
+theme = Theme("parallel")
 
 
-@parallel.feature
+@theme.feature
 def workgroups_log2(view: CpuView) -> Column:
     """log2 of the number of workgroups: many balance well, each costs a dispatch."""
     return np.log2(view.workgroups)
 
 
-@parallel.feature
+@theme.feature
 def workgroups_per_core_log2(view: CpuView) -> Column:
     """log2 of workgroups per core: below 0 cores stay idle."""
     return np.log2(view.workgroups / _cores(view))
 
 
-@parallel.feature
+@theme.feature
 def idle_cores(view: CpuView) -> Column:
     """The share of cores without any workgroup: lost for good."""
     return np.maximum(1 - view.workgroups / _cores(view), 0)
 
 
-@parallel.feature
+@theme.feature
 def wave_waste(view: CpuView) -> Column:
     """Rounding of workgroups up to whole waves over the cores, relative: the last wave's idling."""
     cores = _cores(view)
     return np.ceil(view.workgroups / cores) * cores / view.workgroups - 1
 
 
-@parallel.feature
+@theme.feature
 def critical_path(view: CpuView) -> Column:
     """log2 of the busiest core's full workgroups over an even share: bounds the speed-up."""
     busiest = np.ceil(view.workgroups / _cores(view)) * view.volume["dist"]
     return np.log2(busiest * _cores(view) / view.problem.points)
 
 
-@parallel.feature
+@theme.feature
 def partial_workgroups(view: CpuView) -> Column:
     """The share of workgroups that are smaller than the others: they finish early."""
     whole = view.constant(1)
@@ -53,37 +53,37 @@ def partial_workgroups(view: CpuView) -> Column:
     return 1 - whole / view.workgroups
 
 
-@parallel.feature
+@theme.feature
 def workgroup_flops_log2(view: CpuView) -> Column:
     """log2 of operations per workgroup: too few do not pay for handing it out."""
     return np.log2(view.flops["dist"])
 
 
-@parallel.feature
+@theme.feature
 def vec_tiles_log2(view: CpuView) -> Column:
     """log2 of vector tiles in the problem: how often loop branches and address arithmetic run."""
     return np.log2(view.vec_tiles)
 
 
-@parallel.feature
+@theme.feature
 def vec_tiles_per_workgroup_log2(view: CpuView) -> Column:
     """log2 of vector tiles per workgroup: prologues weigh more where there are few."""
     return np.log2(view.volume["dist"] / view.volume["vec"])
 
 
-@parallel.feature
+@theme.feature
 def k_steps_log2(view: CpuView) -> Column:
     """log2 of reduction steps per panel: few steps do not pay for loading the accumulators."""
     return np.log2(view.by_role["cache", "k"] / view.by_role["vec", "k"])
 
 
-@parallel.feature
+@theme.feature
 def accumulator_visits_log2(view: CpuView) -> Column:
     """log2 of how often the output tile is loaded and stored: once per cache tile of k."""
     return np.log2(view.by_role["dist", "k"] / view.by_role["cache", "k"])
 
 
-@parallel.feature
+@theme.feature
 def code_size_log2(view: CpuView) -> Column:
     """log2 of unrolled vector ops, doubled per peeled loop: too much code misses in the icache."""
     peel = view.knob("peel")
