@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+import statistics
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from .estimate import Repeat
@@ -11,8 +12,11 @@ from .finals import Finals, Standing, accepted
 from .outcome import BASELINE, KINDS, OK, Outcome
 
 # A speedup is the median of ratios, and its times are medians of their own: where a machine drifts,
-# their ratio may lie a little outside of the speedup's interval.
-SLACK = 1.25
+# the ratio of these lies outside of the speedup's interval, by a factor of 1.36 under full load. It
+# cannot lie outside of what the ratios span, so this is for files that do not have them.
+SLACK = 2.0
+# Of a median that is computed again.
+ROUNDING = 1e-9
 
 
 def wrong_outcome(
@@ -79,7 +83,10 @@ def wrong_finals(finals: Finals, known: Mapping[int, Outcome] | None = None) -> 
         if known is not None and (outcome is None or outcome.kind != OK):
             return f"finalist {standing.index} did not run"
         wrong = wrong_speedup(
-            standing.speedup, standing.interval, finals.baseline_us, standing.time_us
+            standing.speedup,
+            standing.interval,
+            (finals.baseline_us, standing.time_us),
+            standing.ratios,
         )
         if wrong:
             return f"finalist {standing.index}: {wrong}"
@@ -96,15 +103,31 @@ def wrong_winner(winner: Standing | None, finals: Finals) -> str:
 
 
 def wrong_speedup(
-    speedup: float, interval: tuple[float, float], before_us: float, after_us: float
+    speedup: float,
+    interval: tuple[float, float],
+    times_us: tuple[float, float],
+    ratios: Sequence[float],
 ) -> str:
-    """What is wrong with a speedup, its interval and its times, in words; empty if nothing is."""
-    low, high = interval
-    if not all(map(_positive, (speedup, low, high, before_us, after_us))):
+    """What is wrong with a speedup, in words; empty if nothing is.
+
+    Args:
+        interval: of the speedup.
+        times_us: median times before and after.
+        ratios: of each round; none in files of older versions, and where nothing was measured.
+    """
+    (low, high), (before_us, after_us) = interval, times_us
+    if not all(map(_positive, (speedup, low, high, before_us, after_us, *ratios))):
         return f"speedup {speedup!r} ({low!r} to {high!r}), {before_us!r} to {after_us!r} us"
     if not low <= speedup <= high:
         return f"speedup {speedup:g} is outside its interval, {low:g} to {high:g}"
-    if not low / SLACK <= before_us / after_us <= high * SLACK:
+    least, most = low / SLACK, high * SLACK
+    if ratios:
+        least, most = min(ratios) * (1 - ROUNDING), max(ratios) * (1 + ROUNDING)
+        if not math.isclose(speedup, statistics.median(ratios), rel_tol=ROUNDING):
+            return f"speedup {speedup:g} is not the median of its {len(ratios)} rounds"
+        if not least <= low <= high <= most:
+            return f"the interval of speedup {speedup:g} does not follow from its rounds"
+    if not least <= before_us / after_us <= most:
         return f"speedup {speedup:g} does not follow from {before_us:g} and {after_us:g} us"
     return ""
 

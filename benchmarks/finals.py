@@ -32,12 +32,14 @@ class Standing:
         speedup: median over the rounds of baseline time over own time, on the same device.
         interval: of the speedup, 95 %, by bootstrap over the rounds.
         time_us: median over the rounds.
+        ratios: of each round, of which the speedup is the median; none in older files.
     """
 
     index: int
     speedup: float
     interval: tuple[float, float]
     time_us: float
+    ratios: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,8 +151,8 @@ def run_finals(
     for index, samples in times.items():
         ratios = middle / np.array(samples)
         low, high = interval(ratios, rng)
-        speedup = float(np.median(ratios))
-        standings.append(Standing(index, speedup, (low, high), float(np.median(samples))))
+        speedup, time_us = float(np.median(ratios)), float(np.median(samples))
+        standings.append(Standing(index, speedup, (low, high), time_us, tuple(ratios.tolist())))
     low, high = interval(last / first, rng)
     return Finals(
         standings=tuple(sorted(standings, key=lambda s: -s.speedup)),

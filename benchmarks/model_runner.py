@@ -38,6 +38,7 @@ class Gain:
         before_us, after_us: medians of the times.
         noise_floor: how far the median ratio of the first variant to itself, measured in the same
             rounds, strays from 1 (95 %).
+        ratios: of each round, of which the speedup is the median.
     """
 
     speedup: float
@@ -45,6 +46,7 @@ class Gain:
     before_us: float
     after_us: float
     noise_floor: float
+    ratios: tuple[float, ...]
 
     @property
     def beyond_noise(self) -> bool:
@@ -144,11 +146,13 @@ def _gain(times: npt.NDArray[np.float64], rng: np.random.Generator) -> Gain:
     """What rounds of the first variant, itself again, and the second one come to."""
     first, twin, second = times.T
     middle = np.sqrt(first * twin)
+    ratios = middle / second
     low, high = interval(twin / first, rng)
     return Gain(
-        float(np.median(middle / second)),
-        interval(middle / second, rng),
+        float(np.median(ratios)),
+        interval(ratios, rng),
         float(np.median(middle)),
         float(np.median(second)),
         max(1 - low, high - 1, 0.0),
+        tuple(ratios.tolist()),
     )

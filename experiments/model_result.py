@@ -53,6 +53,7 @@ class ModelResult:
     Attributes:
         speedup: of the whole model, with the spec over the default; 1.0 without a spec.
         speedup_ci: its 95 % interval.
+        ratios: of each round, of which the speedup is the median; none without a spec.
         noise_floor: of the measurement; None if nothing was left to measure.
         measured: what was measured, also where it was not enough for a spec.
         baseline_us, best_us: of a run of the model.
@@ -74,6 +75,7 @@ class ModelResult:
     unmatched: tuple[str, ...]
     run: Path
     seconds: float
+    ratios: tuple[float, ...] = ()
 
     @classmethod
     def build(
@@ -114,6 +116,7 @@ class ModelResult:
             unmatched=tuple(sorted(meant - set(verdict.applied))) if better else (),
             run=run,
             seconds=round(seconds, 1),
+            ratios=better.ratios if better else (),
         )
 
     @classmethod
@@ -129,9 +132,8 @@ class ModelResult:
         # The folder may have been moved.
         there = {"run": folder, "spec": folder / SPEC if fields["spec"] else None}
         result = decode(cls, {**fields, **there})
-        if wrong := wrong_speedup(
-            result.speedup, result.speedup_ci, result.baseline_us, result.best_us
-        ):
+        times = (result.baseline_us, result.best_us)
+        if wrong := wrong_speedup(result.speedup, result.speedup_ci, times, result.ratios):
             raise ValueError(wrong)
         if result.spec is None and result.speedup != 1.0:
             raise ValueError(f"there is no spec, and a speedup of {result.speedup:g}")

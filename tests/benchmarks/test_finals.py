@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+import re
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from frontrunner.benchmarks.checks import wrong_finals
 from frontrunner.benchmarks.device import RunFailed
 from frontrunner.benchmarks.finals import (
     Finals,
@@ -144,8 +146,47 @@ def test_finalists_are_the_best_of_all_devices_and_distinct() -> None:
     assert choose_finalists(outcomes) == [2, 1, 5, 6, 7]
 
 
+class LoadedDevice(DriftingDevice):
+    """A run may take several times as long as another: other programs want the cores, too."""
+
+    def measure(self, executable: Path, seconds: float, **_: Any) -> float:
+        return self.truth[executable] * float(np.exp(self.rng.standard_normal()))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_was_measured_is_believed_however_noisy_it_was(seed: int) -> None:
+    """One of a noisy run was refused: its times' ratio was 1.36 times its interval's end."""
+    device = LoadedDevice({BASELINE: 100.0})
+    device.rng = np.random.default_rng(seed)
+    result = finals(device, 40.0, 90.0, 110.0, 300.0)
+    assert wrong_finals(result) == ""
+    told = decode(Finals, json.loads(json.dumps(asdict(result))))
+    assert told == result and wrong_finals(told) == ""
+
+
+def changed(finals: Finals, **changes: Any) -> Finals:
+    first, *others = finals.standings
+    return replace(finals, standings=(replace(first, **changes), *others))
+
+
+def test_figures_that_do_not_follow_are_not_believed() -> None:
+    result = finals(DriftingDevice({BASELINE: 100.0}), 80.0, 90.0)
+    ratios = result.standings[0].ratios
+    assert len(ratios) == 12 and max(ratios) < 1.5
+    for says, changes in {
+        "is not the median of its 12 rounds": {"speedup": 3.0, "interval": (2.5, 3.5)},
+        "does not follow from its rounds": {"interval": (0.5, 3.5)},
+        "does not follow from 1": {"time_us": 50.0},
+        "is outside its interval": {"speedup": 9.0},
+        "speedup 3 does not follow": {"speedup": 3.0, "interval": (2.9, 3.1), "ratios": ()},
+        "us$": {"ratios": (math.nan, *ratios[1:])},
+    }.items():
+        assert re.search(says, wrong_finals(changed(result, **changes))), says
+    assert wrong_finals(changed(result, ratios=())) == ""  # as older versions wrote it
+
+
 def test_finals_survive_json() -> None:
-    given = Finals((Standing(3, 1.5, (1.2, 1.7), 20.0),), 30.0, 0.02, ((1, "it crashed"),))
+    given = Finals((Standing(3, 1.5, (1.2, 1.7), 20.0, (1.5,)),), 30.0, 0.02, ((1, "it crashed"),))
     assert decode(Finals, json.loads(json.dumps(asdict(given)))) == given
 
 

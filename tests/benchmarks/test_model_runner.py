@@ -236,7 +236,7 @@ def test_what_is_no_archive(name: str, tmp_path: Path) -> None:
 
 def test_only_what_is_beyond_noise_counts() -> None:
     def gain(speedup: float, low: float, noise: float) -> Gain:
-        return Gain(speedup, (low, speedup + 0.1), 2.0, 1.0, noise)
+        return Gain(speedup, (low, speedup + 0.1), 2.0, 1.0, noise, ())
 
     assert gain(1.2, 1.1, 0.05).beyond_noise
     assert not gain(1.2, 0.99, 0.05).beyond_noise

@@ -102,7 +102,7 @@ class World:
             for one in (before, after)
         ]
         speedup = us[0] / us[1]
-        return Gain(speedup, (speedup - 0.005, speedup + 0.005), us[0], us[1], 0.01)
+        return Gain(speedup, (speedup - 0.005, speedup + 0.005), us[0], us[1], 0.01, ())
 
     def decide(self, specs: dict[str, list[str]]) -> Verdict:
         default = self.folder / "baseline.vmfb"

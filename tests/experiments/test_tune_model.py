@@ -334,7 +334,7 @@ def test_what_was_not_measured_is_not_told() -> None:
 
 
 def test_what_else_a_spec_configures_is_told() -> None:
-    gain = model_runner.Gain(1.2, (1.1, 1.3), 2000.0, 1700.0, 0.02)
+    gain = model_runner.Gain(1.2, (1.1, 1.3), 2000.0, 1700.0, 0.02, ())
     verdict = Verdict((Choice(HOT, Path("s"), 1.4),), "spec", gain, ("main$mm", "other"))
     result = build(verdict, "kept all the same")
     assert result.also == ("other",)
@@ -351,7 +351,7 @@ def test_what_else_a_spec_configures_is_told() -> None:
 
 
 def test_a_measured_model_that_is_not_faster_has_no_spec() -> None:
-    gain = model_runner.Gain(1.01, (0.99, 1.03), 2000.0, 1980.0, 0.02)
+    gain = model_runner.Gain(1.01, (0.99, 1.03), 2000.0, 1980.0, 0.02, ())
     verdict = Verdict((Choice(HOT, Path("s"), 1.4),), None, gain, ())
     result = build(verdict, "tuned")
     assert (result.speedup, result.speedup_ci, result.spec) == (1.0, (1.0, 1.0), None)
