@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ..core import InputError, readable
-from ..features import CPU, GPU, catalogue_of
-from ..models import Ranker, create, load, ranker_class
-from ..models.registry import is_file, ranker_names
+from ..features import catalogue_of
+from ..features.cpu import CPU
+from ..features.gpu import GPU
+from ..models import Ranker, create, is_file, load, ranker_class, ranker_names
 from .corpus import Case, chip
 from .settings import read_settings
 from .trained_on import elsewhere, told

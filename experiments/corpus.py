@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..benchmarks.outcome import KILLED
 from ..core import InputError, readable
 from ..features import Catalogue, catalogue_of, extract, extract_knobs, generic_for
-from ..models.ranker import listing
+from ..models import listing
 from ..search import PIPELINE, Problem
 from .copies import find_copy
 from .foreign import stem

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from ..benchmarks.parameters import Archives
-from ..models.registry import is_file
+from ..models import is_file
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..benchmarks.outcome import KILLED, Outcome
-from ..models import AdaptiveRanker, order
-from ..models.training import TIME
+from ..models import TIME, AdaptiveRanker, order
 from ..search import Dispatch
 from .candidates import features_of
 

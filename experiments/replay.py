@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ..benchmarks.outcome import Outcome
 from ..benchmarks.runner import Candidate
 from ..core import InputError
-from ..models import AdaptiveRanker, Ranker, order
-from ..models.training import TIME
+from ..models import TIME, AdaptiveRanker, Ranker, order
 from .corpus import Case
 from .recording import Recording
 

@@ -1,39 +1,45 @@
 """Rankers, which order candidates, and how a trained one is kept."""
 
-from .gpu_terms import GPU_TERMS
-from .ranker import BASE, AdaptiveRanker, Ranker, Reason, Scores, order
-from .registry import (
-    ENTRY_POINTS,
-    RankerInfo,
-    create,
-    default_ranker,
-    is_file,
-    known,
-    ranker_class,
-    resolve,
-)
-from .storage import is_saved, load, read_manifest, save
-from .terms import TERMS, Term
+from typing import TYPE_CHECKING
+
+from ..core.lazy import exports
+
+if TYPE_CHECKING:
+    from .ranker import BASE, AdaptiveRanker, Ranker, Reason, Scores, listing, order
+    from .registry import (
+        ENTRY_POINTS,
+        RankerInfo,
+        create,
+        default_ranker,
+        known,
+        ranker_class,
+        ranker_names,
+    )
+    from .resolving import is_file, resolve
+    from .storage import is_saved, load, read_manifest, save
+    from .training import TIME
+else:
+    __getattr__ = exports(__name__)
 
 __all__ = [
     "BASE",
     "ENTRY_POINTS",
-    "GPU_TERMS",
-    "TERMS",
+    "TIME",
     "AdaptiveRanker",
     "Ranker",
     "RankerInfo",
     "Reason",
     "Scores",
-    "Term",
     "create",
     "default_ranker",
     "is_file",
     "is_saved",
     "known",
+    "listing",
     "load",
     "order",
     "ranker_class",
+    "ranker_names",
     "read_manifest",
     "resolve",
     "save",

@@ -12,10 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from ..core import InputError
-from ..features import CPU, GPU, Catalogue, catalogue_of
+from ..features import Catalogue, catalogue_of
+from ..features.cpu import CPU
+from ..features.gpu import GPU
 from .gaussian import Array, Kernel, Process
 from .ranker import AdaptiveRanker, Ranker, Scores, features
-from .registry import is_file, resolve, seeded
+from .registry import seeded
+from .resolving import is_file, resolve
 from .training import TIME
 
 USUAL, NOTHING = "usual", "nothing"

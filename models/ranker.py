@@ -16,7 +16,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import InputError, WorkError
-from ..features import CATALOGUES, CPU, Catalogue, catalogue_of
+from ..features import CATALOGUES, Catalogue, catalogue_of
+from ..features.cpu import CPU
 
 Scores = NDArray[np.float64]
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import os
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import Any
 
 from ..core import InputError
@@ -48,12 +46,16 @@ class _BuiltIn:
 _BUILT_IN = {
     "shuffle": _BuiltIn("shuffle", "ShuffleRanker", "random order, the yardstick"),
     "cpu": _BuiltIn("shipped", "CpuRanker", "trained on CPU dispatches, ready to use"),
-    "heuristic": _BuiltIn("heuristic", "HeuristicRanker", "hand-written order, for CPUs and GPUs"),
-    "forest": _BuiltIn("forest", "ForestRanker", "random forest (scikit-learn)", True),
-    "lightgbm": _BuiltIn("boosting", "LightGBMRanker", "gradient-boosted trees (LightGBM)", True),
+    "heuristic": _BuiltIn(
+        "heuristic.heuristic", "HeuristicRanker", "hand-written order, for CPUs and GPUs"
+    ),
+    "forest": _BuiltIn("trees.forest", "ForestRanker", "random forest (scikit-learn)", True),
+    "lightgbm": _BuiltIn(
+        "trees.boosting", "LightGBMRanker", "gradient-boosted trees (LightGBM)", True
+    ),
     "adaptive": _BuiltIn("adaptive", "GaussianRanker", "corrects an order by what is measured"),
-    "tpe": _BuiltIn("tpe", "TpeRanker", "Optuna's TPE over knobs, a baseline"),
-    "genetic": _BuiltIn("genetic", "GeneticRanker", "genetic search over knobs, a baseline"),
+    "tpe": _BuiltIn("knobs.tpe", "TpeRanker", "Optuna's TPE over knobs, a baseline"),
+    "genetic": _BuiltIn("knobs.genetic", "GeneticRanker", "genetic search over knobs, a baseline"),
 }
 
 
@@ -127,38 +129,6 @@ def seeded(name: str, seed: int) -> Ranker:
 def ranker_names() -> list[str]:
     """The names of all rankers."""
     return [*_BUILT_IN, *sorted(_plug_ins())]
-
-
-def is_file(name_or_path: str) -> bool:
-    """Whether a ranker's file is meant, not its name."""
-    if name_or_path in ranker_names():
-        return False
-    # Unlike this, `Path.exists()` raises an error where the name is too long for a file.
-    there = os.path.exists(name_or_path)
-    return there or bool(Path(name_or_path).suffix) or os.sep in name_or_path
-
-
-def resolve(name_or_path: str | Path, seed: int = 0) -> Ranker:
-    """A ranker that can order at once: by name, or from a file saved by `save`.
-
-    Args:
-        seed: for a ranker by name that takes one.
-
-    Raises:
-        InputError: it is neither, or the named ranker has to be trained first.
-    """
-    from .storage import load
-
-    text = str(name_or_path)
-    if is_file(text):
-        return load(text)
-    ranker = seeded(text, seed)
-    if not ranker.is_fitted:
-        raise InputError(
-            f"ranker {text!r} has to be trained first",
-            f"`frontrunner train RECORDINGS --ranker {text} --out FILE` does that; pass FILE",
-        )
-    return ranker
 
 
 def default_ranker(target: Target) -> str:

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..features import CPU
-from .boosting import LightGBMRanker
+from ..features.cpu import CPU
 from .heuristic import HeuristicRanker
 from .ranker import BASE, Ranker, Reason, Scores, features
 from .storage import load
+from .trees import LightGBMRanker
 
 # Made by `make predictor`.
 PREDICTOR = Path(__file__).with_name("data") / "cpu.predictor"

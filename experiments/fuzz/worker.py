@@ -39,7 +39,7 @@ _USED = """
     frontrunner.experiments.packing frontrunner.experiments.plots frontrunner.experiments.pool
     frontrunner.experiments.profile frontrunner.experiments.profile_table
     frontrunner.experiments.record frontrunner.experiments.t4 frontrunner.experiments.train
-    frontrunner.experiments.tune frontrunner.experiments.tune_model frontrunner.models.trees
+    frontrunner.experiments.tune frontrunner.experiments.tune_model frontrunner.models.trees.trees
     frontrunner.search.linking.matches frontrunner.search.reading.models lightgbm
     matplotlib.pyplot onnx     pyarrow.parquet rich.live scipy.stats sklearn.ensemble z3
 """.split()

@@ -21,7 +21,9 @@ from frontrunner.experiments.corpus import group_frame, read_cases
 from frontrunner.experiments.dataset import table
 from frontrunner.experiments.recording import Provenance, Recording
 from frontrunner.experiments.t4 import write_t4
-from frontrunner.features import CPU, GPU, extract
+from frontrunner.features import extract
+from frontrunner.features.cpu import CPU
+from frontrunner.features.gpu import GPU
 from frontrunner.models import create
 from frontrunner.search import Dim, Dispatch, Operand, Problem, Target
 from frontrunner.search.reading import read_dispatch

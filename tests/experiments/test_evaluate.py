@@ -21,7 +21,8 @@ from frontrunner.experiments.corpus import Case
 from frontrunner.experiments.evaluate import CURVE, evaluate
 from frontrunner.experiments.recording import Kernel, Provenance, Recording
 from frontrunner.experiments.scoreboard import by_case, summarise
-from frontrunner.features import CPU, GPU
+from frontrunner.features.cpu import CPU
+from frontrunner.features.gpu import GPU
 from frontrunner.models import AdaptiveRanker, Ranker, create, save
 
 N = 100
@@ -206,7 +207,7 @@ def test_processes_change_nothing_but_the_clock():
 
 
 def _real(made):
-    from frontrunner.features import CPU
+    from frontrunner.features.cpu import CPU
 
     frame = pd.DataFrame(0.0, index=range(N), columns=list(CPU.names))
     return Case(

@@ -16,7 +16,8 @@ from frontrunner.experiments.candidates import make_queue
 from frontrunner.experiments.corpus import group_frame, read_cases
 from frontrunner.experiments.explain import Choice, Explained, Score, explain
 from frontrunner.experiments.pool import Pool
-from frontrunner.models import TERMS, Ranker, create, order
+from frontrunner.models import Ranker, create, order
+from frontrunner.models.heuristic import TERMS
 from frontrunner.search import Dispatch
 from frontrunner.search.reading import read_dispatch
 

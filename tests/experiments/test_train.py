@@ -22,7 +22,7 @@ from frontrunner.experiments.progress import NullProgress
 from frontrunner.experiments.recording import Recording
 from frontrunner.experiments.train import Trained, train
 from frontrunner.experiments.trained_on import describe, digest, elsewhere, told
-from frontrunner.features import CPU
+from frontrunner.features.cpu import CPU
 from frontrunner.models import Ranker, create, load, read_manifest, save
 
 DATA = Path(__file__).parents[1] / "data"
@@ -132,7 +132,7 @@ def test_what_a_library_refuses_is_told(
     def grow(self: Ranker, data: object) -> None:
         raise ValueError("not so")
 
-    monkeypatch.setattr("frontrunner.models.boosting.LightGBMRanker.grow", grow)
+    monkeypatch.setattr("frontrunner.models.trees.boosting.LightGBMRanker.grow", grow)
     with pytest.raises(InputError, match="cannot be trained with rounds=5: not so"):
         trained(folder, out)
 

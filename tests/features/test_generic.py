@@ -11,7 +11,6 @@ import pytest
 from frontrunner.core import InputError
 from frontrunner.core.limits import RAISE, limited
 from frontrunner.features import (
-    CPU,
     GENERIC,
     catalogue_of,
     extract_knobs,
@@ -19,6 +18,7 @@ from frontrunner.features import (
     generic_for,
     generic_of,
 )
+from frontrunner.features.cpu import CPU
 
 
 def one(**knobs: object) -> pd.Series:

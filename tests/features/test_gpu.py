@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from frontrunner.core.errors import InputError
-from frontrunner.features import GPU, extract
-from frontrunner.features.gpu import GpuView
+from frontrunner.features import extract
+from frontrunner.features.gpu import GPU, GpuView
 
 # 128x128x64 in four subgroups of 2x2, for gfx942: 304 compute units of four SIMDs.
 TILE = {

@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 from frontrunner.core.errors import InputError
-from frontrunner.features import CPU, GPU, extract_knobs, generic_for
+from frontrunner.features import extract_knobs, generic_for
+from frontrunner.features.cpu import CPU
+from frontrunner.features.gpu import GPU
 from frontrunner.models import create, load, order, read_manifest, save
 
 SMALL = [("forest", {"trees": 10}), ("lightgbm", {"rounds": 20})]

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from frontrunner.core.errors import InputError
-from frontrunner.features import CPU, GPU, extract
+from frontrunner.features import extract
+from frontrunner.features.cpu import CPU
+from frontrunner.features.gpu import GPU
 from frontrunner.models import create, load, order, read_manifest, save
 
 LEARNERS = [("forest", {"trees": 20}), ("lightgbm", {"rounds": 30})]

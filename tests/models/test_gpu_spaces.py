@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
-from frontrunner.features import GPU, extract
-from frontrunner.models import GPU_TERMS, create, order
+from frontrunner.features import extract
+from frontrunner.features.gpu import GPU
+from frontrunner.models import create, order
+from frontrunner.models.heuristic import GPU_TERMS
 from frontrunner.search import build_spaces
 from frontrunner.search.enumeration.enumeration import derive, sample
 from frontrunner.search.gpu.columns import EXTRAS

@@ -103,6 +103,6 @@ def test_groups_above_the_limit_of_lightgbm(training, monkeypatch):
 
 
 def test_relevance_puts_the_slowest_success_above_a_failure():
-    from frontrunner.models.boosting import _relevance
+    from frontrunner.models.trees.boosting import _relevance
 
     assert _relevance(np.array([0.0, 1e-6, 0.5, 1.0])).tolist() == [0, 1, 8, 15]

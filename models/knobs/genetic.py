@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .knobs import Array, Grid, KnobRanker, Rows
+from .knob_ranker import Array, Grid, KnobRanker, Rows
 
 # A parent's place in the order of fitness is drawn as in Kernel Tuner, from a beta distribution
 # whose parameters are 1 and this.

@@ -11,9 +11,9 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 from frontrunner.core.errors import InputError
-from frontrunner.models import boosting, forest
-from frontrunner.models.shapley import shapley_values
-from frontrunner.models.trees import Trees
+from frontrunner.models.trees import boosting, forest
+from frontrunner.models.trees.shapley import shapley_values
+from frontrunner.models.trees.trees import Trees
 
 FEATURES = 4
 

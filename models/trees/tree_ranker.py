@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ..core import InputError
-from .ranker import BASE, Ranker, Scores, features
+from ...core import InputError
+from ..ranker import BASE, Ranker, Scores, features
+from ..training import Training
 from .shapley import shapley_values
-from .training import Training
 from .trees import Trees
 
 

@@ -6,8 +6,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from ..core import InputError
-from .knobs import Array, Grid, KnobRanker, Levels, Rows
+from ...core import InputError
+from .knob_ranker import Array, Grid, KnobRanker, Levels, Rows
 
 try:
     import optuna

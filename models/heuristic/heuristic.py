@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core import InputError
-from ..features import CPU, GPU, catalogue_of
+from ...core import InputError
+from ...features import catalogue_of
+from ...features.cpu import CPU
+from ...features.gpu import GPU
+from ..ranker import BASE, Ranker, Reason, Scores, is_number, listing, matrix
+from .cpu_terms import TERMS, Term
 from .gpu_terms import GPU_TERMS
-from .ranker import BASE, Ranker, Reason, Scores, is_number, listing, matrix
-from .terms import TERMS, Term
 
 _TERMS = {CPU.name: TERMS, GPU.name: GPU_TERMS}
 
@@ -21,8 +23,8 @@ _TERMS = {CPU.name: TERMS, GPU.name: GPU_TERMS}
 class HeuristicRanker(Ranker):
     """Orders by a weighted sum of penalties, each with a reason.
 
-    The terms for CPUs are in `models/terms.py`, those for GPUs in `models/gpu_terms.py`; which ones
-    apply is seen from the features.
+    The terms for CPUs are in `cpu_terms.py`, those for GPUs in `gpu_terms.py`; which ones apply is
+    seen from the features.
     """
 
     name = "heuristic"

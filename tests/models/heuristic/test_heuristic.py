@@ -5,8 +5,11 @@ import pandas as pd
 import pytest
 
 from frontrunner.core.errors import InputError
-from frontrunner.features import CPU, GPU, extract
-from frontrunner.models import GPU_TERMS, TERMS, create
+from frontrunner.features import extract
+from frontrunner.features.cpu import CPU
+from frontrunner.features.gpu import GPU
+from frontrunner.models import create
+from frontrunner.models.heuristic import GPU_TERMS, TERMS
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """The terms of the GPU heuristic: what makes a candidate slow, or fail, and how much it counts.
 
-As in `models/terms.py`, a penalty of 0 is ideal, and 1 is about what halves the speed where the
-term applies. What the weights were held against:
+As in `cpu_terms.py`, a penalty of 0 is ideal, and 1 is about what halves the speed where the term
+applies. What the weights were held against:
 
 * Exhaustive recordings of one convolution kernel on three GPUs (RTX A4000, RTX A6000, Radeon Pro
   W6600; 15x15 filter; some 4,000 candidates each). Figures in the comments are in this order. They
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .terms import Term, above, below
+from .cpu_terms import Term, above, below
 
 GPU_TERMS = (
     # What fails, or is made of masks and remainders ---------------------------------------------

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .ranker import MOST
-from .training import Training
+from ..ranker import MOST
+from ..training import Training
+from ..untrusted import MAX_TREES
 from .tree_ranker import TreeRanker
 from .trees import Trees
-from .untrusted import MAX_TREES
 
 
 class ForestRanker(TreeRanker):

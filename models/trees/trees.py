@@ -16,8 +16,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core import InputError
-from .untrusted import check_trees
+from ...core import InputError
+from ..untrusted import check_trees
 
 # Little-endian, as they stand in files.
 _TYPES = {

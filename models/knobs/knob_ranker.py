@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .ranker import AdaptiveRanker, Scores
-from .training import TIME
+from ..ranker import AdaptiveRanker, Scores
+from ..training import TIME
 
 Array = NDArray[np.float64]
 Levels = NDArray[np.int64]

@@ -11,7 +11,7 @@ import pytest
 
 from frontrunner.core.errors import InputError
 from frontrunner.models import create, order, ranker_class
-from frontrunner.models.knobs import Grid
+from frontrunner.models.knobs.knob_ranker import Grid
 
 KNOBS = pd.DataFrame(
     list(product([16, 32, 64, 128], [1, 2, 4, 8, 16], [1, 2, 4, 8], ["a", "b"], [1, 2, 3, 5, 7])),
@@ -164,7 +164,7 @@ def test_optuna_is_silent(capfd):
 
 def test_without_optuna_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
-    monkeypatch.delitem(sys.modules, "frontrunner.models.tpe", raising=False)
+    monkeypatch.delitem(sys.modules, "frontrunner.models.knobs.tpe", raising=False)
     with pytest.raises(InputError, match="ranker 'tpe' needs Optuna, which is not") as caught:
         ranker_class("tpe")
     assert caught.value.hint == "pip install frontrunner[baselines]"

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import InputError
-from .ranker import MOST
-from .training import Training
+from ...core import InputError
+from ..ranker import MOST
+from ..training import Training
+from ..untrusted import MAX_TREES
 from .tree_ranker import TreeRanker
 from .trees import Trees
-from .untrusted import MAX_TREES
 
 _OBJECTIVES = ("lambdarank", "regression")
 

@@ -1,0 +1,1 @@
+"""Rankers that look at knobs, not features: the searches of other tuners, to compare with."""

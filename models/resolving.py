@@ -1,0 +1,41 @@
+"""Rankers as users name them: by name, or by the file that a trained one was saved to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..core import InputError
+from .ranker import Ranker
+from .registry import ranker_names, seeded
+from .storage import load
+
+
+def is_file(name_or_path: str) -> bool:
+    """Whether a ranker's file is meant, not its name."""
+    if name_or_path in ranker_names():
+        return False
+    # Unlike this, `Path.exists()` raises an error where the name is too long for a file.
+    there = os.path.exists(name_or_path)
+    return there or bool(Path(name_or_path).suffix) or os.sep in name_or_path
+
+
+def resolve(name_or_path: str | Path, seed: int = 0) -> Ranker:
+    """A ranker that can order at once: by name, or from a file saved by `save`.
+
+    Args:
+        seed: for a ranker by name that takes one.
+
+    Raises:
+        InputError: it is neither, or the named ranker has to be trained first.
+    """
+    text = str(name_or_path)
+    if is_file(text):
+        return load(text)
+    ranker = seeded(text, seed)
+    if not ranker.is_fitted:
+        raise InputError(
+            f"ranker {text!r} has to be trained first",
+            f"`frontrunner train RECORDINGS --ranker {text} --out FILE` does that; pass FILE",
+        )
+    return ranker
