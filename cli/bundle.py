@@ -70,7 +70,7 @@ def pack(
     check_new_file(out, "--out")
     freed = parse_extras(extras)
 
-    from ..benchmarks.budget import Budget
+    from ..benchmarks.measuring import Budget
     from ..experiments.options import TuneOptions
     from ..experiments.packing import pack as pack_bundle
     from ..experiments.progress import make_progress
@@ -144,7 +144,7 @@ def run(
     """Measure a bundle on this machine, as the bundle itself would."""
     check_new_file(out, "--out")
 
-    from ..benchmarks.bundle_runner import make_budget, run_bundle
+    from ..benchmarks.bundle import make_budget, run_bundle
 
     output = Output(as_json)
     try:

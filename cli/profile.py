@@ -79,8 +79,8 @@ def command(
     for file in (*map(out.with_suffix, ENDINGS), lines):
         check_new_file(file, "--output")
 
-    from ..benchmarks.device import drivers_of, shares_cores
-    from ..benchmarks.providers import NEEDS
+    from ..benchmarks.libraries import NEEDS
+    from ..benchmarks.measuring import drivers_of, shares_cores
     from ..core import check_inside
     from ..experiments.bench import ProfileOptions
     from ..experiments.generated import find_generated

@@ -82,7 +82,7 @@ def command(
     except OSError as error:
         raise UsageError(f"--out: cannot write {out}: {error.strerror}") from None
 
-    from ..benchmarks.budget import Budget
+    from ..benchmarks.measuring import Budget
     from ..core import FrontrunnerError
     from ..experiments.options import TuneOptions
     from ..experiments.progress import make_progress

@@ -125,7 +125,7 @@ def command(
         if compile_only:
             _check_compile_only(ctx)
 
-    from ..benchmarks.budget import Budget
+    from ..benchmarks.measuring import Budget
     from ..experiments.interrupted import RunInterrupted
     from ..experiments.options import TuneOptions
     from ..experiments.progress import make_progress

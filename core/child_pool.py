@@ -6,7 +6,7 @@ import queue
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from joblib import Parallel, delayed
 
@@ -14,6 +14,9 @@ from .children import Child, ChildDied
 from .errors import KilledError
 from .machine import usable_cores
 from .turns import Turns
+
+if TYPE_CHECKING:
+    from typing import Self
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -13,15 +13,23 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..benchmarks.compiling import CompilePool, Job
-from ..benchmarks.device import TIMING_QUANTILE, Device, RunFailed, shares_cores
-from ..benchmarks.inputs import check_memory
-from ..benchmarks.kernel import Measure
+from ..benchmarks.compiling import CompilePool, Job, Reproducer, Unit, write_crash
+from ..benchmarks.libraries import Peak, measure_peak
+from ..benchmarks.measuring import (
+    CRASHED,
+    KILLED,
+    OK,
+    TIMING_QUANTILE,
+    WRONG_RESULT,
+    Compiled,
+    Device,
+    Measure,
+    Outcome,
+    RunFailed,
+    check_memory,
+    shares_cores,
+)
 from ..benchmarks.operations import Operation
-from ..benchmarks.outcome import CRASHED, KILLED, OK, WRONG_RESULT, Compiled, Outcome
-from ..benchmarks.peak import Peak, measure_peak
-from ..benchmarks.reproducer import Reproducer, write_crash
-from ..benchmarks.unit import Unit
 from ..core import (
     Child,
     ChildPool,

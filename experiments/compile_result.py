@@ -11,8 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
-from ..benchmarks.checks import check_counts
-from ..benchmarks.outcome import BASELINE, KILLED, OK, Outcome
+from ..benchmarks.measuring import BASELINE, KILLED, OK, Outcome, check_counts
 from ..core import decode, read_json
 
 # What a run that measures tells besides.

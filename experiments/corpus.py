@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..benchmarks.outcome import KILLED
+from ..benchmarks.measuring import KILLED
 from ..core import InputError, readable
 from ..features import Catalogue, catalogue_of, extract, extract_knobs, generic_for
 from ..models import listing

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..benchmarks.estimate import MEDIAN, QUARTILES
+from ..benchmarks.measuring import MEDIAN, QUARTILES
 from ..benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
 from .corpus import without_killed
 from .metrics import NEAR

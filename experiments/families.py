@@ -6,9 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-from ..benchmarks.operations import Attention, Conv, Matmul, Operation, Types
-from ..benchmarks.operations.commands import read_commands
-from ..benchmarks.operations.presets import PRESETS
+from ..benchmarks.operations import (
+    PRESETS,
+    Attention,
+    Conv,
+    Matmul,
+    Operation,
+    Types,
+    read_commands,
+)
 from ..core import InputError
 
 # More files than a file system, or anybody, is glad to have.

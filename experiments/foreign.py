@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..benchmarks.outcome import OK
+from ..benchmarks.measuring import OK
 from ..core import check_cells, readable
 from ..search import DERIVED, PIPELINE
 from .recording import COLUMNS, MEASURE, Kernel, Provenance, Recording

@@ -17,9 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..benchmarks.operations import Operation, from_dict
-from ..benchmarks.operations.operation import LARGEST
-from ..benchmarks.reproducer import SCRIPT
+from ..benchmarks.compiling import SCRIPT
+from ..benchmarks.operations import LARGEST, Operation, from_dict
 from ..core import (
     InputError,
     check_inside,

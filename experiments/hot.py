@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..benchmarks.peak import Peak
-from ..benchmarks.profiling import Share
+from ..benchmarks.libraries import Peak
+from ..benchmarks.networks import Share
 from ..core import Child, ChildPool, FrontrunnerError, KilledError, decode
 from ..search import Dispatch
 from ..search.reading import READER, ModelDispatch, read_dispatch

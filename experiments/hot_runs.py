@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from ..benchmarks.budget import Budget
+from ..benchmarks.measuring import Budget
 from ..core import FrontrunnerError, InputError, KilledError
 from ..search import spec_of
 from .candidates import renderer

@@ -15,10 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from ..benchmarks.compiling import Compiler, unless_killed
-from ..benchmarks.finals import interval
-from ..benchmarks.model_runner import PATIENCE, Gain, ModelFailed, ModelRunner
-from ..benchmarks.outcome import OK, Compiled
-from ..benchmarks.profiling import profile
+from ..benchmarks.measuring import OK, Compiled, interval
+from ..benchmarks.networks import PATIENCE, Gain, ModelFailed, ModelRunner, profile
 from ..core import KilledError, WorkError
 from ..search.linking import link_specs
 from .hot import Hot

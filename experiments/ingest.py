@@ -11,13 +11,9 @@ from functools import cached_property
 from pathlib import Path
 
 from .. import __version__
-from ..benchmarks.budget import Budget
-from ..benchmarks.bundle import Bundle
-from ..benchmarks.compiling import Compiler, unless_killed
-from ..benchmarks.failures import FailureReport
-from ..benchmarks.finals import Standing
-from ..benchmarks.outcome import OK, Outcome
-from ..benchmarks.results import Measurements, Verdict, read_results
+from ..benchmarks.bundle import Bundle, Measurements, Verdict, read_results
+from ..benchmarks.compiling import Compiler, FailureReport, unless_killed
+from ..benchmarks.measuring import OK, Budget, Outcome, Standing
 from ..core import InputError, WorkError
 from ..search import spec_of
 from .candidates import renderer, with_derived

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from ..benchmarks.checks import wrong_outcome
-from ..benchmarks.outcome import Outcome, read_record
+from ..benchmarks.measuring import Outcome, read_record, wrong_outcome
 from ..core import KEEP_VALID, LineFile
 
 

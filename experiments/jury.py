@@ -6,12 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..benchmarks.call import call_of
 from ..benchmarks.compiling import Compiler, unless_killed
-from ..benchmarks.device import Device, RunFailed, fingerprint
-from ..benchmarks.finals import Finals, Standing, choose_finalists, decide, verify_on_other_inputs
-from ..benchmarks.outcome import OK, Compiled, Outcome, is_there
-from ..benchmarks.runner import executable_name
+from ..benchmarks.measuring import (
+    OK,
+    Compiled,
+    Device,
+    Finals,
+    Outcome,
+    RunFailed,
+    Standing,
+    call_of,
+    choose_finalists,
+    decide,
+    fingerprint,
+    is_there,
+    verify_on_other_inputs,
+)
+from ..benchmarks.runners import executable_name
 from ..search import Dispatch, spec_of
 from .progress import Observer
 from .run_folder import RunFolder

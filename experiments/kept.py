@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..benchmarks.compiling import Compiler
-from ..benchmarks.outcome import COMPILE_FAILED, NOT_APPLIED, OK, Compiled, is_there
+from ..benchmarks.measuring import COMPILE_FAILED, NOT_APPLIED, OK, Compiled, is_there
 from ..core import LineFile, iree_versions
 from ..search import Dispatch
 from ..search.reading import Model

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..benchmarks.device import KEEP_MEMORY, RunFailed
+from ..benchmarks.libraries import NEEDS, Answer, Trial, installed
+from ..benchmarks.measuring import CRASHED, KEEP_MEMORY, KILLED, TIMEOUT, WRONG_RESULT, RunFailed
 from ..benchmarks.operations import Operation
-from ..benchmarks.outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
-from ..benchmarks.providers import NEEDS, Answer, Trial, installed
 from ..core import Child, ChildDied, ChildKilled, ChildTimeout, InputError
 from .profile_log import UNSUPPORTED
 
@@ -57,7 +56,7 @@ class Libraries:
         # BLAS reads how many when it is loaded; memory is kept as it is for dispatches.
         variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
         env = {**KEEP_MEMORY, **dict.fromkeys(variables, str(threads))}
-        handler = "frontrunner.benchmarks.providers:answer"
+        handler = "frontrunner.benchmarks.libraries.providers:answer"
         self._children = {name: Child(handler, env=env) for name in names}
 
     def time(

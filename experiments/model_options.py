@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from ..benchmarks.parameters import Archives
+from ..benchmarks.networks import Archives
 from ..models import is_file
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from ..benchmarks.checks import wrong_speedup
+from ..benchmarks.measuring import wrong_speedup
 from ..core import decode, read_json
 from .hot import Plan
 from .in_model import Choice, Verdict

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..benchmarks.parameters import Archives
+from ..benchmarks.networks import Archives
 from ..core import ChildTimeout, InputError, KilledError, check_file, describe_kill, run_tool
 from .model_options import ModelOptions
 

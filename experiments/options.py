@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..benchmarks.budget import Budget
+from ..benchmarks.measuring import Budget
 from ..core import LARGEST, InputError
 from ..search import target_flags
 

@@ -9,7 +9,7 @@ from typing import Protocol, Self
 import numpy as np
 import pandas as pd
 
-from ..benchmarks.outcome import KILLED, Outcome
+from ..benchmarks.measuring import KILLED, Outcome
 from ..models import TIME, AdaptiveRanker, order
 from ..search import Dispatch
 from .candidates import features_of

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..benchmarks.bundle import Bundle, Entry, Manifest, build
-from ..benchmarks.call import call_of
 from ..benchmarks.compiling import Compiler
-from ..benchmarks.outcome import CRASHED, OK, Compiled
-from ..benchmarks.runner import executable_name
+from ..benchmarks.measuring import CRASHED, OK, Compiled, call_of
+from ..benchmarks.runners import executable_name
 from ..core import WorkError, iree_versions, write_whole
 from ..search import spec_of
 from ..search.gpu import CannotRender

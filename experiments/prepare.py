@@ -9,9 +9,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..benchmarks.call import call_of
-from ..benchmarks.device import check_backend, check_uris, drivers_of, fingerprint
-from ..benchmarks.inputs import check_memory
+from ..benchmarks.measuring import (
+    call_of,
+    check_backend,
+    check_memory,
+    check_uris,
+    drivers_of,
+    fingerprint,
+)
 from ..core import InputError
 from ..models import AdaptiveRanker, default_ranker, resolve
 from ..search import Dispatch

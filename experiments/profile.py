@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..benchmarks.device import check_backend, check_uris, fingerprint
+from ..benchmarks.measuring import check_backend, check_uris, fingerprint
 from ..core import InputError, iree_versions, usable_cores
 from ..search import backend_of, target_flags
 from .bench import Bench, ProfileOptions

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from ..benchmarks.outcome import CRASHED, KILLED, KINDS, OK, TIMEOUT
-from ..benchmarks.peak import Peak
+from ..benchmarks.libraries import Peak
+from ..benchmarks.measuring import CRASHED, KILLED, KINDS, OK, TIMEOUT
 from ..core import KEEP_VALID, InputError, LineFile, decode
 
 FORMAT = 1
@@ -31,7 +31,7 @@ class Row:
         provider: `iree`, or a library.
         digest: of the files that it was made of; what has another one is measured again.
         verification: whether the result was right.
-        outcome: `ok`, `unsupported`, or how it failed; see `frontrunner.benchmarks.outcome`.
+        outcome: `ok`, `unsupported`, or how it failed; see `benchmarks.measuring.Outcome`.
         time_us: of a run that nothing disturbed; `median_us` is the median of all.
         noise: half of the range of the middle half of the runs, as a share of their median.
         roofline_share: of what the machine's measured arithmetic and bandwidth allow for it.

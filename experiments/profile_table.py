@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..benchmarks.peak import Peak
+from ..benchmarks.libraries import Peak
 from ..core import write_whole
 from .profile_log import IREE, PASSED, UNCHECKED, Row
 

@@ -12,9 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..benchmarks.budget import Budget
-from ..benchmarks.bundle_runner import run_bundle
-from ..benchmarks.device import check_backend, check_uris, drivers_of
+from ..benchmarks.bundle import run_bundle
+from ..benchmarks.measuring import Budget, check_backend, check_uris, drivers_of
 from ..core import check_inside, check_own
 from ..search import PIPELINE, Dispatch, build_spaces
 from ..search.enumeration import sample

@@ -18,8 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..benchmarks.bundle import Bundle
-from ..benchmarks.results import read_results
+from ..benchmarks.bundle import Bundle, read_results
 from ..core import InputError, make_folder, only_process, parse_json, read_limited, write_whole
 from .options import TuneOptions
 from .prepare import digest_of_file

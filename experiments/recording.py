@@ -15,12 +15,24 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..benchmarks.device import TIMING_QUANTILE, time_limit
-from ..benchmarks.estimate import Estimate, Repeat
-from ..benchmarks.measuring import SCREEN_SECONDS
-from ..benchmarks.outcome import BASELINE, CRASHED, OK, TIMEOUT, Outcome
-from ..benchmarks.rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, standings
-from ..benchmarks.timing import LEAST
+from ..benchmarks.measuring import (
+    BASELINE,
+    CRASHED,
+    LEAST,
+    NEAR,
+    NEAR_ROUNDS,
+    OK,
+    ROUNDS,
+    SCREEN_SECONDS,
+    SECONDS,
+    TIMEOUT,
+    TIMING_QUANTILE,
+    Estimate,
+    Outcome,
+    Repeat,
+    standings,
+    time_limit,
+)
 from ..core import InputError, decode, parse_json, read_limited, write_whole
 from ..search import DERIVED, PIPELINE, Problem, Target
 from .parquet import read_table, to_frame

@@ -9,8 +9,8 @@ from itertools import starmap
 import numpy as np
 from numpy.typing import NDArray
 
-from ..benchmarks.outcome import Outcome
-from ..benchmarks.runner import Candidate
+from ..benchmarks.measuring import Outcome
+from ..benchmarks.runners import Candidate
 from ..core import InputError
 from ..models import TIME, AdaptiveRanker, Ranker, order
 from .corpus import Case

@@ -10,9 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from ..benchmarks.checks import check_counts, wrong_finals
-from ..benchmarks.finals import Finals, Standing
-from ..benchmarks.outcome import Outcome
+from ..benchmarks.measuring import Finals, Outcome, Standing, check_counts, wrong_finals
 from ..core import decode, read_json
 
 NEAR = 1.05

@@ -12,16 +12,20 @@ from typing import Any, cast
 
 import pandas as pd
 
-from ..benchmarks.budget import Course
-from ..benchmarks.call import call_of
-from ..benchmarks.checks import wrong_finals, wrong_winner
-from ..benchmarks.compile_runner import CompileRunner
-from ..benchmarks.compiling import Compiler
-from ..benchmarks.device import Device
-from ..benchmarks.failures import FailureReport
-from ..benchmarks.finals import Finals
-from ..benchmarks.outcome import CRASHED, OK, Compiled, Outcome
-from ..benchmarks.runner import Candidate, LocalRunner, Runner
+from ..benchmarks.compiling import Compiler, FailureReport
+from ..benchmarks.measuring import (
+    CRASHED,
+    OK,
+    Compiled,
+    Course,
+    Device,
+    Finals,
+    Outcome,
+    call_of,
+    wrong_finals,
+    wrong_winner,
+)
+from ..benchmarks.runners import Candidate, CompileRunner, LocalRunner, Runner
 from ..core import InputError, WorkError, read_limited
 from ..models import AdaptiveRanker, resolve
 from ..search import PIPELINE, Dispatch, spec_of

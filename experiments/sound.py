@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..benchmarks.outcome import OK
+from ..benchmarks.measuring import OK
 from ..search import BYTES, DERIVED, KINDS, PIPELINE, Problem, Target
 
 ROLES = ("batch", "m", "n", "k")

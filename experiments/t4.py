@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..benchmarks.outcome import (
+from ..benchmarks.measuring import (
     COMPILE_FAILED,
     CRASHED,
     KILLED,

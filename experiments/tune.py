@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ..benchmarks.budget import Budget
-from ..benchmarks.device import check_uris, fingerprint
+from ..benchmarks.measuring import Budget, check_uris, fingerprint
 from ..core import InputError
 from ..models import AdaptiveRanker, resolve
 from .interrupted import resumable

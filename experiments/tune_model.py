@@ -10,14 +10,28 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from ..benchmarks.compiling import Compiler, unless_killed
-from ..benchmarks.device import check_backend, check_uris, drivers_of, fingerprint, shares_cores
-from ..benchmarks.model_inputs import prepare_inputs
-from ..benchmarks.model_kernel import Subject
-from ..benchmarks.model_runner import Gain, ModelFailed, ModelRunner
-from ..benchmarks.outcome import NOT_APPLIED, OK, Compiled
-from ..benchmarks.parameters import Archives, check_archives
-from ..benchmarks.peak import measure_peak
-from ..benchmarks.profiling import Share, profile
+from ..benchmarks.libraries import measure_peak
+from ..benchmarks.measuring import (
+    NOT_APPLIED,
+    OK,
+    Compiled,
+    check_backend,
+    check_uris,
+    drivers_of,
+    fingerprint,
+    shares_cores,
+)
+from ..benchmarks.networks import (
+    Archives,
+    Gain,
+    ModelFailed,
+    ModelRunner,
+    Share,
+    Subject,
+    check_archives,
+    prepare_inputs,
+    profile,
+)
 from ..core import InputError, WorkError, make_folder, only_process
 from ..models import resolve
 from ..search.linking import find_matches, link_specs

@@ -55,7 +55,7 @@ def record_sample() -> Callable[..., Path]:
     """Writes a recording of a sample problem, where wide vectors are fast and some fail."""
     import numpy as np
 
-    from frontrunner.benchmarks.outcome import Outcome
+    from frontrunner.benchmarks.measuring.outcome import Outcome
     from frontrunner.experiments.recording import Provenance, Recording
 
     samples = load_samples()

@@ -1,18 +1,27 @@
 """Operations to make dispatches of: their MLIR, and what they compute, in NumPy."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from collections.abc import Mapping
-from typing import Any
+from ...core.lazy import exports
 
-from .attention import Attention
-from .conv import Conv
-from .matmul import Matmul, Matvec
-from .operation import Operation
-from .types import Types, parse_types
+if TYPE_CHECKING:
+    from .attention import Attention
+    from .commands import read_commands
+    from .conv import Conv
+    from .kinds import OPERATIONS, from_dict
+    from .matmul import Matmul, Matvec
+    from .operation import LARGEST, Operation
+    from .presets import PRESETS
+    from .steps import STEPS
+    from .types import Types, narrowed, parse_types
+else:
+    __getattr__ = exports(__name__)
 
 __all__ = [
+    "LARGEST",
     "OPERATIONS",
+    "PRESETS",
+    "STEPS",
     "Attention",
     "Conv",
     "Matmul",
@@ -20,23 +29,7 @@ __all__ = [
     "Operation",
     "Types",
     "from_dict",
+    "narrowed",
     "parse_types",
+    "read_commands",
 ]
-
-OPERATIONS: dict[str, type[Operation]] = {
-    kind.__name__.lower(): kind for kind in (Matmul, Matvec, Conv, Attention)
-}
-
-
-def from_dict(data: Mapping[str, Any]) -> Operation:
-    """The inverse of `Operation.to_dict`, also after a round trip through JSON (lists for tuples).
-
-    Raises:
-        KeyError, TypeError: it is something else.
-        InputError: its sizes or types cannot be.
-    """
-    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-    kind = OPERATIONS[fields.pop("operation")]
-    if "types" in fields:
-        fields["types"] = Types(**fields["types"])
-    return kind(**fields)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import InputError
 from ...search import TensorType
-from ..inputs import Tolerance
+from ..measuring import Tolerance
 from .operation import Operation, joined
 from .steps import tensor
 from .types import SUMS, Types, Values, narrowed, widened

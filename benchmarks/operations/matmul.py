@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import InputError
 from ...search import TensorType
-from ..inputs import Tolerance
+from ..measuring import Tolerance
 from .operation import Operation, Product, joined, zeros
 from .steps import Fused, tensor
 from .types import F32, Types, Values, unsupported, widened

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core import InputError
 from ...search import TensorType
-from ..inputs import Tolerance
+from ..measuring import Tolerance
 from .steps import Fused, tensor
 from .types import Types, Values, narrowed
 

@@ -30,10 +30,10 @@ from .sandbox import become_keeper, enter, keep
 CASE, SEEN, BROKEN = "case.json", "seen.json", "broken.txt"
 # What the commands import when they are used.
 _USED = """
-    frontrunner.benchmarks.providers frontrunner.cli.app frontrunner.cli.bundle
+    frontrunner.benchmarks.libraries.providers frontrunner.cli.app frontrunner.cli.bundle
     frontrunner.cli.evaluate frontrunner.cli.explain frontrunner.cli.generate frontrunner.cli.link
     frontrunner.cli.profile frontrunner.cli.record frontrunner.cli.space frontrunner.cli.train
-    frontrunner.cli.tune frontrunner.cli.tune_model frontrunner.benchmarks.bundle_runner
+    frontrunner.cli.tune frontrunner.cli.tune_model frontrunner.benchmarks.bundle.run
     frontrunner.experiments.bench frontrunner.experiments.evaluate frontrunner.experiments.explain
     frontrunner.experiments.ingest frontrunner.experiments.libraries
     frontrunner.experiments.packing frontrunner.experiments.plots frontrunner.experiments.pool

@@ -12,9 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...benchmarks.model_inputs import prepare_inputs
-from ...benchmarks.model_kernel import Subject
-from ...benchmarks.model_runner import PATIENCE, Gain, ModelFailed, ModelRunner
+from ...benchmarks.networks import PATIENCE, Gain, ModelFailed, ModelRunner, Subject, prepare_inputs
 from ...core import run_tool
 from ...search import SPEC_OPTION
 from ...search.reading import read_model

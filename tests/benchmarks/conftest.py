@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.call import call_of
-from frontrunner.benchmarks.compiling import Compiler
-from frontrunner.benchmarks.device import Device
-from frontrunner.benchmarks.outcome import Compiled
+from frontrunner.benchmarks.compiling.compiler import Compiler
+from frontrunner.benchmarks.measuring.call import call_of
+from frontrunner.benchmarks.measuring.device import Device
+from frontrunner.benchmarks.measuring.outcome import Compiled
 from frontrunner.search import Dispatch
 from frontrunner.search.reading import read_dispatch
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.budget import Budget
-from frontrunner.benchmarks.finals import Finals, Standing
-from frontrunner.benchmarks.results import Verdict
+from frontrunner.benchmarks.bundle.results import Verdict
+from frontrunner.benchmarks.measuring.budget import Budget
+from frontrunner.benchmarks.measuring.finals import Finals, Standing
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.packing import Packed
 
 packing = importlib.import_module("frontrunner.experiments.packing")
-bundle_runner = importlib.import_module("frontrunner.benchmarks.bundle_runner")
+bundle_runner = importlib.import_module("frontrunner.benchmarks.bundle.run")
 
 WINNER = Standing(4, 1.5, (1.4, 1.6), 20.0)
 VERDICT = Verdict(Finals((WINNER,), 30.0, 0.02), WINNER, 9, "budget of 9 candidates", 5.0)

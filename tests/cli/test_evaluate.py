@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks.outcome import Outcome
+from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.cli import main
 from frontrunner.experiments import evaluation_report
 from frontrunner.experiments.recording import Provenance, Recording

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from frontrunner.benchmarks.bundle import MANIFEST
+from frontrunner.benchmarks.bundle.archive import MANIFEST
 from frontrunner.core.limits import RAISE, VARIABLE
 from frontrunner.experiments.recording import Recording
 from frontrunner.experiments.t4 import write_t4

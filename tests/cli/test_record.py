@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.budget import Budget
+from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.cli import main
 from frontrunner.core import InputError, WorkError
 from frontrunner.experiments import record as module

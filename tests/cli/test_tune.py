@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from frontrunner.benchmarks.budget import Budget
+from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.options import TuneOptions
 

@@ -17,14 +17,14 @@ import numpy
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks import finals, rounds
-from frontrunner.benchmarks.budget import Budget
-from frontrunner.benchmarks.bundle import Bundle
-from frontrunner.benchmarks.bundle_runner import run_bundle
-from frontrunner.benchmarks.compiling import CompilePool
-from frontrunner.benchmarks.outcome import BASELINE
-from frontrunner.benchmarks.results import Verdict, read_results
-from frontrunner.benchmarks.rounds import NEAR, NEAR_ROUNDS
+from frontrunner.benchmarks.bundle.archive import Bundle
+from frontrunner.benchmarks.bundle.results import Verdict, read_results
+from frontrunner.benchmarks.bundle.run import run_bundle
+from frontrunner.benchmarks.compiling.compiler import CompilePool
+from frontrunner.benchmarks.measuring import finals, rounds
+from frontrunner.benchmarks.measuring.budget import Budget
+from frontrunner.benchmarks.measuring.outcome import BASELINE
+from frontrunner.benchmarks.measuring.rounds import NEAR, NEAR_ROUNDS
 from frontrunner.core import InputError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.ingest import Ingest

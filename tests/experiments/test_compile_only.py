@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks.budget import Budget
-from frontrunner.benchmarks.compiling import CompilePool, Job
-from frontrunner.benchmarks.outcome import BASELINE, Compiled, Outcome
+from frontrunner.benchmarks.compiling.compiler import CompilePool, Job
+from frontrunner.benchmarks.measuring.budget import Budget
+from frontrunner.benchmarks.measuring.outcome import BASELINE, Compiled, Outcome
 from frontrunner.core import InputError
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
@@ -227,8 +227,8 @@ def test_a_report_that_cannot_be_written_costs_no_outcome(tmp_path: Path, plant:
 def test_a_run_that_measures_reports_failures_too(
     tmp_path: Path, plant: Plant, monkeypatch: pytest.MonkeyPatch, tracked: list[dict[str, Any]]
 ) -> None:
-    monkeypatch.setattr("frontrunner.benchmarks.finals.ROUNDS", 2)
-    monkeypatch.setattr("frontrunner.benchmarks.finals.SECONDS", 0.01)
+    monkeypatch.setattr("frontrunner.benchmarks.measuring.finals.ROUNDS", 2)
+    monkeypatch.setattr("frontrunner.benchmarks.measuring.finals.SECONDS", 0.01)
     plant({1: HUGE})
     given = options(
         tmp_path / "run",

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks.outcome import Outcome
+from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.core import InputError
 from frontrunner.experiments.candidates import make_queue, with_derived
 from frontrunner.experiments.corpus import group_frame, read_cases

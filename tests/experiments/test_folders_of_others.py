@@ -16,9 +16,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks import finals
-from frontrunner.benchmarks.budget import Budget
-from frontrunner.benchmarks.bundle_runner import run_bundle
+from frontrunner.benchmarks.bundle.run import run_bundle
+from frontrunner.benchmarks.measuring import finals
+from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.experiments import session
 from frontrunner.experiments.options import TuneOptions
 from frontrunner.experiments.packing import pack

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks.outcome import BASELINE, KINDS, Outcome
+from frontrunner.benchmarks.measuring.outcome import BASELINE, KINDS, Outcome
 from frontrunner.core import InputError
 from frontrunner.core.limits import limited
 from frontrunner.experiments.reading import read_recording

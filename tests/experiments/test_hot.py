@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.peak import Peak
-from frontrunner.benchmarks.profiling import Share
+from frontrunner.benchmarks.libraries.peak import Peak
+from frontrunner.benchmarks.networks.profiling import Share
 from frontrunner.core import InputError
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError

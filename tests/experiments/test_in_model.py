@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks.model_runner import Gain, ModelFailed
-from frontrunner.benchmarks.outcome import COMPILE_FAILED, KILLED, OK, Compiled
-from frontrunner.benchmarks.profiling import Share
+from frontrunner.benchmarks.measuring.outcome import COMPILE_FAILED, KILLED, OK, Compiled
+from frontrunner.benchmarks.networks.profiling import Share
+from frontrunner.benchmarks.networks.runner import Gain, ModelFailed
 from frontrunner.core import WorkError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments import in_model

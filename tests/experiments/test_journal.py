@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.outcome import Outcome
+from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.core import InputError, WorkError
 from frontrunner.experiments.journal import Journal
 
@@ -73,7 +73,7 @@ def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
     script = textwrap.dedent(f"""
         import resource
         from pathlib import Path
-        from frontrunner.benchmarks.outcome import Outcome
+        from frontrunner.benchmarks.measuring.outcome import Outcome
         from frontrunner.experiments.journal import Journal
         from frontrunner.core import WorkError
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks.outcome import COMPILE_FAILED, KILLED, OK, Outcome
+from frontrunner.benchmarks.measuring.outcome import COMPILE_FAILED, KILLED, OK, Outcome
 from frontrunner.experiments import ordering
 from frontrunner.experiments.candidates import make_queue
 from frontrunner.experiments.ordering import AdaptiveOrder, QueueOrder

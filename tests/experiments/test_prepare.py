@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.budget import Budget
+from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.core import InputError
 from frontrunner.core.limits import limited
 from frontrunner.experiments.options import TuneOptions

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks.budget import Budget
+from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.core import InputError
 from frontrunner.experiments import session
 from frontrunner.experiments.interrupted import RunInterrupted

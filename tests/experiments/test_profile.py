@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks.compiling import CompilePool
-from frontrunner.benchmarks.device import Device, RunFailed
+from frontrunner.benchmarks.compiling.compiler import CompilePool
+from frontrunner.benchmarks.measuring.device import Device, RunFailed
+from frontrunner.benchmarks.measuring.outcome import TIMEOUT
 from frontrunner.benchmarks.operations import Conv, Matmul, Types
-from frontrunner.benchmarks.outcome import TIMEOUT
 from frontrunner.core import InputError
 from frontrunner.core.errors import CompilerCrashedError, KilledError
 from frontrunner.experiments import bench

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.peak import Peak
+from frontrunner.benchmarks.libraries.peak import Peak
 from frontrunner.core import InputError
 from frontrunner.experiments.profile_log import ProfileLog, Row
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks import finals, rounds
-from frontrunner.benchmarks.budget import Budget
-from frontrunner.benchmarks.bundle import Bundle
-from frontrunner.benchmarks.compiling import CompilePool, Compiler, Job
-from frontrunner.benchmarks.outcome import Compiled
+from frontrunner.benchmarks.bundle.archive import Bundle
+from frontrunner.benchmarks.compiling.compiler import CompilePool, Compiler, Job
+from frontrunner.benchmarks.measuring import finals, rounds
+from frontrunner.benchmarks.measuring.budget import Budget
+from frontrunner.benchmarks.measuring.outcome import Compiled
 from frontrunner.core import InputError
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError

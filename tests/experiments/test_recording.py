@@ -12,9 +12,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from frontrunner.benchmarks.device import time_limit
-from frontrunner.benchmarks.measuring import SCREEN_SECONDS
-from frontrunner.benchmarks.outcome import Outcome
+from frontrunner.benchmarks.measuring.device import time_limit
+from frontrunner.benchmarks.measuring.device_group import SCREEN_SECONDS
+from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.core import InputError
 from frontrunner.experiments.recording import Drawn, Kernel, Provenance, Recording
 from frontrunner.search import Dim, Operand, Problem, Target

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks.outcome import Outcome
-from frontrunner.benchmarks.runner import Candidate
+from frontrunner.benchmarks.measuring.outcome import Outcome
+from frontrunner.benchmarks.runners.local import Candidate
 from frontrunner.core import InputError
 from frontrunner.experiments.corpus import Case
 from frontrunner.experiments.recording import Provenance, Recording

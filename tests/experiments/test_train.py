@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import frontrunner
-from frontrunner.benchmarks.budget import Budget
-from frontrunner.benchmarks.device import fingerprint
+from frontrunner.benchmarks.measuring.budget import Budget
+from frontrunner.benchmarks.measuring.device import fingerprint
 from frontrunner.core import InputError
 from frontrunner.experiments.corpus import read_cases
 from frontrunner.experiments.options import TuneOptions

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks import finals
-from frontrunner.benchmarks.budget import Budget
-from frontrunner.benchmarks.compiling import CompilePool
+from frontrunner.benchmarks.compiling.compiler import CompilePool
+from frontrunner.benchmarks.measuring import finals
+from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.core import InputError, WorkError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments import session
@@ -296,7 +296,9 @@ def test_a_finalist_that_is_killed_is_not_left_out(
 
         with monkeypatch.context() as patch:
             patch.setattr(CompilePool, "_compile_once", killed)
-            patch.setattr("frontrunner.benchmarks.finals.accepted", lambda standings, _: standings)
+            patch.setattr(
+                "frontrunner.benchmarks.measuring.finals.accepted", lambda standings, _: standings
+            )
             with pytest.raises(
                 KilledError, match=r"^finalist \d+ was not .* killed by SIGKILL, twice"
             ):

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks import finals, model_runner
-from frontrunner.benchmarks.budget import Budget
-from frontrunner.benchmarks.compiling import CompilePool, Compiler, Job
+from frontrunner.benchmarks.compiling.compiler import CompilePool, Compiler, Job
+from frontrunner.benchmarks.measuring import finals
+from frontrunner.benchmarks.measuring.budget import Budget
+from frontrunner.benchmarks.networks import runner as model_runner
 from frontrunner.core import InputError
 from frontrunner.core.decoding import decode
 from frontrunner.core.errors import KilledError

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from frontrunner.benchmarks.libraries.providers import installed
 from frontrunner.benchmarks.operations import Attention, Conv, Matmul, Operation, Types, parse_types
 from frontrunner.benchmarks.operations.presets import PRESETS
-from frontrunner.benchmarks.providers import installed
 from frontrunner.experiments.configurations import Choice
 from frontrunner.experiments.generated import find_generated
 from frontrunner.experiments.libraries import Libraries

@@ -55,7 +55,7 @@ def test_candidates_satisfy_z3(dispatch: Read, name: str) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_candidates_compile_and_apply(dispatch: Read, name: str, tmp_path: Path) -> None:
-    """A few per kind; `benchmarks/validity.py` does 100 each."""
+    """A few per kind; `experiments/studies/validity.py` does 100 each."""
     given = dispatch(name)
     space = the_space(given)
     failed = []

@@ -1,0 +1,27 @@
+"""One file that carries compiled candidates to a machine without a compiler, and runs there.
+
+Carried in bundles itself, so it needs no more than `measuring` does.
+"""
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import exports
+
+if TYPE_CHECKING:
+    from .archive import Bundle, Entry, Manifest, build
+    from .results import Measurements, Verdict, read_results
+    from .run import make_budget, run_bundle
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "Bundle",
+    "Entry",
+    "Manifest",
+    "Measurements",
+    "Verdict",
+    "build",
+    "make_budget",
+    "read_results",
+    "run_bundle",
+]

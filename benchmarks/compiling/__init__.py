@@ -1,0 +1,26 @@
+"""Compiles candidates in worker processes, and reports what the compiler got wrong."""
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import exports
+
+if TYPE_CHECKING:
+    from .compiler import CompilePool, Compiler, Job, unless_killed
+    from .failures import FailureReport, keep_log
+    from .reproducer import SCRIPT, Reproducer, write_crash
+    from .unit import Unit
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "SCRIPT",
+    "CompilePool",
+    "Compiler",
+    "FailureReport",
+    "Job",
+    "Reproducer",
+    "Unit",
+    "keep_log",
+    "unless_killed",
+    "write_crash",
+]

@@ -1,0 +1,163 @@
+"""Compiles candidates side by side, in worker processes that may crash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...core import (
+    Child,
+    ChildDied,
+    ChildKilled,
+    ChildPool,
+    ChildTimeout,
+    KilledError,
+    WorkError,
+    check_room,
+    describe_kill,
+)
+from ...search import Dispatch
+from ...search.reading import Model
+from ..measuring import COMPILE_FAILED, CRASHED, KILLED, NOT_APPLIED, OK, TIMEOUT, Compiled
+from .worker import CompileReply, CompileRequest
+
+COMPILE_TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """A module at phase `executable-sources`, to be compiled.
+
+    Attributes:
+        name: stem of the files that are made.
+        spec: a tuning spec's text; None for the compiler's own default.
+    """
+
+    name: str
+    source: str
+    flags: tuple[str, ...]
+    spec: str | None = None
+
+
+class CompilePool(ChildPool):
+    """A pool of compile workers.
+
+    Args:
+        folder: where executables and the specs they were compiled with go.
+        jobs: workers; as many as cores by default.
+        tries: how often to compile what takes longer than `timeout`. In one of fifty models the
+            threads of the compiler wait for each other for ever, and the next time they do not.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        jobs: int | None = None,
+        timeout: float = COMPILE_TIMEOUT,
+        tries: int = 1,
+    ) -> None:
+        super().__init__("frontrunner.benchmarks.compiling.worker:answer", jobs)
+        self.folder = folder
+        self.timeout = timeout
+        self._tries = tries
+
+    def compile_jobs(self, jobs: Sequence[Job]) -> Iterator[Compiled]:
+        """Yields in order, as they are done; who stops before the end cancels the rest.
+
+        What is killed is compiled again, with nothing beside it, before it counts as `killed`.
+        """
+        return self.map(self._compile, jobs, self._killed)
+
+    def _compile(self, child: Child, job: Job) -> Compiled:
+        for _ in range(self._tries):
+            compiled = self._compile_once(child, job)
+            if compiled.kind != TIMEOUT:
+                break
+        return compiled
+
+    def _killed(self, job: Job, error: KilledError) -> Compiled:
+        return Compiled(KILLED, self._executable(job), reason=f"{error}, twice")
+
+    def _executable(self, job: Job) -> Path:
+        return self.folder / f"{job.name}.vmfb"
+
+    def _compile_once(self, child: Child, job: Job) -> Compiled:
+        executable = self._executable(job)
+        path = None
+        if job.spec is not None:
+            path = self.folder / f"{job.name}.mlir"
+            try:
+                path.write_text(job.spec)
+            except OSError as error:
+                raise WorkError(f"cannot write {path}: {error.strerror}") from error
+        request = CompileRequest(job.source, job.flags, path, executable)
+        try:
+            reply: CompileReply = child.call(request, timeout=self.timeout)
+        except ChildKilled as death:
+            raise KilledError(f"the compiler was {death}") from death
+        except ChildDied as death:
+            check_room()
+            first, _, log = str(death).partition("\n")
+            return Compiled(CRASHED, executable, reason=f"the compiler crashed: {first}", log=log)
+        except RuntimeError as error:
+            return Compiled(CRASHED, executable, reason=f"the compile worker failed: {error}")
+        except ChildTimeout:
+            return Compiled(TIMEOUT, executable, reason=f"compiling took over {self.timeout:g} s")
+        if reply.linker_killed:
+            raise KilledError(f"the linker was {describe_kill()}")
+        if reply.error:
+            check_room()
+            return Compiled(
+                COMPILE_FAILED, executable, "", reply.seconds, reply.error, reply.details
+            )
+        if job.spec is not None and not reply.applied:
+            reason = "the tuning spec matched no op"
+            return Compiled(NOT_APPLIED, executable, reply.digest, reply.seconds, reason)
+        return Compiled(OK, executable, reply.digest, reply.seconds, applied=reply.applied)
+
+
+def unless_killed(compiled: Compiled, what: str) -> Compiled:
+    """What came of compiling something that there is no doing without.
+
+    Raises:
+        KilledError: the compiler was killed, so that nothing is known of it.
+    """
+    if compiled.kind == KILLED:
+        raise KilledError(f"{what} was not compiled: {compiled.reason}")
+    return compiled
+
+
+class Compiler(CompilePool):
+    """A pool of compile workers for one dispatch or model.
+
+    Args:
+        folder, jobs, timeout, tries: as of the pool.
+    """
+
+    def __init__(
+        self,
+        compiled: Dispatch | Model,
+        folder: Path,
+        jobs: int | None = None,
+        timeout: float = COMPILE_TIMEOUT,
+        tries: int = 1,
+    ) -> None:
+        super().__init__(folder, jobs, timeout, tries)
+        self.compiled = compiled
+
+    def baseline(self) -> Compiled:
+        """The compiler's own default.
+
+        Raises:
+            KilledError: the compiler was killed from outside, twice.
+        """
+        compiled = self.one(self._compile, self._job("baseline", None), self._killed)
+        return unless_killed(compiled, "the compiler's default")
+
+    def compile(self, specs: Sequence[tuple[str, str]]) -> Iterator[Compiled]:
+        """As `compile_jobs`, given pairs of a name and the text of a spec."""
+        return self.compile_jobs([self._job(name, spec) for name, spec in specs])
+
+    def _job(self, name: str, spec: str | None) -> Job:
+        return Job(name, self.compiled.source, self.compiled.target.flags, spec)

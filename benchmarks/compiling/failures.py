@@ -1,0 +1,235 @@
+"""What the compiler got wrong: a report folder with one minimal reproducer per distinct failure.
+
+    DIR/README.md                   the index
+    DIR/00012-compile_failed/       the simplest candidate of one group of failures
+    DIR/emission-crash/             where the compiler could not say what is valid
+
+A reproducer's folder appears whole and is never changed; the index is replaced at once. So a report
+that was cut short at any point is continued by the next write.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ...core import iree_versions, read_limited, remove_drafts
+from ...search import Dispatch, spec_of
+from ..measuring import KILLED, OK, Outcome
+from .reproducer import SCRIPT, Reproducer, write_emission_crash
+from .unit import Unit
+
+INDEX = "README.md"
+EMISSION = "emission-crash"
+
+# In this order: a position holds a path and numbers, and a name may hold numbers.
+_VARYING = (
+    (re.compile(r"[^\s()]*:\d+:\d+"), "<at>"),
+    (re.compile(r"%[\w$.-]+(?:#\d+)?"), "%"),
+    (re.compile(r"0x[0-9a-fA-F]+"), "#"),
+    # Not the digits of a type such as f32; those of a shape such as 3x4.
+    (re.compile(r"(?<![a-wyzA-Z_])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"), "#"),
+)
+_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+_OURS = re.compile(r"\d{5,}-[a-z_]+")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Failures that look the same.
+
+    Attributes:
+        simplest: the queue position of the candidate that shows it best.
+        members: queue positions of all of them, in order.
+    """
+
+    simplest: int
+    outcome: Outcome
+    members: tuple[int, ...]
+
+    @property
+    def folder(self) -> str:
+        return f"{self.simplest:05d}-{self.outcome.kind}"
+
+
+def normalise(reason: str) -> str:
+    """A reason without what differs between candidates: positions, SSA names, numbers."""
+    for pattern, placeholder in _VARYING:
+        reason = pattern.sub(placeholder, reason)
+    return reason
+
+
+def magnitude(config: str) -> float:
+    """How much a configuration asks for: the product of its numbers, as a logarithm."""
+    return sum(math.log(int(number)) for number in _NUMBER.findall(config) if int(number))
+
+
+def group_failures(
+    outcomes: Mapping[int, Outcome], size: Callable[[int], float]
+) -> tuple[Group, ...]:
+    """Distinct failures, the most frequent first.
+
+    Args:
+        outcomes: by queue position; those that are fine, or were killed, are passed over.
+        size: of a position's configuration; the smallest represents its group.
+    """
+    alike: dict[tuple[str, str, str], list[int]] = {}
+    for index, outcome in sorted(outcomes.items()):
+        if outcome.kind not in (OK, KILLED):
+            key = (outcome.kind, outcome.stage, normalise(outcome.reason))
+            alike.setdefault(key, []).append(index)
+    groups = []
+    for members in alike.values():
+        simplest = min(members, key=size)
+        groups.append(Group(simplest, outcomes[simplest], tuple(members)))
+    return tuple(sorted(groups, key=lambda g: (-len(g.members), g.members[0])))
+
+
+def keep_log(logs: Path, index: int, log: str) -> None:
+    """Keeps what was said about a candidate, for its reproducer.
+
+    Written before the outcome is, so that there is none without. A log less, where the disk is
+    full, must not cost the outcome.
+    """
+    if log:
+        with suppress(OSError):
+            logs.mkdir(exist_ok=True)
+            _log_path(logs, index).write_text(log)
+
+
+class FailureReport:
+    """Writes and updates the report of a run.
+
+    Args:
+        folder: the report's; made when there is something to tell.
+        logs: where `keep_log` put what was said.
+        config: the `compilation_info` of a queue position.
+        seed: of the inputs that candidates were run with.
+    """
+
+    def __init__(
+        self,
+        dispatch: Dispatch,
+        folder: Path,
+        logs: Path,
+        config: Callable[[int], str],
+        seed: int,
+    ) -> None:
+        self.folder = folder
+        self._dispatch = dispatch
+        self._logs = logs
+        self._config = config
+        self._seed = seed
+        self._size = cache(lambda index: magnitude(config(index)))
+        self._written = -1
+
+    def write(self, outcomes: Mapping[int, Outcome]) -> None:
+        """Brings the report up to date with all outcomes of the run so far.
+
+        Raises:
+            OSError: it cannot be written; the next call tries again.
+        """
+        groups = group_failures(outcomes, self._size)
+        killed = {index: o.reason for index, o in sorted(outcomes.items()) if o.kind == KILLED}
+        crashed = self._dispatch.emission_crashed
+        if not (groups or killed or crashed) or len(outcomes) == self._written:
+            return
+        if crashed and not (self.folder / EMISSION).exists():
+            write_emission_crash(self._dispatch, self.folder / EMISSION)
+        for group in groups:
+            if not (self.folder / group.folder).exists():
+                self._reproducer(group).write(self.folder / group.folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        partial = self.folder / f".{INDEX}.partial"
+        partial.write_text(self._index(groups, killed, len(outcomes)))
+        partial.replace(self.folder / INDEX)
+        self._tidy({group.folder for group in groups})
+        self._written = len(outcomes)
+
+    def _reproducer(self, group: Group) -> Reproducer:
+        outcome = group.outcome
+        # A candidate with the executable of an earlier one was not run itself.
+        said_about = group.simplest if outcome.same_as is None else outcome.same_as
+        path = _log_path(self._logs, said_about)
+        config = self._config(group.simplest)
+        return Reproducer(
+            Unit.of(self._dispatch),
+            spec_of(self._dispatch, config),
+            config,
+            outcome,
+            read_limited(path).decode(errors="replace") if path.exists() else "",
+            self._seed,
+        )
+
+    def _tidy(self, current: set[str]) -> None:
+        """Removes reproducers that simpler ones have replaced, and half of one."""
+        remove_drafts(self.folder)
+        for path in self.folder.iterdir():
+            if path.is_dir() and _OURS.fullmatch(path.name) and path.name not in current:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _index(self, groups: tuple[Group, ...], killed: Mapping[int, str], taken: int) -> str:
+        problem, target = self._dispatch.problem, self._dispatch.target
+        failed = sum(len(group.members) for group in groups)
+        lines = [
+            f"# Failures of {problem.label} on {target.arch}",
+            "",
+            f"{failed} of {taken} candidates failed, though all meet the constraints that the",
+            f"compiler is known to have. Distinct failures: {len(groups)}. Each is shown by its",
+            "simplest candidate, the one with the smallest product of tile sizes. Candidates are",
+            "numbered from 0, as `index` in the run's `outcomes.jsonl`.",
+            "",
+            f"Versions: {', '.join(f'{name} {at}' for name, at in iree_versions().items())}.",
+            "",
+            "| count | kind | stage | reason | reproducer |",
+            "| ---: | --- | --- | --- | --- |",
+        ]
+        if self._dispatch.emission_crashed:
+            link = f"[{EMISSION}]({EMISSION}/reason.txt)"
+            lines.append(f"| - | crashed | emission | {self._dispatch.silence} | {link} |")
+        for group in groups:
+            reason = group.outcome.reason.replace("|", "\\|")
+            lines.append(
+                f"| {len(group.members)} | {group.outcome.kind} | {group.outcome.stage} | {reason} "
+                f"| [{group.folder}]({group.folder}/reason.txt) |"
+            )
+        for group in groups:
+            lines += [
+                "",
+                f"## {group.folder}",
+                "",
+                f"Reproduce: `sh {group.folder}/{SCRIPT}`",
+                "",
+                f"Candidates: {', '.join(map(str, group.members))}",
+                "",
+                "```",
+                self._config(group.simplest),
+                "```",
+            ]
+        return "\n".join([*lines, *_killed_lines(killed)]) + "\n"
+
+
+def _killed_lines(killed: Mapping[int, str]) -> list[str]:
+    """Candidates of which nothing is known, with the memory when their process was killed."""
+    if not killed:
+        return []
+    told = [f"- {index}: {reason}" for index, reason in killed.items()]
+    return [
+        "",
+        "## Killed from outside",
+        "",
+        "The kernel kills processes where memory is short. These were tried twice, and are none of",
+        "the failures above: nothing is known of them.",
+        "",
+        *told,
+    ]
+
+
+def _log_path(logs: Path, index: int) -> Path:
+    return logs / f"{index:05d}.txt"

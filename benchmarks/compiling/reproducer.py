@@ -1,0 +1,188 @@
+"""A folder that shows a failure to people who have the IREE tools and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...core import new_folder
+from ...search import APPLIED, EMISSION_FLAGS, Dispatch, spec_option
+from ...search.mlir import CONFIGURATIONS, SOURCES
+from ..measuring import NOT_APPLIED, WRONG_RESULT, Array, Outcome, Tolerance, make_inputs
+from ..operations import Operation
+from .unit import Unit
+
+Tensor = tuple[tuple[int, ...], str]
+
+SCRIPT = "reproduce.sh"
+_SHELL = ("#!/bin/sh", "set -e", 'cd "$(dirname "$0")"')
+# Of the types that iree-run-module compares approximately, by flags of their own.
+_THRESHOLDS = ("bf16", "f16", "f32", "f64")
+
+
+@dataclass(frozen=True)
+class Reproducer:
+    """What is written for one failure.
+
+    Attributes:
+        spec: the candidate's tuning spec; None for the compiler's default.
+        config: its `compilation_info`; None where it is not known.
+        log: all that the compiler or the runtime said.
+        seed: of the inputs that the candidate was run with.
+        operation: what tells what is right; if None, the compiler's default does.
+    """
+
+    unit: Unit
+    spec: str | None
+    config: str | None
+    outcome: Outcome
+    log: str
+    seed: int
+    operation: Operation | None = None
+
+    def write(self, folder: Path) -> None:
+        """Makes `folder`, whole or not at all; it must not exist.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        reason = f"{self.outcome.reason}\n\n{self.log}"
+        with _reproducer(folder, self.unit.source.encode(), reason, self.script()) as partial:
+            if self.spec is not None:
+                (partial / "spec.mlir").write_text(self.spec)
+            if self.config is not None:
+                (partial / "config.txt").write_text(f"{self.config}\n")
+            if self.outcome.stage == "run":
+                inputs = make_inputs(self.unit.call.inputs, self.seed)
+                for i, (values, tensor) in enumerate(
+                    zip(inputs, self.unit.call.inputs, strict=True)
+                ):
+                    _write_input(partial / _input_name(i, tensor), values)
+                if self.operation is not None and self.outcome.kind == WRONG_RESULT:
+                    self.operation.reference(inputs).tofile(partial / "expected0.bin")
+
+    def script(self) -> str:
+        """The commands, which fail as the candidate did."""
+        lines = list(_SHELL)
+        if self.outcome.stage == "run":
+            lines.append(f"# The inputs beside this were made with seed {self.seed}.")
+        if self.outcome.kind == NOT_APPLIED:
+            lines += [
+                self._compile("candidate.mlir", spec=True, stop=CONFIGURATIONS),
+                "# The spec marks the op that it configures.",
+                f"grep -q {APPLIED} candidate.mlir && exit",
+                "echo 'the spec matched no op' >&2",
+                "exit 1",
+            ]
+        elif self.outcome.kind == WRONG_RESULT:
+            results = list(enumerate(self.unit.call.outputs))
+            expected = [f"--expected_output={_typed(t)}=@expected{i}.bin" for i, t in results]
+            if self.operation is None:
+                written = [f"--output=@expected{i}.bin" for i, _ in results]
+                lines += [
+                    "# The compiler's default tells what is right.",
+                    self._compile("default.vmfb"),
+                    self._run("default.vmfb", written),
+                ]
+            else:
+                lines.append("# What is right was computed in NumPy.")
+            lines += [
+                self._compile("candidate.vmfb", spec=True),
+                self._run("candidate.vmfb", [*expected, *self._tolerances()]),
+            ]
+        else:
+            lines.append(self._compile("candidate.vmfb", spec=True))
+            if self.outcome.stage == "run":
+                lines.append(self._run("candidate.vmfb", []))
+        return "\n".join(lines) + "\n"
+
+    def _compile(self, output: str, *, spec: bool = False, stop: str = "") -> str:
+        words = ["iree-compile source.mlir", *self.unit.flags]
+        words.append(f"--compile-from={SOURCES}")
+        if stop:
+            words.append(f"--compile-to={stop}")
+        if spec and self.spec is not None:
+            words.append(f"{spec_option(self.unit.flags)}=spec.mlir")
+        return _command([*words, f"-o {output}"])
+
+    def _run(self, module: str, outputs: Sequence[str]) -> str:
+        words = ["iree-run-module", f"--device={self.outcome.device}", f"--module={module}"]
+        words.append(f"--function={self.unit.call.function}")
+        for i, tensor in enumerate(self.unit.call.inputs):
+            shape = f"{_typed(tensor)}=" if tensor[1] == "bf16" else ""
+            words.append(f"--input={shape}@{_input_name(i, tensor)}")
+        return _command([*words, *outputs])
+
+    def _tolerances(self) -> list[str]:
+        """Half of what verification allows for each, since the tool adds both up."""
+        call = self.unit.call
+        flags: list[str] = []
+        shares = []
+        for dtype in sorted({dtype for _, dtype in call.outputs} & set(_THRESHOLDS)):
+            tolerance = self.operation.tolerance if self.operation else None
+            shares.append((tolerance or Tolerance(dtype, call.reduction)).share / 2)
+            flags.append(f"--expected_{dtype}_threshold={shares[-1] * self.unit.typical:.3g}")
+        return [*flags, f"--expected_rtol={max(shares):.3g}"] if shares else []
+
+
+def write_emission_crash(dispatch: Dispatch, folder: Path) -> None:
+    """Makes `folder` show that the compiler crashes when it is asked for constraints.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    options = (
+        *dispatch.target.flags,
+        f"--compile-from={SOURCES}",
+        f"--compile-to={CONFIGURATIONS}",
+        *EMISSION_FLAGS,
+        "-o constraints.mlir",
+    )
+    write_crash(dispatch.source.encode(), options, dispatch.silence, folder)
+
+
+def write_crash(source: bytes, options: Sequence[str], reason: str, folder: Path) -> None:
+    """Makes `folder` show that the compiler crashes over some MLIR, as text or bytecode.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    script = "\n".join([*_SHELL, _command(["iree-compile source.mlir", *options])]) + "\n"
+    with _reproducer(folder, source, reason, script):
+        pass
+
+
+@contextmanager
+def _reproducer(folder: Path, source: bytes, reason: str, script: str) -> Iterator[Path]:
+    """What all have, in a folder to which more may be added until it is complete."""
+    with new_folder(folder) as partial:
+        (partial / "source.mlir").write_bytes(source)
+        (partial / "reason.txt").write_text(f"{reason}\n")
+        (partial / SCRIPT).write_text(script)
+        (partial / SCRIPT).chmod(0o755)
+        yield partial
+
+
+def _command(words: Sequence[str]) -> str:
+    return " \\\n  ".join(words)
+
+
+def _typed(tensor: Tensor) -> str:
+    shape, dtype = tensor
+    return "x".join([*map(str, shape), dtype])
+
+
+def _input_name(index: int, tensor: Tensor) -> str:
+    """NumPy's own format, which iree-run-module reads, has no bf16."""
+    return f"input{index}.{'bin' if tensor[1] == 'bf16' else 'npy'}"
+
+
+def _write_input(path: Path, values: Array) -> None:
+    if path.suffix == ".bin":
+        values.tofile(path)
+    else:
+        np.save(path, values)

@@ -1,0 +1,67 @@
+"""A module with a function to run, whatever it holds: what is compiled, and how it is called."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+from ...core import InputError
+from ...search import BYTES, Dispatch
+from ...search.reading import Model
+from ..measuring import NUMPY, Call, call_of
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A module at phase `executable-sources`.
+
+    Attributes:
+        flags: that it is compiled with.
+        flops: of the function; None where nobody knows.
+        typical: size of a value that the function returns, given normal inputs.
+    """
+
+    source: str
+    flags: tuple[str, ...]
+    call: Call
+    flops: int | None = None
+    typical: float = 1.0
+
+    @classmethod
+    def of(cls, dispatch: Dispatch) -> Self:
+        call, problem = call_of(dispatch), dispatch.problem
+        # Sums of so many products of normal inputs; attention's weights add up to 1.
+        typical = 1.0 if problem.kind == "attention" else math.sqrt(call.reduction)
+        return cls(dispatch.source, dispatch.target.flags, call, problem.flops, typical)
+
+    @classmethod
+    def of_model(cls, model: Model) -> Self:
+        """Of what holds no dispatch that can be tuned.
+
+        Raises:
+            InputError: it has several functions, or shapes that are not known.
+        """
+        function = model.function(None)
+        every = (*function.inputs, *function.outputs)
+        if any(None in one.shape or not one.used for one in every):
+            raise InputError("it has dynamic shapes, or inputs that are not used")
+        inputs, outputs = (
+            tuple((tuple(d for d in one.shape if d is not None), one.dtype) for one in side)
+            for side in (function.inputs, function.outputs)
+        )
+        call = Call(function.name, inputs, outputs, reduction=1)
+        return cls(model.source, model.target.flags, call)
+
+    def __post_init__(self) -> None:
+        for _, dtype in (*self.call.inputs, *self.call.outputs):
+            if dtype not in NUMPY:
+                raise InputError(
+                    f"element type {dtype} is not supported", f"use one of: {', '.join(NUMPY)}"
+                )
+
+    @property
+    def moved(self) -> int:
+        """Bytes of all that is read and written once."""
+        tensors = (*self.call.inputs, *self.call.outputs)
+        return sum(math.prod(shape) * BYTES[dtype] for shape, dtype in tensors)

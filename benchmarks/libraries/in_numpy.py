@@ -1,0 +1,37 @@
+"""Operations as one writes them in NumPy: BLAS does the products, in f32 where types are narrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..measuring import Array
+from ..operations import Operation, narrowed
+
+
+@dataclass(frozen=True)
+class Computed:
+    """An operation, ready to run.
+
+    Attributes:
+        dtype: that it is computed in.
+    """
+
+    operation: Operation
+    inputs: Sequence[Array]
+    dtype: Any
+
+    def run(self) -> Array:
+        return self.operation.compute(self.inputs, self.dtype)
+
+    def fetch(self, result: Array) -> Array:
+        return narrowed(result, self.operation.output.dtype)
+
+
+def prepare(operation: Operation, inputs: Sequence[Array], _threads: int) -> Computed:
+    # BLAS reads how many from the environment, when it is loaded.
+    short = {t.dtype for t in operation.inputs.values()} <= {"f16", "bf16", "f32"}
+    return Computed(operation, inputs, np.dtype(np.float32) if short else operation.exact)

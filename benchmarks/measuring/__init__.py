@@ -1,0 +1,138 @@
+"""Verifies and times executables on devices, and decides between them.
+
+Python 3.10, NumPy and the IREE runtime are all it needs: bundles carry it.
+"""
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import exports
+
+if TYPE_CHECKING:
+    from .budget import Budget, Course
+    from .call import Call, call_of
+    from .checks import (
+        check_counts,
+        wrong_finals,
+        wrong_outcome,
+        wrong_repeat,
+        wrong_speedup,
+        wrong_winner,
+    )
+    from .device import (
+        DOCTOR,
+        KEEP_MEMORY,
+        TIMING_QUANTILE,
+        Device,
+        RunFailed,
+        check_backend,
+        check_uris,
+        drivers_of,
+        fingerprint,
+        shares_cores,
+        time_limit,
+    )
+    from .device_group import BASELINE_SECONDS, SCREEN_SECONDS, Measuring
+    from .estimate import MEDIAN, QUARTILES, Estimate, Repeat
+    from .finals import Finals, Standing, choose_finalists, decide, interval, verify_on_other_inputs
+    from .inputs import (
+        NUMPY,
+        Array,
+        Tolerance,
+        check_memory,
+        from_bf16,
+        make_input,
+        make_inputs,
+        to_bf16,
+    )
+    from .kernel import Loaded, Measure, on_device
+    from .outcome import (
+        BASELINE,
+        COMPILE_FAILED,
+        CRASHED,
+        KILLED,
+        KINDS,
+        NOT_APPLIED,
+        OK,
+        TIMEOUT,
+        WRONG_RESULT,
+        Compiled,
+        Outcome,
+        digest,
+        is_there,
+        read_record,
+    )
+    from .rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, measure_again, standings
+    from .timing import LEAST, Timing, sample
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "BASELINE",
+    "BASELINE_SECONDS",
+    "COMPILE_FAILED",
+    "CRASHED",
+    "DOCTOR",
+    "KEEP_MEMORY",
+    "KILLED",
+    "KINDS",
+    "LEAST",
+    "MEDIAN",
+    "NEAR",
+    "NEAR_ROUNDS",
+    "NOT_APPLIED",
+    "NUMPY",
+    "OK",
+    "QUARTILES",
+    "ROUNDS",
+    "SCREEN_SECONDS",
+    "SECONDS",
+    "TIMEOUT",
+    "TIMING_QUANTILE",
+    "WRONG_RESULT",
+    "Array",
+    "Budget",
+    "Call",
+    "Compiled",
+    "Course",
+    "Device",
+    "Estimate",
+    "Finals",
+    "Loaded",
+    "Measure",
+    "Measuring",
+    "Outcome",
+    "Repeat",
+    "RunFailed",
+    "Standing",
+    "Timing",
+    "Tolerance",
+    "call_of",
+    "check_backend",
+    "check_counts",
+    "check_memory",
+    "check_uris",
+    "choose_finalists",
+    "decide",
+    "digest",
+    "drivers_of",
+    "fingerprint",
+    "from_bf16",
+    "interval",
+    "is_there",
+    "make_input",
+    "make_inputs",
+    "measure_again",
+    "on_device",
+    "read_record",
+    "sample",
+    "shares_cores",
+    "standings",
+    "time_limit",
+    "to_bf16",
+    "verify_on_other_inputs",
+    "wrong_finals",
+    "wrong_outcome",
+    "wrong_repeat",
+    "wrong_speedup",
+    "wrong_winner",
+]

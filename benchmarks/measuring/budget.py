@@ -1,0 +1,71 @@
+"""When to stop a run: after so many candidates, so many seconds, or so many without progress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...core import InputError
+from .outcome import Outcome
+
+
+@dataclass
+class Course:
+    """How far a run has come.
+
+    Attributes:
+        taken: candidates so far.
+        best: the lowest time so far, as a share of the baseline's.
+        since_best: candidates in a row, up to the last, that brought no improvement.
+    """
+
+    taken: int = 0
+    best: float | None = None
+    since_best: int = 0
+
+    def add(self, outcome: Outcome) -> None:
+        relative = outcome.relative
+        better = relative is not None and (self.best is None or relative < self.best)
+        self.taken += 1
+        self.since_best = 0 if better else self.since_best + 1
+        self.best = relative if better else self.best
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits of a run; the first that is reached ends it. None is no limit.
+
+    Attributes:
+        candidates: queue entries to take, failures counted.
+        seconds: of the whole run, earlier sessions not counted.
+        patience: candidates in a row that bring no improvement.
+    """
+
+    candidates: int | None = None
+    seconds: float | None = None
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("candidates", "seconds", "patience"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise InputError(f"the budget's {name} must be more than 0, got {value:g}")
+
+    def reached(self, candidates: int, seconds: float, since_best: int) -> str | None:
+        """Which limit is reached, in words; None to go on."""
+        if self.candidates is not None and candidates >= self.candidates:
+            return f"budget of {self.candidates} candidates"
+        if self.seconds is not None and seconds >= self.seconds:
+            return f"budget of {self.seconds:g} s"
+        if self.patience is not None and since_best >= self.patience:
+            return f"no improvement in {self.patience} candidates"
+        return None
+
+    def stops(self, course: Course, total: int, seconds: float) -> str | None:
+        """Why a run through a queue of `total` ends here, in words; None to go on."""
+        if course.taken >= total:
+            return f"all {total} candidates"
+        return self.reached(course.taken, seconds, course.since_best)
+
+    def room(self, candidates: int, batch: int) -> int:
+        """How many candidates the next batch may hold."""
+        return batch if self.candidates is None else min(batch, self.candidates - candidates)

@@ -1,0 +1,274 @@
+"""A device as the tuner sees it: a process that measures, restarted when a kernel kills it."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ...core import Child, ChildDied, ChildKilled, ChildTimeout, InputError, KilledError, WorkError
+from .call import Call
+from .inputs import Reference, check_memory
+from .kernel import Measure, Setup
+from .outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
+from .timing import Timing
+
+# A reference in NumPy is part of it: of 4096 cubed, 6 s, and of integers without BLAS 140 s.
+SETUP_TIMEOUT = 600.0
+IDENTIFY_TIMEOUT = 60.0
+# Seconds beyond what the baseline needs: a candidate slower than 50 baselines has lost anyway.
+GRACE, SLOWEST = 5.0, 50.0
+# Other tenants of a machine only ever slow a run down. Over 30 repeats of 60 ms on a shared one,
+# the 10th percentile of the runs varied by 15 %, their median by 30 %; the ratios of both agreed.
+TIMING_QUANTILE = 0.1
+# glibc returns large outputs to the system after each run by default, and the page faults of the
+# next one would be timed: 1 to 2 ms for a 16 MB result.
+KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(2**33)}
+
+DOCTOR = "see `frontrunner doctor` for the devices that answer"
+
+# Driver to the backend whose code it runs.
+DRIVERS = {
+    "local-task": "llvm-cpu",
+    "local-sync": "llvm-cpu",
+    "cuda": "cuda",
+    "hip": "rocm",
+    "vulkan": "vulkan-spirv",
+}
+
+
+class RunFailed(Exception):
+    """There is no time, since running failed; `kind` is an outcome's."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+
+    def check_killed(self, what: str) -> None:
+        """Tells that something that there is no doing without was not run, but not for its fault.
+
+        Raises:
+            KilledError: the process was killed, so that nothing is known of it.
+        """
+        if self.kind == KILLED:
+            raise KilledError(f"{what}: {self}") from self
+
+
+class Device:
+    """Measures executables of one dispatch on one device.
+
+    Args:
+        uri: an IREE device, such as `local-task` or `cuda://0`.
+        baseline: whose outputs are what is right; None if nobody asks, or operations say so.
+
+    Raises:
+        InputError: there is no such driver.
+    """
+
+    def __init__(self, uri: str, call: Call, baseline: Path | None, seed: int) -> None:
+        check_uris([uri])
+        self.uri = uri
+        self._setup = Setup(uri, call, baseline, seed)
+        self._child = Child("frontrunner.benchmarks.measuring.kernel:answer", env=KEEP_MEMORY)
+        self.baseline_us = 0.0
+
+    def turn_to(self, call: Call, operation: Reference | None) -> None:
+        """Has a dispatch measured, by the same process: a new one takes 0.5 s to start.
+
+        Args:
+            operation: what tells what is right; None if nobody asks.
+
+        Raises:
+            WorkError: the device does not answer, or has no room for the inputs.
+        """
+        setup = replace(self._setup, call=call, operation=operation)
+        if setup != self._setup or not self._child.running:
+            self._setup = setup
+            self.start()
+
+    def start(self) -> None:
+        """Runs the baseline once, if there is one; its outputs are the reference.
+
+        Raises:
+            InputError: the inputs do not fit into this machine's memory.
+            WorkError: the device does not answer, or the baseline does not run.
+            KilledError: the process was killed from outside, twice.
+        """
+        check_memory((*self._setup.call.inputs, *self._setup.call.outputs))
+        what = "run the compiler's default" if self._setup.baseline else "hold the inputs"
+        try:
+            self._child.try_twice(self._setup, timeout=SETUP_TIMEOUT)
+        except ChildKilled as death:
+            raise KilledError(
+                f"device {self.uri} cannot {what}: its process was {death}, twice"
+            ) from death
+        except (ChildDied, ChildTimeout, RuntimeError) as error:
+            self._child.close()
+            first = str(error).splitlines()[0]
+            raise WorkError(f"device {self.uri} cannot {what}: {first}", DOCTOR) from error
+
+    def measure_baseline(self, seconds: float) -> float:
+        """Times the compiler's default now, in microseconds.
+
+        Raises:
+            WorkError: it does not run, not even the second time.
+            KilledError: the process was killed from outside, twice.
+        """
+        assert self._setup.baseline is not None, "there is none to time"
+        for last in (False, True):
+            try:
+                self.baseline_us = self.measure(self._setup.baseline, seconds, verify=False)
+                break
+            except RunFailed as failure:
+                failure.check_killed(f"device {self.uri} cannot run the compiler's default")
+                if last:
+                    raise WorkError(
+                        f"device {self.uri} cannot run the compiler's default: {failure}",
+                        "see `frontrunner doctor`; the run can be resumed",
+                    ) from failure
+        return self.baseline_us
+
+    def measure(
+        self,
+        executable: Path,
+        seconds: float,
+        *,
+        verify: bool = True,
+        give_up_us: float = math.inf,
+    ) -> float:
+        """The time of a run, in microseconds.
+
+        Args:
+            seconds: how long to time.
+            verify: whether to compare the outputs with what is right first.
+            give_up_us: a first few runs slower than this are enough.
+
+        Raises:
+            RunFailed: the kernel crashed, hung or computed something else, or its process was
+                killed from outside, twice.
+        """
+        samples = self.samples(Measure(executable, seconds, give_up_us, verify))
+        return float(np.quantile(samples, TIMING_QUANTILE))
+
+    def samples(self, request: Measure) -> tuple[float, ...]:
+        """The time of each run, in microseconds.
+
+        Raises:
+            RunFailed: as `measure`.
+        """
+        try:
+            timing = self._time(request)
+        except ChildKilled as death:
+            raise RunFailed(KILLED, f"the kernel's process was {death}, twice") from death
+        except ChildDied as death:
+            first = str(death).splitlines()[0]
+            raise RunFailed(CRASHED, f"the kernel crashed: {first}") from death
+        except ChildTimeout as late:
+            raise RunFailed(TIMEOUT, f"the kernel gave {late}") from late
+        except RuntimeError as error:
+            if not shares_cores(self.uri):
+                # After a fault in a kernel, a GPU's context refuses whatever comes next.
+                self._child.close()
+            raise RunFailed(CRASHED, f"the runtime refused: {error}") from error
+        if timing.wrong is not None:
+            raise RunFailed(WRONG_RESULT, timing.wrong)
+        return timing.samples_us
+
+    def close(self) -> None:
+        self._child.close()
+
+    def _time(self, request: Measure) -> Timing:
+        """What the process answers; if it is killed, a new one is asked.
+
+        Raises:
+            ChildKilled: that one was killed, too.
+        """
+        limit = time_limit(request.seconds, self.baseline_us)
+        for last in (False, True):
+            if not self._child.running:
+                self.start()
+            try:
+                timing: Timing = self._child.call(request, timeout=limit)
+                break
+            except ChildKilled:
+                if last:
+                    raise
+        return timing
+
+
+def time_limit(seconds: float, baseline_us: float) -> float:
+    """Seconds after which a measurement of so many seconds is given up.
+
+    Args:
+        baseline_us: time of the compiler's default; 0 if that is not known yet.
+    """
+    return GRACE + seconds + 4 * SLOWEST * (baseline_us or 1e6) / 1e6
+
+
+def check_uris(uris: Sequence[str]) -> None:
+    """Refuses what is not the URI of an IREE driver, and a device that is named twice."""
+    for uri in uris:
+        if _driver(uri) not in DRIVERS or (shares_cores(uri) and uri.partition("://")[2]):
+            raise InputError(f"unknown device {uri!r}", f"use one of: {', '.join(DRIVERS)}")
+        if uris.count(uri) > 1:
+            raise InputError(f"device {uri!r} is named twice", "name each device once")
+
+
+def check_backend(uris: Sequence[str], backend: str, arch: str, instead: str = "") -> None:
+    """Refuses devices that do not run what a backend makes.
+
+    Args:
+        instead: what else the user can do.
+    """
+    able = drivers_of(backend)
+    for uri in uris:
+        if _driver(uri) not in able:
+            raise InputError(
+                f"device {uri!r} does not run code for {arch}", f"use {' or '.join(able)}{instead}"
+            )
+
+
+def drivers_of(backend: str) -> list[str]:
+    """Drivers that run what a backend makes, the usual one first."""
+    return [driver for driver, runs in DRIVERS.items() if runs == backend]
+
+
+def shares_cores(uri: str) -> bool:
+    """Whether a device is this machine's CPU, which all such devices and the tuner share."""
+    return _driver(uri).startswith("local-")
+
+
+def fingerprint(uri: str) -> str:
+    """Names the physical chip behind a device, for provenance.
+
+    Raises:
+        WorkError: a GPU or its driver does not answer.
+        KilledError: the process that asks it was killed.
+    """
+    if shares_cores(uri):
+        return f"{uri} on {_processor()}"
+    try:
+        with Child("frontrunner.benchmarks.measuring.kernel:identify") as child:
+            return f"{uri} on {child.call(uri, timeout=IDENTIFY_TIMEOUT)}"
+    except ChildKilled as death:
+        raise KilledError(f"asking device {uri} for its name was {death}") from death
+    except (ChildDied, ChildTimeout, RuntimeError) as error:
+        first = str(error).splitlines()[0]
+        raise WorkError(f"device {uri} does not answer: {first}", DOCTOR) from error
+
+
+def _driver(uri: str) -> str:
+    return uri.partition("://")[0]
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

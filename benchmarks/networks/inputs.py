@@ -1,0 +1,174 @@
+"""What a model is run with: inputs that the user gives, or that its signature tells.
+
+They are kept as raw bytes in files, for the tools of the runtime and for measuring.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...core import InputError, WorkError, read_limited
+from ...search.reading import Argument, Function
+from ..measuring import NUMPY, Array, check_memory, make_input, to_bf16
+
+_HINT = "give one --input per argument, such as 1x128xi64=7, 2xf32=1,2 or @values.npy"
+_GIVEN = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+)(?:=(?P<values>.*))?", re.DOTALL)
+# Where an integer is not seen to be an index it may still be one, or a mask.
+SAFE_ROWS = 2
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """An input as raw bytes."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    path: Path
+
+    def for_tools(self) -> str:
+        """As the tools of the runtime take it."""
+        return "x".join([*map(str, self.shape), self.dtype]) + f"=@{self.path}"
+
+    def read(self) -> Array:
+        values = np.fromfile(self.path, dtype=NUMPY[self.dtype])
+        found: Array = values.reshape(self.shape)
+        return found
+
+
+def prepare_inputs(
+    function: Function, given: Sequence[str], folder: Path, seeds: Sequence[int]
+) -> list[tuple[InputFile, ...]]:
+    """Writes a set of inputs for each seed; those that the user gave are the same in all sets.
+
+    Args:
+        given: inputs in the order of the arguments, as the runtime's tools take them; either all
+            or none.
+
+    Raises:
+        InputError: they do not fit the function, or it takes what cannot be made.
+    """
+    arguments = function.inputs
+    if given and len(given) != len(arguments):
+        raise InputError(
+            f"{function.name} takes {len(arguments)} inputs, got {len(given)}",
+            f"it takes: {', '.join(map(str, arguments)) or 'nothing'}",
+        )
+    fixed = [
+        _given(text, one) if one.used else _made(one, 0)
+        for text, one in zip(given, arguments, strict=False)
+    ]
+    if not given:
+        for argument in arguments:
+            if None in argument.shape:
+                raise InputError(
+                    f"{function.name} takes {argument}, whose size is up to you", _HINT
+                )
+            if argument.dtype not in NUMPY:
+                raise InputError(f"no input of type {argument} can be made", "none is supported")
+        check_memory((_static(argument), argument.dtype) for argument in arguments)
+    sets = []
+    for seed in seeds:
+        files = []
+        for place, argument in enumerate(arguments):
+            path = folder / f"input-{seed}-{place}.bin"
+            values = fixed[place] if given else _made(argument, seed + place)
+            try:
+                np.ascontiguousarray(values).tofile(path)
+            except OSError as error:
+                raise WorkError(f"cannot write {path}: {error.strerror}") from error
+            files.append(InputFile(values.shape, argument.dtype, path))
+        sets.append(tuple(files))
+    return sets
+
+
+def _static(argument: Argument) -> tuple[int, ...]:
+    return tuple(d for d in argument.shape if d is not None)
+
+
+def _made(argument: Argument, seed: int) -> Array:
+    shape = _static(argument)
+    if argument.dtype.startswith("i") and argument.dtype != "i1":
+        rows = argument.rows or SAFE_ROWS
+        most = min(rows, np.iinfo(NUMPY[argument.dtype]).max)  # type: ignore[type-var]
+        drawn = np.random.default_rng(seed).integers(0, most, shape)
+        return drawn.astype(NUMPY[argument.dtype])
+    return make_input(shape, argument.dtype, seed)
+
+
+def _given(text: str, argument: Argument) -> Array:
+    """One `--input`: `SHAPExTYPE=VALUES`, `SHAPExTYPE=@FILE` of raw bytes, or `@FILE.npy`."""
+    name = text.partition("=")[0]
+    if text.startswith("@"):
+        values = _npy(Path(text[1:]))
+        held = "x".join([*map(str, values.shape), str(values.dtype)])
+        _check(f"{name} ({held})", values.shape, values.dtype, argument)
+        return values
+    match = _GIVEN.fullmatch(text.strip())
+    if match is None or match["dtype"] not in NUMPY:
+        raise InputError(f"--input {text!r} is not a tensor", _HINT)
+    shape = tuple(int(d) for d in match["shape"].split("x")[:-1])
+    # Before values are made, for a shape that is wrong may not fit into memory.
+    _check(name, shape, match["dtype"], argument)
+    check_memory([(shape, match["dtype"])])
+    return _values(text, match["values"] or "0", shape, match["dtype"])
+
+
+def _check(
+    received: str, shape: tuple[int, ...], dtype: str | np.dtype[np.generic], argument: Argument
+) -> None:
+    sizes = zip(shape, argument.shape, strict=False)
+    same = len(shape) == len(argument.shape) and all(a in (d, None) for d, a in sizes)
+    expected = argument.dtype if isinstance(dtype, str) else NUMPY.get(argument.dtype)
+    if not same or dtype != expected:
+        raise InputError(f"--input {received} does not fit: expected {argument}", _HINT)
+
+
+def _npy(path: Path) -> Array:
+    """An array, if there is as much as its header says, which may be anything."""
+    data = read_limited(path, _HINT)
+    stream = io.BytesIO(data)
+    try:
+        first = np.lib.format.read_magic(stream) == (1, 0)
+        header = (
+            np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+        )
+        shape, by_columns, dtype = header(stream)
+        start, said = stream.tell(), math.prod(shape) * dtype.itemsize
+        if dtype.hasobject or said != len(data) - start:
+            raise ValueError(f"it holds {len(data) - start} bytes, not {said} of {dtype}")
+        flat: Array = np.frombuffer(data[start:], dtype)
+        return flat.reshape(shape, order="F" if by_columns else "C")
+    except Exception as error:  # headers are literals of Python, which fail in a dozen ways
+        raise InputError(f"--input: {path} is not a .npy file ({error})", _HINT) from None
+
+
+def _values(text: str, values: str, shape: tuple[int, ...], dtype: str) -> Array:
+    kind, size = np.dtype(NUMPY[dtype]), math.prod(shape)
+    if values.startswith("@"):
+        data = read_limited(Path(values[1:]), _HINT)
+        if len(data) != size * kind.itemsize:
+            raise InputError(
+                f"--input: {values[1:]} holds {len(data)} bytes, {text.partition('=')[0]} takes "
+                f"{size * kind.itemsize}",
+                _HINT,
+            )
+        return np.frombuffer(data, kind).reshape(shape)
+    words = re.split(r"[\s,\[\]]+", values.strip(" []"))
+    try:
+        numbers = np.array([float(w) if "f" in dtype else int(w) for w in words])
+        if dtype == "bf16":
+            numbers = to_bf16(numbers.astype(np.float32))
+        elif "f" not in dtype and np.any(numbers.astype(kind) != numbers):
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise InputError(f"--input {text!r}: not values of {dtype}", _HINT) from None
+    if len(numbers) not in (1, size):
+        raise InputError(f"--input {text!r} has {len(numbers)} values, expected 1 or {size}", _HINT)
+    return np.broadcast_to(numbers.astype(kind), (size,)).reshape(shape)

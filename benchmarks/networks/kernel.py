@@ -1,0 +1,125 @@
+"""The child's side of measuring whole models: several variants of one, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import iree.runtime as rt
+import numpy as np
+
+from ..measuring import Loaded, Tolerance, on_device, sample
+from .inputs import InputFile
+from .weights import Archives, load_archives
+
+# Outputs pass through many sums, one after the other: of a dozen layers of f32, 3e-4 of their size.
+SUMMED = 100_000
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What all variants of a model have in common.
+
+    Attributes:
+        inputs: sets of them; variants are timed with the first.
+        outputs: element types.
+        parameters: archives by scope.
+    """
+
+    device: str
+    function: str
+    inputs: tuple[tuple[InputFile, ...], ...]
+    outputs: tuple[str, ...]
+    parameters: Archives
+
+
+@dataclass(frozen=True)
+class Race:
+    """Times variants in turn, in an order that changes, round by round.
+
+    Attributes:
+        seconds: how long a turn is; a variant is run at least once.
+    """
+
+    variants: tuple[Path, ...]
+    rounds: int
+    seconds: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Compares the outputs of a variant with those of another, on all sets of inputs."""
+
+    variant: Path
+    expected: Path
+
+
+class _Host:
+    """A device with a model's inputs and parameters."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.instance = rt.VmInstance()
+        driver = rt.get_driver(subject.device.partition("://")[0])
+        device = driver.create_device_by_uri(subject.device)
+        self.modules = [rt.create_hal_module(self.instance, device)]
+        if subject.parameters:
+            archives = load_archives(subject.parameters).items()
+            providers = [index.create_provider(scope) for scope, index in archives]
+            self.modules.insert(0, rt.create_io_parameters_module(self.instance, *providers))
+        self.arguments = [
+            on_device(device, ((one.read(), one.dtype) for one in inputs))
+            for inputs in subject.inputs
+        ]
+        self._loaded: dict[Path, Loaded] = {}
+
+    def load(self, *paths: Path) -> list[Loaded]:
+        """Variants, ready to run; others give their memory back."""
+        self._loaded = {path: one for path, one in self._loaded.items() if path in paths}
+        function, outputs = self.subject.function, self.subject.outputs
+        for path in paths:
+            if path not in self._loaded:
+                self._loaded[path] = Loaded(self.instance, self.modules, path, function, outputs)
+        return [self._loaded[path] for path in paths]
+
+    def race(self, request: Race) -> list[list[float]]:
+        """For each round, the time of each variant in microseconds: the fastest run of its turn."""
+        runs, arguments = self.load(*request.variants), self.arguments[0]
+        for one in runs:
+            one.run(arguments)
+        rng = np.random.default_rng(request.seed)
+        found = []
+        for _ in range(request.rounds):
+            times = [0.0] * len(runs)
+            for place in rng.permutation(len(runs)):
+                run = partial(runs[place].run, arguments)
+                times[place] = min(sample(run, request.seconds, least=1).samples_us)
+            found.append(times)
+        return found
+
+    def compare(self, request: Compare) -> str | None:
+        """Where outputs differ most, on the first set of inputs on which they do."""
+        variant, expected = self.load(request.variant, request.expected)
+        for inputs, arguments in enumerate(self.arguments, 1):
+            pairs = zip(variant.outputs(arguments), expected.outputs(arguments), strict=True)
+            for place, (got, wanted) in enumerate(pairs):
+                tolerance = Tolerance(self.subject.outputs[place], SUMMED)
+                wrong = tolerance.worst(got, wanted)
+                if wrong is not None:
+                    return f"output {place} on inputs {inputs}: {wrong}"
+        return None
+
+
+_host: _Host | None = None
+
+
+def answer(request: Subject | Race | Compare) -> list[list[float]] | str | None:
+    """Serves one request; a Subject comes first."""
+    global _host
+    if isinstance(request, Subject):
+        _host = _Host(request)
+        return None
+    assert _host is not None, "a subject first"
+    return _host.race(request) if isinstance(request, Race) else _host.compare(request)

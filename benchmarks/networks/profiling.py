@@ -1,0 +1,85 @@
+"""Where a model's time goes, dispatch by dispatch: the runtime's own profile of a few runs."""
+
+from __future__ import annotations
+
+import json
+import signal
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...core import ChildTimeout, KilledError, WorkError, describe_kill, run_tool
+from ..measuring import shares_cores
+from .kernel import Subject
+
+TIMEOUT = 600.0
+# The first run of a model is slower than those that follow; of five it is a small share.
+RUNS = 5
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one dispatch takes in a run of a model.
+
+    Attributes:
+        count: how many times a run dispatches it.
+        time_us: of a run, all counts together.
+    """
+
+    name: str
+    count: float
+    time_us: float
+
+
+def profile(executable: Path, subject: Subject, runs: int = RUNS) -> list[Share]:
+    """Profiles runs of a model, on the first set of its inputs.
+
+    Raises:
+        WorkError: the tools of the runtime fail.
+        KilledError: one was killed from outside.
+    """
+    mode = "host-execution" if shares_cores(subject.device) else "dispatch-events"
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "profile"
+        _run(
+            "iree-benchmark-module",
+            f"--device={subject.device}",
+            f"--module={executable}",
+            f"--function={subject.function}",
+            *(f"--input={one.for_tools()}" for one in subject.inputs[0]),
+            *(f"--parameters={scope}={path}" for scope, path in subject.parameters),
+            f"--benchmark_min_time={runs}x",
+            f"--device_profiling_mode={mode}",
+            f"--device_profiling_output={data}",
+        )
+        lines = _run("iree-profile", "dispatch", "--format=jsonl", str(data)).splitlines()
+    groups = [json.loads(line) for line in lines]
+    return [
+        _share(group, runs) for group in groups if str(group.get("type")).endswith("dispatch_group")
+    ]
+
+
+def _share(group: dict[str, Any], runs: int) -> Share:
+    """The name that the profile gives is the function's, without its executable."""
+    return Share(str(group["key"]), group["count"] / runs, group["total_ns"] / 1e3 / runs)
+
+
+def _run(tool: str, *arguments: str) -> str:
+    """What a tool of the runtime's wheel prints.
+
+    Raises:
+        WorkError: it fails, with the first line of what it says.
+    """
+    import iree._runtime_libs as wheel
+
+    try:
+        done = run_tool([Path(wheel.__file__).parent / tool, *arguments], TIMEOUT)
+    except ChildTimeout:
+        raise WorkError(f"{tool} gave no answer in {TIMEOUT:.0f} s") from None
+    if done.code == -signal.SIGKILL:
+        raise KilledError(f"{tool} was {describe_kill()}")
+    if done.code:
+        words = [line for line in done.err.splitlines() if line.strip()]
+        raise WorkError(f"{tool} failed: {words[0] if words else f'exit {done.code}'}")
+    return done.out

@@ -1,0 +1,157 @@
+"""Whole models as the tuner sees them: variants of one are compared and timed in turn."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import Child, ChildDied, ChildKilled, ChildTimeout, KilledError, WorkError
+from ..measuring import DOCTOR, KEEP_MEMORY, interval
+from .kernel import Compare, Race, Subject
+
+SETUP_TIMEOUT = 300.0
+TIMEOUT = 600.0
+# Rounds of a race, and seconds of a turn: a turn of a slow model is one run.
+ROUNDS = 15
+TURN = 0.3
+# Seconds for further rounds, where what is faster is not so beyond noise yet: of MobileNet's 34 ms,
+# 15 rounds tell a ratio to 15 %, and four times as many to half of that.
+PATIENCE = 60.0
+
+
+class ModelFailed(Exception):
+    """A variant of the model did not run, or computed something else."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much faster one variant is than another.
+
+    Attributes:
+        speedup: median over the rounds of the ratio of times.
+        interval: of the speedup, 95 %, by bootstrap over the rounds.
+        before_us, after_us: medians of the times.
+        noise_floor: how far the median ratio of the first variant to itself, measured in the same
+            rounds, strays from 1 (95 %).
+        ratios: of each round, of which the speedup is the median.
+    """
+
+    speedup: float
+    interval: tuple[float, float]
+    before_us: float
+    after_us: float
+    noise_floor: float
+    ratios: tuple[float, ...]
+
+    @property
+    def beyond_noise(self) -> bool:
+        """Whether the second variant is faster by more than noise explains."""
+        return self.interval[0] > 1.0 and self.speedup > 1 + self.noise_floor
+
+
+class ModelRunner:
+    """Runs variants of a model on one device, in a process of its own.
+
+    Args:
+        subject: what all variants have in common.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self._child = Child("frontrunner.benchmarks.networks.kernel:answer", env=KEEP_MEMORY)
+
+    def check(self, variant: Path, expected: Path) -> None:
+        """Compares outputs on all sets of inputs.
+
+        Raises:
+            ModelFailed: they differ, or a variant does not run.
+            KilledError: the process was killed from outside.
+        """
+        wrong = self._ask(Compare(variant, expected))
+        if wrong is not None:
+            raise ModelFailed(f"wrong results: {wrong}")
+
+    def gain(
+        self, before: Path, after: Path, seed: int, rounds: int = ROUNDS, patience: float = 0.0
+    ) -> Gain:
+        """How much faster one variant is than another, measured in turn.
+
+        Args:
+            patience: seconds for further rounds, as long as it seems to be faster, but not beyond
+                noise.
+
+        Raises:
+            ModelFailed: one of them does not run.
+            KilledError: the process was killed from outside.
+        """
+        until = time.monotonic() + patience
+        times = np.empty((0, 3))
+        while True:
+            race = Race((before, before, after), rounds, TURN, seed + len(times))
+            times = np.vstack([times, np.array(self._ask(race))])
+            found = _gain(times, np.random.default_rng(seed))
+            if found.beyond_noise or found.speedup <= 1 or time.monotonic() > until:
+                return found
+
+    def close(self) -> None:
+        self._child.close()
+
+    def __enter__(self) -> ModelRunner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ask(self, request: Compare | Race) -> list[list[float]] | str | None:
+        try:
+            if not self._child.running:
+                self._start()
+            answer: list[list[float]] | str | None = self._child.call(request, timeout=TIMEOUT)
+            return answer
+        except ChildKilled as death:
+            raise KilledError(f"the model's process was {death}") from death
+        except ChildDied as death:
+            first = str(death).splitlines()[0]
+            raise ModelFailed(f"the model crashed: {first}") from death
+        except ChildTimeout as late:
+            raise ModelFailed(f"the model gave {late}") from late
+        except RuntimeError as error:
+            self._child.close()
+            raise ModelFailed(f"the runtime refused: {error}") from error
+
+    def _start(self) -> None:
+        """
+        Raises:
+            WorkError: the device does not answer, or parameters cannot be loaded.
+            ChildKilled: the process was killed.
+        """
+        try:
+            self._child.call(self.subject, timeout=SETUP_TIMEOUT)
+        except ChildKilled:
+            raise
+        except (ChildDied, ChildTimeout, RuntimeError) as error:
+            self._child.close()
+            first = str(error).splitlines()[0]
+            raise WorkError(
+                f"device {self.subject.device} cannot be used: {first}", DOCTOR
+            ) from error
+
+
+def _gain(times: npt.NDArray[np.float64], rng: np.random.Generator) -> Gain:
+    """What rounds of the first variant, itself again, and the second one come to."""
+    first, twin, second = times.T
+    middle = np.sqrt(first * twin)
+    ratios = middle / second
+    low, high = interval(twin / first, rng)
+    return Gain(
+        float(np.median(ratios)),
+        interval(ratios, rng),
+        float(np.median(middle)),
+        float(np.median(second)),
+        max(1 - low, high - 1, 0.0),
+        tuple(ratios.tolist()),
+    )

@@ -1,0 +1,1 @@
+"""Scripts behind the figures of README and docs; nothing imports them."""

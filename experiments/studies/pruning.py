@@ -1,0 +1,62 @@
+"""Whether the constraints that prune a space cut off what would win.
+
+    python -m frontrunner.experiments.studies.pruning [SAMPLE] [IN.mlir ...]
+
+Half of the sample comes from the space, half from what pruning keeps out of it (only what the
+compiler demands is kept). Prints the best of each half, as a speedup over the compiler's default.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ...benchmarks.runners import Candidate, local_runner
+from ...search import Space, build_spaces
+from ...search.enumeration import sample, satisfies
+from ...search.reading import read_dispatch
+
+EXAMPLES = ("matmul_vit", "matmul_skinny", "matvec", "conv_3x3")
+
+
+def outside(space: Space, n: int, seed: int) -> pd.DataFrame:
+    """Candidates that only pruning forbids."""
+    demanded = tuple(c for c in space.constraints if not c.prunes)
+    wide = sample(replace(space, constraints=demanded), 20 * n, seed)
+    pruning = tuple(c for c in space.constraints if c.prunes)
+    kept = satisfies(pruning, {k.name: wide[k.name].to_numpy() for k in space.knobs})
+    return wide[~kept].head(n)
+
+
+def check(path: Path, size: int) -> str:
+    dispatch = read_dispatch(path)
+    space = build_spaces(dispatch)[0]
+    inside = sample(space, size // 2, seed=0)
+    mixed = pd.concat([inside, outside(space, size // 2, seed=0)], ignore_index=True)
+    order = np.random.default_rng(0).permutation(len(mixed))
+    batch = [Candidate(int(i), space.render(mixed.iloc[i].to_dict())) for i in order]
+    best = {"inside": 0.0, "outside": 0.0}
+    with local_runner(dispatch) as runner:
+        for at in range(0, len(batch), 8):
+            for candidate, outcome in runner.run(batch[at : at + 8]):
+                half = "inside" if candidate.index < len(inside) else "outside"
+                if outcome.relative:
+                    best[half] = max(best[half], 1 / outcome.relative)
+    return f"{path.stem:24} {best['inside']:6.2f}x {best['outside']:6.2f}x"
+
+
+def main(arguments: Sequence[str]) -> None:
+    size = int(arguments[0]) if arguments else 200
+    paths = [Path(a) for a in arguments[1:]] or [Path(f"examples/{e}.mlir") for e in EXAMPLES]
+    print(f"{'best of':24} inside outside, of {size // 2} each")
+    for path in paths:
+        print(check(path, size), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

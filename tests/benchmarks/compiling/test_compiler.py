@@ -1,0 +1,128 @@
+"""Compiling candidates: real compiles, real failures."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.compiling.compiler import Compiler
+from frontrunner.benchmarks.measuring.outcome import Compiled
+from frontrunner.core import WorkError, temporary
+from frontrunner.core.children import Child, ChildDied, ChildTimeout
+from frontrunner.search import Dispatch, Entry, build_spaces, render_spec
+from frontrunner.search.enumeration.enumeration import sample
+
+HUGE = (
+    "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
+    "distribution = [64, 128, 0], vector_common_parallel = [64, 128, 0], "
+    "vector_reduction = [0, 0, 32]>, translation_info = #iree_codegen.translation_info<"
+    "pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>"
+)
+
+
+def spec(dispatch: Dispatch, config: str) -> str:
+    return render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)])
+
+
+def test_candidates_compile_and_differ_from_the_default(
+    matmul: Dispatch, compiler: Compiler, baseline: Compiled
+) -> None:
+    (space,) = build_spaces(matmul)
+    rows = sample(space, 4, 0).to_dict("records")
+    named = [(f"c{i}", spec(matmul, space.render(row))) for i, row in enumerate(rows)]
+    compiled = list(compiler.compile(named))
+    assert [c.kind for c in compiled] == ["ok"] * 4
+    assert [c.executable.name for c in compiled] == [f"c{i}.vmfb" for i in range(4)]
+    assert all(c.executable.stat().st_size > 1000 for c in compiled)
+    assert len({c.digest for c in compiled} | {baseline.digest}) == 5
+
+
+def test_the_default_as_a_spec_gives_the_default_executable(
+    matmul: Dispatch, compiler: Compiler, baseline: Compiled
+) -> None:
+    (again,) = compiler.compile([("again", spec(matmul, matmul.default))])
+    assert again.kind == "ok"
+    assert again.digest == baseline.digest
+
+
+def test_a_spec_that_matches_nothing_is_noticed(matmul: Dispatch, compiler: Compiler) -> None:
+    dims = tuple(replace(d, size=d.size + 1) for d in matmul.problem.dims)
+    other = replace(matmul, problem=replace(matmul.problem, dims=dims))
+    (compiled,) = compiler.compile([("other", spec(other, matmul.default))])
+    assert compiled.kind == "not_applied"
+    assert "matched no op" in compiled.reason
+
+
+def test_the_compilers_refusal_is_kept(matmul: Dispatch, compiler: Compiler) -> None:
+    (compiled,) = compiler.compile([("huge", spec(matmul, HUGE))])
+    assert compiled.kind == "compile_failed"
+    assert "large vector sizes" in compiled.reason
+    assert "\n" not in compiled.reason
+    assert compiled.log
+
+
+def test_a_spec_that_does_not_parse_is_a_failure(compiler: Compiler) -> None:
+    (compiled,) = compiler.compile([("broken", "module {")])
+    assert compiled.kind == "compile_failed"
+
+
+def test_a_compiler_crash_costs_one_candidate(matmul: Dispatch, tmp_path: Path) -> None:
+    # LLVM aborts the process on a CPU that it does not know.
+    source = matmul.source.replace(f'cpu = "{matmul.target.arch}"', 'cpu = "nonesuch"')
+    broken = replace(matmul, target=replace(matmul.target, name="nonesuch"), source=source)
+    with Compiler(broken, tmp_path, jobs=1) as compiler:
+        crashed = compiler.baseline()
+        assert crashed.kind == "crashed"
+        assert "the compiler crashed" in crashed.reason
+        assert "processor" in crashed.log
+        compiler.compiled = matmul
+        assert compiler.baseline().kind == "ok"
+
+
+def test_a_full_disk_is_no_compiler_crash(
+    matmul: Dispatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be journaled, and reported to IREE."""
+    with Compiler(matmul, tmp_path, jobs=1) as compiler:
+        monkeypatch.setattr(Child, "call", died)
+        assert compiler.baseline().kind == "crashed"
+        full = shutil.disk_usage(tmp_path)._replace(free=1000)
+        monkeypatch.setattr(temporary.shutil, "disk_usage", lambda path: full)
+        with pytest.raises(WorkError, match="no room for temporary files"):
+            compiler.baseline()
+
+
+def died(*_: object, **__: object) -> None:
+    raise ChildDied("exit code 1")
+
+
+def test_compiling_takes_at_most_the_timeout(matmul: Dispatch, tmp_path: Path) -> None:
+    with Compiler(matmul, tmp_path, jobs=1, timeout=1e-3) as compiler:
+        assert compiler.baseline().kind == "timeout"
+        compiler.timeout = 60.0
+        assert compiler.baseline().kind == "ok"
+
+
+@pytest.mark.parametrize(
+    ("hangs", "tries", "kind"), [(1, 1, "timeout"), (1, 2, "ok"), (2, 2, "timeout")]
+)
+def test_what_hangs_is_compiled_again(
+    matmul: Dispatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hangs, tries, kind
+) -> None:
+    calls = []
+    inner = Child.call
+
+    def hanging(self, request, timeout=None):
+        calls.append(request)
+        if len(calls) <= hangs:
+            self.close()
+            raise ChildTimeout
+        return inner(self, request, timeout)
+
+    monkeypatch.setattr(Child, "call", hanging)
+    with Compiler(matmul, tmp_path, jobs=1, tries=tries) as compiler:
+        assert compiler.baseline().kind == kind
+    assert len(calls) == tries

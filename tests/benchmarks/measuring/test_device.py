@@ -1,0 +1,201 @@
+"""Measuring on the real runtime, with kernels that are wrong, crash or hang."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.measuring import kernel
+from frontrunner.benchmarks.measuring.call import Call, call_of
+from frontrunner.benchmarks.measuring.device import (
+    Device,
+    RunFailed,
+    check_backend,
+    check_uris,
+    fingerprint,
+)
+from frontrunner.benchmarks.measuring.outcome import Compiled
+from frontrunner.core import InputError, WorkError
+from frontrunner.search import Dispatch
+from frontrunner.search.mlir.compiler import compilation
+
+SIGNATURE = "@matmul(%a: tensor<64x96xf32>, %b: tensor<96x128xf32>) -> tensor<64x128xf32>"
+
+WRONG = f"""
+func.func {SIGNATURE} {{
+  %z = arith.constant 0.001 : f32
+  %e = tensor.empty() : tensor<64x128xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<64x128xf32>) -> tensor<64x128xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<64x96xf32>, tensor<96x128xf32>)
+    outs(%f : tensor<64x128xf32>) -> tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}}"""
+
+# Reads terabytes beyond its input, at a place that the compiler cannot know.
+CRASH = f"""
+func.func {SIGNATURE} {{
+  %e = tensor.empty() : tensor<64x128xf32>
+  %far = arith.constant 4000000000000 : i64
+  %r = linalg.generic {{
+      indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}}
+      outs(%e : tensor<64x128xf32>) {{
+    ^bb0(%out: f32):
+      %i = linalg.index 0 : index
+      %x = tensor.extract %a[%i, %i] : tensor<64x96xf32>
+      %bits = arith.bitcast %x : f32 to i32
+      %odd = arith.ori %bits, %bits : i32
+      %wide = arith.extui %odd : i32 to i64
+      %there = arith.addi %wide, %far : i64
+      %at = arith.index_cast %there : i64 to index
+      %y = tensor.extract %a[%at, %i] : tensor<64x96xf32>
+      linalg.yield %y : f32
+  }} -> tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}}"""
+
+HANG = f"""
+func.func {SIGNATURE} {{
+  %e = tensor.empty() : tensor<64x128xf32>
+  %lo = arith.constant 0 : index
+  %hi = arith.constant 1000000000000 : index
+  %one = arith.constant 1 : index
+  %r = scf.for %i = %lo to %hi step %one iter_args(%acc = %e) -> (tensor<64x128xf32>) {{
+    %n = linalg.matmul ins(%a, %b : tensor<64x96xf32>, tensor<96x128xf32>)
+      outs(%acc : tensor<64x128xf32>) -> tensor<64x128xf32>
+    scf.yield %n : tensor<64x128xf32>
+  }}
+  return %r : tensor<64x128xf32>
+}}"""
+
+
+def build(dispatch: Dispatch, text: str, path: Path) -> Path:
+    with compilation(text.encode(), dispatch.target.flags) as unit:
+        unit.run()
+        path.write_bytes(unit.vmfb())
+    return path
+
+
+@pytest.mark.parametrize("uri", ["local-task", "local-sync"])
+def test_measures_on_cpu_devices(uri: str, matmul: Dispatch, baseline: Compiled) -> None:
+    device = Device(uri, call_of(matmul), baseline.executable, seed=0)
+    try:
+        device.start()
+        assert device.measure_baseline(0.02) > 0
+        assert device.measure(baseline.executable, 0.02) > 0
+    finally:
+        device.close()
+
+
+def test_a_wrong_result_is_found(device: Device, matmul: Dispatch, tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match="expected") as caught:
+        device.measure(build(matmul, WRONG, tmp_path / "wrong.vmfb"), 0.02)
+    assert caught.value.kind == "wrong_result"
+
+
+def test_a_crash_costs_one_candidate(
+    device: Device, matmul: Dispatch, baseline: Compiled, tmp_path: Path
+) -> None:
+    device.measure_baseline(0.02)
+    with pytest.raises(RunFailed, match=r"SIGSEGV|SIGBUS") as caught:
+        device.measure(build(matmul, CRASH, tmp_path / "crash.vmfb"), 0.02)
+    assert caught.value.kind == "crashed"
+    assert device.measure(baseline.executable, 0.02) > 0
+
+
+def test_a_hang_costs_one_candidate(
+    device: Device,
+    matmul: Dispatch,
+    baseline: Compiled,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("frontrunner.benchmarks.measuring.device.GRACE", 0.5)
+    device.measure_baseline(0.02)
+    with pytest.raises(RunFailed, match="no answer within") as caught:
+        device.measure(build(matmul, HANG, tmp_path / "hang.vmfb"), 0.02)
+    assert caught.value.kind == "timeout"
+    monkeypatch.undo()
+    assert device.measure(baseline.executable, 0.02) > 0
+
+
+def test_a_file_that_is_no_executable_is_refused(device: Device, tmp_path: Path) -> None:
+    (tmp_path / "junk.vmfb").write_bytes(b"junk" * 100)
+    with pytest.raises(RunFailed, match="the runtime refused"):
+        device.measure(tmp_path / "junk.vmfb", 0.02)
+
+
+def test_unknown_and_absent_devices(matmul: Dispatch, baseline: Compiled) -> None:
+    with pytest.raises(InputError, match="unknown device 'gpu'"):
+        Device("gpu", call_of(matmul), baseline.executable, seed=0)
+    with pytest.raises(InputError, match="unknown device 'local-task://nonsense'"):
+        Device("local-task://nonsense", call_of(matmul), baseline.executable, seed=0)
+    absent = Device("cuda://nonsense/path", call_of(matmul), baseline.executable, seed=0)
+    with pytest.raises(WorkError, match="cuda://nonsense/path"):
+        absent.start()
+
+
+def test_fingerprints_name_the_chip() -> None:
+    assert fingerprint("local-task").startswith("local-task on ")
+    assert len(fingerprint("local-task")) > len("local-task on ")
+
+
+def test_a_device_must_run_what_the_backend_makes() -> None:
+    check_backend(["local-task", "local-sync"], "llvm-cpu", "znver4")
+    check_backend(["cuda://0", "cuda://1"], "cuda", "sm_90")
+    check_backend(["hip://GPU-12"], "rocm", "gfx942")
+    check_backend(["vulkan"], "vulkan-spirv", "rdna3")
+    with pytest.raises(InputError, match="'local-task' does not run code for sm_90") as caught:
+        check_backend(["local-task"], "cuda", "sm_90")
+    assert caught.value.hint == "use cuda"
+    with pytest.raises(InputError, match="'cuda://0' does not run code for znver4") as caught:
+        check_backend(["cuda://0"], "llvm-cpu", "znver4", ", or think again")
+    assert caught.value.hint == "use local-task or local-sync, or think again"
+
+
+def test_a_device_is_named_once() -> None:
+    with pytest.raises(InputError, match="'cuda://0' is named twice"):
+        check_uris(["cuda://0", "cuda://1", "cuda://0"])
+
+
+@pytest.mark.parametrize("driver", ["cuda", "hip", "vulkan"])
+def test_a_gpu_that_is_not_there_is_one_clear_line(driver: str) -> None:
+    # No machine has a thousand.
+    with pytest.raises(WorkError, match=f"device {driver}://999 does not answer: ") as caught:
+        fingerprint(f"{driver}://999")
+    assert "\n" not in str(caught.value)
+
+
+class Driver:
+    def query_available_devices(self) -> list[dict[str, object]]:
+        return [
+            {"device_id": 1, "path": "GPU-a1", "name": "NVIDIA H100"},
+            {"device_id": 2, "path": "GPU-b2", "name": "NVIDIA H100"},
+        ]
+
+
+@pytest.mark.parametrize(
+    ("uri", "chip"),
+    [
+        ("cuda", "NVIDIA H100 (GPU-a1)"),
+        ("cuda://0", "NVIDIA H100 (GPU-a1)"),
+        ("cuda://1", "NVIDIA H100 (GPU-b2)"),
+        ("cuda://GPU-b2", "NVIDIA H100 (GPU-b2)"),
+    ],
+)
+def test_gpus_are_told_apart(uri: str, chip: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel.rt, "get_driver", lambda name: Driver())
+    assert kernel.identify(uri) == chip
+    with pytest.raises(ValueError, match="there is no cuda://2 among the 2 devices"):
+        kernel.identify("cuda://2")
+
+
+@pytest.mark.parametrize("inputs", [True, False])
+def test_what_no_memory_holds_is_refused_before_it_is_made(inputs: bool) -> None:
+    large = (((1 << 30, 1 << 20), "f32"),)
+    call = Call("run", large if inputs else (), () if inputs else large, 1)
+    device = Device("local-sync", call, None, 0)
+    with pytest.raises(InputError, match="inputs and outputs take 4096 TiB, this machine has"):
+        device.start()
+    # Nor was a process started for it.
+    assert not device._child.running

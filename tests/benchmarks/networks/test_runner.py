@@ -1,0 +1,275 @@
+"""Whole models: compared, timed and profiled, with the compiler and the runtime."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import iree.runtime as rt
+import numpy as np
+import pytest
+
+from frontrunner.benchmarks.compiling.compiler import Compiler
+from frontrunner.benchmarks.libraries.peak import Peak, measure_peak
+from frontrunner.benchmarks.networks import runner as model_runner
+from frontrunner.benchmarks.networks import weights as parameters
+from frontrunner.benchmarks.networks.inputs import prepare_inputs
+from frontrunner.benchmarks.networks.kernel import Subject
+from frontrunner.benchmarks.networks.profiling import profile
+from frontrunner.benchmarks.networks.runner import Gain, ModelFailed, ModelRunner
+from frontrunner.benchmarks.networks.weights import check_archives
+from frontrunner.core import InputError, WorkError
+from frontrunner.core.children import Child
+from frontrunner.core.errors import KilledError
+from frontrunner.search.reading.models import Model, read_model
+
+MODELS = Path(__file__).parents[2] / "data" / "models"
+W = np.full((64, 96), 0.5, np.float32)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def build(folder: Path, warm: None) -> Iterator[object]:
+    """Compiles a model, given its text."""
+    with Compiler(None, folder, 1) as compiler:  # type: ignore[arg-type]
+
+        def build(name: str, text: str) -> tuple[Model, Path]:
+            file = folder / f"{name}.mlir"
+            file.write_text(text)
+            model = compiler.compiled = read_model(file)
+            compiled = compiler.baseline()
+            assert compiled.kind == "ok", compiled.reason
+            return model, compiled.executable.rename(folder / f"{name}.vmfb")
+
+        yield build
+
+
+@pytest.fixture(scope="module")
+def two_matmuls(build, folder: Path) -> tuple[Subject, Path]:
+    model, executable = build("two_matmuls", (MODELS / "two_matmuls.mlir").read_text())
+    return subject(model, folder), executable
+
+
+def subject(model: Model, folder: Path, **changes: object) -> Subject:
+    function = model.function(None)
+    inputs = tuple(prepare_inputs(function, [], folder, [0, 1000]))
+    outputs = tuple(o.dtype for o in function.outputs)
+    return replace(Subject("local-task", "main", inputs, outputs, ()), **changes)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_runner, "TURN", 0.002)
+
+
+@pytest.fixture
+def runner(two_matmuls, quick) -> Iterator[ModelRunner]:
+    with ModelRunner(two_matmuls[0]) as runner:
+        yield runner
+
+
+def test_equal_variants(runner: ModelRunner, two_matmuls) -> None:
+    _, executable = two_matmuls
+    runner.check(executable, executable)
+    gain = runner.gain(executable, executable, seed=0, rounds=4)
+    low, high = gain.interval
+    assert low <= gain.speedup <= high
+    assert gain.before_us > 0
+    assert gain.after_us > 0
+    assert gain.noise_floor >= 0
+    # The process may end between two requests; the next one starts another.
+    process = runner._child._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    runner.check(executable, executable)
+
+
+KILLED = r"killed by SIGKILL \(.* GB were free\)"
+
+
+@pytest.fixture
+def killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A handler whose process is killed as soon as it is asked for anything."""
+    text = "import os, signal\ndef killed(request):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    (tmp_path / "killed_for_tests.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return "killed_for_tests:killed"
+
+
+def test_a_killed_process_is_no_failure_of_a_variant(
+    runner: ModelRunner, two_matmuls, killed: str
+) -> None:
+    """Neither while it is set up, nor later."""
+    _, executable = two_matmuls
+    runner._child.handler = killed
+    with pytest.raises(KilledError, match=f"^the model's process was {KILLED}$"):
+        runner.check(executable, executable)
+    runner._child.handler = "frontrunner.benchmarks.networks.kernel:answer"
+    runner._start()
+    process = runner._child._process
+    assert process is not None
+    process.send_signal(signal.SIGSTOP)  # it has not answered when it is killed
+    call = Child.call
+
+    def killing(self: Child, *given: object, **more: object) -> object:
+        os.kill(process.pid, signal.SIGKILL)
+        return call(self, *given, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Child, "running", True)
+        patch.setattr(Child, "call", killing)
+        with pytest.raises(KilledError, match=f"^the model's process was {KILLED}$"):
+            runner.check(executable, executable)
+    runner.check(executable, executable)
+
+
+@pytest.mark.parametrize("tool", ["iree-benchmark-module", "iree-profile"])
+def test_a_killed_tool_of_the_runtime(
+    tool: str, two_matmuls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("iree-benchmark-module", "iree-profile"):
+        path = tmp_path / name
+        path.write_text("#!/bin/sh\n" + ("kill -9 $$\n" if name == tool else ""))
+        path.chmod(0o755)
+    monkeypatch.setattr("iree._runtime_libs.__file__", str(tmp_path / "__init__.py"))
+    with pytest.raises(KilledError, match=f"^{tool} was {KILLED}$"):
+        profile(two_matmuls[1], two_matmuls[0], 1)
+
+
+def test_archives_whose_reader_is_killed(
+    killed: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parameters, "Child", lambda _: Child(killed))
+    with pytest.raises(KilledError, match=f"^reading the archives of weights was {KILLED}$"):
+        check_archives((("model", folder / "any.irpa"),), [("model", "w")])
+
+
+def test_wrong_results_are_told(runner: ModelRunner, two_matmuls, build) -> None:
+    text = (MODELS / "two_matmuls.mlir").read_text()
+    _, other = build("other", text.replace("constant 1.0", "constant 1.5"))
+    with pytest.raises(ModelFailed, match=r"wrong results: output 0 on inputs 1: element \["):
+        runner.check(other, two_matmuls[1])
+
+
+def test_what_does_not_load_is_told(runner: ModelRunner, two_matmuls, folder: Path) -> None:
+    _, executable = two_matmuls
+    broken = folder / "broken.vmfb"
+    broken.write_bytes(b"no module")
+    with pytest.raises(ModelFailed, match="the runtime refused"):
+        runner.gain(executable, broken, seed=0, rounds=1)
+    runner.check(executable, executable)
+
+
+def test_a_device_that_is_not_there(two_matmuls) -> None:
+    given, executable = two_matmuls
+    words = "device cuda://7 cannot be used"
+    with (
+        ModelRunner(replace(given, device="cuda://7")) as runner,
+        pytest.raises(WorkError, match=words) as caught,
+    ):
+        runner.check(executable, executable)
+    assert "doctor" in caught.value.hint
+
+
+def test_the_profile_names_the_dispatches(two_matmuls) -> None:
+    given, executable = two_matmuls
+    shares = {share.name: share for share in profile(executable, given, runs=4)}
+    assert set(shares) == {
+        "main_dispatch_0_matmul_32x512x256_f32",
+        "main_dispatch_1_matmul_32x1024x512_f32",
+    }
+    assert all(share.time_us > 0 for share in shares.values())
+    assert {share.count for share in shares.values()} == {1.0}
+
+
+def test_a_profile_that_fails_says_why(two_matmuls, folder: Path) -> None:
+    given, executable = two_matmuls
+    with pytest.raises(WorkError, match=r"^iree-benchmark-module failed: .*nothing") as caught:
+        profile(executable, replace(given, function="nothing"))
+    assert "\n" not in str(caught.value)
+
+
+def test_weights_come_from_archives(build, folder: Path, quick) -> None:
+    text = (MODELS / "weights.mlir").read_text()
+    scope = ""
+    model, executable = build("weights", text.replace('"model"::', ""))
+    archives = []
+    for key, values in (("other", np.ones(3, np.float32)), ("w", W)):
+        index = rt.ParameterIndex()
+        index.add_buffer(key, values)
+        archives.append((scope, folder / f"{key}.irpa"))
+        index.create_archive_file(str(archives[-1][1]))
+    check_archives(archives, model.parameters)  # two of one scope complete each other
+    given = subject(model, folder, parameters=tuple(archives))
+    with ModelRunner(given) as runner:
+        runner.check(executable, executable)
+    (share,) = profile(executable, given, runs=1)
+    assert share.name == "main_dispatch_0_matmul_16x96x64_f32"
+    with pytest.raises(InputError, match="lacks 1 of the model's weights, the first is 'w'"):
+        check_archives(archives[:1], model.parameters)
+
+
+@pytest.mark.parametrize(
+    ("scope", "hint"), [("model", "give --parameters model=FILE.irpa"), ("", "give --parameters F")]
+)
+def test_archives_that_are_not_given(scope: str, hint: str) -> None:
+    with pytest.raises(InputError, match=f"of scope '{scope}' are in an archive") as caught:
+        check_archives([("else", Path("w.irpa"))], [(scope, "w")])
+    assert caught.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize("name", ["w.irpa", "w.npy", "gone.irpa"])
+def test_what_is_no_archive(name: str, tmp_path: Path) -> None:
+    if name.startswith("w"):
+        (tmp_path / name).write_text("hello")
+    with pytest.raises(InputError, match=f"{name} is not an archive of weights: ") as caught:
+        check_archives([("model", tmp_path / name)], [("model", "w")])
+    assert ".c:" not in str(caught.value)
+
+
+def test_only_what_is_beyond_noise_counts() -> None:
+    def gain(speedup: float, low: float, noise: float) -> Gain:
+        return Gain(speedup, (low, speedup + 0.1), 2.0, 1.0, noise, ())
+
+    assert gain(1.2, 1.1, 0.05).beyond_noise
+    assert not gain(1.2, 0.99, 0.05).beyond_noise
+    assert not gain(1.2, 1.1, 0.25).beyond_noise
+
+
+@pytest.mark.parametrize(
+    ("ratio", "patience", "longer"),
+    [(1.1, 60.0, True), (1.1, 0.0, False), (1.5, 60.0, False), (0.9, 60.0, False)],
+)
+def test_what_is_faster_within_noise_is_measured_for_longer(monkeypatch, ratio, patience, longer):
+    """Times are made up: a machine that changes them by a sixth."""
+    asked = []
+
+    def race(self, request):
+        rng = np.random.default_rng(request.seed)
+        asked.append(request)
+        times = 1000 * rng.lognormal(0, 0.16, (request.rounds, 3))
+        return (times / [1, 1, ratio]).tolist()
+
+    monkeypatch.setattr(ModelRunner, "_ask", race)
+    with ModelRunner(None) as runner:
+        gain = runner.gain(Path("a"), Path("b"), seed=0, patience=patience)
+    assert (len(asked) > 1) == longer
+    assert len({request.seed for request in asked}) == len(asked)
+    assert gain.beyond_noise == (ratio > 1 and patience > 0)
+
+
+def test_the_peak_is_measured() -> None:
+    peak = measure_peak()
+    assert peak.flops > 1e9
+    assert peak.bandwidth > 1e8
+    # Whatever is the slower of both is what it takes at least.
+    assert Peak(1e6, 1e30).least_us(1000, 10) == 1000
+    assert Peak(1e30, 1e6).least_us(1000, 10) == 10
