@@ -1,7 +1,7 @@
 """What any program needs: errors, files, limits, child processes, lazy imports.
 
-It knows nothing of tuning, imports nothing else of the package, and needs only Python 3.10 (the pool
-of child processes also joblib): bundles carry it.
+It knows nothing of tuning, imports nothing else of the package, and needs only Python 3.10 (the
+pool of child processes also joblib): bundles carry it.
 """
 
 from typing import TYPE_CHECKING
