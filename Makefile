@@ -31,7 +31,7 @@ evaluate: env-dev  ## compare the rankers on the recordings in experiments/recor
 	$(BIN)/frontrunner evaluate experiments/recordings --rankers $(RANKERS) $(ARGS)
 
 models: $(VENV)/.env-models  ## tune six models, 15 minutes each, as in the README (ARGS=5: 5 minutes)
-	$(BIN)/python -m frontrunner.experiments.models.table runs/models $(ARGS)
+	$(BIN)/python -m frontrunner.experiments.studies.models_table runs/models $(ARGS)
 
 predictor: env  ## train the predictor that ships in the package, as it is in the repository
 	$(BIN)/frontrunner train experiments/recordings --ranker lightgbm --out models/data/cpu.predictor

@@ -71,9 +71,9 @@ def pack(
     freed = parse_extras(extras)
 
     from ..benchmarks.measuring import Budget
-    from ..experiments.options import TuneOptions
-    from ..experiments.packing import pack as pack_bundle
-    from ..experiments.progress import make_progress
+    from ..experiments.bundling import pack as pack_bundle
+    from ..experiments.observing import make_progress
+    from ..experiments.tuning import TuneOptions
 
     output = Output(as_json)
     observer = make_progress(sys.stderr)
@@ -185,7 +185,7 @@ def ingest(
     else:
         check_new_folder(out, "--out", "name a new folder")
 
-    from ..experiments.ingest import Ingest
+    from ..experiments.bundling import Ingest
 
     output = Output(as_json)
     ingested = Ingest.read(file, results, keep_valid=keep_valid)

@@ -14,7 +14,7 @@ def command(seed: int, as_json: bool) -> int:
 
     Exits with 0 if this machine's CPU can be tuned for, and with 1 otherwise.
     """
-    from ..experiments.doctor import diagnose
+    from ..experiments import diagnose
 
     output = Output(as_json)
     diagnosis = diagnose(seed)

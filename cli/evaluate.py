@@ -94,12 +94,16 @@ def command(
     """
     check_out(out, "name a new folder")
 
-    from ..experiments.contender import find_contenders, usual_rankers
-    from ..experiments.corpus import read_cases
-    from ..experiments.evaluate import evaluate
-    from ..experiments.evaluation_report import Report, track_report, write_report
-    from ..experiments.tracking import Tracker
-    from ..experiments.trained_on import digest
+    from ..experiments.evaluation import (
+        Report,
+        evaluate,
+        find_contenders,
+        track_report,
+        usual_rankers,
+        write_report,
+    )
+    from ..experiments.learning import digest, read_cases
+    from ..experiments.observing import Tracker
 
     output = Output(as_json)
     contenders = find_contenders(*rankers) if rankers else []

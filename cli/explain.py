@@ -19,7 +19,7 @@ from .choices import (
 from .output import Output, UsageError, shared_options
 
 if TYPE_CHECKING:
-    from ..experiments.explain import Explained, Score, Share
+    from ..experiments.learning import Explained, Score, Share
 
 # What says which candidates there are, where they are not those of a recording.
 DRAWING = {"--target": "target", "--pipeline": "pipeline", "--extra": "extras", "--pool": "pool"}
@@ -96,11 +96,8 @@ def command(
     knobs = _parse_knobs(settings)
     freed = parse_extras(extras)
 
-    from ..experiments.corpus import ENDINGS
-    from ..experiments.explain import Choice, explain
-    from ..experiments.pool import Pool
-    from ..experiments.reading import looks_recorded
-    from ..experiments.trained_on import elsewhere
+    from ..experiments.dataset import looks_recorded
+    from ..experiments.learning import ENDINGS, Choice, Pool, elsewhere, explain
     from ..models import resolve
     from ..search.reading import read_dispatch
 

@@ -128,7 +128,7 @@ Build = Callable[[dict[str, Any], Sequence["Types"]], Iterable["Operation"]]
 def _matmuls(
     options: dict[str, Any], types: Sequence[Types], usual: bool = False
 ) -> Iterable[Operation]:
-    from ..experiments.families import matmuls
+    from ..experiments.profiling import matmuls
 
     return matmuls(
         types,
@@ -144,7 +144,7 @@ def _matmuls(
 
 
 def _convs(options: dict[str, Any], types: Sequence[Types]) -> Iterable[Operation]:
-    from ..experiments.families import convs
+    from ..experiments.profiling import convs
 
     names = "images window stride dilation groups layouts".split()
     return convs(
@@ -159,7 +159,7 @@ def _convs(options: dict[str, Any], types: Sequence[Types]) -> Iterable[Operatio
 
 
 def _attentions(options: dict[str, Any], types: Sequence[Types]) -> Iterable[Operation]:
-    from ..experiments.families import attentions
+    from ..experiments.profiling import attentions
 
     names = "heads queries keys head_dim".split()
     return attentions(types, *(options[name] for name in names))
@@ -179,9 +179,8 @@ def _generate(
     output = Output(options["as_json"])
 
     from ..benchmarks.operations import parse_types
-    from ..experiments import families
-    from ..experiments.generate import generate
-    from ..experiments.progress import make_progress
+    from ..experiments.observing import make_progress
+    from ..experiments.profiling import families, generate
 
     types = [parse_types(text) for text in options["dtypes"] or ("f32",)]
     if options["presets"] is not None:
@@ -197,7 +196,7 @@ def _generate(
     operations = families.collected(asked, options["shrink"])
     choice = None
     if options["configurations"]:
-        from ..experiments.configurations import Choice
+        from ..experiments.profiling import Choice
 
         choice = Choice(
             count=options["configurations"],

@@ -82,14 +82,23 @@ def command(
     from ..benchmarks.libraries import NEEDS
     from ..benchmarks.measuring import drivers_of, shares_cores
     from ..core import check_inside
-    from ..experiments.bench import ProfileOptions
-    from ..experiments.generated import find_generated
-    from ..experiments.libraries import parse_libraries
-    from ..experiments.profile import check, current, profile, wanted
-    from ..experiments.profile_log import ProfileLog
-    from ..experiments.profile_table import peak_line, summary, table, write_tables
-    from ..experiments.progress import make_progress
-    from ..experiments.selection import parse_patterns, select
+    from ..experiments.observing import make_progress
+    from ..experiments.profiling import (
+        ProfileLog,
+        ProfileOptions,
+        check,
+        current,
+        find_generated,
+        parse_libraries,
+        parse_patterns,
+        peak_line,
+        profile,
+        select,
+        summary,
+        table,
+        wanted,
+        write_tables,
+    )
     from ..search import backend_of
 
     found = find_generated(path)

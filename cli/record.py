@@ -84,11 +84,10 @@ def command(
 
     from ..benchmarks.measuring import Budget
     from ..core import FrontrunnerError
-    from ..experiments.options import TuneOptions
-    from ..experiments.progress import make_progress
-    from ..experiments.record import record
-    from ..experiments.recording import Recording
-    from ..experiments.t4 import write_t4
+    from ..experiments.bundling import record
+    from ..experiments.dataset import Recording, write_t4
+    from ..experiments.observing import make_progress
+    from ..experiments.tuning import TuneOptions
 
     output = Output(as_json)
     made: list[dict[str, Any]] = []

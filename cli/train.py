@@ -62,7 +62,7 @@ def command(
     if seeded and given(ctx, "seed"):
         raise UsageError(f"--seed {seed} and --set {seeded[0]} are both given", "give one of them")
 
-    from ..experiments.train import train
+    from ..experiments.learning import train
 
     output = Output(as_json)
     trained = train(recordings, ranker, settings, out, seed)

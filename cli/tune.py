@@ -126,11 +126,9 @@ def command(
             _check_compile_only(ctx)
 
     from ..benchmarks.measuring import Budget
-    from ..experiments.interrupted import RunInterrupted
-    from ..experiments.options import TuneOptions
-    from ..experiments.progress import make_progress
-    from ..experiments.tune import resume as resume_run
-    from ..experiments.tune import tune
+    from ..experiments.observing import make_progress
+    from ..experiments.tuning import RunInterrupted, TuneOptions, tune
+    from ..experiments.tuning import resume as resume_run
 
     output = Output(as_json)
     observer = make_progress(sys.stderr)

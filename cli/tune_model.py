@@ -116,11 +116,9 @@ def command(
     else:
         check_out(out, f"go on in it with `tune-model --resume {out}`")
 
-    from ..experiments.interrupted import RunInterrupted
-    from ..experiments.model_options import ModelOptions
-    from ..experiments.model_report import COLUMNS
-    from ..experiments.progress import make_progress
-    from ..experiments.tune_model import resume_model, tune_model
+    from ..experiments.network_tuning import COLUMNS, ModelOptions, resume_model, tune_model
+    from ..experiments.observing import make_progress
+    from ..experiments.tuning import RunInterrupted
 
     output = Output(as_json)
 

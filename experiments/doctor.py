@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from .. import __version__
 from ..core import ChildTimeout, WorkError, run_tool, usable_cores
-from .tracking import find_store
+from .observing import find_store
 
 NOT_INSTALLED = "not installed"
 

@@ -12,9 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from ..core import InputError
-from ..features import Catalogue, catalogue_of
-from ..features.cpu import CPU
-from ..features.gpu import GPU
+from ..features import CPU, GPU, Catalogue, catalogue_of
 from .gaussian import Array, Kernel, Process
 from .ranker import AdaptiveRanker, Ranker, Scores, features
 from .registry import seeded

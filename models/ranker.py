@@ -16,8 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import InputError, WorkError
-from ..features import CATALOGUES, Catalogue, catalogue_of
-from ..features.cpu import CPU
+from ..features import CATALOGUES, CPU, Catalogue, catalogue_of
 
 Scores = NDArray[np.float64]
 

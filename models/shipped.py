@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..features.cpu import CPU
+from ..features import CPU
 from .heuristic import HeuristicRanker
 from .ranker import BASE, Ranker, Reason, Scores, features
 from .storage import load

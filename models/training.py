@@ -9,8 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import InputError
-from ..features import CATALOGUES, Catalogue, catalogue_of, generic_of
-from ..features.cpu import CPU
+from ..features import CATALOGUES, CPU, Catalogue, catalogue_of, generic_of
 from .ranker import matrix
 
 TIME = "time_us"

@@ -56,7 +56,7 @@ def record_sample() -> Callable[..., Path]:
     import numpy as np
 
     from frontrunner.benchmarks.measuring.outcome import Outcome
-    from frontrunner.experiments.recording import Provenance, Recording
+    from frontrunner.experiments.dataset.recording import Provenance, Recording
 
     samples = load_samples()
 

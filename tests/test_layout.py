@@ -14,21 +14,86 @@ import pytest
 import frontrunner
 
 ROOT = Path(frontrunner.__file__).parent
-FOLDERS = ("cli", "experiments", "models", "benchmarks", "features", "search", "core")
+FOLDERS = ("core", "search", "features", "models", "benchmarks", "experiments", "cli")
 MODULES = sorted(
     [*ROOT.glob("*.py"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
 )
 
-# Folder to those that it may import from, itself aside.
+# Room (or module, where it stands above or below the others of its folder) to the rooms that it may
+# import from, itself aside. Each row names only rows above it.
 MAY_IMPORT = {
-    "core": set(),
-    "search": {"core"},
-    "features": {"core", "search"},
-    "benchmarks": {"core", "search", "features"},
-    "models": {"core", "search", "features"},
-    "experiments": {"core", "search", "features", "benchmarks", "models"},
-    "cli": {"core", "search", "features", "benchmarks", "models", "experiments"},
+    room: set(others.split())
+    for room, others in {
+        "core": "",
+        "search": "core",
+        "search.mlir": "core search",
+        "search.enumeration": "core search",
+        "search.cpu": "search",
+        "search.gpu": "core search search.mlir search.enumeration",
+        "search.backends": "core search search.cpu search.gpu",
+        "search.reading": "core search search.mlir search.gpu",
+        "search.linking": "core search.mlir search.reading",
+        "features": "core search",
+        "features.cpu": "search features",
+        "features.gpu": "core search features",
+        "features.catalogue": "search features features.cpu features.gpu",
+        "models": "core search features",
+        "models.trees": "core models",
+        "models.heuristic": "core features models",
+        "models.knobs": "core models",
+        "models.shipped": "features models models.trees models.heuristic",
+        "benchmarks": "",
+        "benchmarks.measuring": "core",
+        "benchmarks.bundle": "core benchmarks.measuring",
+        "benchmarks.operations": "core search benchmarks.measuring",
+        "benchmarks.libraries": "core benchmarks.measuring benchmarks.operations",
+        "benchmarks.compiling": (
+            "core search search.mlir search.reading benchmarks.measuring benchmarks.operations"
+        ),
+        "benchmarks.networks": "core search.reading benchmarks.measuring",
+        "benchmarks.runners": "search benchmarks.measuring benchmarks.compiling",
+        "experiments": "core",
+        "experiments.dataset": "core search benchmarks.measuring experiments",
+        "experiments.queue": (
+            "core search search.enumeration search.gpu features models benchmarks.measuring"
+        ),
+        "experiments.observing": "core",
+        "experiments.doctor": "core search.reading experiments.observing",
+        "experiments.learning": (
+            "core search search.enumeration features models benchmarks.measuring "
+            "experiments.dataset experiments.queue"
+        ),
+        "experiments.evaluation": (
+            "core features models benchmarks.measuring benchmarks.runners experiments.dataset "
+            "experiments.observing experiments.learning"
+        ),
+        "experiments.tuning": (
+            "core search search.gpu search.reading models benchmarks.measuring "
+            "benchmarks.compiling benchmarks.runners experiments experiments.dataset "
+            "experiments.queue experiments.observing experiments.learning"
+        ),
+        "experiments.network_tuning": (
+            "core search search.reading search.linking models benchmarks.measuring "
+            "benchmarks.compiling benchmarks.libraries benchmarks.networks experiments.queue "
+            "experiments.observing experiments.tuning"
+        ),
+        "experiments.profiling": (
+            "core search search.reading models benchmarks.measuring benchmarks.compiling "
+            "benchmarks.libraries benchmarks.operations experiments.queue experiments.observing"
+        ),
+        "experiments.bundling": (
+            "core search search.enumeration search.gpu search.reading benchmarks.measuring "
+            "benchmarks.bundle benchmarks.compiling benchmarks.runners experiments.dataset "
+            "experiments.queue experiments.observing experiments.evaluation experiments.tuning"
+        ),
+        "experiments.fuzz.traps": "",
+        "experiments.fuzz.changes": "search experiments.fuzz.traps",
+        "experiments.fuzz": "experiments.fuzz.traps experiments.fuzz.changes",
+        "experiments.kill_loop": "experiments.fuzz",
+    }.items()
 }
+# These stand above all rooms and may use any.
+ABOVE = ("cli", "experiments.studies")
 HEAVY = "iree joblib lightgbm matplotlib mlflow numpy pandas pyarrow scipy sklearn z3".split()
 
 
@@ -36,76 +101,145 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def imports(source: str, path: Path) -> Iterator[tuple[int, str]]:
-    """Level (dots) and module of each import, wherever in the module it stands."""
+def module_of(path: Path) -> str:
+    """Such as `search.reading.models`; a face goes by the name of its room."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+NAMES = {module_of(path): path for path in MODULES}
+OUTSIDE = ("", "__main__")  # of all rooms
+
+
+def room_of(module: str) -> str:
+    """The row of the table that a module belongs to, or the one of those above."""
+    parts = module.split(".")
+    prefixes = [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
+    return next(p for p in prefixes if p in MAY_IMPORT or p in ABOVE)
+
+
+def imports(source: str, path: Path) -> Iterator[tuple[int, str, str]]:
+    """Level (dots), module and name of each import, wherever in the module it stands."""
     for node in ast.walk(ast.parse(source, str(path))):
         if isinstance(node, ast.ImportFrom):
-            if node.module is None:
-                yield from ((node.level, alias.name) for alias in node.names)
-            else:
-                yield node.level, node.module
+            yield from ((node.level, node.module or "", alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from ((0, alias.name) for alias in node.names)
+            yield from ((0, alias.name, "") for alias in node.names)
 
 
-def folders_imported(source: str, path: Path) -> set[str]:
-    """The package's folders that a module imports from, its own among them."""
+def imported(source: str, path: Path) -> Iterator[str]:
+    """The modules and faces of the package that a module imports from."""
     package = path.relative_to(ROOT).parent.parts
-    found = set()
-    for level, module in imports(source, path):
+    for level, module, name in imports(source, path):
         if level:
             base = package[: len(package) - (level - 1)]
-            parts = (*base, *module.split("."))
-            if parts[0] in FOLDERS:
-                found.add(parts[0])
+            found = ".".join((*base, *filter(None, module.split("."))))
+            whole = f"{found}.{name}" if found else name
+            if whole in NAMES:
+                yield whole
+            elif found in NAMES and found:
+                yield found
+
+
+def complaints(source: str, path: Path) -> list[str]:
+    """What a module imports from rooms that it may not touch, or past their faces."""
+    module = module_of(path)
+    own = room_of(module)
+    if not module or own.startswith("cli"):
+        return []
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    found = []
+    for other in imported(source, path):
+        room = room_of(other)
+        above = package == other.rpartition(".")[0] or f"{package}.".startswith(f"{other}.")
+        if other == "core.lazy" and path.name == "__init__.py":
+            continue  # what faces are made with
+        if path.name == "__init__.py" and other.startswith(f"{module}."):
+            continue  # a face shows what is in its folder
+        if own not in ABOVE and room != own and room not in MAY_IMPORT[own]:
+            found.append(f"{own} may not import from {room}")
+        # Rooms use what lies at the top of their own folder directly, all else by its face.
+        inside = f"{package}.".startswith(f"{other.rpartition('.')[0]}.")
+        if not (above or inside or NAMES[other].name == "__init__.py"):
+            found.append(f"{other} is imported past the face of its room")
     return found
 
 
-def test_all_folders_are_known():
-    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    assert packages == set(FOLDERS) == set(MAY_IMPORT)
+def test_each_row_names_only_rows_above_it():
+    above: set[str] = set()
+    for room, others in MAY_IMPORT.items():
+        assert others <= above, room
+        above.add(room)
+
+
+def test_every_module_belongs_to_a_row():
+    rooms = {room_of(module) for module in NAMES if module not in OUTSIDE}
+    assert rooms == {*MAY_IMPORT, *ABOVE}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_imports_point_one_way(path):
-    folder = path.relative_to(ROOT).parts[0]
-    if folder in MAY_IMPORT:
-        found = folders_imported(path.read_text(), path)
-        assert found <= MAY_IMPORT[folder] | {folder}
+def test_imports_point_one_way_and_past_no_face(path):
+    if path.parent != ROOT:
+        assert complaints(path.read_text(), path) == []
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_imports_within_the_package_are_relative(path):
-    absolute = [m for level, m in imports(path.read_text(), path) if not level]
+    absolute = [m for level, m, _ in imports(path.read_text(), path) if not level]
     assert not [m for m in absolute if m.partition(".")[0] == "frontrunner"]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_modules_stay_small(path):
-    assert len(path.read_text().splitlines()) <= 400
+    assert len(path.read_text().splitlines()) <= 330
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_what_is_public_exists(folder):
-    module = importlib.import_module(f"frontrunner.{folder}")
+FACES = [module for module, path in NAMES.items() if path.name == "__init__.py" and module]
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_face_says_what_belongs_there_and_shows_what_exists(face):
+    module = importlib.import_module(f"frontrunner.{face}")
+    assert module.__doc__ and len(module.__doc__) > 20
     names = getattr(module, "__all__", [])
     assert len(set(names)) == len(names)
     assert [name for name in names if not hasattr(module, name)] == []
+    # A module of the same name would hide what is shown once it was imported.
+    assert [name for name in names if f"{face}.{name}" in NAMES] == []
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_face_shows_all_that_it_imports(face):
+    tree = ast.parse(NAMES[face].read_text())
+    shown = getattr(importlib.import_module(f"frontrunner.{face}"), "__all__", [])
+    made_of = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.level]
+    found = [a.name for node in made_of for a in node.names if a.name != "exports"]
+    assert sorted(found) == sorted(shown)
+
+
+@pytest.mark.parametrize("room", sorted(MAY_IMPORT))
+def test_rooms_have_few_modules(room):
+    assert sum(room_of(m) == room for m in NAMES if m not in OUTSIDE) <= 16
 
 
 @pytest.mark.parametrize(
-    ("source", "found"),
+    ("source", "at", "says"),
     [
-        ("from ..models import known", {"models"}),
-        ("from .. import models", {"models"}),
-        ("def f():\n    from ..models.registry import known", {"models"}),
-        ("if True:\n    from . import reader", {"search"}),
-        ("from .reader import x", {"search"}),
-        ("import models\nimport numpy", set()),
+        ("from ..models import known", "search/x.py", "search may not import from models"),
+        ("from ..models.registry import known", "experiments/x.py", "models.registry is imported"),
+        ("def f():\n    from ...models import a", "search/gpu/x.py", "search.gpu may not import"),
+        ("if True:\n    from ..gpu.mma import a", "search/gpu2/x.py", "past the face"),
+        ("from .. import models", "search/x.py", "search may not import from models"),
+        ("from ..problem import Problem", "search/gpu/x.py", ""),
+        ("from .mma import build\nfrom . import mma", "search/gpu/x.py", ""),
+        ("from ...core import InputError", "search/gpu/x.py", ""),
+        ("from ...core.errors import InputError", "search/gpu/x.py", "past the face"),
+        ("import models\nimport numpy", "search/x.py", ""),
     ],
 )
-def test_the_finder_finds(source, found):
-    assert folders_imported(source, ROOT / "search" / "example.py") == found
+def test_the_finder_finds(source, at, says):
+    found = complaints(source, ROOT / at)
+    assert any(says in line for line in found) if says else not found
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["tune", "--help"], ["--version"], ["nonsense"]])

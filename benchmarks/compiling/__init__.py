@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .compiler import CompilePool, Compiler, Job, unless_killed
     from .failures import FailureReport, keep_log
     from .reproducer import SCRIPT, Reproducer, write_crash
-    from .unit import Unit
+    from .unit import Unit, call_of
 else:
     __getattr__ = exports(__name__)
 
@@ -20,6 +20,7 @@ __all__ = [
     "Job",
     "Reproducer",
     "Unit",
+    "call_of",
     "keep_log",
     "unless_killed",
     "write_crash",

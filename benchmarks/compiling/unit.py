@@ -9,7 +9,7 @@ from typing import Self
 from ...core import InputError
 from ...search import BYTES, Dispatch
 from ...search.reading import Model
-from ..measuring import NUMPY, Call, call_of
+from ..measuring import NUMPY, Call
 
 
 @dataclass(frozen=True)
@@ -65,3 +65,16 @@ class Unit:
         """Bytes of all that is read and written once."""
         tensors = (*self.call.inputs, *self.call.outputs)
         return sum(math.prod(shape) * BYTES[dtype] for shape, dtype in tensors)
+
+
+def call_of(dispatch: Dispatch) -> Call:
+    """How a dispatch's executables are called."""
+    sizes = [d.size for d in dispatch.problem.by_role("k")]
+    # Attention's two reductions follow each other; a convolution's loops are one.
+    reduction = sum(sizes) if dispatch.problem.kind == "attention" else math.prod(sizes)
+    return Call(
+        function=dispatch.function,
+        inputs=tuple((t.shape, t.dtype) for t in dispatch.inputs),
+        outputs=tuple((t.shape, t.dtype) for t in dispatch.outputs),
+        reduction=reduction,
+    )

@@ -9,7 +9,7 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .budget import Budget, Course
-    from .call import Call, call_of
+    from .call import Call
     from .checks import (
         check_counts,
         wrong_finals,
@@ -106,7 +106,6 @@ __all__ = [
     "Standing",
     "Timing",
     "Tolerance",
-    "call_of",
     "check_backend",
     "check_counts",
     "check_memory",

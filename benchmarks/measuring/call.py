@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ...search import Dispatch
+from typing import Any
 
 Tensors = tuple[tuple[tuple[int, ...], str], ...]
 
@@ -27,16 +23,3 @@ class Call:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-
-def call_of(dispatch: Dispatch) -> Call:
-    """How a dispatch's executables are called."""
-    sizes = [d.size for d in dispatch.problem.by_role("k")]
-    # Attention's two reductions follow each other; a convolution's loops are one.
-    reduction = sum(sizes) if dispatch.problem.kind == "attention" else math.prod(sizes)
-    return Call(
-        function=dispatch.function,
-        inputs=tuple((t.shape, t.dtype) for t in dispatch.inputs),
-        outputs=tuple((t.shape, t.dtype) for t in dispatch.outputs),
-        reduction=reduction,
-    )

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from ...search import Dispatch, spec_of
-from ..compiling import Compiler, keep_log
-from ..measuring import BASELINE_SECONDS, Compiled, Device, Measuring, Outcome, call_of
+from ..compiling import Compiler, call_of, keep_log
+from ..measuring import BASELINE_SECONDS, Compiled, Device, Measuring, Outcome
 
 
 @dataclass(frozen=True)

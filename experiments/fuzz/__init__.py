@@ -11,5 +11,15 @@
 | `case` | makes the case of a seed and a number |
 | `worker` | runs cases in processes forked from one in which all is imported |
 | `sandbox` | runs one command under limits, and tells what it did |
-| `judge` | tells what is wrong with that |
-"""
+| `judge` | tells what is wrong with that |"""
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import exports
+
+if TYPE_CHECKING:
+    from .stock import PRODUCT, make_cache
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = ["PRODUCT", "make_cache"]

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 
-from .edits import CannotEdit
+from .changes import CannotEdit
 from .kinds import KINDS
 from .places import Places
 

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .arrays import change_npy, change_safetensors
-from .believed import RESULT, RESULTS, change_gzipped
-from .bundles import INSIDE
-from .edits import Edit, of
-from .folders import ANY_FOLDER
-from .json_edits import change_json, trap_json
-from .lines import ANY_LINES, IMPOSSIBLE
-from .mlir_edits import (
+from .changes import (
+    ANY,
+    ANY_FOLDER,
+    ANY_LINES,
     ANY_MLIR,
+    ANY_TABLE,
+    ANY_ZIP,
+    IMPOSSIBLE,
+    INSIDE,
+    RESULT,
+    RESULTS,
     TRAPS_MLIR,
     TRAPS_SPEC,
+    Edit,
+    change_gzipped,
+    change_json,
+    change_npy,
+    change_onnx,
+    change_safetensors,
     double_line,
     drop_line,
     every_number,
     number,
+    of,
+    trap_json,
+    trap_text,
+    without_a_knob,
 )
-from .onnx_edits import change_onnx
-from .raw import ANY, trap_text
-from .tables import ANY_TABLE, without_a_knob
-from .zips import ANY_ZIP
-from .zips import be_a_bomb as unpack_to_much
+from .changes import be_a_bomb as unpack_to_much
 
 
 @dataclass(frozen=True)

@@ -30,18 +30,20 @@ from .sandbox import become_keeper, enter, keep
 CASE, SEEN, BROKEN = "case.json", "seen.json", "broken.txt"
 # What the commands import when they are used.
 _USED = """
-    frontrunner.benchmarks.libraries.providers frontrunner.cli.app frontrunner.cli.bundle
-    frontrunner.cli.evaluate frontrunner.cli.explain frontrunner.cli.generate frontrunner.cli.link
-    frontrunner.cli.profile frontrunner.cli.record frontrunner.cli.space frontrunner.cli.train
-    frontrunner.cli.tune frontrunner.cli.tune_model frontrunner.benchmarks.bundle.run
-    frontrunner.experiments.bench frontrunner.experiments.evaluate frontrunner.experiments.explain
-    frontrunner.experiments.ingest frontrunner.experiments.libraries
-    frontrunner.experiments.packing frontrunner.experiments.plots frontrunner.experiments.pool
-    frontrunner.experiments.profile frontrunner.experiments.profile_table
-    frontrunner.experiments.record frontrunner.experiments.t4 frontrunner.experiments.train
-    frontrunner.experiments.tune frontrunner.experiments.tune_model frontrunner.models.trees.trees
+    frontrunner.benchmarks.bundle.run frontrunner.benchmarks.libraries.providers
+    frontrunner.cli.app frontrunner.cli.bundle frontrunner.cli.evaluate frontrunner.cli.explain
+    frontrunner.cli.generate frontrunner.cli.link frontrunner.cli.profile frontrunner.cli.record
+    frontrunner.cli.space frontrunner.cli.train frontrunner.cli.tune frontrunner.cli.tune_model
+    frontrunner.experiments.bundling.ingest frontrunner.experiments.bundling.packing
+    frontrunner.experiments.bundling.recorder frontrunner.experiments.dataset.t4
+    frontrunner.experiments.evaluation.cross_validation frontrunner.experiments.evaluation.plots
+    frontrunner.experiments.learning.explanations frontrunner.experiments.learning.pool
+    frontrunner.experiments.learning.predictors frontrunner.experiments.network_tuning.runs
+    frontrunner.experiments.profiling.bench frontrunner.experiments.profiling.libraries
+    frontrunner.experiments.profiling.profiles frontrunner.experiments.profiling.tables
+    frontrunner.experiments.tuning.runs frontrunner.models.trees.trees
     frontrunner.search.linking.matches frontrunner.search.reading.models lightgbm
-    matplotlib.pyplot onnx     pyarrow.parquet rich.live scipy.stats sklearn.ensemble z3
+    matplotlib.pyplot onnx pyarrow.parquet rich.live scipy.stats sklearn.ensemble z3
 """.split()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..fuzz.stock import PRODUCT, make_cache
+from ..fuzz import PRODUCT, make_cache
 
 CANDIDATES = 4
 # Whole lines, by the log that they are of.

@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...core import InputError
-from ...features import catalogue_of
-from ...features.cpu import CPU
-from ...features.gpu import GPU
+from ...features import CPU, GPU, catalogue_of
 from ..ranker import BASE, Ranker, Reason, Scores, is_number, listing, matrix
 from .cpu_terms import TERMS, Term
 from .gpu_terms import GPU_TERMS

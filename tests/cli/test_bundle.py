@@ -11,10 +11,10 @@ import pytest
 from frontrunner.benchmarks.bundle.results import Verdict
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.measuring.finals import Finals, Standing
-from frontrunner.experiments.options import TuneOptions
-from frontrunner.experiments.packing import Packed
+from frontrunner.experiments.bundling.packing import Packed
+from frontrunner.experiments.tuning.options import TuneOptions
 
-packing = importlib.import_module("frontrunner.experiments.packing")
+packing = importlib.import_module("frontrunner.experiments.bundling.packing")
 bundle_runner = importlib.import_module("frontrunner.benchmarks.bundle.run")
 
 WINNER = Standing(4, 1.5, (1.4, 1.6), 20.0)

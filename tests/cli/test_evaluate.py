@@ -14,8 +14,8 @@ import pytest
 
 from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.cli import main
-from frontrunner.experiments import evaluation_report
-from frontrunner.experiments.recording import Provenance, Recording
+from frontrunner.experiments.dataset.recording import Provenance, Recording
+from frontrunner.experiments.evaluation import report as evaluation_report
 from frontrunner.models import create, load, read_manifest, save
 
 # Test folders are no packages, so what they share is loaded from its file.
@@ -235,7 +235,7 @@ def test_ctrl_c_before_anything_is_written(frontrunner, recordings, written, mon
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("frontrunner.experiments.evaluate.evaluate", interrupt)
+    monkeypatch.setattr("frontrunner.experiments.evaluation.cross_validation.evaluate", interrupt)
     ran = frontrunner("evaluate", recordings, *FAST, "--json")
     assert ran.code == 130
     assert json.loads(ran.out)["error"]["hint"].startswith("nothing is saved")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.experiments.corpus import group_frame, read_cases
+from frontrunner.experiments.learning.cases import group_frame, read_cases
 from frontrunner.models import create, save
 
 DATA = Path(__file__).parents[1] / "data"

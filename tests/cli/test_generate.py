@@ -115,7 +115,7 @@ def test_configurations_are_what_tune_would_take_first(frontrunner, tmp_path):
         [f"{folder.name}.mlir", "operation.json", "configurations.json"]
         + [f"{name}.spec.mlir" for name in listed]
     )
-    from frontrunner.experiments.candidates import make_queue
+    from frontrunner.experiments.queue.candidates import make_queue
     from frontrunner.models import resolve
 
     dispatch = read_dispatch(folder / f"{folder.name}.mlir")

@@ -21,8 +21,8 @@ import pytest
 
 from frontrunner.benchmarks.bundle.archive import MANIFEST
 from frontrunner.core.limits import RAISE, VARIABLE
-from frontrunner.experiments.recording import Recording
-from frontrunner.experiments.t4 import write_t4
+from frontrunner.experiments.dataset.recording import Recording
+from frontrunner.experiments.dataset.t4 import write_t4
 from frontrunner.models import create, save
 
 MIB = 1 << 20

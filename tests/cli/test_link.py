@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-import frontrunner.search
+import frontrunner.search.linking
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ def specs(tmp_path, monkeypatch):
             text, tuple(map(str, paths)), ("old.mlir: matmul",), ("matmul: new.mlir wins",)
         )
 
-    monkeypatch.setattr(frontrunner.search, "link_specs", link_specs, raising=False)
+    monkeypatch.setattr(frontrunner.search.linking, "link_specs", link_specs, raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old.mlir").write_text("old")
     (tmp_path / "new.mlir").write_text("new")

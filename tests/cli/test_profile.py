@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.operations import Attention, Matmul
-from frontrunner.experiments import bench
-from frontrunner.experiments.generate import generate
-from frontrunner.experiments.progress import NullProgress
+from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.profiling import bench
+from frontrunner.experiments.profiling.generation import generate
 
 SMALL = Matmul(8, 12, 16)
 

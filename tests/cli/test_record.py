@@ -12,10 +12,10 @@ import pytest
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.cli import main
 from frontrunner.core import InputError, WorkError
-from frontrunner.experiments import record as module
-from frontrunner.experiments import recording, t4
-from frontrunner.experiments.options import TuneOptions
-from frontrunner.experiments.record import Recorded
+from frontrunner.experiments.bundling import recorder as module
+from frontrunner.experiments.bundling.recorder import Recorded
+from frontrunner.experiments.dataset import recording, t4
+from frontrunner.experiments.tuning.options import TuneOptions
 
 
 @pytest.fixture

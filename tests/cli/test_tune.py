@@ -12,8 +12,8 @@ from types import ModuleType
 import pytest
 
 from frontrunner.benchmarks.measuring.budget import Budget
-from frontrunner.experiments.interrupted import RunInterrupted
-from frontrunner.experiments.options import TuneOptions
+from frontrunner.experiments.tuning.interrupted import RunInterrupted
+from frontrunner.experiments.tuning.options import TuneOptions
 
 
 class Result:
@@ -52,7 +52,7 @@ class Loop:
 @pytest.fixture
 def loop(monkeypatch, tmp_path):
     loop = Loop()
-    module = ModuleType("frontrunner.experiments.tune")
+    module = ModuleType("frontrunner.experiments.tuning.runs")
     module.tune, module.resume = loop.tune, loop.resume
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.chdir(tmp_path)
@@ -61,7 +61,7 @@ def loop(monkeypatch, tmp_path):
 
 
 def test_what_stands_in_looks_like_what_it_stands_for():
-    module = importlib.import_module("frontrunner.experiments.tune")
+    module = importlib.import_module("frontrunner.experiments.tuning.runs")
     for mine, theirs in [(Loop.tune, module.tune), (Loop.resume, module.resume)]:
         _, *names = signature(mine).parameters
         given = [p for p in signature(theirs).parameters if p != "tracked"]  # not for commands

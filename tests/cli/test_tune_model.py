@@ -15,8 +15,8 @@ from types import ModuleType
 
 import pytest
 
-from frontrunner.experiments.interrupted import RunInterrupted
-from frontrunner.experiments.model_options import ModelOptions
+from frontrunner.experiments.network_tuning.options import ModelOptions
+from frontrunner.experiments.tuning.interrupted import RunInterrupted
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
 
@@ -56,7 +56,7 @@ class Loop:
 @pytest.fixture
 def loop(monkeypatch, tmp_path):
     loop = Loop()
-    module = ModuleType("frontrunner.experiments.tune_model")
+    module = ModuleType("frontrunner.experiments.network_tuning.runs")
     module.tune_model, module.resume_model = loop.tune_model, loop.resume_model
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.chdir(tmp_path)
@@ -66,7 +66,7 @@ def loop(monkeypatch, tmp_path):
 
 
 def test_what_stands_in_looks_like_what_it_stands_for():
-    module = importlib.import_module("frontrunner.experiments.tune_model")
+    module = importlib.import_module("frontrunner.experiments.network_tuning.runs")
     for name in ("tune_model", "resume_model"):
         _, *names = signature(getattr(Loop, name)).parameters
         assert names == list(signature(getattr(module, name)).parameters)

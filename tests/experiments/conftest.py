@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.operations import Operation
-from frontrunner.experiments import bench
-from frontrunner.experiments.bench import ProfileOptions
-from frontrunner.experiments.configurations import Choice
-from frontrunner.experiments.generate import generate
-from frontrunner.experiments.generated import find_generated
-from frontrunner.experiments.profile import profile, wanted
-from frontrunner.experiments.profile_log import ProfileLog, Row
-from frontrunner.experiments.progress import NullProgress
+from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.profiling import bench
+from frontrunner.experiments.profiling.bench import ProfileOptions
+from frontrunner.experiments.profiling.configurations import Choice
+from frontrunner.experiments.profiling.folder import find_generated
+from frontrunner.experiments.profiling.generation import generate
+from frontrunner.experiments.profiling.log import ProfileLog, Row
+from frontrunner.experiments.profiling.profiles import profile, wanted
 
 
 @pytest.fixture(scope="session")

@@ -16,13 +16,13 @@ import pytest
 
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.core import InputError
-from frontrunner.experiments import session
-from frontrunner.experiments.interrupted import RunInterrupted
-from frontrunner.experiments.model_folder import laid_out
-from frontrunner.experiments.model_options import ModelOptions
-from frontrunner.experiments.options import TuneOptions
-from frontrunner.experiments.progress import NullProgress
-from frontrunner.experiments.tune import tune
+from frontrunner.experiments.network_tuning.folder import laid_out
+from frontrunner.experiments.network_tuning.options import ModelOptions
+from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.tuning import session
+from frontrunner.experiments.tuning.interrupted import RunInterrupted
+from frontrunner.experiments.tuning.options import TuneOptions
+from frontrunner.experiments.tuning.runs import tune
 
 MATMUL = Path(__file__).parents[1] / "data" / "matmul.mlir"
 

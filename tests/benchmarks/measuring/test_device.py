@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from frontrunner.benchmarks.compiling import call_of
 from frontrunner.benchmarks.measuring import kernel
-from frontrunner.benchmarks.measuring.call import Call, call_of
+from frontrunner.benchmarks.measuring.call import Call
 from frontrunner.benchmarks.measuring.device import (
     Device,
     RunFailed,

@@ -18,9 +18,9 @@ from typing import TypeVar
 import iree.compiler
 import pytest
 
+from frontrunner.benchmarks.compiling import call_of
 from frontrunner.benchmarks.compiling.compiler import CompilePool, Compiler, Job
 from frontrunner.benchmarks.compiling.worker import CompileRequest
-from frontrunner.benchmarks.measuring.call import call_of
 from frontrunner.benchmarks.measuring.device import Device, RunFailed
 from frontrunner.benchmarks.measuring.device_group import Measuring
 from frontrunner.benchmarks.measuring.kernel import Measure

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from frontrunner.benchmarks.compiling import call_of
 from frontrunner.benchmarks.compiling.compiler import Compiler
-from frontrunner.benchmarks.measuring.call import call_of
 from frontrunner.benchmarks.measuring.device import Device
 from frontrunner.benchmarks.measuring.outcome import BASELINE, Compiled, Outcome
 from frontrunner.benchmarks.runners.local import Candidate, LocalRunner

@@ -1,0 +1,173 @@
+"""Takes back what was measured elsewhere: as a finished tuning run, or as a recording."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from ... import __version__
+from ...benchmarks.bundle import Bundle, Measurements, Verdict, read_results
+from ...benchmarks.compiling import Compiler, FailureReport, unless_killed
+from ...benchmarks.measuring import OK, Budget, Outcome, Standing
+from ...core import InputError, WorkError
+from ...search import spec_of
+from ..dataset import Drawn, Provenance, Recording
+from ..queue import renderer, with_derived
+from ..tuning import (
+    Journal,
+    RunFiles,
+    RunFolder,
+    TuneResult,
+    expectation,
+    read_run_files,
+    run_files,
+    write_text,
+)
+
+
+@dataclass(frozen=True)
+class Ingest:
+    """A bundle with the results of measuring it.
+
+    Attributes:
+        run: what the run's folder would start with.
+    """
+
+    bundle: Bundle
+    measured: Measurements
+    run: RunFiles
+
+    @classmethod
+    def read(cls, bundle_path: Path, results: Path, *, keep_valid: bool = False) -> Ingest:
+        """Checks that both are whole and belong together.
+
+        Args:
+            keep_valid: whether lines that were not written by running the bundle are left out.
+
+        Raises:
+            InputError: they are not, or were made by another version.
+        """
+        bundle = Bundle(bundle_path)
+        measured = read_results(results, bundle.manifest.queue, keep_valid=keep_valid)
+        if measured.header.bundle != bundle.digest:
+            raise InputError(
+                f"{results} holds the results of another bundle ({measured.header.bundle[:16]}), "
+                f"not of {bundle_path} ({bundle.digest[:16]})",
+                "give the bundle that was run",
+            )
+        run = read_run_files(lambda n: bundle.read(f"run/{n}"), bundle_path)
+        if len(run.queue) < len(bundle.manifest.queue):
+            raise InputError(
+                f"{bundle_path} has {len(bundle.manifest.queue)} executables for a queue of "
+                f"{len(run.queue)} candidates",
+                "pack it anew",
+            )
+        return cls(bundle, measured, run)
+
+    @cached_property
+    def config(self) -> Callable[[int], str]:
+        """Renders the `compilation_info` of a queue position."""
+        return renderer(self.run.dispatch, self.run.queue)
+
+    def recording(self, compile_s: Sequence[float] | None = None) -> Recording:
+        """What was measured so far, also if the run has not ended.
+
+        Args:
+            compile_s: what compiling took, by queue position; None if that is not known any more.
+        """
+        header, verdict = self.measured.header, self.measured.verdict
+        options, dispatch = self.run.manifest.options, self.run.dispatch
+        provenance = Provenance(
+            problem=dispatch.problem,
+            target=dispatch.target,
+            devices=dict(zip(header.uris, header.devices, strict=True)),
+            compiler=self.bundle.manifest.compiler,
+            runtime=header.runtime,
+            seed=self.bundle.manifest.seed,
+            noise_floor=None if verdict is None else verdict.finals.noise_floor,
+            created_by=f"frontrunner {__version__}",
+            drawn=Drawn(options.pipeline, dict(options.extras)),
+        )
+        outcomes = {
+            index: replace(outcome, compile_s=math.nan if compile_s is None else compile_s[index])
+            for index, outcome in self.measured.outcomes.items()
+        }
+        queue = with_derived(dispatch, self.run.queue)
+        return Recording.build(queue, outcomes, provenance, self.measured.repeats)
+
+    def finish(self, path: Path) -> TuneResult:
+        """Makes the folder of a finished tuning run, a new one or in an empty one.
+
+        Raises:
+            InputError: the run has not ended, or the folder cannot be written.
+            WorkError: the winner's spec does not make the executable that was measured, or the
+                compiler was killed.
+        """
+        verdict = self.measured.verdict
+        if verdict is None:
+            raise InputError(
+                f"the run of {self.bundle.path} has not ended: there are "
+                f"{len(self.measured.outcomes)} outcomes and no finals",
+                "run the bundle again with the same --out, or ingest into a .parquet file",
+            )
+        header = self.measured.header
+        spec = None if verdict.winner is None else self._spec(verdict.winner, verdict)
+        manifest = replace(
+            self.run.manifest,
+            options=replace(
+                self.run.manifest.options,
+                devices=header.uris,
+                budget=Budget(candidates=verdict.candidates),
+            ),
+            devices=header.devices,
+            measured_by={"bundle": header.bundle, "iree-base-runtime": header.runtime},
+        )
+        files = run_files(replace(self.run, manifest=manifest))
+        folder = RunFolder.create(path, path.name, files)
+        with Journal(folder.journal, len(self.run.queue), header.uris) as journal:
+            for index, outcome in sorted(self.measured.outcomes.items()):
+                journal.append(index, outcome)
+            self._report(folder, journal.outcomes)
+            if spec is not None:
+                write_text(folder.spec, spec)
+            result = TuneResult.build(
+                journal.outcomes,
+                verdict.finals,
+                verdict.winner,
+                spec=folder.spec,
+                run=folder.path,
+                stopped=verdict.stopped,
+                seconds=verdict.seconds,
+            )
+        write_text(folder.result, result.to_json())
+        return result
+
+    def _spec(self, winner: Standing, verdict: Verdict) -> str:
+        """The winner's tuning spec, compiled as it is written: it must be what was measured."""
+        comment = expectation(winner, verdict.finals, self.measured.header.devices)
+        spec = spec_of(self.run.dispatch, self.config(winner.index), comment)
+        with (
+            tempfile.TemporaryDirectory() as name,
+            Compiler(self.run.dispatch, Path(name), jobs=1) as compiler,
+        ):
+            (compiled,) = compiler.compile([("winner", spec)])
+        unless_killed(compiled, "the winner's spec")
+        measured = self.bundle.manifest.queue[winner.index].digest
+        if compiled.kind != OK or compiled.digest != measured:
+            raise WorkError(
+                f"the winner's spec does not make the executable that was measured "
+                f"({compiled.reason or compiled.digest}, expected {measured})",
+                "pack and measure anew with this version of frontrunner",
+            )
+        return spec
+
+    def _report(self, folder: RunFolder, outcomes: Mapping[int, Outcome]) -> None:
+        seed = self.bundle.manifest.seed
+        report = FailureReport(self.run.dispatch, folder.failures, folder.logs, self.config, seed)
+        with suppress(OSError):  # a reproducer less must not cost the results
+            report.write(outcomes)

@@ -1,0 +1,141 @@
+"""Compiles the head of a queue into a bundle, which is measured elsewhere."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ...benchmarks.bundle import Bundle, Entry, Manifest, build
+from ...benchmarks.compiling import Compiler, call_of
+from ...benchmarks.measuring import CRASHED, OK, Compiled
+from ...benchmarks.runners import executable_name
+from ...core import WorkError, iree_versions, write_whole
+from ...search import spec_of
+from ...search.gpu import CannotRender
+from ..observing import Observer
+from ..queue import renderer
+from ..tuning import Prepared, RunFiles, TuneOptions, prepare, run_files
+from .compiled_log import Kept
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A bundle that was written.
+
+    Attributes:
+        digest: tells bundles apart; results name it.
+        outcomes: count by what became of compiling, in the words of an outcome.
+        executables: how many differ, the default's aside.
+        compile_s: what compiling took, by queue position.
+    """
+
+    bundle: Path
+    digest: str
+    problem: str
+    arch: str
+    candidates: int
+    outcomes: dict[str, int]
+    executables: int
+    size_bytes: int
+    compile_s: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {**asdict(self), "compile_s": round(sum(self.compile_s), 3)}
+
+    def summary_lines(self) -> list[str]:
+        """For people; ends with what to do next."""
+        kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(self.outcomes.items()))
+        return [
+            f"{self.candidates} candidates compiled for {self.arch} ({kinds}), "
+            f"{self.executables} different executables",
+            f"bundle       {self.bundle} ({self.size_bytes / 1e6:.1f} MB)",
+            f"measure it   python {self.bundle.name} --device URI --out results.jsonl",
+        ]
+
+
+def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> Packed:
+    """Compiles the compiler's default and as many candidates as the budget holds.
+
+    Args:
+        options: as of a tuning run without devices; `out` is the bundle's file, and given.
+        keep: a folder that holds what is compiled as it comes, so that packing goes on from there
+            if it is interrupted; none is kept if None.
+
+    Raises:
+        InputError: something given cannot be used; nothing was written.
+        WorkError: the default does not compile, or the bundle cannot be written.
+    """
+    assert options.out is not None
+    prepared = prepare(options, observer)
+    dispatch = prepared.dispatch
+    target = dispatch.target
+    with ExitStack() as stack:
+        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        kept = stack.enter_context(Kept(folder))
+        with Compiler(dispatch, folder, options.jobs) as compiler:
+            observer.phase("compiling the compiler's default")
+            baseline = compiler.baseline()
+            if baseline.kind != OK:
+                raise WorkError(
+                    f"the compiler's default does not compile: {baseline.reason}",
+                    "see that iree-compile accepts the input",
+                )
+            compiled = list(_compile(prepared, compiler, kept, observer))
+        executables = {
+            c.digest: c.executable.read_bytes() for c in [*compiled, baseline] if c.kind == OK
+        }
+        manifest = Manifest(
+            problem=dispatch.problem.label,
+            backend=target.backend,
+            arch=target.arch,
+            compiler=iree_versions()["iree-base-compiler"],
+            call=call_of(dispatch),
+            seed=options.seed,
+            baseline=baseline.digest,
+            queue=tuple(Entry(i, c.kind, c.digest, c.reason) for i, c in enumerate(compiled)),
+        )
+    run = run_files(RunFiles(prepared.manifest, dispatch, prepared.queue))
+    needed = {digest: executables[digest] for digest in manifest.digests}
+    data = build(manifest, needed, run)
+    write_whole(options.out, data)
+    return Packed(
+        bundle=options.out,
+        digest=Bundle(options.out).digest,
+        problem=manifest.problem,
+        arch=manifest.arch,
+        candidates=len(compiled),
+        outcomes=dict(Counter(c.kind for c in compiled)),
+        executables=len(needed) - 1,
+        size_bytes=len(data),
+        compile_s=tuple(round(c.seconds, 3) for c in compiled),
+    )
+
+
+def _compile(
+    prepared: Prepared, compiler: Compiler, kept: Kept, observer: Observer
+) -> Iterator[Compiled]:
+    """Compiles the queue's head, in order."""
+    most = prepared.options.budget.candidates
+    count = min(most or len(prepared.queue), len(prepared.queue))
+    config = renderer(prepared.dispatch, prepared.queue)
+    specs, failed = [], {}
+    for i in range(count):
+        try:
+            specs.append((executable_name(i), spec_of(prepared.dispatch, config(i))))
+        except CannotRender as failure:
+            failed[i] = Compiled(CRASHED, Path(), reason=str(failure))
+    observer.phase(f"compiling {count} candidates")
+    observer.start(count, None)
+    seen: set[str] = set()
+    done = kept.compile(compiler, specs)
+    for compiled in (failed[i] if i in failed else next(done) for i in range(count)):
+        twin = compiled.kind == OK and compiled.digest in seen
+        seen.add(compiled.digest)
+        observer.outcome("duplicate" if twin else compiled.kind, None)
+        yield compiled

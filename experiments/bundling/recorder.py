@@ -1,0 +1,159 @@
+"""Recordings of dispatches on this machine: a uniform sample or the whole space, measured well.
+
+A recording is made as one for another machine is: its candidates are packed into a bundle, which is
+run with further rounds and ingested. So it can be interrupted at any point, and goes on from there.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...benchmarks.bundle import run_bundle
+from ...benchmarks.measuring import Budget, check_backend, check_uris, drivers_of
+from ...core import check_inside, check_own
+from ...search import PIPELINE, Dispatch, build_spaces
+from ...search.enumeration import sample
+from ...search.reading import read_dispatch
+from ..dataset import Drawn, Recording
+from ..evaluation import near
+from ..observing import Observer
+from ..tuning import TuneOptions
+from .ingest import Ingest
+from .packing import pack
+from .recorder_folder import Work, refuse_other
+
+# A ranker that knows nothing: what it puts first is a uniform sample over all pipelines.
+UNIFORM = "shuffle"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A recording that was made, or was there.
+
+    Attributes:
+        near: candidates within 5 % of the best.
+        new: whether it was made now.
+    """
+
+    path: Path
+    problem: str
+    candidates: int
+    ok: int
+    near: int
+    best: float | None
+    noise_floor: float | None
+    new: bool
+
+    @classmethod
+    def of(cls, path: Path, recording: Recording, *, new: bool) -> Recorded:
+        ok = recording.frame["kind"] == "ok"
+        times = recording.frame.loc[ok, "relative"].to_numpy()
+        best = float(times.min()) if len(times) else None
+        return cls(
+            path=path,
+            problem=recording.provenance.problem.label,
+            candidates=len(recording.frame),
+            ok=len(times),
+            near=0 if best is None else int(near(times, best).sum()),
+            best=None if best is None else 1 / best,
+            noise_floor=recording.provenance.noise_floor,
+            new=new,
+        )
+
+
+def record(
+    options: TuneOptions, devices: tuple[str, ...], observer: Observer, say: Callable[[str], None]
+) -> Recorded:
+    """Records one dispatch into `options.out`, or says what is recorded there.
+
+    Args:
+        options: as of a tuning run; its budget is how many candidates, the whole space if None,
+            and `out`, which is given, the file.
+        devices: to measure on; the usual one of the target if empty.
+
+    Raises:
+        InputError: something given cannot be used, or does not fit what is there already.
+        WorkError: a device does not answer, or results cannot be written.
+    """
+    check_uris(devices)
+    dispatch = read_dispatch(options.input, options.target)
+    # Before candidates are compiled, which takes minutes.
+    check_backend(devices, dispatch.target.backend, dispatch.target.arch)
+    out = options.out
+    assert out is not None
+    work = Work(out.with_name(f".{out.stem}.work"))
+    check_inside(out.parent, [work.path])
+    check_own(work.path)
+    if not out.exists():
+        with work.opened():
+            if not out.exists():
+                recording = _record(options, work, dispatch, devices, observer, say)
+                recording.write(out)
+                shutil.rmtree(work.path)
+                return Recorded.of(out, recording, new=True)
+            # Another process has finished it since.
+            with suppress(OSError):
+                work.path.rmdir()
+    found = Recording.read(out)
+    _check_found(found, options, dispatch, devices)
+    return Recorded.of(out, found, new=False)
+
+
+def _record(
+    options: TuneOptions,
+    work: Work,
+    dispatch: Dispatch,
+    devices: tuple[str, ...],
+    observer: Observer,
+    say: Callable[[str], None],
+) -> Recording:
+    if not work.packed:
+        work.start_packing()
+        given = replace(options, out=work.bundle, ranker=UNIFORM, devices=())
+        work.finish_packing(pack(given, observer, work.compiled).compile_s)
+    compile_s = work.check(options, devices or tuple(drivers_of(dispatch.target.backend)[:1]))
+    run_bundle(work.bundle, devices, work.results, Budget(), say, record=True)
+    return Ingest.read(work.bundle, work.results).recording(compile_s)
+
+
+def _check_found(
+    found: Recording, options: TuneOptions, dispatch: Dispatch, devices: tuple[str, ...]
+) -> None:
+    """Refuses to take a recording for another one, as far as one can tell from it."""
+    was, candidates = found.provenance, len(found.frame)
+    drawn = was.drawn or _as_found(found, options)
+    extras = {name: tuple(values) for name, values in options.extras.items()}
+    refuse_other(
+        f"{options.out} is a recording",
+        {
+            f"problem ({was.problem.label})": was.problem != dispatch.problem,
+            f"target ({was.target.arch if was.target else 'none'})": was.target != dispatch.target,
+            f"device ({', '.join(was.devices)})": bool(devices) and {*was.devices} != {*devices},
+            f"seed ({was.seed})": was.seed != options.seed,
+            f"pipeline ({drawn.pipeline or 'all'})": drawn.pipeline != options.pipeline,
+            f"set of extra knobs ({', '.join(drawn.extras) or 'none'})": drawn.extras != extras,
+            f"number of candidates ({candidates})": _other_number(candidates, options, dispatch),
+        },
+        "name another --out, or move the file away",
+    )
+
+
+def _as_found(found: Recording, options: TuneOptions) -> Drawn:
+    """What an older recording may have been drawn from: as is asked for, unless it shows."""
+    pipelines = [str(name) for name in found.frame[PIPELINE].unique()]
+    same = options.pipeline is None or pipelines == [options.pipeline]
+    pipeline = options.pipeline if same else ", ".join(pipelines)
+    return Drawn(pipeline, {name: tuple(values) for name, values in options.extras.items()})
+
+
+def _other_number(found: int, options: TuneOptions, dispatch: Dispatch) -> bool:
+    """Whether recording now would come to another number; to all that there are, if fewer."""
+    most = options.budget.candidates
+    if most is not None and found >= most:
+        return found > most
+    spaces = build_spaces(dispatch, options.pipeline, options.extras)
+    return found < sum(len(sample(space, options.pool, options.seed)) for space in spaces)

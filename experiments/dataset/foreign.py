@@ -1,0 +1,124 @@
+"""Recordings of other people's kernels, of which nothing is known but knobs and times."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import quantiles
+from typing import Any
+
+import pandas as pd
+
+from ...benchmarks.measuring import OK
+from ...core import check_cells, readable
+from ...search import DERIVED, PIPELINE
+from .recording import COLUMNS, MEASURE, Kernel, Provenance, Recording
+
+# `convolution_RTX_2080_Ti`: kernels are in lower case, devices are not.
+_BOTH = re.compile(r"(?P<kernel>[a-z].*?)_(?P<device>[A-Z].*)")
+_ENDING = re.compile(r"(\.parquet|(_T4|\.t4)?\.json(\.gz)?)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What became of one configuration.
+
+    Attributes:
+        kind, time_us, reason, stage, compile_s: as of an outcome; NaN for what is not known.
+        runs: times of single runs, in any unit.
+        measure_s: what all but compiling took.
+    """
+
+    knobs: Mapping[str, Any]
+    kind: str
+    time_us: float
+    reason: str
+    stage: str
+    runs: Sequence[float]
+    compile_s: float
+    measure_s: float
+
+
+def build(
+    kernel: Kernel, device: str, taken: Sequence[Taken], created_by: str, timing: str
+) -> Recording:
+    """A recording of somebody else's kernel, in the order of its file.
+
+    Raises:
+        TooLarge: so many knobs of so many candidates do not fit.
+    """
+    names = list(dict.fromkeys(name for t in taken for name in t.knobs))
+    check_cells(len(taken), len(names) + len(COLUMNS))
+    knobs = {_column_of(n): _values([t.knobs.get(n) for t in taken]) for n in names}
+    pipeline = knobs.pop(PIPELINE, pd.Series([""] * len(taken), dtype="string")).fillna("")
+    told = {
+        "kind": [t.kind for t in taken],
+        "time_us": [t.time_us for t in taken],
+        "baseline_us": math.nan,
+        "relative": math.nan,
+        "reason": [t.reason for t in taken],
+        "stage": [t.stage for t in taken],
+        "device": device,
+        "executable": "",
+        "same_as": pd.NA,
+        "compile_s": [t.compile_s for t in taken],
+        MEASURE: [t.measure_s for t in taken],
+        "measurements": [max(1, len(t.runs)) if t.kind == OK else 0 for t in taken],
+        "spread": [_spread(t.runs) if t.kind == OK else math.nan for t in taken],
+    }
+    frame = pd.DataFrame({"index": range(len(taken)), PIPELINE: pipeline, **knobs, **told})
+    provenance = Provenance(
+        problem=kernel,
+        target=None,
+        devices={device: device},
+        compiler="",
+        runtime="",
+        seed=None,
+        noise_floor=None,
+        created_by=created_by,
+        timing=timing,
+    )
+    return Recording(frame.astype(COLUMNS), provenance)
+
+
+def stem(path: Path) -> str:
+    """A recording's name: the file's, without what tells its format."""
+    return readable(_ENDING.sub("", path.name))
+
+
+def from_name(path: Path) -> tuple[str, str]:
+    """Kernel and device where a file does not tell them, from its name and its folder's.
+
+    The community calls files `convolution_A4000_T4.json.gz` or
+    `convolution_milo/A4000_T4.json.gz`. In the first form the kernel is taken to start in lower
+    case and the device in upper case; all else is of the second.
+    """
+    if match := _BOTH.fullmatch(stem(path)):
+        return match["kernel"], match["device"]
+    return readable(path.resolve().parent.name), stem(path)
+
+
+def _column_of(knob: str) -> str:
+    """A knob's column, where a recording has one of that name for something else."""
+    taken = COLUMNS.keys() - {PIPELINE} | {MEASURE}
+    return f"_{knob}" if knob in taken or knob.startswith(DERIVED) else knob
+
+
+def _values(values: list[Any]) -> pd.Series:
+    """Numbers, flags, or else words; what is missing stays so."""
+    there = [v for v in values if v is not None]
+    if all(isinstance(v, bool) for v in there) or all(type(v) in (int, float) for v in there):
+        return pd.Series(values)
+    words = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
+    return pd.Series(words, dtype="string")
+
+
+def _spread(runs: Sequence[float]) -> float:
+    if len(runs) < 2:
+        return 0.0
+    low, middle, high = quantiles(runs, n=4, method="inclusive")
+    return (high - low) / (middle or math.nan)

@@ -1,0 +1,296 @@
+"""All outcomes for one problem, with what they depend on: the unit of the dataset."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...benchmarks.measuring import (
+    BASELINE,
+    CRASHED,
+    LEAST,
+    NEAR,
+    NEAR_ROUNDS,
+    OK,
+    ROUNDS,
+    SCREEN_SECONDS,
+    SECONDS,
+    TIMEOUT,
+    TIMING_QUANTILE,
+    Estimate,
+    Outcome,
+    Repeat,
+    standings,
+    time_limit,
+)
+from ...core import InputError, decode, parse_json, read_limited, write_whole
+from ...search import DERIVED, PIPELINE, Problem, Target
+from ..parquet import read_table, to_frame
+from .validity import check_knobs, check_problem, check_rows, check_target
+
+FORMAT = 1
+TIMING = (
+    f"quantile {TIMING_QUANTILE:g} of the wall-clock times of single runs in a process that stays "
+    f"up, for {SCREEN_SECONDS:g} s beside the baseline of the same device; then {ROUNDS} "
+    f"interleaved rounds of {SECONDS:g} s, {NEAR_ROUNDS} where it may be within {NEAR - 1:.0%} of "
+    "the best; drift taken out by median polish"
+)
+
+SOURCE = "give a file that `frontrunner bundle ingest` or `record` wrote"
+# What reading values that are something else raises.
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
+_KEY = b"frontrunner"
+# Columns that are not knobs, and how they are stored.
+COLUMNS = {
+    "index": "int64",
+    PIPELINE: "string",
+    "kind": "string",
+    "time_us": "float64",
+    "baseline_us": "float64",
+    "relative": "float64",
+    "reason": "string",
+    "stage": "string",
+    "device": "string",
+    "executable": "string",
+    "same_as": "Int64",
+    "compile_s": "float64",
+    "measurements": "int64",
+    "spread": "float64",
+}
+# Only recordings of other people's kernels have it.
+MEASURE = "measure_s"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Somebody else's kernel, of which only the knobs are known.
+
+    Attributes:
+        size: of what it was measured on; empty if unknown.
+    """
+
+    name: str
+    size: tuple[int, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """A short name for tables, such as `gemm_4096x4096`."""
+        return "_".join(filter(None, [self.name, "x".join(map(str, self.size))]))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What candidates were drawn from, as it was asked for.
+
+    Attributes:
+        pipeline: the only one; None for all.
+        extras: values of the knobs that were set free.
+    """
+
+    pipeline: str | None
+    extras: dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What times depend on.
+
+    Attributes:
+        problem: what was computed.
+        target: what was compiled for; None for somebody else's kernel.
+        devices: URI to fingerprint; of somebody else's kernel, the device's name to itself.
+        compiler, runtime: their versions; empty if unknown.
+        seed: of the inputs and of the queue; None if unknown.
+        noise_floor: the smallest relative difference that means anything; None if unknown.
+        created_by: the program and its version.
+        timing: how times were taken.
+        drawn: what candidates were drawn from; None if unknown.
+    """
+
+    problem: Problem | Kernel
+    target: Target | None
+    devices: dict[str, str]
+    compiler: str
+    runtime: str
+    seed: int | None
+    noise_floor: float | None
+    created_by: str
+    timing: str = TIMING
+    drawn: Drawn | None = None
+
+    def to_json(self) -> str:
+        return json.dumps({"format": FORMAT, **asdict(self)})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The inverse of `to_json`.
+
+        Raises:
+            ValueError, TypeError, KeyError, AttributeError, OverflowError: it is something else.
+        """
+        fields = parse_json(text)
+        if (found := fields.pop("format")) != FORMAT:
+            raise ValueError(f"format {found}, this frontrunner reads {FORMAT}")
+        theirs = fields.get("target") is None
+        fields["problem"] = decode(Kernel if theirs else Problem, fields.get("problem"), "problem")
+        fields["target"] = None if theirs else Target.from_dict(fields["target"])
+        provenance = decode(cls, fields)
+        if isinstance(provenance.problem, Problem) and provenance.target is not None:
+            check_problem(provenance.problem)
+            check_target(provenance.target)
+        return provenance
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Outcomes of one problem's candidates.
+
+    Attributes:
+        frame: a row per candidate in queue order: `index` in the queue, `pipeline`, a column per
+            knob (empty where a pipeline lacks it), on GPUs what knobs mean (`derived.*`), then the
+            outcome: `kind`, `time_us`, `baseline_us`, `relative`, `reason`, `stage`, `device`,
+            `executable`, `same_as`, `compile_s`, and what stands behind a time: how many
+            `measurements`, and their `spread`. Of somebody else's kernel nothing is known of a
+            baseline (NaN) nor of executables, but what measuring cost (`measure_s`).
+    """
+
+    frame: pd.DataFrame
+    provenance: Provenance
+
+    @classmethod
+    def build(
+        cls,
+        queue: pd.DataFrame,
+        outcomes: Mapping[int, Outcome],
+        provenance: Provenance,
+        repeats: Sequence[Repeat] = (),
+    ) -> Self:
+        """Puts candidates and what became of them side by side.
+
+        A time is a share of the baseline's, as found by all measurements together, times the
+        median baseline: free of the machine's drift.
+
+        Args:
+            outcomes: by queue position.
+        """
+        taken = sorted(outcomes)
+        told = pd.DataFrame(
+            _rows(outcomes, repeats), columns=[c for c in COLUMNS if c not in ("index", PIPELINE)]
+        )
+        candidates = queue.iloc[taken].reset_index(drop=True)
+        knobs = [c for c in candidates.columns if c != PIPELINE]
+        frame = pd.concat([candidates[[PIPELINE, *knobs]], told], axis=1)
+        frame.insert(0, "index", taken)
+        return cls(frame.astype(COLUMNS), provenance)
+
+    @property
+    def knobs(self) -> list[str]:
+        """The frame's columns that hold a candidate's configuration."""
+        told = {*COLUMNS, MEASURE}
+        return [c for c in map(str, self.frame) if c not in told and not c.startswith(DERIVED)]
+
+    @property
+    def derived(self) -> pd.DataFrame:
+        """What a GPU candidate's knobs mean, as features need it; no column on CPUs."""
+        columns = [c for c in map(str, self.frame) if c.startswith(DERIVED)]
+        return self.frame[columns].rename(columns=lambda c: c.removeprefix(DERIVED))
+
+    @property
+    def measure_s(self) -> pd.Series:
+        """What measuring each candidate costs a tuning run; NaN where that is not known.
+
+        Ours cost a run that is verified, and screening until there are enough runs; or what it
+        takes to give up. That a candidate is the same as another does not count: which one comes
+        first is up to the order.
+        """
+        if MEASURE in self.frame:
+            return self.frame[MEASURE]
+        run_s = self.frame["time_us"].fillna(0) / 1e6
+        screening = run_s + np.maximum(SCREEN_SECONDS, LEAST * run_s)
+        limits = self.frame["baseline_us"].fillna(0).map(partial(time_limit, SCREEN_SECONDS))
+        screening = screening.mask(self.frame["kind"] == TIMEOUT, limits)
+        return screening.where(self.frame["stage"] != "compile", 0.0)
+
+    def write(self, path: Path) -> None:
+        """Writes one Parquet file, whole or not at all.
+
+        Raises:
+            WorkError: it cannot be written.
+        """
+        table = pa.Table.from_pandas(self.frame, preserve_index=False)
+        metadata = {**table.schema.metadata, _KEY: self.provenance.to_json().encode()}
+        buffer = io.BytesIO()
+        pq.write_table(table.replace_schema_metadata(metadata), buffer)
+        write_whole(path, buffer.getvalue())
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """What `write` wrote.
+
+        Raises:
+            InputError: it cannot be read, is cut short, or no recording.
+        """
+        return cls.parse(read_limited(path, SOURCE), path)
+
+    @classmethod
+    def parse(cls, data: bytes, path: Path) -> Self:
+        """The recording in a file's contents.
+
+        Raises:
+            InputError: it is cut short, too large, or no recording.
+        """
+        table = read_table(data, str(path), "copy or record it again")
+        metadata: dict[bytes, Any] = table.schema.metadata or {}
+        if _KEY not in metadata:
+            raise InputError(f"{path} is not a recording: it has no provenance", SOURCE)
+        try:
+            provenance = Provenance.from_json(metadata[_KEY])
+        except _DAMAGE as error:
+            raise InputError(
+                f"the provenance of {path} does not make sense: {error}", "record it again"
+            ) from error
+        if missing := [c for c in COLUMNS if c not in table.column_names]:
+            raise InputError(f"{path} has no {', '.join(missing)}", "record it again")
+        try:
+            recording = cls(to_frame(table).astype(COLUMNS), provenance)
+            check_rows(recording.frame)
+            # Somebody else's knobs may be anything.
+            if provenance.target is not None:
+                check_knobs(recording.frame, recording.knobs)
+            return recording
+        except _DAMAGE as error:
+            raise InputError(
+                f"a column of {path} does not make sense: {error}", "record it again"
+            ) from error
+
+
+def _rows(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> Iterator[dict[str, Any]]:
+    """What became of candidates, in queue order, from all their measurements."""
+    measured = standings(outcomes, repeats) | {BASELINE: Estimate(1.0, 0.0, 0, None)}
+    usual = {
+        device: float(np.median([o.baseline_us for o in outcomes.values()
+                                 if o.device == device and o.baseline_us]))
+        for device in {o.device for o in outcomes.values() if o.baseline_us}
+    }  # fmt: skip
+    for index, outcome in sorted(outcomes.items()):
+        row = {**asdict(outcome), "relative": None, "measurements": 0, "spread": None}
+        own = index if outcome.same_as is None else outcome.same_as
+        if outcome.kind == OK and own in measured:
+            found, baseline_us = measured[own], usual[outcome.device]
+            row |= {"relative": found.relative, "time_us": found.relative * baseline_us}
+            row |= {"baseline_us": baseline_us, "measurements": max(1, found.rounds)}
+            row["spread"] = found.spread
+        elif outcome.kind == OK:
+            row |= {"kind": CRASHED, "time_us": None, "stage": "run"}
+            row["reason"] = "failed when it was measured again"
+        yield row

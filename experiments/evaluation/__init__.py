@@ -1,0 +1,29 @@
+"""How good orders are on what they were not learned from."""
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import exports
+
+if TYPE_CHECKING:
+    from .contenders import Contender, find_contenders, usual_rankers
+    from .cross_validation import evaluate
+    from .holdout import PROBLEM
+    from .metrics import NEAR, near
+    from .report import Report, track_report, write_report
+    from .summary import summarise
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "NEAR",
+    "PROBLEM",
+    "Contender",
+    "Report",
+    "evaluate",
+    "find_contenders",
+    "near",
+    "summarise",
+    "track_report",
+    "usual_rankers",
+    "write_report",
+]

@@ -1,0 +1,118 @@
+"""Who takes part in an evaluation: rankers by name, and saved ones as they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...core import InputError, readable
+from ...features import CPU, GPU, catalogue_of
+from ...models import Ranker, create, is_file, load, ranker_class, ranker_names
+from ..learning import Case, chip, elsewhere, read_settings, told
+
+SHUFFLE = "shuffle"
+# They learn to order candidates of any kind.
+LEARNERS = ("forest", "lightgbm", "adaptive")
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A ranker that takes part.
+
+    Attributes:
+        name: what it is called in the results.
+        ranker: its name in the registry.
+        params: of its constructor; with a seed among them, it is made with that one only.
+        file: of one that is trained already, and used as it is.
+    """
+
+    name: str
+    ranker: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    file: Path | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Contender:
+        """The one that a ranker's name, or the file of a saved one, stands for.
+
+        Args:
+            text: parameters may follow a name: `forest:trees=30:min_leaf=20`. A file that is called
+                like a ranker is meant only with its folder: `./forest`.
+
+        Raises:
+            InputError: it is neither, or there is no such parameter.
+        """
+        name, *settings = text.split(":")
+        if name not in ranker_names() and is_file(text):
+            return cls(readable(text), load(text).name, file=Path(text))
+        contender = cls(text, ranker_class(name).name, read_settings(name, settings))
+        contender.make(seed=0)  # refuses what cannot be
+        return contender
+
+    @property
+    def needs_fit(self) -> bool:
+        """Whether it cannot do without recordings to learn from."""
+        return self.file is None and ranker_class(self.ranker).needs_fit
+
+    @property
+    def seeded(self) -> bool:
+        """Whether its order depends on a seed that is not among its parameters."""
+        takes = self.file is None and "seed" in ranker_class(self.ranker).param_names()
+        return takes and "seed" not in self.params
+
+    def make(self, seed: int) -> Ranker:
+        """The ranker, not trained yet unless it is from a file."""
+        if self.file is not None:
+            return load(self.file)
+        return create(self.ranker, **self.params, **({"seed": seed} if self.seeded else {}))
+
+    def elsewhere(self, cases: Sequence[Case]) -> str:
+        """A warning if a saved ranker was trained on other devices than these; empty if not."""
+        if self.file is None:
+            return ""
+        devices = {d for case in cases for d in case.recording.provenance.devices.values()}
+        return elsewhere(load(self.file), sorted(devices))
+
+    def seen(self, cases: Sequence[Case]) -> list[str]:
+        """The cases that a ranker which is not trained on others says it was trained on.
+
+        One by name has nothing to be trained on where there is one problem only.
+        """
+        if self.file is None and len({case.problem for case in cases}) > 1:
+            return []
+        ranker = self.make(seed=0)
+        known = {
+            (problem, chip(device))
+            for known in (ranker, *ranker.parts.values())
+            for problem in told(known, "problems")
+            for device in told(known, "devices")
+        }
+        return [case.name for case in cases if (case.problem, case.device) in known]
+
+
+def usual_rankers(cases: Sequence[Case]) -> str:
+    """The rankers to compare where none are asked for: those that can order all cases."""
+    kinds = {getattr(catalogue_of(case.features.columns), "name", "") for case in cases}
+    ready = ["heuristic"] * (kinds <= {CPU.name, GPU.name}) + ["cpu"] * (kinds == {CPU.name})
+    return ",".join([*ready, *LEARNERS])
+
+
+def find_contenders(*lists: str) -> list[Contender]:
+    """Those of lists with commas, each once, and random order, which all are compared with.
+
+    Args:
+        lists: what is the name of a file as a whole stands for that file, whatever is in it.
+
+    Raises:
+        InputError: there is nothing in them, or something that is no ranker.
+    """
+    names = [n for text in lists for n in ([text] if os.path.exists(text) else text.split(","))]
+    asked = [name.strip() for name in names if name.strip()]
+    if not asked:
+        raise InputError(
+            "the list of rankers is empty", "give some of `frontrunner rankers`, such as heuristic"
+        )
+    return [Contender.of(name) for name in dict.fromkeys([SHUFFLE, *asked])]

@@ -1,0 +1,171 @@
+"""How good orders are on what they were not learned from: recordings replayed, fold by fold."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from ...core import (
+    Child,
+    ChildDied,
+    ChildKilled,
+    ChildPool,
+    InputError,
+    KilledError,
+    WorkError,
+    usable_cores,
+)
+from ..learning import Case
+from .contenders import SHUFFLE, Contender
+from .holdout import PROBLEM, Fold, folds
+from .judging import CURVE, Predictor, Result, Subject, Task, carry_out, judge_shuffle
+
+HANDLER = "frontrunner.experiments.evaluation.judging:answer"
+# Libraries in several processes would start a thread per core each.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What came of it.
+
+    Attributes:
+        results: a row per ranker, case and seed: who and what it was, `candidates` and `difficulty`
+            (the share that is near-optimal) of the case, the metrics of `metrics.measure`,
+            `expected` (iterations of random order to 5 %; `expected_log`: their logarithm), and
+            `size_bytes`, `train_s` and `rank_s` of the ranker. Random order is there once per case,
+            with exact expectations.
+        curves: for each row of `results`, the best so far after 1, 2, ... `CURVE` candidates, as a
+            share of the optimum.
+        ranks: a row per candidate and ranker that does not look back: `ranker`, `case`, and its
+            `predicted` and `real` place in the order, as shares of the space. Of the first seed.
+        predictors: by ranker's name; of those that learn, if all cases have the same features.
+    """
+
+    results: pd.DataFrame
+    curves: pd.DataFrame
+    ranks: pd.DataFrame
+    predictors: dict[str, Predictor]
+
+
+def evaluate(
+    cases: Sequence[Case],
+    contenders: Sequence[Contender],
+    by: str,
+    *,
+    parts: int | None = None,
+    seeds: Sequence[int] = (0,),
+    jobs: int | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Evaluation:
+    """Has each ranker order what was left out of its training.
+
+    Args:
+        by: what is left out at a time, `holdout.PROBLEM` or `holdout.DEVICE`.
+        parts: how many parts of them to leave out in turn; each on its own if None.
+        seeds: each ranker that depends on a seed is trained and judged with all of them.
+        jobs: how many processes work at it; one per core if None.
+        progress: is told how many of how many parts are done.
+
+    Raises:
+        InputError: a ranker has nothing to learn from, takes no such seed, or cannot order the
+            candidates.
+        KilledError: a process was killed from outside.
+        WorkError: a process ended early.
+    """
+    # What was recorded beside times and features would be sent to every process.
+    cases = [replace(c, recording=replace(c.recording, frame=pd.DataFrame())) for c in cases]
+    held = folds(cases, by, parts)
+    others = [c for c in contenders if c.name != SHUFFLE]
+    for contender in others:
+        _check_trainable(contender, held, by)
+        if contender.seeded:
+            contender.make(seeds[-1])  # refuses what cannot be, before any work
+    tasks = _tasks(others, held, cases, seeds)
+    found = [judge_shuffle(part, case) for part in held for case in part.test]
+    predictors = {}
+    subject = Subject(others, held, cases)
+    count = min(jobs or usable_cores(), max(len(tasks), 1))
+    with closing(_carry_out(subject, tasks, count)) as results:
+        for done, (task, result) in enumerate(zip(tasks, results, strict=True), 1):
+            if isinstance(result, Predictor):
+                predictors[others[task.contender].name] = result
+            elif result is not None:
+                found += result
+            progress(done, len(tasks))
+    return Evaluation(
+        results=pd.DataFrame([one.row for one in found]),
+        curves=pd.DataFrame([one.curve for one in found], columns=range(1, CURVE + 1)),
+        ranks=pd.concat(
+            [one.ranks for one in found if one.ranks is not None] or [pd.DataFrame()],
+            ignore_index=True,
+        ),
+        predictors=predictors,
+    )
+
+
+def _tasks(
+    contenders: Sequence[Contender],
+    parts: Sequence[Fold],
+    cases: Sequence[Case],
+    seeds: Sequence[int],
+) -> list[Task]:
+    """All that is to be done, in order: to judge each ranker on each part, then to keep it."""
+    judging = [
+        Task(number, part, seeds if one.seeded else seeds[:1])
+        for part in range(len(parts))
+        for number, one in enumerate(contenders)
+    ]
+    if len({frozenset(case.features.columns) for case in cases}) > 1:
+        return judging
+    kept = [n for n, one in enumerate(contenders) if one.file is None]
+    return judging + [Task(number, None, seeds[:1]) for number in kept]
+
+
+def _carry_out(subject: Subject, tasks: Sequence[Task], jobs: int) -> Generator[Result, None, None]:
+    """What comes of the tasks, in order; in this process if one is enough."""
+    if jobs == 1:
+        yield from (carry_out(subject, task) for task in tasks)
+        return
+    threads = str(max(1, usable_cores() // jobs))
+    env = {name: threads for name in THREADS if name not in os.environ}
+    with tempfile.TemporaryDirectory() as folder, ChildPool(HANDLER, jobs, env) as pool:
+        path = Path(folder) / "subject"
+        with path.open("wb") as file:
+            pickle.dump(subject, file, protocol=pickle.HIGHEST_PROTOCOL)
+
+        def ask(child: Child, task: Task) -> Result:
+            try:
+                result: Result = child.call((path, task))
+            except ChildKilled as death:
+                raise KilledError(f"a process of the evaluation was {death}") from death
+            except ChildDied as death:
+                raise WorkError(
+                    f"a process of the evaluation ended: {str(death).splitlines()[0]}",
+                    "fewer --jobs take less memory",
+                ) from death
+            return result
+
+        yield from pool.map(ask, tasks)
+
+
+def _check_trainable(contender: Contender, parts: Sequence[Fold], by: str) -> None:
+    for part in parts:
+        if contender.needs_fit and not part.train:
+            others = f"add recordings of another {by} with the same features"
+            if by == PROBLEM and len({case.device for case in part.test}) > 1:
+                others = f"leave out one device at a time (--holdout device), {others}"
+            raise InputError(
+                f"ranker {contender.name!r} has nothing to learn from when the {by} "
+                f"{part.left_out} is left out",
+                f"{others}, or evaluate only rankers that need no training",
+            )

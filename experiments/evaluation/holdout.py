@@ -1,0 +1,72 @@
+"""What is learned from and what is judged: recordings left out in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...core import InputError
+from ..learning import Case
+
+PROBLEM, DEVICE = "problem", "device"
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Cases to judge an order on, and those that it may be learned from.
+
+    Attributes:
+        left_out: the problem or the device of the cases in `test`.
+        train: the other cases with the same feature columns; may be empty.
+    """
+
+    left_out: str
+    train: tuple[Case, ...]
+    test: tuple[Case, ...]
+
+
+def folds(cases: Sequence[Case], by: str, parts: int | None = None) -> list[Fold]:
+    """Leaves out each problem, or each device, in turn.
+
+    Cases with different feature columns, as other people's kernels have, are never learned from
+    together, so that each kind has folds of its own: one kind after the other, in the order of the
+    cases. What was recorded on several devices counts as each of them.
+
+    Args:
+        by: `PROBLEM` or `DEVICE`.
+        parts: leaves out so many parts of the problems or devices of a kind in turn, not each of
+            them: that is as many times to train.
+
+    Raises:
+        InputError: no other device is left to learn from.
+    """
+    keys = [getattr(case, by) for case in cases]
+    if by == DEVICE and len(set(keys)) < 2:
+        raise InputError(
+            f"leaving one device out takes two or more, and these are recordings of one device "
+            f"only: {keys[0]}",
+            "add recordings of another device, or use --holdout problem",
+        )
+    found = []
+    for columns in dict.fromkeys(map(_columns, cases)):
+        alike = [(k, c) for k, c in zip(keys, cases, strict=True) if _columns(c) == columns]
+        for name, left in _dealt(list(dict.fromkeys(k for k, _ in alike)), parts).items():
+            known = {word for key in left for word in _words(key)}
+            train = tuple(case for k, case in alike if known.isdisjoint(_words(k)))
+            found.append(Fold(name, train, tuple(case for k, case in alike if k in left)))
+    return found
+
+
+def _dealt(keys: list[str], parts: int | None) -> dict[str, list[str]]:
+    """What is left out in turn: each key by its name, or so many parts of them."""
+    if parts is None:
+        return {key: [key] for key in keys}
+    return {f"part {i + 1}": keys[i::parts] for i in range(min(parts, len(keys)))}
+
+
+def _words(key: str) -> list[str]:
+    return key.split(" + ")
+
+
+def _columns(case: Case) -> frozenset[str]:
+    return frozenset(case.features.columns)

@@ -1,0 +1,188 @@
+"""Rankers trained and judged: the tasks of an evaluation, and the side of its processes."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...core import read_limited
+from ...models import AdaptiveRanker, Ranker, save
+from ..learning import Case, describe, group_frame
+from .contenders import SHUFFLE, Contender
+from .holdout import Fold
+from .metrics import KS, Floats, Scale, best_shares, expect, expected_best, measure
+from .replay import replay
+
+# How long curves of the best so far are: what all rankers take at least.
+CURVE = max(KS)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What the tasks of an evaluation are about; a process reads it once."""
+
+    contenders: Sequence[Contender]
+    parts: Sequence[Fold]
+    cases: Sequence[Case]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One ranker to be trained.
+
+    Attributes:
+        contender: which.
+        part: which one to judge it on, by what the others teach it; if None, it is trained on all
+            cases and kept.
+    """
+
+    contender: int
+    part: int | None
+    seeds: Sequence[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """A ranker that was trained on all recordings.
+
+    Attributes:
+        data: the contents of its file.
+        train_s: what training took.
+        importances: how much it relies on each feature; None where it cannot tell.
+    """
+
+    data: bytes
+    train_s: float
+    importances: pd.Series | None
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A ranker on a case: a row of the results, the best so far, and the places it gave."""
+
+    row: dict[str, Any]
+    curve: Floats
+    ranks: pd.DataFrame | None = None
+
+
+Result = list[Judged] | Predictor | None
+
+
+def answer(request: tuple[Path, Task]) -> Result:
+    """The side of a process: carries out a task about what a file holds."""
+    path, task = request
+    return carry_out(_read(path), task)
+
+
+def carry_out(subject: Subject, task: Task) -> Result:
+    """What comes of a task: how the ranker did, or its file if it learned anything."""
+    contender = subject.contenders[task.contender]
+    if task.part is None:
+        return _train(contender, subject.cases, task.seeds[0])
+    return _judge(contender, subject.parts[task.part], task.seeds)
+
+
+@cache
+def _read(path: Path) -> Subject:
+    with path.open("rb") as file:
+        subject: Subject = pickle.load(file)
+    return subject
+
+
+def judge_shuffle(part: Fold, case: Case) -> Judged:
+    """Random order, with exact expectations."""
+    scale = Scale.of(case.times)
+    metrics = expect(scale, case.times, case.seconds)
+    curve = expected_best(scale.shares, CURVE)
+    about = {"seed": 0, "size_bytes": 0, "train_s": 0.0, "rank_s": 0.0}
+    return Judged(_row(SHUFFLE, part, case, scale, metrics | about), _padded(curve))
+
+
+def _judge(contender: Contender, part: Fold, seeds: Sequence[int]) -> list[Judged]:
+    found = []
+    for seed in seeds:
+        ranker, file, train_s = _fit(contender, part.train, seed)
+        complete = seed == seeds[0] and not isinstance(ranker, AdaptiveRanker)
+        for case in part.test:
+            scale = Scale.of(case.times)
+            started = time.perf_counter()
+            taken = replay(ranker, case, scale.decided)
+            about = {
+                "seed": seed,
+                "size_bytes": len(file),
+                "train_s": train_s,
+                "rank_s": time.perf_counter() - started,
+            }
+            times = case.times[taken]
+            metrics = measure(scale, times, case.seconds[taken])
+            row = _row(contender.name, part, case, scale, metrics | about)
+            ranks = _ranks(contender.name, case, taken) if complete else None
+            found.append(Judged(row, _padded(best_shares(times, scale.best)), ranks))
+    return found
+
+
+def _train(contender: Contender, cases: Sequence[Case], seed: int) -> Predictor | None:
+    """Trains a ranker on everything; None if it does not learn."""
+    ranker, file, train_s = _fit(contender, cases, seed)
+    # Not all rankers can tell.
+    importances = getattr(ranker, "importances", lambda: None)()
+    return Predictor(file, train_s, importances) if file else None
+
+
+def _fit(contender: Contender, cases: Sequence[Case], seed: int) -> tuple[Ranker, bytes, float]:
+    """A ranker trained on cases, its file (empty if it has learned nothing), and the seconds."""
+    ranker = contender.make(seed)
+    if contender.file is not None:
+        return ranker, read_limited(contender.file), 0.0
+    if not cases:
+        return ranker, b"", 0.0
+    frame, groups = group_frame(cases)
+    started = time.perf_counter()
+    ranker.fit(frame, groups)
+    train_s = time.perf_counter() - started
+    if not ranker.dump():
+        return ranker, b"", train_s
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "predictor"
+        save(ranker, path, describe(cases))
+        return ranker, path.read_bytes(), train_s
+
+
+def _row(
+    ranker: str, part: Fold, case: Case, scale: Scale, figures: dict[str, float]
+) -> dict[str, Any]:
+    return {
+        "ranker": ranker,
+        "case": case.name,
+        "problem": case.problem,
+        "device": case.device,
+        "left_out": part.left_out,
+        "candidates": scale.candidates,
+        "difficulty": scale.difficulty,
+        "expected": scale.expected_iterations(),
+        "expected_log": scale.expected_log_iterations(),
+        **figures,
+    }
+
+
+def _padded(curve: Floats) -> Floats:
+    """A curve of the usual length: where all candidates are taken, the best stays what it is."""
+    return np.pad(curve[:CURVE], (0, max(0, CURVE - len(curve))), mode="edge")
+
+
+def _ranks(ranker: str, case: Case, taken: NDArray[np.intp]) -> pd.DataFrame:
+    predicted = np.empty(len(taken))
+    predicted[taken] = np.arange(1, len(taken) + 1)
+    real = pd.Series(case.times).rank(na_option="bottom").to_numpy()
+    places = {"predicted": predicted / len(taken), "real": real / len(taken)}
+    return pd.DataFrame({"ranker": ranker, "case": case.name, **places})

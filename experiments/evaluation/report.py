@@ -1,0 +1,152 @@
+"""What an evaluation leaves: a folder, and runs and models in MLflow.
+
+| file | holds |
+| --- | --- |
+| `evaluation.json` | what was asked for, and the figures of each ranker and case |
+| `summary.csv`, `.parquet` | a row per ranker |
+| `cases.csv`, `.parquet` | a row per recording: how hard it is, what each ranker took |
+| `results.csv`, `.parquet` | a row per ranker, recording and seed |
+| `curves.csv`, `.parquet` | the best so far, as a share of the optimum, in the same rows |
+| `plots/*.png` | pictures |
+| `predictors/*.predictor` | rankers trained on all recordings |
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from ...core import RUNS, WorkError, place_folder
+from ..observing import Tracker
+from .cross_validation import Evaluation
+from .plots import plots
+from .summary import by_case, summarise
+
+KEYS = ["ranker", "case", "seed"]
+# What a row of results is about, beside its seed.
+ABOUT = ["ranker", "case", "problem", "device", "left_out"]
+PREDICTOR = ".predictor"
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """An evaluation, summed up.
+
+    Attributes:
+        asked: how it was made, for `evaluation.json` and MLflow.
+        summary, cases: as `scoreboard` makes them.
+    """
+
+    asked: Mapping[str, Any]
+    evaluation: Evaluation
+    summary: pd.DataFrame
+    cases: pd.DataFrame
+
+    @classmethod
+    def of(cls, evaluation: Evaluation, asked: Mapping[str, Any], seed: int) -> Self:
+        """Sums up.
+
+        Args:
+            seed: of the confidence intervals.
+        """
+        results = evaluation.results
+        return cls(asked, evaluation, summarise(results, seed), by_case(results))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, as JSON has them: what is not known is None."""
+        tables = {"rankers": self.summary, "cases": self.cases}
+        told = {name: json.loads(table.to_json(orient="index")) for name, table in tables.items()}
+        return {**self.asked, **told}
+
+
+def write_report(report: Report, out: Path | None) -> tuple[Path, list[str]]:
+    """Makes the folder: all files appear at once, or none.
+
+    Args:
+        out: a new or empty one; the next free `runs/evaluation-<n>` if None.
+
+    Returns:
+        Where it is, and what could not be drawn, a line each: tables are worth more than pictures.
+
+    Raises:
+        WorkError: it cannot be written, or is not empty.
+    """
+    missing: list[str] = []
+    try:
+        return place_folder(
+            out, "evaluation", lambda new: missing.extend(_fill(new, report))
+        ), missing
+    except OSError as error:
+        raise WorkError(
+            f"cannot write to {out or RUNS}: {error.strerror}", "make room, or name another place"
+        ) from error
+
+
+def _fill(folder: Path, report: Report) -> list[str]:
+    """Writes all files; tells what could not be drawn."""
+    evaluation = report.evaluation
+    tables = {
+        "summary": report.summary.reset_index(),
+        "cases": report.cases.reset_index(),
+        "results": evaluation.results,
+        "curves": evaluation.results[KEYS].join(evaluation.curves.add_prefix("best_of_")),
+    }
+    missing = []
+    for name in ("plots", "predictors"):
+        (folder / name).mkdir()
+    (folder / "evaluation.json").write_text(json.dumps(report.to_dict(), indent=2) + "\n")
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+        # In memory, for Arrow takes no path that is in no encoding.
+        (folder / f"{name}.parquet").write_bytes(table.to_parquet(index=False))
+    for name, draw in plots(evaluation, report.summary):
+        try:
+            draw().savefig(folder / "plots" / f"{name}.png", dpi=150)
+        except OSError:
+            raise
+        except Exception as error:  # a library that meets names and figures of all kinds
+            missing.append(f"{name}.png cannot be drawn: {type(error).__name__}: {error}")
+    for name, predictor in evaluation.predictors.items():
+        _predictor(folder, name).write_bytes(predictor.data)
+    return missing
+
+
+def track_report(report: Report, folder: Path, tracker: Tracker) -> None:
+    """Tracks what was written: figures, files, a run for each ranker and case, and predictors."""
+    evaluation, results = report.evaluation, report.evaluation.results
+    for figure, values in report.summary.items():
+        for ranker, value in values.items():
+            tracker.metric(f"{figure}/{_plain(ranker)}", value)
+    for path in sorted(folder.rglob("*.*")):
+        if path.suffix != PREDICTOR:
+            tracker.artifact(path)
+    for (ranker, case), rows in results.groupby(["ranker", "case"], sort=False):
+        about = _named(rows[ABOUT].iloc[0])
+        figures = _named(rows.drop(columns=[*ABOUT, "seed"]).mean())
+        curve = evaluation.curves.loc[rows.index].mean().to_list()
+        tracker.child(f"{ranker} {case}", about, figures | {"best_so_far": curve})
+    for ranker in evaluation.predictors:
+        figures = _named(report.summary.loc[[ranker]].iloc[0])
+        tracker.model(
+            f"frontrunner-{_plain(ranker)}", _predictor(folder, ranker), figures, report.asked
+        )
+
+
+def _predictor(folder: Path, ranker: str) -> Path:
+    return folder / "predictors" / f"{_plain(ranker)}{PREDICTOR}"
+
+
+def _named(values: pd.Series) -> dict[str, Any]:
+    return {str(name): value for name, value in values.items()}
+
+
+def _plain(name: object) -> str:
+    """What MLflow takes as a part of any name, of a model most strictly; a ranker can be a path,
+    or have parameters."""
+    return re.sub(r"[^\w-]", "_", str(name))

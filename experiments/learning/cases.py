@@ -1,0 +1,212 @@
+"""Recordings as what orderings are learned from and replayed on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...benchmarks.measuring import KILLED
+from ...core import InputError, readable
+from ...features import Catalogue, catalogue_of, extract, extract_knobs, generic_for
+from ...models import listing
+from ...search import PIPELINE, Problem
+from ..dataset import Kernel, Recording, find_copy, read_recording, stem
+
+ENDINGS = (".parquet", ".json", ".json.gz")
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One recording with the features of its candidates.
+
+    Attributes:
+        name: the file's, which no other case of a corpus has.
+        problem: what was computed; the same for recordings with other elementwise work around the
+            same operation, and on other devices.
+        device: the chips, with ` + ` between several.
+        features: a row per candidate.
+        knobs: likewise, what candidates were made of; a pipeline is one where they have one.
+        times: in microseconds; NaN where a candidate failed. On several devices, as if all had been
+            measured on the middling one.
+        seconds: what taking each candidate costs a tuning run, to compile and to measure; NaN where
+            that is not known.
+    """
+
+    name: str
+    problem: str
+    device: str
+    features: pd.DataFrame
+    knobs: pd.DataFrame
+    times: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    recording: Recording
+
+
+def read_cases(paths: Sequence[Path]) -> list[Case]:
+    """Reads recordings of any format, sorted by name, whatever the order of the arguments.
+
+    A folder stands for the recordings that are in it, not for those in folders below. T4 results
+    beside a Parquet file of the same name are what `record --format t4` made of it, and left out.
+    So are candidates that were killed from outside, see `without_killed`.
+
+    Raises:
+        InputError: there is none, one cannot be used, or two hold the same measurements.
+    """
+    files = sorted({file.resolve(): file for path in paths for file in _files(path)}.values())
+    if not files:
+        raise InputError("there is no recording", "name a file or a folder of `frontrunner record`")
+    named = dict(sorted(zip(_names(files), files, strict=True)))
+    recordings = {name: _read(file) for name, file in named.items()}
+    if copy := find_copy(list(recordings.values())):
+        first, second = (list(named.values())[place] for place in copy)
+        raise InputError(f"{first} and {second} hold the same measurements", "give one of them")
+    catalogues = _catalogues(recordings.values())
+    return [
+        Case(
+            name=name,
+            problem=_problem(recording.provenance.problem),
+            device=" + ".join(sorted(set(map(chip, recording.provenance.devices.values())))),
+            features=_features(recording, catalogues),
+            knobs=_knobs(recording),
+            times=_times(recording.frame),
+            seconds=(recording.frame["compile_s"] + recording.measure_s).to_numpy(np.float64),
+            recording=recording,
+        )
+        for name, recording in recordings.items()
+    ]
+
+
+def group_frame(cases: Sequence[Case]) -> tuple[pd.DataFrame, NDArray[np.str_]]:
+    """What a ranker is fitted on: all candidates with their `time_us`, and their cases' names.
+
+    Raises:
+        InputError: there is nothing, or candidates have different features.
+    """
+    if not cases:
+        raise InputError("there is no recording to learn from")
+    first = cases[0]
+    for case in cases:
+        if set(case.features.columns) != set(first.features.columns):
+            raise InputError(
+                f"{first.name} and {case.name} cannot be learned from together: "
+                f"{_difference(first, case)}",
+                "train on recordings of one kind of target, or of one kernel",
+            )
+    frame = pd.concat([c.features.assign(time_us=c.times) for c in cases], ignore_index=True)
+    return frame, np.repeat([c.name for c in cases], [len(c.features) for c in cases])
+
+
+def without_killed(recording: Recording) -> Recording:
+    """What became of candidates by their own doing.
+
+    Of those whose process was killed from outside nothing is known: nothing is learned from them,
+    and no order is judged by where it put them.
+    """
+    kept = recording.frame["kind"] != KILLED
+    return replace(recording, frame=recording.frame[kept].reset_index(drop=True))
+
+
+def chip(fingerprint: str) -> str:
+    """What is left of a device's fingerprint without the driver and the device's number."""
+    return fingerprint.partition(" on ")[2] or fingerprint
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    names = {f.name for f in path.iterdir() if f.is_file() and not f.name.startswith(".")}
+    names -= {n.removesuffix(".parquet") + ".t4.json" for n in names if n.endswith(".parquet")}
+    found = [path / n for n in names if n.endswith(ENDINGS)]
+    if not found:
+        raise InputError(
+            f"{path} holds no recordings ({', '.join('*' + e for e in ENDINGS)})",
+            "name the folder that they are in",
+        )
+    return found
+
+
+def _names(files: Sequence[Path]) -> list[str]:
+    """The files' names, with as many folders before them as it takes to tell all apart."""
+    places = [[*map(readable, f.resolve().parts[1:-1]), stem(f)] for f in files]
+    for depth in range(1, max(map(len, places)) + 1):
+        names = ["_".join(place[-depth:]) for place in places]
+        if len(set(names)) == len(names):
+            return names
+    twice, _ = Counter(names).most_common(1)[0]
+    first, second, *_ = (f for f, n in zip(files, names, strict=True) if n == twice)
+    raise InputError(f"{first} and {second} have one name", "give one of them, or rename it")
+
+
+def _read(path: Path) -> Recording:
+    recording = without_killed(read_recording(path))
+    if recording.frame["time_us"].isna().all():
+        raise InputError(
+            f"{path} has no successful candidate among {len(recording.frame)}",
+            "leave it out, or record more candidates",
+        )
+    return recording
+
+
+def _problem(problem: Problem | Kernel) -> str:
+    """A name for what was computed: the label does not tell how operands are indexed."""
+    if isinstance(problem, Kernel):
+        return problem.label
+    loops = [(d.role, d.parallel) for d in problem.dims]
+    operands = [(o.index, o.output) for o in problem.operands]
+    digest = hashlib.sha256(json.dumps([loops, operands, problem.traits]).encode()).hexdigest()
+    return f"{problem.label}_{digest[:6]}"
+
+
+def _times(frame: pd.DataFrame) -> NDArray[np.float64]:
+    times = frame["relative"] * frame["baseline_us"].median()
+    return times.fillna(frame["time_us"]).to_numpy(np.float64)
+
+
+def _features(
+    recording: Recording, catalogues: Mapping[frozenset[Hashable], Catalogue]
+) -> pd.DataFrame:
+    problem, target = recording.provenance.problem, recording.provenance.target
+    if target is None or isinstance(problem, Kernel):
+        knobs = _knobs(recording)
+        return extract_knobs(catalogues[frozenset(knobs)], knobs)
+    if target.gpu is not None:
+        return extract(problem, target, recording.derived)
+    # One pipeline at a time: it is seen from the columns which knobs a space has.
+    parts = [
+        extract(problem, target, rows[recording.knobs].dropna(axis="columns").astype(np.int64))
+        for _, rows in recording.frame.groupby(PIPELINE)
+    ]
+    return pd.concat(parts).sort_index()
+
+
+def _catalogues(recordings: Iterable[Recording]) -> dict[frozenset[Hashable], Catalogue]:
+    """By knobs: the features of other people's kernels, with the words of all recordings."""
+    frames: dict[frozenset[Hashable], list[pd.DataFrame]] = {}
+    for recording in recordings:
+        if recording.provenance.target is None:
+            knobs = _knobs(recording)
+            frames.setdefault(frozenset(knobs), []).append(knobs)
+    return {names: generic_for(found) for names, found in frames.items()}
+
+
+def _knobs(recording: Recording) -> pd.DataFrame:
+    """What candidates are made of; a pipeline is a knob where candidates have one."""
+    pipelines = [PIPELINE] if (recording.frame[PIPELINE] != "").any() else []
+    return recording.frame[[*recording.knobs, *pipelines]]
+
+
+def _difference(first: Case, second: Case) -> str:
+    catalogues = [catalogue_of(c.features.columns) for c in (first, second)]
+    kinds = [c.subject for c in catalogues if c is not None]
+    if len(set(kinds)) == 2:
+        return f"one is for {kinds[0]}, the other for {kinds[1]}"
+    apart = sorted(set(first.features.columns) ^ set(second.features.columns))
+    return f"only one has {listing(apart, 4)}"

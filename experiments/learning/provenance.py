@@ -1,0 +1,71 @@
+"""What a predictor's file says of its training, and whether it is used elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import __version__
+from ...models import Ranker
+from .cases import Case, chip
+
+
+def describe(cases: Sequence[Case]) -> dict[str, Any]:
+    """What to save with a ranker that was fitted on these cases.
+
+    Nothing in it depends on when or where this runs: the same recordings make the same file.
+    """
+    said = [case.recording.provenance for case in cases]
+    return {
+        "devices": _words(device for p in said for device in p.devices.values()),
+        "archs": _words(p.target.arch for p in said if p.target is not None),
+        "recordings": [case.name for case in cases],
+        "problems": _words(case.problem for case in cases),
+        "candidates": sum(len(case.times) for case in cases),
+        "data": digest(cases),
+        "compilers": _words(p.compiler for p in said),
+        "frontrunner": __version__,
+    }
+
+
+def digest(cases: Iterable[Case]) -> str:
+    """Tells data apart: the features and times of each case."""
+    found = hashlib.sha256()
+    for case in cases:
+        names = sorted(map(str, case.features))
+        found.update(repr((names, case.features.shape)).encode())
+        found.update(np.ascontiguousarray(case.features[names], dtype="<f4").tobytes())
+        found.update(np.ascontiguousarray(case.times, dtype="<f8").tobytes())
+    return found.hexdigest()
+
+
+def told(ranker: Ranker, key: str) -> list[str]:
+    """A list of words from what a ranker's file says of its training; empty if it says nothing."""
+    found = ranker.training_.get(key)
+    return [word for word in found if isinstance(word, str)] if isinstance(found, list) else []
+
+
+def elsewhere(ranker: Ranker, devices: Sequence[str], arch: str = "") -> str:
+    """A warning if a ranker was trained on other devices than it is used for; empty if not.
+
+    Args:
+        devices: fingerprints of those to measure on.
+        arch: what is compiled for, which decides where no device is known.
+    """
+    trained, here = (
+        (told(ranker, "devices"), list(devices)) if devices else (told(ranker, "archs"), [arch])
+    )
+    foreign = [d for d in here if chip(d) not in set(map(chip, trained))]
+    if not trained or not any(foreign):
+        return ""
+    return (
+        f"the ranker was trained on {', '.join(trained)}, and this is {', '.join(foreign)}: "
+        "its order may be worse here"
+    )
+
+
+def _words(words: Iterable[str]) -> list[str]:
+    return sorted({word for word in words if word})

@@ -1,0 +1,132 @@
+"""Tunes the hot dispatches of a model, one after the other."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from ...benchmarks.measuring import Budget
+from ...core import FrontrunnerError, InputError, KilledError
+from ...search import spec_of
+from ..observing import Observer
+from ..queue import renderer
+from ..tuning import RunFolder, TuneOptions, TuneResult, resume, tune, write_text
+from .folder import ModelFolder
+from .options import ModelOptions
+from .plan import Hot, Plan
+from .result import NO_TIME
+from .trial import TRIES
+
+# Seconds that tuning a dispatch takes beside taking candidates: reading, ranking, the finals.
+AROUND = 18.0
+LEAST_SECONDS = 10.0
+PATIENCE = 96
+
+MakeObserver = Callable[[], Observer]
+Tell = Callable[[str], None]
+
+
+def tune_each(
+    plan: Plan,
+    folder: ModelFolder,
+    options: ModelOptions,
+    until: float,
+    make_observer: MakeObserver,
+    tell: Tell,
+) -> dict[str, TuneResult | str]:
+    """Tunes hot dispatches, the most promising first; each gets its share of the time left.
+
+    Args:
+        until: when the last one is to be done, as `time.monotonic` has it.
+
+    Returns:
+        By name, the run, or why there is none.
+
+    Raises:
+        KilledError: a process was killed from outside; resuming goes on from there.
+    """
+    found: dict[str, TuneResult | str] = {}
+    for place, hot in enumerate(plan.hot):
+        # Gains diminish: four times the headroom is worth twice the time.
+        weights = [math.sqrt(one.headroom_us) for one in plan.hot[place:]]
+        share = (until - time.monotonic()) * weights[0] / sum(weights)
+        budget = Budget(seconds=max(LEAST_SECONDS, share - AROUND), patience=PATIENCE)
+        run = folder.run_of(hot)
+        if (done := TuneResult.read(run.result)) is not None:
+            found[hot.name] = done
+        elif time.monotonic() > until:
+            found[hot.name] = NO_TIME
+        else:
+            tell(
+                f"tuning {hot.name}: {hot.share:.1%} of the time, "
+                f"{budget.seconds:.0f} s ({place + 1} of {len(plan.hot)})"
+            )
+            found[hot.name] = _tune_one(hot, run, budget, options, make_observer, tell)
+    return found
+
+
+def _tune_one(
+    hot: Hot,
+    run: RunFolder,
+    budget: Budget,
+    options: ModelOptions,
+    make_observer: MakeObserver,
+    tell: Tell,
+) -> TuneResult | str:
+    """A dispatch's run, or why there is none: one that fails is no reason to give the others up.
+
+    Raises:
+        KilledError: a process was killed from outside; resuming goes on from there.
+    """
+    wanted = TuneOptions(
+        input=hot.file,
+        out=run.path,
+        budget=budget,
+        ranker=options.ranker,
+        devices=(options.device or "",),
+        target=options.target,
+        seed=options.seed,
+        jobs=options.jobs,
+        pool=options.pool,
+    )
+    begun = run.path.exists()
+    try:
+        with closing(make_observer()) as observer:
+            if begun:
+                result = resume(run.path, budget, observer, tracked=False)
+            else:
+                result = tune(wanted, observer, tracked=False)
+    except KilledError:
+        raise
+    except FrontrunnerError as error:
+        if begun and isinstance(error, InputError):
+            # What was read once, and is there, was damaged since.
+            raise InputError(str(error), f"remove {run.path}, to tune it anew") from error
+        tell(f"{hot.name} is left out: {error}")
+        return str(error)
+    assert isinstance(result, TuneResult)
+    return result
+
+
+def best_specs(hot: Hot, tuned: TuneResult | str, folder: ModelFolder) -> list[Path]:
+    """Specs of a dispatch's best candidates, the best one first.
+
+    They only have to be faster than the default: whether by more than noise is for the model to
+    say, where it is measured anew.
+    """
+    if isinstance(tuned, str):
+        return []
+    better = [s for s in tuned.finalists if s.interval[0] > 1][:TRIES]
+    if not better:
+        return []
+    run = folder.run_of(hot).load()
+    render = renderer(run.dispatch, run.queue)
+    paths = []
+    for place, standing in enumerate(better):
+        path = folder.work / f"{hot.name}-{place}.mlir"
+        write_text(path, spec_of(run.dispatch, render(standing.index)))
+        paths.append(path)
+    return paths

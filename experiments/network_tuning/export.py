@@ -1,0 +1,78 @@
+"""Exports torch modules for IREE: MLIR, with the weights beside it in an archive of their own.
+
+Needs the extra `torch`; weights are what the module has, so random ones unless they were loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...core import InputError
+
+SCOPE = "model"
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What `frontrunner tune-model MLIR --parameters model=WEIGHTS` takes."""
+
+    mlir: Path
+    weights: Path
+
+
+def export_module(module: Any, arguments: Sequence[Any], out: Path) -> Exported:
+    """Exports a `torch.nn.Module` as it is called with some arguments.
+
+    Args:
+        arguments: example tensors; their shapes and types are those of the exported function.
+        out: the file to write, such as `bert.mlir`; the weights go to `bert.irpa`.
+
+    Raises:
+        InputError: the extra is not installed.
+    """
+    try:
+        from iree.turbine import aot
+    except ImportError as error:
+        raise InputError(
+            f"exporting torch modules needs {error.name}", "pip install 'frontrunner[torch]'"
+        ) from error
+    module = module.eval()
+    aot.externalize_module_parameters(module, external_scope=SCOPE)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    # A tensor that is given twice would be one argument.
+    aot.export(module, args=tuple(a.clone() for a in arguments)).save_mlir(out)
+    weights = out.with_suffix(".irpa")
+    aot.save_module_parameters(str(weights), module)
+    return Exported(out, weights)
+
+
+def export_transformers(
+    config: Any, arguments: Sequence[Any], out: Path, seed: int = 0
+) -> Exported:
+    """Exports a model of `transformers` with random weights; its first output is kept.
+
+    Args:
+        config: such as `transformers.BertConfig(hidden_size=384)`.
+        arguments: as for `export_module`.
+    """
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise InputError(
+            f"exporting transformers needs {error.name}", "pip install 'frontrunner[torch]'"
+        ) from error
+
+    class First(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = transformers.AutoModel.from_config(config)
+
+        def forward(self, *inputs: Any) -> Any:
+            return self.model(*inputs)[0]
+
+    torch.manual_seed(seed)
+    return export_module(First(), arguments, out)

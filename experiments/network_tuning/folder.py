@@ -1,0 +1,177 @@
+"""What tuning a model keeps on disk, so that it can be resumed and read by people.
+
+| file | holds |
+| --- | --- |
+| `model.json` | options, versions, the device |
+| `plan.json` | what the profile said is worth tuning, and what is not |
+| `dispatches/` | the dispatches of the model, each as MLIR that `tune` takes |
+| `runs/` | a run's folder for each that was tuned |
+| `spec.mlir` | the tuning spec, if the model is faster with it |
+| `result.json`, `report.md` | the figures |
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from ...core import (
+    RUNS,
+    InputError,
+    check_own,
+    decode,
+    in_words,
+    iree_versions,
+    only_process,
+    parse_json,
+    place_folder,
+    read_json,
+    read_limited,
+)
+from ...search.reading import ModelDispatch, named_after
+from ..tuning import RunFolder, digest_of_file, other_versions, unwritable, write_text
+from .options import ModelOptions
+from .plan import Hot, Plan, read_plan
+
+FORMAT = 2
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """Paths of a model's tuning, and reading and writing what is in them."""
+
+    path: Path
+
+    @property
+    def spec(self) -> Path:
+        return self.path / "spec.mlir"
+
+    @property
+    def result(self) -> Path:
+        return self.path / "result.json"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.md"
+
+    @property
+    def work(self) -> Path:
+        """Executables and inputs of the session; removed when it is complete."""
+        return self.path / "work"
+
+    @property
+    def _dispatches(self) -> Path:
+        return self.path / "dispatches"
+
+    def run_of(self, hot: Hot) -> RunFolder:
+        """Where a dispatch is tuned."""
+        return RunFolder(self.path / "runs" / hot.name)
+
+    def remove(self, made: Sequence[Path]) -> None:
+        """Removes what is in it, and the folders that were made for it."""
+        for one in self.path.iterdir():
+            shutil.rmtree(one) if one.is_dir() else one.unlink()
+        for folder in made:
+            with suppress(OSError):  # another run may have begun beside this one
+                folder.rmdir()
+
+    def load(self, input: Path | None) -> ModelOptions:
+        """What it was started with.
+
+        Args:
+            input: where the model is now, if that is another place.
+
+        Raises:
+            InputError: this is not such a folder, or one of another version or input.
+        """
+        options, digests = self._load()
+        if input is not None:
+            options = replace(options, input=input)
+        elif self.result.exists():
+            return options  # which needs no files any more
+        # A ranker's file that is gone is none of them; it is missed when it is needed.
+        for path, digest in zip(options.files, digests, strict=False):
+            if digest_of_file(path) != digest:
+                raise InputError(f"{path} is not what {self.path} was made with", "start anew")
+        return options
+
+    def _load(self) -> tuple[ModelOptions, list[str]]:
+        remedy = "give the folder that `frontrunner tune-model --out` wrote"
+        check_own(self.path)
+        if not (self.path / "model.json").is_file():
+            raise InputError(f"{self.path} is not the folder of a model's tuning", remedy)
+        try:
+            content = parse_json(read_limited(self.path / "model.json", remedy))
+            other = other_versions(content, FORMAT)
+            if not other:
+                options = decode(ModelOptions, {**content["options"], "out": self.path})
+                return options, list(decode(tuple[str, ...], content["digests"]))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{self.path} is not the folder of a model's tuning: {in_words(error)}", remedy
+            ) from error
+        raise InputError(
+            f"{self.path} {other}", "start anew: times and configurations do not carry over"
+        )
+
+    def plan(self) -> Plan | None:
+        """The plan of an earlier session, if it came to one."""
+        path = self.path / "plan.json"
+        if not path.exists():
+            return None
+        plan = read_json(path, read_plan, "remove it, for the model to be profiled again")
+        # The folder may have been moved.
+        hot = (replace(h, file=self._dispatches / h.file.name) for h in plan.hot)
+        return replace(plan, hot=tuple(hot))
+
+    def save_plan(self, plan: Plan) -> None:
+        text = json.dumps(plan.to_dict(), indent=2, default=str)
+        write_text(self.path / "plan.json", text + "\n")
+
+    def write_dispatches(self, dispatches: Sequence[ModelDispatch]) -> Mapping[str, Path]:
+        """Writes each dispatch to a file; tells where, by name."""
+        self._dispatches.mkdir(exist_ok=True)
+        files = named_after([d.name for d in dispatches])
+        paths = {name: self._dispatches / f"{short}.mlir" for name, short in files.items()}
+        for dispatch in dispatches:
+            if dispatch.text:
+                write_text(paths[dispatch.name], dispatch.text)
+        return paths
+
+
+@contextmanager
+def laid_out(options: ModelOptions) -> Iterator[ModelFolder]:
+    """Lays a folder out; bad input that shows before there is a plan leaves none behind.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    content = {
+        "format": FORMAT,
+        "versions": iree_versions(),
+        "digests": [digest_of_file(path) for path in options.files],
+        "options": {k: v for k, v in asdict(options.absolute()).items() if k != "out"},
+    }
+    text = json.dumps(content, indent=2, default=str) + "\n"
+    there = options.out is not None and options.out.exists()
+    above = [p for p in (options.out or RUNS / "any").parents if not p.exists()]
+
+    def fill(new: Path) -> None:
+        (new / "model.json").write_text(text)
+
+    try:
+        path = place_folder(options.out, options.input.stem, fill)
+    except OSError as error:
+        raise unwritable(options.out, error) from error
+    folder = ModelFolder(path)
+    with only_process(path):
+        try:
+            yield folder
+        except InputError:
+            if folder.plan() is None:
+                folder.remove(above if there else [path, *above])
+            raise

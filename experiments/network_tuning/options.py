@@ -1,0 +1,74 @@
+"""What tuning a model is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from ...benchmarks.networks import Archives
+from ...models import is_file
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What tuning a model is asked for.
+
+    Attributes:
+        input: MLIR, or ONNX.
+        out: a new or empty folder; the next free `runs/<input>-<n>` if None.
+        minutes: for everything, from reading the model to proving the gain.
+        coverage: the share of the model's time whose dispatches are looked at.
+        function: the one to call, if the model has several.
+        inputs: in the order of the arguments, as the runtime's tools take them; made from the
+            signature if there are none.
+        parameters: archives of weights by scope.
+        starter: specs that the model is compiled with already; what is tuned here wins over them.
+        default_specs: whether the compiler's own specs apply, too, after all others.
+        ranker, device, jobs, pool: as of a tuning run.
+    """
+
+    input: Path
+    out: Path | None = None
+    minutes: float = 15.0
+    coverage: float = 0.9
+    function: str | None = None
+    inputs: tuple[str, ...] = ()
+    parameters: Archives = ()
+    starter: tuple[Path, ...] = ()
+    default_specs: bool = False
+    ranker: str | None = None
+    device: str | None = None
+    target: str = "host"
+    seed: int = 0
+    jobs: int | None = None
+    pool: int = 100_000
+
+    def absolute(self) -> Self:
+        """The same, for another folder to be the current one."""
+        return replace(
+            self,
+            input=self.input.absolute(),
+            inputs=tuple(_absolute(text) for text in self.inputs),
+            parameters=tuple((scope, path.absolute()) for scope, path in self.parameters),
+            starter=tuple(path.absolute() for path in self.starter),
+            ranker=str(self._ranker_file.absolute()) if self._ranker_file else self.ranker,
+        )
+
+    @property
+    def files(self) -> list[Path]:
+        """What the outcome depends on, the model first."""
+        archives = [path for _, path in self.parameters]
+        inputs = [Path(path) for text in self.inputs if (path := text.partition("@")[2])]
+        ranker = [self._ranker_file] if self._ranker_file else []
+        return [self.input, *archives, *self.starter, *inputs, *ranker]
+
+    @property
+    def _ranker_file(self) -> Path | None:
+        return Path(self.ranker) if self.ranker and is_file(self.ranker) else None
+
+
+def _absolute(text: str) -> str:
+    """An input, the file of which is found from any folder."""
+    head, at, path = text.partition("@")
+    return f"{head}@{Path(path).absolute()}" if at else text

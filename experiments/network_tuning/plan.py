@@ -1,0 +1,194 @@
+"""Which dispatches of a model are worth tuning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ...benchmarks.libraries import Peak
+from ...benchmarks.networks import Share
+from ...core import Child, ChildPool, FrontrunnerError, KilledError, decode
+from ...search import Dispatch
+from ...search.reading import READER, ModelDispatch, read_dispatch
+
+_FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
+# Of a dispatch's headroom, what is expected to be gained.
+EXPECTED = 0.7
+
+
+@dataclass(frozen=True)
+class Hot:
+    """Dispatches of one Problem, which one entry of a spec configures all.
+
+    Attributes:
+        members: names in the model, the one that takes most time first.
+        file: the first member, as MLIR.
+        time_us: of a run of the model, all members together.
+        share: of the model's time in dispatches.
+        headroom_us: what a machine at its measured peak would save.
+    """
+
+    name: str
+    problem: str
+    members: tuple[str, ...]
+    file: Path
+    time_us: float
+    share: float
+    headroom_us: float
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A dispatch that is not tuned, and why."""
+
+    name: str
+    share: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is tuned, the most promising first, and what is not."""
+
+    hot: tuple[Hot, ...]
+    rest: tuple[Rest, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def read_plan(data: Any) -> Plan:
+    """The inverse of `Plan.to_dict`, also after a round trip through JSON.
+
+    Raises:
+        ValueError: it is something else, or a dispatch's name could not be a file's.
+    """
+    plan = decode(Plan, data)
+    for hot in plan.hot:
+        if not _FILE.fullmatch(hot.name) or not _FILE.fullmatch(hot.file.name):
+            raise ValueError(f"the name of a dispatch is {hot.name!r}")
+        if min(hot.time_us, hot.share, hot.headroom_us) < 0:
+            raise ValueError(f"the times of {hot.name} are less than 0")
+    if len({hot.name for hot in plan.hot}) < len(plan.hot):
+        raise ValueError("two dispatches have one name")
+    return plan
+
+
+def make_plan(
+    profile: Sequence[Share],
+    dispatches: Mapping[str, ModelDispatch],
+    files: Mapping[str, Path],
+    coverage: float,
+    target: str,
+    peak: Peak | None,
+) -> Plan:
+    """Takes the dispatches that make up most of the time, and merges those of equal Problems.
+
+    Where the first ones are tuned, others make up most of what is left; so these are taken, too.
+
+    Args:
+        profile: of the model.
+        files: where each dispatch is, as MLIR.
+        coverage: the share of the time that is looked at.
+        peak: of the device; None takes all of a dispatch's time for headroom.
+
+    Raises:
+        KilledError: the compiler was killed while it read a dispatch, twice.
+    """
+    times = {share.name: share.time_us for share in profile}
+    total = sum(times.values()) or 1.0
+    read: dict[str, Dispatch | str] = {}
+    hot: list[Hot] = []
+    expected = dict(times)
+    with ChildPool(READER) as readers:
+        while new := [name for name in _most(expected, coverage) if name not in read]:
+            tunable = [name for name in new if name in dispatches and dispatches[name].text]
+            found = readers.map(lambda child, name: _read(files[name], target, child), tunable)
+            read |= {name: _reason(dispatches.get(name)) for name in new}
+            read |= dict(zip(tunable, found, strict=True))
+            hot = [_hot(members, files, total, peak) for members in _groups(profile, read)]
+            for one in hot:
+                left = 1 - EXPECTED * one.headroom_us / one.time_us
+                expected |= {name: left * times[name] for name in one.members}
+    hot.sort(key=lambda one: -one.headroom_us)
+    merged = {name for one in hot for name in one.members}
+    beyond = f"beyond the first {coverage:.0%} of the time"
+    rest = [
+        Rest(name, time_us / total, str(read.get(name, beyond)))
+        for name, time_us in sorted(times.items(), key=lambda item: -item[1])
+        if name not in merged
+    ]
+    return Plan(tuple(hot), tuple(rest))
+
+
+def _most(times: Mapping[str, float], share: float) -> list[str]:
+    """The fewest dispatches that make up a share of the time."""
+    total, reached, found = sum(times.values()), 0.0, []
+    for name, time_us in sorted(times.items(), key=lambda item: -item[1]):
+        if reached >= share * total:
+            break
+        reached += time_us
+        found.append(name)
+    return found
+
+
+def _groups(
+    profile: Sequence[Share], read: Mapping[str, Dispatch | str]
+) -> list[list[tuple[Share, Dispatch]]]:
+    """Dispatches of equal Problems, those that take most time first."""
+    groups: dict[object, list[tuple[Share, Dispatch]]] = {}
+    for share in sorted(profile, key=lambda share: -share.time_us):
+        dispatch = read.get(share.name)
+        if isinstance(dispatch, Dispatch):
+            # What a spec's matcher asks for.
+            key = (dispatch.problem.label, dispatch.indexing_maps)
+            groups.setdefault(key, []).append((share, dispatch))
+    return list(groups.values())
+
+
+def _reason(dispatch: ModelDispatch | None) -> str:
+    """Why a dispatch without MLIR of its own cannot be tuned."""
+    return "it is not dispatched by a function" if dispatch is None else dispatch.reason
+
+
+def _hot(
+    members: Sequence[tuple[Share, Dispatch]],
+    files: Mapping[str, Path],
+    total: float,
+    peak: Peak | None,
+) -> Hot:
+    (first, dispatch), *_ = members
+    time_us = sum(share.time_us for share, _ in members)
+    count = sum(share.count for share, _ in members)
+    problem = dispatch.problem
+    least_us = 0.0
+    if peak is not None:
+        least_us = count * peak.least_us(problem.flops, problem.bytes_touched)
+    file = files[first.name]
+    return Hot(
+        file.stem,
+        dispatch.problem.label,
+        tuple(share.name for share, _ in members),
+        file,
+        time_us,
+        time_us / total,
+        # What seems to be faster than the peak was not measured well; it is still worth a try.
+        max(time_us - least_us, 0.05 * time_us),
+    )
+
+
+def _read(file: Path, target: str, reader: Child) -> Dispatch | str:
+    """The dispatch, or why it cannot be tuned.
+
+    Raises:
+        KilledError: the compiler was killed while it read it.
+    """
+    try:
+        return read_dispatch(file, target, reader)
+    except KilledError:
+        raise
+    except FrontrunnerError as error:
+        return str(error).removeprefix("not tunable: ").replace(f"{file} ", "")

@@ -1,0 +1,228 @@
+"""What came out of tuning a model."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from ...benchmarks.measuring import wrong_speedup
+from ...core import decode, read_json
+from ..tuning import SPEC, TuneResult
+from .plan import Plan
+from .trial import Choice, Verdict
+
+# Why dispatches that could be tuned were not.
+NO_TIME = "no time was left for it"
+UP = "the time was up before a candidate was measured"
+
+
+@dataclass(frozen=True)
+class DispatchResult:
+    """What became of the dispatches of one Problem.
+
+    Attributes:
+        members: their names in the model.
+        share: of the model's time in dispatches, before.
+        speedup: in the model; 1.0 if nothing was tried there.
+        alone: of the dispatch by itself.
+        kept: whether the spec configures it.
+        reason: why it does not; empty if it does.
+        candidates, seconds: what was spent on it.
+    """
+
+    name: str
+    members: tuple[str, ...]
+    share: float
+    speedup: float
+    alone: float | None
+    kept: bool
+    reason: str
+    candidates: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """Figures of a model's tuning.
+
+    Attributes:
+        speedup: of the whole model, with the spec over the default; 1.0 without a spec.
+        speedup_ci: its 95 % interval.
+        ratios: of each round, of which the speedup is the median; none without a spec.
+        noise_floor: of the measurement; None if nothing was left to measure.
+        measured: what was measured, also where it was not enough for a spec.
+        baseline_us, best_us: of a run of the model.
+        spec: the tuning spec; None if the model was not faster.
+        dispatches: what was tuned, and then what was not.
+        also: dispatches that the spec configures beside those that it was made for.
+        unmatched: dispatches that it was made for and does not configure.
+    """
+
+    speedup: float
+    speedup_ci: tuple[float, float]
+    noise_floor: float | None
+    measured: float | None
+    baseline_us: float
+    best_us: float
+    spec: Path | None
+    dispatches: tuple[DispatchResult, ...]
+    also: tuple[str, ...]
+    unmatched: tuple[str, ...]
+    run: Path
+    seconds: float
+    ratios: tuple[float, ...] = ()
+
+    @classmethod
+    def build(
+        cls,
+        plan: Plan,
+        tuned: Mapping[str, TuneResult | str],
+        verdict: Verdict,
+        *,
+        baseline_us: float,
+        spec: Path,
+        run: Path,
+        seconds: float,
+    ) -> Self:
+        """
+        Args:
+            tuned: by name of the hot dispatch: its run, or why there was none.
+            baseline_us: where no gain was measured.
+        """
+        gain = verdict.gain
+        better = gain if verdict.spec is not None else None
+        choices = {choice.hot.name: choice for choice in verdict.choices}
+        rows = [_row(choices[h.name], tuned[h.name], better is not None) for h in plan.hot]
+        rows += [
+            DispatchResult(r.name, (r.name,), r.share, 1.0, None, False, r.reason, 0, 0.0)
+            for r in plan.rest
+        ]
+        meant = {m for row in rows if row.kept for m in row.members}
+        return cls(
+            speedup=better.speedup if better else 1.0,
+            speedup_ci=better.interval if better else (1.0, 1.0),
+            noise_floor=gain.noise_floor if gain else None,
+            measured=gain.speedup if gain else None,
+            baseline_us=gain.before_us if gain else baseline_us,
+            best_us=better.after_us if better else gain.before_us if gain else baseline_us,
+            spec=spec if better else None,
+            dispatches=tuple(rows),
+            also=tuple(name for name in verdict.applied if name not in meant),
+            unmatched=tuple(sorted(meant - set(verdict.applied))) if better else (),
+            run=run,
+            seconds=round(seconds, 1),
+            ratios=better.ratios if better else (),
+        )
+
+    @classmethod
+    def read(cls, path: Path) -> Self | None:
+        """A result that `to_json` wrote; None if there is none."""
+        if not os.path.lexists(path):
+            return None
+        remedy = "remove it, and resume the run"
+        return read_json(path, lambda fields: cls._of(fields, path.parent), remedy)
+
+    @classmethod
+    def _of(cls, fields: dict[str, Any], folder: Path) -> Self:
+        # The folder may have been moved.
+        there = {"run": folder, "spec": folder / SPEC if fields["spec"] else None}
+        result = decode(cls, {**fields, **there})
+        times = (result.baseline_us, result.best_us)
+        if wrong := wrong_speedup(result.speedup, result.speedup_ci, times, result.ratios):
+            raise ValueError(wrong)
+        if result.spec is None and result.speedup != 1.0:
+            raise ValueError(f"there is no spec, and a speedup of {result.speedup:g}")
+        return result
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, default=str) + "\n"
+
+    def metrics(self) -> dict[str, float]:
+        return {
+            "speedup": self.speedup,
+            "speedup_low": self.speedup_ci[0],
+            "speedup_high": self.speedup_ci[1],
+            "noise_floor": math.nan if self.noise_floor is None else self.noise_floor,
+            "baseline_us": self.baseline_us,
+            "best_us": self.best_us,
+            "kept": float(sum(row.kept for row in self.dispatches)),
+            "candidates": float(sum(row.candidates for row in self.dispatches)),
+            "seconds": self.seconds,
+        }
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """For a table: dispatch, count, share, alone, in the model, and what became of it."""
+        return [
+            (
+                row.name,
+                str(len(row.members)),
+                f"{row.share:.1%}",
+                "" if row.alone is None else f"{row.alone:.2f}x",
+                f"{row.speedup:.2f}x" if row.alone is not None else "",
+                str(row.candidates or ""),
+                "kept" if row.kept else row.reason,
+            )
+            for row in self.dispatches
+        ]
+
+    def summary_lines(self) -> list[str]:
+        """For people; ends with the speedup, the noise floor if it was measured, and the spec."""
+        lines = []
+        if self.also:
+            lines.append(f"the spec configures {', '.join(self.also)}, too, of the same problems")
+        if self.unmatched:
+            lines.append(f"the spec does not match {', '.join(self.unmatched)}")
+        if self.spec is None:
+            best = f" (measured: {self.measured:.2f}x)" if self.measured else ""
+            why = "is not faster than the default beyond noise" if best else "stays as it is"
+            lines.append(f"the model {why}{best}")
+            lines.append(f"speedup      1.00x (the default, {_ms(self.baseline_us)})")
+        else:
+            low, high = self.speedup_ci
+            lines.append(
+                f"speedup      {self.speedup:.2f}x (95 %: {low:.2f} to {high:.2f}), "
+                f"{_ms(self.baseline_us)} -> {_ms(self.best_us)}"
+            )
+        if self.noise_floor is not None:
+            lines.append(f"noise floor  {self.noise_floor:.1%}")
+        if late := sum(row.reason in (NO_TIME, UP) for row in self.dispatches):
+            lines.append(f"not tried    {late} of the dispatches, for lack of time: more --minutes")
+        lines.append(f"spec         {self.spec or 'none'}")
+        return lines
+
+
+def _ms(time_us: float) -> str:
+    """Also of models that take microseconds."""
+    return f"{time_us / 1e3:.1f} ms" if time_us >= 100 else f"{time_us / 1e3:.2g} ms"
+
+
+def _row(choice: Choice, tuned: TuneResult | str, better: bool) -> DispatchResult:
+    hot, run = choice.hot, None if isinstance(tuned, str) else tuned
+    alone = None
+    if run is not None:
+        alone = run.finalists[0].speedup if run.finalists else 1.0
+    kept = better and choice.spec is not None
+    reason = choice.reason or "the model is no faster"
+    if isinstance(tuned, str):
+        reason = tuned
+    elif not tuned.candidates:
+        reason = UP
+    return DispatchResult(
+        name=hot.name,
+        members=hot.members,
+        share=hot.share,
+        speedup=choice.speedup or 1.0,
+        alone=alone,
+        kept=kept,
+        reason="" if kept else reason,
+        candidates=run.candidates if run else 0,
+        seconds=run.seconds if run else 0.0,
+    )

@@ -1,0 +1,32 @@
+"""A page for people about the tuning of a model, as Markdown."""
+
+from __future__ import annotations
+
+from .options import ModelOptions
+from .result import ModelResult
+
+COLUMNS = ("dispatch", "#places", "#share", "#alone", "#in the model", "#candidates", "outcome")
+
+
+def report(result: ModelResult, options: ModelOptions) -> str:
+    """The figures of a tuning, and what they mean."""
+    tuned = sum(row.seconds for row in result.dispatches)
+    lines = [
+        f"# {options.input.name}",
+        "",
+        *result.summary_lines(),
+        "",
+        f"{result.seconds / 60:.1f} minutes, {tuned / 60:.1f} of them on single dispatches, for "
+        f"{sum(row.candidates for row in result.dispatches)} candidates.",
+        "",
+        "| " + " | ".join(column.removeprefix("#") for column in COLUMNS) + " |",
+        "|" + "|".join(" ---: " if c.startswith("#") else " --- " for c in COLUMNS) + "|",
+        *("| " + " | ".join(row) + " |" for row in result.rows()),
+        "",
+        "*Share* is of the time that the model's dispatches took before; *alone* is a dispatch by",
+        "itself, tuned over default; *in the model* is the same where the model runs it.",
+        "",
+        "To compile the model with it: `iree-compile MODEL.mlir -o MODEL.vmfb ... "
+        "--iree-codegen-tuning-spec-path=spec.mlir`",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,237 @@
+"""Which configurations stay in a model: each has to prove itself there, not alone.
+
+What is faster by itself may be slower in its place: its inputs are in other caches, its neighbours
+want the same memory. So the best few of each dispatch are compiled into the model and compared by
+the model's own profile; and what stays has to make the whole model faster.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ...benchmarks.compiling import Compiler, unless_killed
+from ...benchmarks.measuring import OK, Compiled, interval
+from ...benchmarks.networks import PATIENCE, Gain, ModelFailed, ModelRunner, profile
+from ...core import KilledError, WorkError
+from ...search.linking import link_specs
+from .plan import Hot
+
+# Candidates of a dispatch that are tried in the model.
+TRIES = 3
+ROUNDS = 7
+# Seconds of a profile: the noise of one is far above what a longer one would take out.
+PROFILE = 0.7
+# Rounds in which the model is compared with itself without one of the dispatches' configurations.
+DROP_ROUNDS = 7
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What became of the best candidates of a dispatch.
+
+    Attributes:
+        spec: of the one that stays; None if none does.
+        speedup: in the model, of the best of them over the default; None if none was tried.
+        reason: why none stays; empty if one does.
+    """
+
+    hot: Hot
+    spec: Path | None = None
+    speedup: float | None = None
+    reason: str = ""
+
+    def out(self, reason: str) -> Choice:
+        return replace(self, spec=None, reason=reason)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The model with what stays.
+
+    Attributes:
+        spec: of all choices, and the user's own; None if the default is no slower.
+        gain: over the default; None if nothing was left to compare.
+        applied: the dispatches that the spec configures.
+    """
+
+    choices: tuple[Choice, ...]
+    spec: str | None
+    gain: Gain | None
+    applied: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model in which specs are tried.
+
+    Attributes:
+        starter: specs that the user brought; ours come after them, so ours win.
+        default: the model as the compiler, and the user's specs, configure it.
+        deadline: when nothing more is left out to see whether the model is faster without it, as
+            `time.monotonic` has it.
+        tell: told what is done.
+    """
+
+    compiler: Compiler
+    runner: ModelRunner
+    starter: tuple[Path, ...]
+    default: Compiled
+    folder: Path
+    seed: int
+    deadline: float
+    tell: Callable[[str], None]
+
+    def decide(self, specs: Sequence[tuple[Hot, Sequence[Path]]]) -> Verdict:
+        """Finds the best candidate of each dispatch, and proves them together.
+
+        Args:
+            specs: of each dispatch's best candidates, the best one first.
+
+        Raises:
+            KilledError: the compiler or the model was killed, which is no candidate's fault.
+        """
+        choices = self._choose([(hot, tried[:TRIES]) for hot, tried in specs if tried])
+        choices += [
+            Choice(hot, reason="nothing beat the default") for hot, tried in specs if not tried
+        ]
+        compiled = None
+        while any(c.spec for c in choices):
+            compiled = self._compile("chosen", [c.spec for c in choices if c.spec])
+            try:
+                if compiled.kind != OK:
+                    raise ModelFailed(compiled.reason)
+                self.tell("comparing the outputs of the tuned model with the default's")
+                self.runner.check(compiled.executable, self.default.executable)
+                break
+            except ModelFailed as failure:
+                choices = _without_the_least(choices, str(failure))
+        if compiled is None or not any(c.spec for c in choices):
+            return Verdict(tuple(choices), None, None, ())
+        choices, compiled = self._drop_what_slows(choices, compiled)
+        self.tell("measuring the whole model")
+        try:
+            gain = self.runner.gain(
+                self.default.executable, compiled.executable, self.seed, patience=PATIENCE
+            )
+        except ModelFailed as failure:
+            out = tuple(c.out(str(failure)) if c.spec else c for c in choices)
+            return Verdict(out, None, None, ())
+        if not gain.beyond_noise:
+            return Verdict(tuple(choices), None, gain, ())
+        text = compiled.executable.with_suffix(".mlir").read_text()
+        return Verdict(tuple(choices), text, gain, compiled.applied)
+
+    def _compile(self, name: str, specs: Sequence[Path]) -> Compiled:
+        linked = link_specs([*self.starter, *specs])
+        (compiled,) = self.compiler.compile([(name, linked.text)])
+        return unless_killed(compiled, "a variant of the model")
+
+    def _choose(self, specs: Sequence[tuple[Hot, Sequence[Path]]]) -> list[Choice]:
+        """The candidate of each dispatch that is fastest in the model, if it beats the default.
+
+        A variant of the model has the n-th best of every dispatch, so all are measured at once.
+        """
+        variants: list[Compiled] = []
+        for place in range(max((len(tried) for _, tried in specs), default=0)):
+            self.tell(f"compiling the model with the candidates in place {place + 1}")
+            one = self._compile(
+                f"place-{place}", [tried[min(place, len(tried) - 1)] for _, tried in specs]
+            )
+            if one.kind != OK:
+                self.tell(f"candidates in place {place + 1} are left out: {one.reason}")
+            variants.append(one)
+        compiled = [place for place, one in enumerate(variants) if one.kind == OK]
+        times = self._profiles([self.default, *(variants[place] for place in compiled)])
+        rng = np.random.default_rng(self.seed)
+        choices = []
+        for hot, tried in specs:
+            found = []
+            for at, place in enumerate(compiled, 1):
+                if place < len(tried) and all(row[at] for row in times):
+                    ratios = np.array([_total(r[0], hot) / _total(r[at], hot) for r in times])
+                    found.append((float(np.median(ratios)), interval(ratios, rng)[0], tried[place]))
+            if not found:
+                choices.append(Choice(hot, reason="its candidates fail in the model"))
+                continue
+            speedup, low, spec = max(found, key=lambda one: one[0])
+            choice = Choice(hot, spec, speedup)
+            choices.append(choice if low > 1 else choice.out("no faster in the model"))
+        return choices
+
+    def _profiles(self, variants: Sequence[Compiled]) -> list[list[Mapping[str, float]]]:
+        """For each round and variant, the time of each dispatch, in turns that change.
+
+        A variant that fails to run is not run again, and has no times from there on.
+        """
+        rng = np.random.default_rng(self.seed)
+        runs = 1
+        failed: set[int] = set()
+        found: list[list[Mapping[str, float]]] = []
+        if len(variants) == 1:
+            return found
+        for number in range(ROUNDS):
+            self.tell(f"profiling the model, round {number + 1} of {ROUNDS}")
+            row: list[Mapping[str, float]] = [{}] * len(variants)
+            for place in rng.permutation(len(variants)):
+                if place in failed:
+                    continue
+                try:
+                    shares = profile(variants[place].executable, self.runner.subject, runs)
+                except WorkError as error:
+                    if place == 0 or isinstance(error, KilledError):
+                        raise
+                    self.tell(f"a variant of the model does not run: {error}")
+                    failed.add(place)
+                    continue
+                row[place] = {share.name: share.time_us for share in shares}
+            found.append(row)
+            slowest = max(sum(times.values()) for times in row)
+            runs = max(1, min(50, round(PROFILE * 1e6 / max(1.0, slowest))))
+        return found
+
+    def _drop_what_slows(
+        self, choices: list[Choice], compiled: Compiled
+    ) -> tuple[list[Choice], Compiled]:
+        """Leaves out what the model is faster without, the least gains first."""
+        kept = sorted((c for c in choices if c.spec), key=_saved)
+        for choice in kept[:-1]:
+            if time.monotonic() > self.deadline:
+                self.tell("the time is up: not all dispatches were left out in turn")
+                break
+            left = [c.spec for c in choices if c.spec and c is not choice]
+            self.tell(f"measuring the model without {choice.hot.name}")
+            without = self._compile(f"without-{choice.hot.name}", left)
+            if without.kind != OK:
+                continue
+            before, after = compiled.executable, without.executable
+            try:
+                gain = self.runner.gain(before, after, self.seed, DROP_ROUNDS)
+                if not gain.beyond_noise:
+                    continue
+                self.runner.check(after, self.default.executable)
+            except ModelFailed as failure:
+                self.tell(f"{choice.hot.name} stays: without it, {failure}")
+                continue
+            compiled = without
+            choices = [c.out("slows the model") if c is choice else c for c in choices]
+        return choices, compiled
+
+
+def _total(times: Mapping[str, float], hot: Hot) -> float:
+    """The time of a dispatch's members."""
+    return sum(times[m] for m in hot.members)
+
+
+def _saved(choice: Choice) -> float:
+    """What a choice saves of a run of the model."""
+    return choice.hot.time_us * (1 - 1 / (choice.speedup or 1.0))
+
+
+def _without_the_least(choices: Sequence[Choice], reason: str) -> list[Choice]:
+    least = min((c for c in choices if c.spec), key=_saved)
+    return [c.out(reason) if c is least else c for c in choices]

@@ -1,0 +1,281 @@
+"""The bench that dispatches are profiled on: processes that read, compile, run and compare."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from ...benchmarks.compiling import CompilePool, Job, Reproducer, Unit, write_crash
+from ...benchmarks.libraries import Peak, measure_peak
+from ...benchmarks.measuring import (
+    CRASHED,
+    KILLED,
+    OK,
+    TIMING_QUANTILE,
+    WRONG_RESULT,
+    Compiled,
+    Device,
+    Measure,
+    Outcome,
+    RunFailed,
+    check_memory,
+    shares_cores,
+)
+from ...benchmarks.operations import Operation
+from ...core import (
+    Child,
+    ChildPool,
+    CompilerCrashedError,
+    InputError,
+    KilledError,
+    NotTunableError,
+    UnknownTargetError,
+    WorkError,
+    physical_cores,
+)
+from ...search import target_flags
+from ...search.reading import READER, read_dispatch, read_model
+from ..observing import Observer
+from .libraries import Libraries
+from .log import (
+    DEFAULT,
+    FAILED,
+    IREE,
+    NOT_RUN,
+    PASSED,
+    REFUSED,
+    UNCHECKED,
+    UNKNOWN,
+    ProfileLog,
+    Row,
+)
+from .rows import Wanted
+
+# Seconds that a dispatch is timed.
+SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class ProfileOptions:
+    """How dispatches are profiled.
+
+    Attributes:
+        failures: where what failed is kept, in a folder for each.
+        libraries: to compare with.
+    """
+
+    failures: Path
+    verify: bool = True
+    target: str = "host"
+    device: str = "local-task"
+    libraries: tuple[str, ...] = ()
+    seed: int = 0
+    jobs: int | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """A configuration that is compiled and measured.
+
+    Attributes:
+        spec: None for the compiler's default.
+    """
+
+    wanted: Wanted
+    unit: Unit
+    name: str
+    spec: str | None
+
+
+class Bench:
+    """Makes rows, and logs each as soon as it is known.
+
+    A chunk is compiled on all cores first and measured afterwards, with nothing else running.
+    """
+
+    def __init__(self, options: ProfileOptions, log: ProfileLog, observer: Observer) -> None:
+        self._options, self._log, self._observer = options, log, observer
+        self._device: Device | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        options = self._options
+        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
+        # As many threads as the device has; `local-sync` has one.
+        threads = 1 if options.device.startswith("local-sync") else physical_cores()
+        self._readers = self._stack.enter_context(ChildPool(READER, options.jobs))
+        self._compilers = self._stack.enter_context(CompilePool(folder, options.jobs, tries=2))
+        self._libraries = self._stack.enter_context(Libraries(options.libraries, threads))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def run(self, chunk: Sequence[Wanted]) -> None:
+        """Makes all rows of some dispatches."""
+        for one in chunk:
+            for name in one.names:  # of an earlier failure
+                shutil.rmtree(self._folder(one, name), ignore_errors=True)
+        units: dict[str, Unit] = {}
+        items: list[Item] = []
+        units_read = self._readers.map(self._read, chunk, lambda _, error: error)
+        for one, found in zip(chunk, units_read, strict=True):
+            if isinstance(found, InputError | KilledError):
+                self._refuse(one, found)
+                continue
+            units[one.generated.name] = found
+            items += [Item(one, found, name, one.spec(name)) for name in one.names]
+        jobs = [
+            Job(f"{at:04d}", item.unit.source, item.unit.flags, item.spec)
+            for at, item in enumerate(items)
+        ]
+        compiled = list(self._compilers.compile_jobs(jobs))
+        self._observer.phase("measuring")
+        for item, executable in zip(items, compiled, strict=True):
+            self._log.append(self._measured(item, executable))
+            executable.executable.unlink(missing_ok=True)
+        for one in chunk:
+            if (unit := units.get(one.generated.name)) is not None:
+                for library in one.libraries:
+                    self._log.append(self._compared(one, unit, library))
+
+    def _read(self, reader: Child, one: Wanted) -> Unit | InputError | KilledError:
+        path, operation = one.generated.path, one.generated.operation
+        try:
+            try:
+                unit = Unit.of(read_dispatch(path, self._options.target, reader))
+            except NotTunableError:
+                # It can be run all the same.
+                unit = Unit.of_model(read_model(path, self._options.target))
+                unit = replace(unit, flops=operation.flops) if operation else unit
+            if operation is not None:
+                _check(unit, operation)
+            check_memory((*unit.call.inputs, *unit.call.outputs))
+            return unit
+        except UnknownTargetError:
+            raise  # it is that of all of them
+        except InputError as error:
+            return error
+
+    def _refuse(self, one: Wanted, error: InputError | KilledError) -> None:
+        """Logs the rows of what cannot be read; a crash of the compiler is kept."""
+        outcome = KILLED if isinstance(error, KilledError) else REFUSED
+        for (_, name, provider), _ in one.rows():
+            reason = str(error).replace(str(one.generated.path), "it")  # rows name it already
+            self._log.append(one.row(name, provider, outcome=outcome, reason=reason))
+        if isinstance(error, CompilerCrashedError):
+            options = (*target_flags(self._options.target), "-o module.vmfb")
+            folder = self._folder(one, DEFAULT)
+            shutil.rmtree(folder, ignore_errors=True)
+            self._keep(folder, partial(write_crash, one.generated.read(), options, str(error)))
+
+    def _measured(self, item: Item, compiled: Compiled) -> Row:
+        """The row of a configuration, after keeping what shows why it failed."""
+        operation = item.wanted.generated.operation
+        verify = self._options.verify and operation is not None
+        row = item.wanted.row(
+            item.name,
+            IREE,
+            outcome=compiled.kind,
+            # Without the folder that it was compiled in, which has another name each time.
+            reason=compiled.reason.replace(f"{compiled.executable.parent}/", ""),
+            compile_s=round(compiled.seconds, 3),
+        )
+        stage, log = "compile", compiled.log
+        if compiled.kind == OK:
+            try:
+                device = self._turned_to(item, operation if verify else None)
+                samples = device.samples(Measure(compiled.executable, SECONDS, verify=verify))
+                checked = PASSED if verify else UNKNOWN if self._options.verify else UNCHECKED
+                return replace(row, verification=checked, **self._figures(item.unit, samples))
+            except RunFailed as failure:
+                row = _failed(row, failure)
+                stage, log = "run", str(failure.__cause__ or "")
+            except WorkError as error:
+                # The device answered before: it has no room for this, or does not know its types.
+                kind = KILLED if isinstance(error, KilledError) else CRASHED
+                return replace(row, outcome=kind, reason=str(error))
+        if row.outcome == KILLED:
+            return row  # there is nothing to reproduce
+        outcome = Outcome(row.outcome, stage=stage, reason=row.reason, device=self._options.device)
+        seed = self._options.seed
+        shown = Reproducer(item.unit, item.spec, None, outcome, log, seed, operation)
+        self._keep(self._folder(item.wanted, item.name), shown.write)
+        return row
+
+    def _compared(self, one: Wanted, unit: Unit, library: str) -> Row:
+        """The row of another library."""
+        operation, verify = one.generated.operation, self._options.verify
+        assert operation is not None
+        row = one.row(DEFAULT, library, outcome=OK)
+        try:
+            samples = self._libraries.time(
+                library, operation, self._options.seed, SECONDS, verify=verify
+            )
+        except RunFailed as failure:
+            return _failed(row, failure)
+        checked = PASSED if verify else UNCHECKED
+        return replace(row, verification=checked, **self._figures(unit, samples))
+
+    def _turned_to(self, item: Item, operation: Operation | None) -> Device:
+        """The device, with the dispatch's inputs, and what is right of an operation."""
+        call = item.unit.call
+        if self._device is None:
+            self._device = Device(self._options.device, call, None, self._options.seed)
+            self._stack.callback(self._device.close)
+        self._device.turn_to(call, operation)
+        return self._device
+
+    def _figures(self, unit: Unit, samples: Sequence[float]) -> dict[str, Any]:
+        """What is told of times."""
+        low, median, high = np.quantile(samples, (0.25, 0.5, 0.75))
+        time_us = float(np.quantile(samples, TIMING_QUANTILE))
+        found: dict[str, Any] = {
+            "time_us": time_us,
+            "median_us": float(median),
+            "noise": float((high - low) / 2 / median),
+            "runs": len(samples),
+        }
+        if unit.flops is not None:
+            found["gflops"] = unit.flops / time_us / 1e3
+            if (peak := self._peak()) is not None:
+                found["roofline_share"] = peak.least_us(unit.flops, unit.moved) / time_us
+                found["peak_share"] = peak.least_us(unit.flops, 0) / time_us
+        return found
+
+    def _peak(self) -> Peak | None:
+        """What this machine reaches, measured once; of GPUs it is not known."""
+        if self._log.peak is None and shares_cores(self._options.device):
+            self._log.calibrate(measure_peak())
+        return self._log.peak
+
+    def _folder(self, one: Wanted, name: str) -> Path:
+        """Where it is kept if it fails."""
+        return self._options.failures / f"{one.generated.name}--{name}"
+
+    def _keep(self, folder: Path, write: Callable[[Path], None]) -> None:
+        """Writes a failure's folder."""
+        try:
+            write(folder)
+        except OSError as error:
+            self._observer.note(f"{folder} cannot be written: {error.strerror}")
+
+
+def _check(unit: Unit, operation: Operation) -> None:
+    """Refuses what does not take and return what an operation does."""
+    declared = [(t.shape, t.dtype) for t in (*operation.inputs.values(), operation.output)]
+    if declared != [*unit.call.inputs, *unit.call.outputs]:
+        raise InputError(f"it does not compute {operation.name}: it was edited")
+
+
+def _failed(row: Row, failure: RunFailed) -> Row:
+    wrong = FAILED if failure.kind == WRONG_RESULT else NOT_RUN
+    return replace(row, verification=wrong, outcome=failure.kind, reason=str(failure))

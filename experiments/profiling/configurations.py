@@ -1,0 +1,92 @@
+"""Configurations of generated dispatches: the first of the queue that `tune` would take."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import pandas as pd
+
+from ...benchmarks.operations import Operation
+from ...core import Child
+from ...models import default_ranker, resolve
+from ...search import PIPELINE, spec_of
+from ...search.reading import READER, read_dispatch
+from ..queue import make_queue, renderer
+from .folder import Configuration
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which configurations are made.
+
+    Attributes:
+        count: how many for each dispatch, or all where there are fewer.
+        ranker: a name or a file; None for the target's usual one.
+        pool: how many candidates are put in order.
+    """
+
+    count: int
+    target: str = "host"
+    ranker: str | None = None
+    pool: int = 100_000
+    seed: int = 0
+
+
+class Chooser:
+    """Makes configurations of one operation after another.
+
+    Raises:
+        InputError: there is no such ranker.
+    """
+
+    def __init__(self, choice: Choice) -> None:
+        self.choice = choice
+        if choice.ranker is not None:
+            resolve(choice.ranker, seed=choice.seed)  # refused before the compiler is asked
+        self._reader = Child(READER)
+
+    def configurations(self, operation: Operation) -> list[tuple[Configuration, str]]:
+        """Configurations in the ranker's order, with their specs.
+
+        Raises:
+            NotTunableError: it has none.
+            InputError: something given cannot be used.
+        """
+        choice = self.choice
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{operation.name}.mlir"
+            path.write_text(operation.mlir())
+            dispatch = read_dispatch(path, choice.target, self._reader)
+        ranker = resolve(choice.ranker or default_ranker(dispatch.target), seed=choice.seed)
+        queue = make_queue(dispatch, ranker, pool=choice.pool, seed=choice.seed)
+        render = renderer(dispatch, queue)
+        found = []
+        for place in range(min(choice.count, len(queue))):
+            made = _named(place, queue.iloc[place])
+            found.append((made, spec_of(dispatch, render(place), made.name)))
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._reader.close()
+
+
+def _named(place: int, row: pd.Series) -> Configuration:
+    values = row.drop(PIPELINE).dropna().items()
+    knobs = {str(name): int(value) for name, value in values}
+    name = "_".join([f"c{place + 1:03d}", *_words(knobs)])
+    return Configuration(name, str(row[PIPELINE]), knobs)
+
+
+def _words(knobs: Mapping[str, int]) -> Iterable[str]:
+    """Knobs in short: `dist_m=8, dist_n=32, peel=1` are `dist-8x32` and `peel-1`."""
+    groups: dict[str, list[int]] = {}
+    for name, value in knobs.items():
+        groups.setdefault(name.partition("_")[0], []).append(value)
+    return (f"{stem}-{'x'.join(map(str, values))}" for stem, values in groups.items())

@@ -1,0 +1,119 @@
+"""Profiles dispatches: which rows are missing, and in which order they are made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...benchmarks.measuring import check_backend, check_uris, fingerprint
+from ...core import InputError, iree_versions, usable_cores
+from ...search import backend_of, target_flags
+from ..observing import Observer
+from .bench import Bench, ProfileOptions
+from .folder import Generated
+from .log import DEFAULT, IREE, ProfileLog, Row
+from .rows import Wanted
+
+# Compiles at a time, by core; what is measured between them is kept when work is interrupted.
+CHUNK = 8
+
+
+def check(every: Sequence[Generated], options: ProfileOptions) -> dict[str, Any]:
+    """Refuses what cannot be profiled, before anything is written.
+
+    Returns:
+        What all rows have in common.
+
+    Raises:
+        InputError: the device does not fit the target, or a configuration is for another one.
+        WorkError: the device does not answer.
+    """
+    check_uris([options.device])
+    target_flags(options.target)  # refused where there is no such target
+    check_backend([options.device], backend_of(options.target), options.target)
+    for one in every:
+        if one.target not in ("", options.target):
+            raise InputError(
+                f"the configurations of {one.name} are for {one.target}, not {options.target}",
+                f"give --target {one.target}",
+            )
+    return {
+        "verify": options.verify,
+        "target": options.target,
+        "device": fingerprint(options.device),
+        "seed": options.seed,
+        "cores": usable_cores(),
+        **iree_versions(),
+    }
+
+
+def wanted(every: Sequence[Generated], libraries: Sequence[str]) -> list[Wanted]:
+    """The rows that are to be there.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    return [_wanted(one, libraries) for one in every]
+
+
+def profile(
+    every: Sequence[Wanted], options: ProfileOptions, log: ProfileLog, observer: Observer
+) -> list[Row]:
+    """Adds the rows that are missing to a log.
+
+    Returns:
+        The rows of these dispatches, in their order.
+
+    Raises:
+        WorkError: the log cannot be written.
+    """
+    missing = [one.without(log.rows) for one in every]
+    todo = [one for one in missing if one.digests]
+    if todo:
+        with Bench(options, log, observer) as bench:
+            done = 0
+            for chunk in _chunks(todo, CHUNK * (options.jobs or usable_cores())):
+                last = done + len(chunk)
+                observer.phase(f"dispatches {done + 1} to {last} of {len(todo)}: compiling")
+                bench.run(chunk)
+                done = last
+    return current(every, log)
+
+
+def current(every: Sequence[Wanted], log: ProfileLog) -> list[Row]:
+    """The rows of dispatches as they are now."""
+    return [
+        row
+        for one in every
+        for key, digest in one.rows()
+        if (row := log.rows.get(key)) is not None and row.digest == digest
+    ]
+
+
+def _wanted(one: Generated, libraries: Sequence[str]) -> Wanted:
+    mlir = one.read()
+    operation = repr(one.operation).encode()
+    digests = {(DEFAULT, IREE): _digest(mlir, operation)}
+    for configuration in one.configurations:
+        digests[configuration.name, IREE] = _digest(mlir, operation, one.read_spec(configuration))
+    for library in libraries if one.operation else ():
+        digests[DEFAULT, library] = _digest(operation)
+    return Wanted(one, digests)
+
+
+def _digest(*parts: bytes) -> str:
+    """Tells whether a row is of what is there now."""
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def _chunks(every: Sequence[Wanted], rows: int) -> Iterator[list[Wanted]]:
+    """Dispatches, as many at a time as come to so many rows."""
+    chunk: list[Wanted] = []
+    for one in every:
+        chunk.append(one)
+        if sum(len(c.digests) for c in chunk) >= rows:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

@@ -1,0 +1,80 @@
+"""Rows of a profile that are to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .folder import Configuration, Generated
+from .log import IREE, NOT_RUN, Key, Row
+
+# A configuration's name, and who runs it.
+Part = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Rows of a dispatch.
+
+    Attributes:
+        digests: of what each row is made of, by the names of its configuration and its provider.
+    """
+
+    generated: Generated
+    digests: Mapping[Part, str]
+
+    @property
+    def names(self) -> list[str]:
+        """Of configurations to run here."""
+        return [name for name, provider in self.digests if provider == IREE]
+
+    @property
+    def libraries(self) -> list[str]:
+        return [provider for _, provider in self.digests if provider != IREE]
+
+    def rows(self) -> Iterator[tuple[Key, str]]:
+        """The key of each row, and what it is made of."""
+        for (name, provider), digest in self.digests.items():
+            yield (self.generated.name, name, provider), digest
+
+    def only(self, libraries: Collection[str]) -> Wanted:
+        """The rows of this dispatch here, and in some of the libraries."""
+        kept = {IREE, *libraries}
+        return replace(self, digests={p: d for p, d in self.digests.items() if p[1] in kept})
+
+    def without(self, rows: Mapping[Key, Row]) -> Wanted:
+        """What is left to do, given what there is."""
+
+        def there(part: Part) -> bool:
+            row = rows.get((self.generated.name, *part))
+            return row is not None and row.digest == self.digests[part] and row.final
+
+        return replace(self, digests={p: d for p, d in self.digests.items() if not there(p)})
+
+    def spec(self, name: str) -> str | None:
+        """The text of a configuration's spec; None for the compiler's default."""
+        configuration = self._configuration(name)
+        if configuration is None:
+            return None
+        return self.generated.read_spec(configuration).decode(errors="replace")
+
+    def row(self, name: str, provider: str, **found: Any) -> Row:
+        """A row, with what is known without running anything."""
+        operation, configuration = self.generated.operation, self._configuration(name)
+        return Row(
+            operation=self.generated.name,
+            kind=operation.kind if operation else "",
+            configuration=name,
+            provider=provider,
+            digest=self.digests[name, provider],
+            verification=NOT_RUN,
+            types=operation.typed if operation else "",
+            fused="+".join(operation.fused) if operation else "",
+            sizes=operation.sizes if operation else {},
+            knobs=configuration.knobs if configuration else {},
+            **found,
+        )
+
+    def _configuration(self, name: str) -> Configuration | None:
+        return next((c for c in self.generated.configurations if c.name == name), None)

@@ -1,0 +1,103 @@
+"""Rows of a profile as tables: for people, for spreadsheets, for pandas."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import pandas as pd
+
+from ...benchmarks.libraries import Peak
+from ...core import write_whole
+from .log import IREE, PASSED, UNCHECKED, Row
+
+_TITLES = (
+    "operation", "configuration", "provider", "verified", "#time", "#noise", "#GFLOP/s",
+    "#of roofline", "#of peak",
+)  # fmt: skip
+_VERIFIED = {PASSED: "yes", UNCHECKED: ""}
+
+
+def table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    """For people: titles and cells, with a column for the time of each other library."""
+    others = _times(rows)
+    titles = [*_TITLES, *(f"#{library}" for library in others)]
+    return titles, [
+        [
+            *_cells(row),
+            *(_us(t.get(row.operation)) if row.provider == IREE else "" for t in others.values()),
+        ]
+        for row in rows
+    ]
+
+
+def _times(rows: Sequence[Row]) -> dict[str, dict[str, float | None]]:
+    """By library and operation."""
+    found: dict[str, dict[str, float | None]] = {}
+    for row in rows:
+        if row.provider != IREE:
+            found.setdefault(row.provider, {})[row.operation] = row.time_us
+    return found
+
+
+def _us(time_us: float | None) -> str:
+    return "" if time_us is None else f"{time_us:,.1f} µs"
+
+
+def _cells(row: Row) -> list[str]:
+    """A row for people; what failed says how."""
+    verified = _VERIFIED.get(row.verification, row.verification)
+    if row.time_us is None:
+        why = f"{row.outcome.replace('_', ' ')}: {row.reason}" if row.reason else row.outcome
+        verified = why if len(why) <= 70 else why[:69] + "…"
+    return [
+        row.operation,
+        row.configuration,
+        row.provider,
+        verified,
+        _us(row.time_us),
+        "" if row.noise is None else f"± {row.noise:.1%}",
+        "" if row.gflops is None else f"{row.gflops:.1f}",
+        "" if row.roofline_share is None else f"{row.roofline_share:.0%}",
+        "" if row.peak_share is None else f"{row.peak_share:.0%}",
+    ]
+
+
+def peak_line(peak: Peak) -> str:
+    return (
+        f"this machine's peak, measured: {peak.flops / 1e9:,.0f} GFLOP/s in f32, "
+        f"{peak.bandwidth / 1e9:,.1f} GB/s"
+    )
+
+
+def frame_of(rows: Sequence[Row]) -> pd.DataFrame:
+    """A column per figure, per size and per knob, and one for the time of each other library."""
+    plain = [f.name for f in fields(Row) if f.name not in ("sizes", "knobs", "digest")]
+    found = pd.DataFrame([asdict(row) for row in rows]).reindex(columns=plain)
+    for library, times in _times(rows).items():
+        found[f"{library}_us"] = pd.to_numeric(found["operation"].map(times))
+    for parts in ([r.sizes for r in rows], [r.knobs for r in rows]):
+        columns = pd.DataFrame(parts, index=found.index).astype("Int64")
+        taken = {name: f"{name}_knob" for name in columns if name in found}
+        found = pd.concat([found, columns.rename(columns=taken)], axis=1)
+    return found
+
+
+def write_tables(rows: Sequence[Row], output: Path) -> None:
+    """Writes CSV and Parquet.
+
+    Raises:
+        WorkError: the disk is full or the like.
+    """
+    frame = frame_of(rows)
+    remedy = "make room, then run the same command again: nothing is measured anew"
+    write_whole(output.with_suffix(".csv"), frame.to_csv(index=False).encode(), remedy)
+    write_whole(output.with_suffix(".parquet"), frame.to_parquet(index=False), remedy)
+
+
+def summary(rows: Iterable[Row]) -> str:
+    """How many rows came to what."""
+    counts = Counter(row.outcome for row in rows)
+    return ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts.items())

@@ -1,0 +1,150 @@
+"""The benchmark queue: candidates of all spaces of a problem, in a ranker's order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from ...core import NotTunableError
+from ...features import extract
+from ...models import Ranker, order
+from ...search import DERIVED, PIPELINE, Dispatch, Space, build_spaces
+from ...search.enumeration import derive, sample
+from ...search.gpu import EXTRAS
+
+
+def make_queue(
+    dispatch: Dispatch,
+    ranker: Ranker,
+    *,
+    pool: int,
+    seed: int,
+    pipeline: str | None = None,
+    extras: Mapping[str, tuple[int, ...]] | None = None,
+    alternate: bool = False,
+) -> pd.DataFrame:
+    """A uniform sample of `pool` candidates per space, best first.
+
+    Args:
+        pipeline: the only one to take candidates of; None for all.
+        extras: knobs of GPU spaces to set free, with their values.
+        alternate: whether pipelines take turns, each with its best that is left.
+
+    Returns:
+        One column per knob (empty where a candidate's pipeline lacks it) and `pipeline`.
+
+    Raises:
+        InputError: the problem has no candidate, or the pipeline cannot lower it.
+    """
+    candidates, features = draw(build_spaces(dispatch, pipeline, extras), pool, seed)
+    check_some(candidates, dispatch)
+    queue = candidates.iloc[order(ranker, features)]
+    if alternate:
+        turns = queue.groupby(PIPELINE).cumcount()
+        queue = queue.iloc[turns.to_numpy().argsort(kind="stable")]
+    return queue.reset_index(drop=True)
+
+
+def draw(spaces: Iterable[Space], pool: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A uniform sample of `pool` candidates per space, and their features.
+
+    Returns:
+        The candidates, with columns as those of `make_queue`, and a row of features for each; both
+        empty where no space has any.
+    """
+    frames: list[pd.DataFrame] = []
+    features: list[pd.DataFrame] = []
+    for space in spaces:
+        candidates = sample(space, pool, seed)
+        if len(candidates):
+            features.append(extract(space.problem, space.target, derive(space, candidates)))
+            frames.append(candidates.assign(**{PIPELINE: space.pipeline}))
+    none = [pd.DataFrame()]
+    return pd.concat(frames or none, ignore_index=True), pd.concat(
+        features or none, ignore_index=True
+    )
+
+
+def check_some(candidates: pd.DataFrame, dispatch: Dispatch) -> None:
+    """Refuses a dispatch that has no candidate."""
+    if candidates.empty:
+        raise NotTunableError(
+            f"the space of {dispatch.problem.label} is empty",
+            dispatch.silence or "nothing can be tuned here",
+        )
+
+
+def check_queue(queue: pd.DataFrame, dispatch: Dispatch) -> None:
+    """Checks that candidates are of the dispatch's spaces: all knobs, whole, and in range.
+
+    Raises:
+        ValueError: naming the first column or value that is wrong.
+        InputError: a pipeline or a knob that is set free is none.
+    """
+    if queue.empty or PIPELINE not in queue:
+        raise ValueError(f"the queue has {len(queue)} candidates and no column {PIPELINE!r}")
+    spaces = _spaces(dispatch, queue)
+    known = {PIPELINE, *(k.name for space in spaces.values() for k in space.knobs)}
+    if unknown := [str(name) for name in queue if name not in known]:
+        raise ValueError(f"the queue has a column {unknown[0]}, which is no knob")
+    for name, rows in queue.groupby(PIPELINE, dropna=False):
+        pipeline = str(name)
+        if pipeline not in spaces:
+            raise ValueError(f"the queue has candidates of a pipeline {pipeline}")
+        for knob in spaces[pipeline].knobs:
+            if knob.name not in rows:
+                raise ValueError(f"the queue has no column {knob.name}, a knob of {pipeline}")
+            values = pd.to_numeric(rows[knob.name], errors="coerce").to_numpy(np.float64)
+            right = (values >= knob.values[0]) & (values <= knob.values[-1])
+            wrong = np.flatnonzero(~(right & (values == np.floor(values))))
+            if len(wrong):
+                found = rows[knob.name].iloc[wrong[0]]
+                raise ValueError(f"{knob.name} of candidate {rows.index[wrong[0]]} is {found}")
+
+
+def renderer(dispatch: Dispatch, queue: pd.DataFrame) -> Callable[[int], str]:
+    """A function that renders the configuration of a queue position."""
+    spaces = _spaces(dispatch, queue)
+
+    def render(index: int) -> str:
+        row = queue.iloc[index]
+        knobs = row.drop(PIPELINE).dropna()
+        return spaces[row[PIPELINE]].render({str(k): int(v) for k, v in knobs.items()})
+
+    return render
+
+
+def with_derived(dispatch: Dispatch, queue: pd.DataFrame) -> pd.DataFrame:
+    """The queue with all that features need, for when the dispatch is not at hand.
+
+    Returns:
+        The queue; on GPUs with what knobs mean, in columns called `derived.*`.
+    """
+    if dispatch.target.gpu is None:
+        return queue
+    parts = [
+        found[[name for name, _ in space.derived]] for space, found in _derived(dispatch, queue)
+    ]
+    return queue.join(pd.concat(parts).add_prefix(DERIVED))
+
+
+def features_of(dispatch: Dispatch, queue: pd.DataFrame) -> pd.DataFrame:
+    """The features of a queue's candidates, with its index."""
+    parts = [extract(s.problem, s.target, found) for s, found in _derived(dispatch, queue)]
+    return pd.concat(parts).loc[queue.index]
+
+
+def _derived(dispatch: Dispatch, queue: pd.DataFrame) -> Iterator[tuple[Space, pd.DataFrame]]:
+    """By space: its candidates' knobs, and what they mean."""
+    spaces = _spaces(dispatch, queue)
+    for pipeline, rows in queue.groupby(PIPELINE):
+        space = spaces[str(pipeline)]
+        yield space, derive(space, rows[[k.name for k in space.knobs]])
+
+
+def _spaces(dispatch: Dispatch, queue: pd.DataFrame) -> dict[str, Space]:
+    """By pipeline: the spaces that candidates were taken from."""
+    extras = {name: values for name, values in EXTRAS.items() if name in queue}
+    return {s.pipeline: s for s in build_spaces(dispatch, extras=extras)}

@@ -1,0 +1,84 @@
+"""Which candidates come next: by the queue, or by a ranker that looks back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Protocol, Self
+
+import numpy as np
+import pandas as pd
+
+from ...benchmarks.measuring import KILLED, Outcome
+from ...models import TIME, AdaptiveRanker, order
+from ...search import Dispatch
+from .candidates import features_of
+
+# Candidates that are ordered anew after each batch: the queue's head, and as many by lot from
+# behind it. It takes 0.3 s; all of 100,000 would take as long as measuring the batch.
+HEAD = 4096
+
+
+class Order(Protocol):
+    """Says what comes next."""
+
+    def next(self, outcomes: Mapping[int, Outcome], count: int) -> list[int]:
+        """Queue positions, at most `count`, of candidates without an outcome.
+
+        Args:
+            outcomes: by queue position, in the order in which they were taken.
+        """
+
+
+class QueueOrder:
+    """As the queue was ranked."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def next(self, outcomes: Mapping[int, Outcome], count: int) -> list[int]:
+        # Devices that work at the same time may leave gaps when a session ends.
+        return list(islice((i for i in range(self.length) if i not in outcomes), count))
+
+
+class AdaptiveOrder:
+    """As a ranker says that sees the outcomes."""
+
+    def __init__(self, ranker: AdaptiveRanker, features: pd.DataFrame, length: int) -> None:
+        """
+        Args:
+            features: of the candidates to choose from, by queue position; knobs for a ranker that
+                reads them.
+            length: of the queue, whose other candidates come last.
+        """
+        self.ranker = ranker
+        self.features = features
+        self.rest = QueueOrder(length)
+
+    @classmethod
+    def over(
+        cls, queue: pd.DataFrame, dispatch: Dispatch, ranker: AdaptiveRanker, seed: int
+    ) -> Self:
+        """The order of a queue's candidates.
+
+        Args:
+            queue: as the ranker ordered it before anything was measured.
+            seed: of the candidates that are chosen by lot.
+        """
+        behind = np.arange(HEAD, len(queue))
+        lots = np.random.default_rng(seed).permutation(behind)[:HEAD]
+        chosen = pd.concat([queue.iloc[:HEAD], queue.iloc[np.sort(lots)]])
+        frame = chosen if ranker.reads_knobs else features_of(dispatch, chosen)
+        return cls(ranker, frame, len(queue))
+
+    def next(self, outcomes: Mapping[int, Outcome], count: int) -> list[int]:
+        taken = [i for i in outcomes if i in self.features.index]
+        left = self.features.drop(index=taken)
+        if left.empty:
+            return self.rest.next(outcomes, count)
+        known = [i for i in taken if outcomes[i].kind != KILLED]
+        # Shares of the baseline measured beside them are free of the machine's drift.
+        times = np.array([outcomes[i].relative for i in known], dtype=np.float64)
+        self.ranker.observe(self.features.loc[known].assign(**{TIME: times}))
+        ranked = left.index[order(self.ranker, left)]
+        return [int(i) for i in ranked[: min(count, self.ranker.batch)]]

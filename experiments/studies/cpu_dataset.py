@@ -1,0 +1,120 @@
+"""The CPU dataset: its problems, and the table in the card of its recordings.
+
+    python -m frontrunner.experiments.studies.cpu_dataset problems DIR
+    python -m frontrunner.experiments.studies.cpu_dataset table RECORDINGS
+
+writes one MLIR file per problem for `frontrunner record`; prints what came of them. Sizes are those
+of public models, or awkward on purpose; each takes the compiler's default some milliseconds on two
+cores.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from ...benchmarks.measuring import MEDIAN, QUARTILES
+from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
+from ..dataset import Recording
+from ..evaluation import NEAR
+from ..learning import without_killed
+
+PROBLEMS = (
+    # Products: square, few rows, odd, transposed, narrow types.
+    Matmul(256, 256, 256),
+    Matmul(16, 1024, 1024),
+    Matmul(32, 768, 3072),
+    Matmul(127, 257, 129),
+    Matmul(128, 768, 768, transposed=("rhs",)),
+    Matmul(256, 256, 512, transposed=("lhs",)),
+    Matmul(128, 512, 512, Types("bf16", "f32")),
+    Matmul(256, 512, 256, Types("i8", "i32")),
+    # One row, one column.
+    Matvec(2048, 2048),
+    Matvec(4096, 1024),
+    Matmul(1, 3072, 768),
+    Matmul(1, 2048, 2048, transposed=("rhs",)),
+    # Many at once.
+    Matmul(128, 128, 64, batch=12),
+    Matmul(32, 64, 32, batch=48),
+    # Convolutions.
+    Conv.square(56, 64, 64, 3),
+    Conv.square(28, 128, 128, 3),
+    Conv.square(14, 256, 256, 3),
+    Conv.square(28, 128, 256, 1),
+    Conv.square(28, 64, 128, 3, stride=2),
+    Conv.square(28, 64, 64, 3, layout="nchw"),
+    Conv.square(56, 96, 0, 3),
+    Conv.square(28, 192, 0, 3, stride=2),
+    # Attention.
+    Attention(8, 64, 64, 64),
+    Attention(4, 256, 256, 32),
+    # With the elementwise work that models fuse: BERT's query projection and its output, GPT-2's
+    # next token, ResNet-18, MobileNetV2.
+    Matmul(128, 384, 384, steps=("bias",)),
+    Matmul(128, 384, 1536, steps=("bias", "residual")),
+    Matmul(1, 2304, 768, steps=("bias",)),
+    Conv.square(28, 128, 128, 3, steps=("bias", "relu")),
+    Conv.square(14, 256, 256, 3, steps=("bias", "residual", "relu")),
+    Conv.square(28, 144, 0, 3, steps=("bias", "relu6")),
+)
+
+COLUMNS = (
+    "recording", "candidates", "failed", "within 5 %", "default", "best", "speedup", "error",
+)  # fmt: skip
+
+
+def write_problems(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for problem in PROBLEMS:
+        (folder / f"{problem.name}.mlir").write_text(problem.mlir())
+
+
+def table(folder: Path) -> str:
+    """A row per recording, in Markdown; what was killed from outside counts as not there.
+
+    Raises:
+        InputError: one cannot be read.
+    """
+    rows = [COLUMNS, ["---"] * len(COLUMNS)]
+    for path in sorted(folder.glob("*.parquet")):
+        frame = without_killed(Recording.read(path)).frame
+        relative, default_us = frame["relative"], float(frame["baseline_us"].median())
+        best = float(relative.min())
+        figures = [
+            f"{len(frame)}",
+            f"{relative.isna().sum()}",
+            f"{(relative <= (1 + NEAR) * best).sum()}",
+            f"{default_us:.0f} us",
+            f"{default_us * best:.0f} us",
+            f"{1 / best:.2f}x",
+            _error(frame.iloc[int(relative.argmin())]),
+        ]
+        rows.append([f"`{path.stem}`", *figures])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _error(row: pd.Series) -> str:
+    """The standard error of a time, as a share of it: that of a median of its measurements.
+
+    A candidate that compiles to what the default does has none.
+    """
+    if pd.isna(row["spread"]):
+        return "-"
+    deviation = row["spread"] / QUARTILES
+    return f"{MEDIAN * deviation / row['measurements'] ** 0.5:.1%}"
+
+
+def main(arguments: Sequence[str]) -> None:
+    what, folder = arguments
+    if what == "table":
+        print(table(Path(folder)), end="")
+    else:
+        write_problems(Path(folder))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,113 @@
+"""Tunes the models of `make.py` and compares them with what a user would try first.
+
+    python -m frontrunner.experiments.studies.models_table OUT [MINUTES]
+
+Needs the extra `torch` where a model is not made yet. Prints a Markdown table; what is finished in
+OUT is not done again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...benchmarks.networks import PATIENCE, Gain, ModelFailed, ModelRunner, Subject, prepare_inputs
+from ...core import run_tool
+from ...search import SPEC_OPTION
+from ...search.reading import read_model
+from ..network_tuning import ModelOptions, ModelResult, resume_model, tune_model
+from ..observing import Observer, make_progress
+
+NAMES = ("bert", "vit", "resnet", "decoder", "mobilenet", "unet")
+FLAGS = {"data tiling": ["--iree-opt-data-tiling"], "O3": ["--iree-opt-level=O3"]}
+
+
+def main(arguments: Sequence[str]) -> None:
+    out = Path(arguments[0])
+    minutes = float(arguments[1]) if len(arguments) > 1 else 15.0
+    if missing := [name for name in NAMES if not (out / f"{name}.irpa").exists()]:
+        from .make_models import main as make
+
+        make([str(out), *missing])
+    lines = [_row(out, name, minutes) for name in NAMES]
+    titles = ("model", "default", "tuned (95 %)", *FLAGS)
+    print("| " + " | ".join(titles) + " |\n|" + " --- |" * len(titles))
+    print("\n".join(lines))
+
+
+def _row(out: Path, name: str, minutes: float) -> str:
+    mlir, weights = out / f"{name}.mlir", out / f"{name}.irpa"
+    result = _tuned(mlir, weights, out / f"{name}-tuned", minutes)
+    model = read_model(mlir)
+    build = {"default": [], **FLAGS}
+    if result.spec is not None:
+        build["tuned"] = [f"{SPEC_OPTION}={result.spec}"]
+    built = {}
+    for title, flags in build.items():
+        path = out / f"{name}-{title.replace(' ', '-')}.vmfb"
+        if _compile(mlir, [*model.target.flags, *flags], path):
+            built[title] = path
+    function = model.function(None)
+    inputs = prepare_inputs(function, [], out, [0])
+    outputs = tuple(o.dtype for o in function.outputs)
+    subject = Subject("local-task", function.name, tuple(inputs), outputs, (("model", weights),))
+    with ModelRunner(subject) as runner:
+        gains = {
+            title: _gain(runner, built["default"], path)
+            for title, path in built.items()
+            if title != "default"
+        }
+    tuned = gains.get("tuned")
+    before = tuned.before_us / 1e3 if tuned else result.baseline_us / 1e3
+    cells = [
+        name,
+        f"{before:.1f} ms",
+        _told(tuned),
+        *(
+            _told(gains[title], short=True) if title in gains else "does not compile"
+            for title in FLAGS
+        ),
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _tuned(mlir: Path, weights: Path, folder: Path, minutes: float) -> ModelResult:
+    def tell(text: str) -> None:
+        print(text, file=sys.stderr)
+
+    def observer() -> Observer:
+        return make_progress(sys.stderr)
+
+    if (folder / "model.json").exists():
+        return resume_model(folder, observer, tell)
+    options = ModelOptions(mlir, folder, minutes=minutes, parameters=(("model", weights),))
+    return tune_model(options, observer, tell)
+
+
+def _compile(mlir: Path, flags: Sequence[str], out: Path) -> bool:
+    """Whether a model compiles, as it may not with every option; why not is on stderr."""
+    tool = Path(sys.executable).with_name("iree-compile")
+    done = run_tool([tool, mlir, *flags, "-o", out])
+    print(done.err, end="", file=sys.stderr)
+    return done.code == 0
+
+
+def _gain(runner: ModelRunner, before: Path, after: Path) -> Gain | None:
+    try:
+        runner.check(after, before)
+        return runner.gain(before, after, seed=0, patience=PATIENCE)
+    except ModelFailed as failure:
+        print(f"{after}: {failure}", file=sys.stderr)
+        return None
+
+
+def _told(gain: Gain | None, *, short: bool = False) -> str:
+    if gain is None:
+        return "none"
+    low, high = gain.interval
+    return f"{gain.speedup:.2f}x" if short else f"{gain.speedup:.2f}x ({low:.2f} to {high:.2f})"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

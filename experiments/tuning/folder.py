@@ -1,0 +1,193 @@
+"""What a tuning run keeps on disk, so that it can be resumed and read by people.
+
+| file | holds |
+| --- | --- |
+| `run.json` | options, the dispatch, versions, the device |
+| `source.mlir` | the dispatch at phase `executable-sources` |
+| `queue.parquet` | the candidates in the order in which they are taken |
+| `outcomes.jsonl` | what became of them, appended as it is known |
+| `logs/` | what the compiler or the runtime said of those that failed |
+| `failures/` | a reproducer for each way to fail, with an index |
+| `spec.mlir` | the tuning spec, if one was found |
+| `result.json` | the figures |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from ...core import (
+    RUNS,
+    InputError,
+    check_own,
+    decode,
+    in_words,
+    parse_json,
+    place_folder,
+    read_limited,
+    write_whole,
+)
+from ...search import Dispatch, Target
+from ...search.reading import with_emitted
+from ..dataset import check_problem, check_target
+from ..parquet import read_table, to_frame
+from ..queue import check_queue
+from .manifest import RunManifest, other_versions
+
+_WRITTEN = "give the folder that `frontrunner tune --out` wrote"
+# What files that are something else raise when they are taken apart.
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
+# Parts of a dispatch that its file does not hold: the compiler is asked again for what it emits.
+_MADE_AGAIN = ("source", "emitted", "silence")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Paths of a run, and reading and writing what is in them."""
+
+    path: Path
+
+    @property
+    def journal(self) -> Path:
+        return self.path / "outcomes.jsonl"
+
+    @property
+    def failures(self) -> Path:
+        return self.path / "failures"
+
+    @property
+    def logs(self) -> Path:
+        return self.path / "logs"
+
+    @property
+    def spec(self) -> Path:
+        return self.path / "spec.mlir"
+
+    @property
+    def result(self) -> Path:
+        return self.path / "result.json"
+
+    @property
+    def work(self) -> Path:
+        """Executables of the session; removed when the run is complete."""
+        return self.path / "work"
+
+    @classmethod
+    def create(cls, path: Path | None, stem: str, files: Mapping[str, bytes]) -> Self:
+        """Lays a folder out, whole or not at all.
+
+        Args:
+            path: a new or empty one; the next free `runs/<stem>-<n>` if None.
+            files: what to start with; see `run_files`.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+
+        def fill(folder: Path) -> None:
+            for name, data in files.items():
+                (folder / name).write_bytes(data)
+
+        try:
+            return cls(place_folder(path, stem, fill))
+        except OSError as error:
+            raise unwritable(path, error) from error
+
+    def load(self) -> RunFiles:
+        """What `create` wrote, checked.
+
+        Raises:
+            InputError: this is not a run's folder, or one of another version, or holds links.
+        """
+        check_own(self.path)
+        if not (self.path / "run.json").is_file():
+            raise InputError(f"{self.path} is not the folder of a tuning run", _WRITTEN)
+        return read_run_files(lambda name: read_limited(self.path / name, _WRITTEN), self.path)
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """The files that a run starts with.
+
+    Attributes:
+        queue: candidates in the order in which they are taken.
+    """
+
+    manifest: RunManifest
+    dispatch: Dispatch
+    queue: pd.DataFrame
+
+
+def unwritable(path: Path | None, error: OSError) -> InputError:
+    """Tells that a folder cannot be laid out."""
+    return InputError(
+        f"cannot write to {path or RUNS}: {error.strerror}", "give another --out folder"
+    )
+
+
+def run_files(run: RunFiles) -> dict[str, bytes]:
+    """The contents of a run's first files, by name."""
+    dispatch = run.dispatch
+    described = {k: v for k, v in asdict(dispatch).items() if k not in _MADE_AGAIN}
+    content = {**run.manifest.to_dict(), "dispatch": described}
+    return {
+        "source.mlir": dispatch.source.encode(),
+        "run.json": json.dumps(content, indent=2, default=str).encode(),
+        "queue.parquet": run.queue.to_parquet(index=False),
+    }
+
+
+def read_run_files(read: Callable[[str], bytes], origin: Path) -> RunFiles:
+    """The inverse of `run_files`: what they say is checked, and no compile flag taken from them.
+
+    Args:
+        read: gives a file's contents.
+        origin: where they are from.
+
+    Raises:
+        InputError: they are something else, or of another version.
+    """
+    try:
+        data = parse_json(read("run.json"))
+        if other := other_versions(data):
+            raise InputError(
+                f"{origin} {other}", "start a new run: times and configurations do not carry over"
+            )
+        manifest = RunManifest.from_dict(data, origin)
+        dispatch = _dispatch(
+            data["dispatch"], read("source.mlir").decode(), manifest.options.target
+        )
+        queue = to_frame(read_table(read("queue.parquet"), f"{origin / 'queue.parquet'}", _WRITTEN))
+        check_queue(queue, dispatch)
+    except _DAMAGE as error:
+        raise InputError(
+            f"{origin} is not the folder of a tuning run: {in_words(error)}", _WRITTEN
+        ) from error
+    return RunFiles(manifest, dispatch, queue)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file of a run's folder so that it appears whole or not at all.
+
+    Raises:
+        WorkError: the disk is full or the like.
+    """
+    write_whole(path, text.encode(), f"make room, then --resume {path.parent}")
+
+
+def _dispatch(fields: Mapping[str, Any], source: str, target: str) -> Dispatch:
+    """The dispatch that a run is of; what the compiler emits about it is asked for anew."""
+    given = {k: v for k, v in fields.items() if k not in _MADE_AGAIN}
+    given["target"] = Target.from_dict(fields["target"])
+    dispatch = decode(Dispatch, {**given, "source": source})
+    check_problem(dispatch.problem)
+    check_target(dispatch.target)
+    if dispatch.target.name != target:
+        raise ValueError(f"the target is {dispatch.target.name!r}, but {target!r} was asked for")
+    return with_emitted(dispatch)

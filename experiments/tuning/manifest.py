@@ -1,0 +1,71 @@
+"""How a tuning run was started: what a session that goes on needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...core import decode, iree_versions
+from .options import TuneOptions
+
+FORMAT = 2
+# Where things are is up to who goes on, not to what a file says.
+_ELSEWHERE = ("out", "budget", "keep_failures")
+
+
+@dataclass(frozen=True)
+class RunManifest:
+    """What `run.json` says beside the dispatch.
+
+    Attributes:
+        options: as the run was started; its folder is where the manifest is read.
+        input_digest: of the input's file.
+        devices: fingerprints of the devices, in the order of the options.
+        looks_back: whether the ranker orders anew what is left after each batch.
+        measured_by: the bundle and the runtime, of a run that was measured elsewhere.
+    """
+
+    options: TuneOptions
+    input_digest: str
+    devices: tuple[str, ...]
+    looks_back: bool = False
+    measured_by: dict[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, with the versions that all depends on."""
+        options = asdict(self.options)
+        kept = {name: value for name, value in options.items() if name not in _ELSEWHERE}
+        rest = {k: v for k, v in asdict(self).items() if k != "options"}
+        made_with = {"format": FORMAT, "versions": iree_versions()}
+        return {**made_with, "options": kept, "budget": options["budget"], **rest}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], folder: Path) -> RunManifest:
+        """The inverse of `to_dict`, also after a round trip through JSON.
+
+        Args:
+            folder: the run's.
+
+        Raises:
+            ValueError, KeyError, TypeError, AttributeError: it is something else.
+            InputError: an option has no such value.
+        """
+        options = {k: v for k, v in data["options"].items() if k not in _ELSEWHERE}
+        options |= {"out": folder, "budget": data["budget"]}
+        beside = ("format", "versions", "dispatch", "budget")
+        rest = {k: v for k, v in data.items() if k not in beside}
+        return decode(cls, {**rest, "options": options})
+
+
+def other_versions(data: Mapping[str, Any], form: int = FORMAT) -> str:
+    """What is other than here about how a folder was made, in words; empty if nothing is.
+
+    Args:
+        data: what the folder says.
+        form: the format of such folders, here.
+    """
+    made = {"format": data["format"], **data["versions"]}
+    here = {"format": form, **iree_versions()}
+    return "" if made == here else f"was made with {made}, this is {here}"

@@ -1,0 +1,70 @@
+"""What a tuning run is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...benchmarks.measuring import Budget
+from ...core import LARGEST, InputError
+from ...search import target_flags
+
+# Threads and processes are made for each job, and a row of features for each candidate.
+MOST_JOBS = 1024
+MOST_CANDIDATES = 10_000_000
+
+
+@dataclass(frozen=True)
+class TuneOptions:
+    """What a tuning run is asked for.
+
+    Attributes:
+        input: MLIR with one dispatch.
+        out: a new or empty folder; the next free `runs/<input>-<n>` if None.
+        ranker: a ranker's name or a trained one's file; the usual one of the target if None.
+        devices: to measure on; the usual one of the target if None.
+        jobs: compile workers; as many as cores if None.
+        pool: candidates that are sampled and ranked.
+        extras: knobs of GPU spaces to set free, with their values.
+        pipeline: the only codegen pipeline to take candidates of; all of them if None.
+        compile_only: whether to measure nothing; there are no devices then, and no patience.
+        keep_failures: where the report of failures goes; into the run's folder if None.
+    """
+
+    input: Path
+    out: Path | None
+    budget: Budget
+    ranker: str | None = None
+    devices: tuple[str, ...] | None = None
+    target: str = "host"
+    seed: int = 0
+    jobs: int | None = None
+    pool: int = 100_000
+    extras: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    pipeline: str | None = None
+    compile_only: bool = False
+    keep_failures: Path | None = None
+
+    def __post_init__(self) -> None:
+        target_flags(self.target)  # refused where there is no such target
+        for name, value, least, most in (
+            ("jobs", self.jobs, 1, MOST_JOBS),
+            ("pool", self.pool, 1, MOST_CANDIDATES),
+            ("seed", self.seed, 0, LARGEST),
+        ):
+            if value is not None and not least <= value <= most:
+                raise InputError(f"{name} must be from {least} to {most:,}, got {value:,}")
+        if not self.compile_only:
+            return
+        if self.devices:
+            raise InputError(
+                f"a run that compiles only measures on no device, got {', '.join(self.devices)}",
+                "leave the device or --compile-only out",
+            )
+        if self.budget.patience is not None:
+            raise InputError(
+                f"a run that compiles only finds no improvement, got a patience of "
+                f"{self.budget.patience}",
+                "limit it with --budget or --minutes",
+            )

@@ -1,0 +1,109 @@
+"""What precedes measuring: a dispatch is read, its candidates are put in order."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from ...benchmarks.compiling import call_of
+from ...benchmarks.measuring import (
+    check_backend,
+    check_memory,
+    check_uris,
+    drivers_of,
+    fingerprint,
+)
+from ...core import InputError
+from ...models import AdaptiveRanker, default_ranker, resolve
+from ...search import Dispatch
+from ...search.reading import read_dispatch
+from ..learning import elsewhere
+from ..observing import Observer
+from ..queue import make_queue
+from .manifest import RunManifest
+from .options import TuneOptions
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that can start.
+
+    Attributes:
+        options: as given, with the target's usual ranker and device where none was.
+        queue: candidates in the order in which they are taken.
+        manifest: how it was started.
+    """
+
+    options: TuneOptions
+    dispatch: Dispatch
+    queue: pd.DataFrame
+    manifest: RunManifest
+
+
+def prepare(options: TuneOptions, observer: Observer) -> Prepared:
+    """Reads the input and ranks its candidates; writes nothing.
+
+    Raises:
+        InputError: something given cannot be used.
+        WorkError: a device does not answer.
+    """
+    check_uris(options.devices or ())
+    if options.ranker is not None:
+        resolve(options.ranker, seed=options.seed)  # refused before the compiler is asked
+    dispatch = read_dispatch(options.input, options.target)
+    target = dispatch.target
+    if options.devices is None:
+        options = replace(options, devices=tuple(drivers_of(target.backend)[:1]))
+    if options.ranker is None:
+        options = replace(options, ranker=default_ranker(target))
+    devices, name = options.devices or (), options.ranker or ""
+    check_backend(devices, target.backend, target.arch, ", or --compile-only")
+    chips = [fingerprint(uri) for uri in devices]
+    if devices:
+        call = call_of(dispatch)
+        check_memory((*call.inputs, *call.outputs))
+    if dispatch.others:
+        observer.note(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
+    ranker = resolve(name, seed=options.seed)
+    if warning := elsewhere(ranker, chips, target.arch):
+        observer.note(warning)
+    looks_back = isinstance(ranker, AdaptiveRanker)
+    if looks_back and not devices:
+        observer.note(f"nothing is measured, so {name} keeps the order that it starts from")
+        looks_back = False
+    observer.phase("ranking candidates")
+    queue = make_queue(
+        dispatch,
+        ranker,
+        pool=options.pool,
+        seed=options.seed,
+        pipeline=options.pipeline,
+        extras=options.extras,
+        # Where nothing can win, no pipeline may take the whole budget.
+        alternate=options.compile_only,
+    )
+    if dispatch.silence:
+        observer.note(f"the space is frontrunner's own: {dispatch.silence}")
+    manifest = RunManifest(options, digest_of_file(options.input), tuple(chips), looks_back)
+    return Prepared(options, dispatch, queue, manifest)
+
+
+def digest_of_file(path: Path) -> str:
+    """Tells whether a run's input is still the same.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if os.path.exists(path) and not path.is_file():
+        raise InputError(f"{path} is not a regular file", "if it was moved, name it again")
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(
+            f"cannot read {path}: {error.strerror}", "if it was moved, name it again"
+        ) from error

@@ -1,0 +1,166 @@
+"""What came out of a tuning run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from ...benchmarks.measuring import Finals, Outcome, Standing, check_counts, wrong_finals
+from ...core import decode, read_json
+
+NEAR = 1.05
+# In a run's folder.
+SPEC = "spec.mlir"
+
+
+@dataclass(frozen=True)
+class TuneResult:
+    """Figures of a run.
+
+    Attributes:
+        speedup: of the spec over the compiler's default; 1.0 where there is no spec.
+        speedup_ci: its 95 % interval.
+        noise_floor: the smallest relative difference that means anything.
+        spec: the tuning spec; None if nothing beat the default.
+        baseline_us: of the default, in the finals.
+        best_us: of the winner, in the finals; the default's where there is no spec.
+        outcomes: count by kind.
+        candidates: how many were taken from the queue.
+        winner: the winner's place in the queue, from 1; None without one.
+        near_best: the place of the first one within 5 % of the run's best.
+        finalists: measured again in the end, fastest first; also where none was enough for a spec.
+    """
+
+    speedup: float
+    speedup_ci: tuple[float, float]
+    noise_floor: float
+    spec: Path | None
+    baseline_us: float
+    best_us: float
+    outcomes: dict[str, int]
+    candidates: int
+    winner: int | None
+    near_best: int | None
+    finalists: tuple[Standing, ...]
+    run: Path
+    stopped: str
+    seconds: float
+
+    @classmethod
+    def build(
+        cls,
+        outcomes: Mapping[int, Outcome],
+        finals: Finals,
+        winner: Standing | None,
+        *,
+        spec: Path,
+        run: Path,
+        stopped: str,
+        seconds: float,
+    ) -> Self:
+        relatives = [(i, o.relative) for i, o in sorted(outcomes.items()) if o.relative is not None]
+        best = min((r for _, r in relatives), default=None)
+        near = next((i + 1 for i, r in relatives if best is not None and r <= NEAR * best), None)
+        return cls(
+            speedup=winner.speedup if winner else 1.0,
+            speedup_ci=winner.interval if winner else (1.0, 1.0),
+            noise_floor=finals.noise_floor,
+            spec=spec if winner else None,
+            baseline_us=finals.baseline_us,
+            best_us=winner.time_us if winner else finals.baseline_us,
+            outcomes=dict(Counter(o.kind for o in outcomes.values())),
+            candidates=len(outcomes),
+            winner=winner.index + 1 if winner else None,
+            near_best=near,
+            finalists=finals.standings,
+            run=run,
+            stopped=stopped,
+            seconds=round(seconds, 1),
+        )
+
+    @classmethod
+    def read(cls, path: Path) -> Self | None:
+        """A result that `to_json` wrote; None if there is none."""
+        if not os.path.lexists(path):
+            return None
+        remedy = "remove it, and resume the run"
+        return read_json(path, lambda fields: cls._of(fields, path.with_name(SPEC)), remedy)
+
+    @classmethod
+    def _of(cls, fields: dict[str, Any], spec: Path) -> Self:
+        # The folder may have been moved.
+        there = {"run": spec.parent, "spec": spec if fields["spec"] else None}
+        result = decode(cls, {**fields, **there})
+        result._check()
+        return result
+
+    def _check(self) -> None:
+        """Checks that the figures follow from each other.
+
+        Raises:
+            ValueError: naming those that do not.
+        """
+        check_counts(self.outcomes, self.candidates)
+        finals = Finals(self.finalists, self.baseline_us, self.noise_floor)
+        if wrong := wrong_finals(finals):
+            raise ValueError(wrong)
+        by_place = {s.index + 1: s for s in self.finalists}
+        winner = by_place.get(self.winner or 0)
+        said = (self.speedup, self.speedup_ci, self.best_us)
+        if self.winner is None:
+            due = (1.0, (1.0, 1.0), self.baseline_us)
+        elif winner is None:
+            raise ValueError(f"the winner, {self.winner}, is no finalist")
+        else:
+            due = (winner.speedup, winner.interval, winner.time_us)
+        if said != due or (self.winner is None) != (self.spec is None):
+            raise ValueError(f"speedup {self.speedup:g} does not follow from the finalists")
+
+    def metrics(self) -> dict[str, float]:
+        figures = {
+            "speedup": self.speedup,
+            "noise_floor": self.noise_floor,
+            "baseline_us": self.baseline_us,
+            "best_us": self.best_us,
+            "candidates": float(self.candidates),
+            "seconds": self.seconds,
+        }
+        if self.near_best is not None:
+            figures["iterations_to_own_near_best"] = float(self.near_best)
+        kinds = {f"outcomes_{kind}": float(n) for kind, n in self.outcomes.items()}
+        return {**figures, **kinds}
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, default=str) + "\n"
+
+    def summary_lines(self) -> list[str]:
+        """For people; ends with the speedup, the noise floor and the spec's path."""
+        kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(self.outcomes.items()))
+        lines = [
+            f"{self.candidates} candidates ({kinds}) in {self.seconds:.0f} s; "
+            f"stopped by: {self.stopped}"
+        ]
+        if self.spec is None:
+            best = f" (best: {self.finalists[0].speedup:.2f}x)" if self.finalists else ""
+            lines.append(f"nothing beat the compiler's default beyond noise{best}")
+            lines.append(f"speedup      1.00x (the default, {self.baseline_us:.1f} us)")
+            lines.append(f"noise floor  {self.noise_floor:.1%}")
+            lines.append("spec         none")
+        else:
+            low, high = self.speedup_ci
+            lines.append(f"winner       candidate {self.winner} of the queue, verified")
+            lines.append(
+                f"speedup      {self.speedup:.2f}x (95 %: {low:.2f} to {high:.2f}), "
+                f"{self.baseline_us:.1f} us -> {self.best_us:.1f} us"
+            )
+            lines.append(f"noise floor  {self.noise_floor:.1%}")
+            lines.append(f"spec         {self.spec}")
+        return lines

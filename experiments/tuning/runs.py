@@ -1,0 +1,104 @@
+"""Tuning runs: a new one, or one that goes on."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from ...benchmarks.measuring import Budget, check_uris, fingerprint
+from ...core import InputError
+from ...models import AdaptiveRanker, resolve
+from ..observing import Observer
+from .folder import RunFiles, RunFolder, run_files
+from .interrupted import resumable
+from .options import TuneOptions
+from .preparation import digest_of_file, prepare
+from .session import Result, Session
+
+
+def tune(options: TuneOptions, observer: Observer, *, tracked: bool = True) -> Result:
+    """Tunes one dispatch into a new folder.
+
+    Args:
+        tracked: whether to be a run in MLflow.
+
+    Raises:
+        InputError: something given cannot be used; nothing was written.
+        WorkError: the baseline does not run, or results cannot be written.
+        RunInterrupted: Ctrl-C; the run can be resumed.
+    """
+    if options.keep_failures is not None:
+        # A run may be resumed from another folder than it was started from.
+        options = replace(options, keep_failures=options.keep_failures.absolute())
+    prepared = prepare(options, observer)
+    files = run_files(RunFiles(prepared.manifest, prepared.dispatch, prepared.queue))
+    folder = RunFolder.create(options.out, options.input.stem, files)
+    with resumable(folder.path):
+        session = Session(
+            folder,
+            replace(prepared.options, out=folder.path),
+            prepared.dispatch,
+            prepared.queue,
+            observer,
+            looks_back=prepared.manifest.looks_back,
+            tracked=tracked,
+        )
+        return session.run()
+
+
+def resume(
+    path: Path,
+    budget: Budget | None,
+    observer: Observer,
+    input: Path | None = None,
+    *,
+    keep_failures: Path | None = None,
+    keep_valid: bool = False,
+    tracked: bool = True,
+) -> Result:
+    """Continues a run where it stopped; no measurement is repeated.
+
+    Args:
+        path: the run's folder.
+        budget: new limits; those that are None stay. Candidates count from the run's start.
+        input: must be what the run was started with, where given.
+        keep_failures: where the report of failures goes; into the run's folder if None.
+        keep_valid: whether logged outcomes that cannot be this run's are left out, not refused.
+        tracked: whether to be a run in MLflow.
+    """
+    folder = RunFolder(path)
+    run = folder.load()
+    started = run.manifest.options
+    if input is not None and digest_of_file(input) != run.manifest.input_digest:
+        raise InputError(
+            f"{path} is the run of another input ({started.input}), not of {input}",
+            "start a new run, or leave the input out",
+        )
+    limits = {k: v for k, v in asdict(budget or Budget()).items() if v is not None}
+    options = replace(
+        started, budget=replace(started.budget, **limits), keep_failures=keep_failures
+    )
+    looks_back = run.manifest.looks_back
+    if looks_back and not isinstance(resolve(options.ranker or ""), AdaptiveRanker):
+        raise InputError(
+            f"{path} looks back on outcomes, but ranker {options.ranker!r} keeps its order",
+            "start a new run; this one was edited",
+        )
+    check_uris(options.devices or ())
+    here = tuple(fingerprint(uri) for uri in options.devices or ())
+    if here != run.manifest.devices:
+        raise InputError(
+            f"{path} was measured on {', '.join(run.manifest.devices)}, this is {', '.join(here)}",
+            "resume it there; times of different devices cannot be mixed",
+        )
+    session = Session(
+        folder,
+        options,
+        run.dispatch,
+        run.queue,
+        observer,
+        looks_back=looks_back,
+        keep_valid=keep_valid,
+        tracked=tracked,
+    )
+    return session.finished() or session.run()

@@ -1,0 +1,298 @@
+"""Recordings of this machine: made, found, interrupted, refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontrunner.benchmarks.bundle.archive import Bundle
+from frontrunner.benchmarks.compiling.compiler import CompilePool, Compiler, Job
+from frontrunner.benchmarks.measuring import finals, rounds
+from frontrunner.benchmarks.measuring.budget import Budget
+from frontrunner.benchmarks.measuring.outcome import Compiled
+from frontrunner.core import InputError
+from frontrunner.core.children import Child
+from frontrunner.core.errors import KilledError
+from frontrunner.experiments.bundling import recorder as module
+from frontrunner.experiments.bundling.packing import pack
+from frontrunner.experiments.bundling.recorder import record
+from frontrunner.experiments.bundling.recorder_folder import Work
+from frontrunner.experiments.dataset.recording import Drawn, Recording
+from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.tuning.options import TuneOptions
+from frontrunner.search.reading import read_dispatch
+
+DATA = Path(__file__).parents[2] / "data"
+READ = cache(read_dispatch)  # of a second each
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finals, "ROUNDS", 3)
+    monkeypatch.setattr(finals, "SECONDS", 0.005)
+    monkeypatch.setattr(rounds, "SECONDS", 0.005)
+    monkeypatch.setattr(module, "read_dispatch", READ)
+
+
+def options(out: Path, **changes: Any) -> TuneOptions:
+    given: dict[str, Any] = {"input": DATA / "matmul.mlir", "pool": 500}
+    return TuneOptions(**{**given, "budget": Budget(6), "out": out, **changes})
+
+
+def silent(_: str) -> None:
+    pass
+
+
+def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "matmul.parquet"
+    made = record(options(out), ("local-sync",), NullProgress(), silent)
+    found = Recording.read(out)
+    assert (made.candidates, made.ok) == (6, 6)
+    assert made.near >= 1
+    assert list(found.provenance.devices) == ["local-sync"]
+    assert found.provenance.noise_floor == made.noise_floor
+    assert list(tmp_path.iterdir()) == [out]
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("recorded again")
+
+    monkeypatch.setattr(module, "pack", never)
+    assert record(options(out), (), NullProgress(), silent) == replace(made, new=False)
+
+    before = out.read_bytes()
+    text = (DATA / "matmul.mlir").read_text()
+    edited = tmp_path / "edited.mlir"
+    edited.write_text(text.replace("128", "64"))
+    for changes, says in [
+        ({"input": edited}, f"problem ({made.problem})"),
+        ({"target": "znver4"}, f"target ({found.provenance.target.arch})"),
+        ({"seed": 5}, "seed (0)"),
+        ({"budget": Budget(5)}, "number of candidates (6)"),
+        ({"budget": Budget(7)}, "number of candidates (6)"),
+        ({"budget": Budget()}, "number of candidates (6)"),
+        ({"pipeline": "CPUDoubleTilingExpert"}, "pipeline (all)"),
+        ({"extras": {"bank_padding": (0, 1)}}, "set of extra knobs (none)"),
+        ({"seed": 5, "budget": Budget(7)}, "seed (0), number of candidates (6)"),
+    ]:
+        with pytest.raises(InputError) as refused:
+            record(options(out, **changes), (), NullProgress(), silent)
+        assert f"{out} is a recording of another {says}" in str(refused.value)
+    with pytest.raises(InputError, match=r"another device \(local-sync\)"):
+        record(options(out), ("local-task",), NullProgress(), silent)
+    told = replace(found.provenance, drawn=Drawn("CPUDoubleTilingExpert", {"x": (0, 1)}))
+    replace(found, provenance=told).write(out)
+    with pytest.raises(InputError, match=r"pipeline \(CPUDouble\w+\), set of extra knobs \(x\)$"):
+        record(options(out), (), NullProgress(), silent)
+    # Older ones do not tell.
+    replace(found, provenance=replace(found.provenance, drawn=None)).write(out)
+    before = out.read_bytes()
+    # The whole space is no other number, however many are asked for.
+    all_of_it = options(out, budget=Budget(1000), pool=3)
+    monkeypatch.setattr(module, "build_spaces", lambda *_: ["one", "the other"])
+    monkeypatch.setattr(module, "sample", lambda space, pool, seed: [0] * pool)
+    assert not record(all_of_it, (), NullProgress(), silent).new
+    assert out.read_bytes() == before
+
+
+def test_an_interrupted_recording_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "matmul.parquet"
+
+    def interrupt(text: str) -> None:
+        if "measuring again" in text:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        record(options(out), ("local-sync",), NullProgress(), interrupt)
+    results = tmp_path / ".matmul.work" / "results.jsonl"
+    before = results.read_text()
+    assert len(before.splitlines()) == 1 + 6
+    with pytest.raises(InputError, match=r"another device \(local-sync\)$"):
+        record(options(out), (), NullProgress(), silent)
+    for changes, says in [
+        ({"seed": 5}, "seed (0)"),
+        ({"pipeline": "CPUDoubleTilingExpert"}, "pipeline (all)"),
+        ({"extras": {"bank_padding": (0, 1)}}, "set of extra knobs (none)"),
+        ({"budget": Budget(7)}, "number of candidates (6)"),
+    ]:
+        with pytest.raises(InputError) as refused:
+            record(options(out, **changes), ("local-sync",), NullProgress(), silent)
+        assert f"unfinished recording of another {says}" in str(refused.value)
+    assert results.read_text() == before
+    made = record(options(out), ("local-sync",), NullProgress(), silent)
+    assert made.candidates == 6
+    assert not results.exists()
+
+
+def test_what_was_compiled_is_not_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "matmul.parquet"
+    asked: list[str] = []
+    compile_all = Compiler.compile
+
+    def counted(self: Compiler, specs: Sequence[tuple[str, str]]) -> Iterator[Compiled]:
+        asked.extend(name for name, _ in specs)
+        return compile_all(self, specs)
+
+    class Interrupted(NullProgress):
+        taken = 0
+
+        def outcome(self, kind: str, best_us: float | None) -> None:
+            self.taken += 1
+            if self.taken == 3:
+                raise KeyboardInterrupt
+
+    def never(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Compiler, "compile", counted)
+    monkeypatch.setattr(module, "run_bundle", never)
+    given = options(out, jobs=1, budget=Budget(4))
+    with pytest.raises(KeyboardInterrupt):
+        record(given, ("local-sync",), Interrupted(), silent)
+    assert len(asked) == 4
+    work = tmp_path / ".matmul.work"
+    kept = work / "compiled"
+    assert len((kept / "compiled.jsonl").read_text().splitlines()) == 3
+    # One is damaged, and a line was cut short.
+    (kept / f"{asked[1]}.vmfb").write_bytes(b"no executable")
+    with (kept / "compiled.jsonl").open("a") as file:
+        file.write('{"name": "0000')
+    before, asked[:] = list(asked), []
+    with pytest.raises(KeyboardInterrupt):
+        record(given, ("local-sync",), NullProgress(), silent)
+    assert asked == [before[1], before[3]]
+    times = json.loads((work / "compile_s.json").read_text())
+    assert len(times) == 4
+    assert all(seconds > 0 for seconds in times)
+    assert {entry.kind for entry in Bundle(work / "candidates.bundle").manifest.queue} == {"ok"}
+    assert not kept.exists()
+
+
+def test_what_was_killed_is_not_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packing that goes on compiles it again, and it counts in the bundle as what it is."""
+    inner = CompilePool._compile_once
+    killed: list[str] = []
+
+    def once_for_all(self: Compiler, child: Child, job: Job) -> Compiled:
+        if job.name.startswith("00001-"):
+            killed.append(job.name)
+            raise KilledError("the compiler was killed by SIGKILL")
+        return inner(self, child, job)
+
+    class Interrupted(NullProgress):
+        taken = 0
+
+        def outcome(self, kind: str, best_us: float | None) -> None:
+            self.taken += 1
+            if self.taken == 3:
+                raise KeyboardInterrupt
+
+    given = options(tmp_path / "a.bundle", jobs=1, budget=Budget(3), ranker="shuffle")
+    work = tmp_path / "kept"
+    work.mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(CompilePool, "_compile_once", once_for_all)
+        with pytest.raises(KeyboardInterrupt):
+            pack(given, Interrupted(), work)
+        assert len(killed) == 2  # twice
+        packed = pack(given, NullProgress(), work)
+        assert len(killed) == 4
+        assert packed.outcomes == {"ok": 2, "killed": 1}
+        (entry,) = [e for e in Bundle(packed.bundle).manifest.queue if e.kind == "killed"]
+        assert (entry.index, entry.reason) == (1, "the compiler was killed by SIGKILL, twice")
+    assert pack(given, NullProgress(), work).outcomes == {"ok": 3}
+
+
+def test_a_damaged_folder_is_found_before_measuring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, work = tmp_path / "matmul.parquet", tmp_path / ".matmul.work"
+
+    def never(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    def again() -> None:
+        record(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+
+    monkeypatch.setattr(module, "run_bundle", never)
+    with pytest.raises(KeyboardInterrupt):
+        again()
+    bundle, compile_s, results = (
+        work / name for name in ("candidates.bundle", "compile_s.json", "results.jsonl")
+    )
+    good = {path: path.read_bytes() for path in (bundle, compile_s)}
+    for path, data in [
+        (compile_s, b"{"),
+        (compile_s, b"[1]"),
+        (compile_s, b'["a", 1]'),
+        (compile_s, b"[1, NaN]"),
+        (compile_s, b"7"),
+        (bundle, good[bundle][:-1]),
+        (results, b"notes\n"),
+    ]:
+        path.write_bytes(data)
+        with pytest.raises(InputError, match=r"unfinished in .* cannot be continued") as refused:
+            again()
+        assert str(path) in str(refused.value)
+        assert "remove the folder" in refused.value.hint
+        path.write_bytes(good.get(path, b""))
+    with pytest.raises(KeyboardInterrupt):
+        again()
+    # What is missing is made again.
+    bundle.unlink()
+    with pytest.raises(KeyboardInterrupt):
+        again()
+    assert bundle.read_bytes() == good[bundle]
+
+
+def test_two_do_not_record_the_same_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, work = tmp_path / "matmul.parquet", Work(tmp_path / ".matmul.work")
+    with work.opened():
+        with pytest.raises(InputError, match=r"another process is working in .*matmul\.work"):
+            record(options(out), ("local-sync",), NullProgress(), silent)
+        assert list(work.path.iterdir()) == []
+    record(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+    recording, opened = out.rename(tmp_path / "finished"), Work.opened
+
+    def finished_meanwhile(work: Work) -> AbstractContextManager[None]:
+        recording.rename(out)
+        return opened(work)
+
+    monkeypatch.setattr(Work, "opened", finished_meanwhile)
+    found = record(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+    assert not found.new
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / ".matmul.work").write_text("mine")
+    with pytest.raises(InputError, match=r"cannot make the folder .*matmul\.work") as refused:
+        record(options(tmp_path / "matmul.parquet"), (), NullProgress(), silent)
+    assert "move away what is there" in refused.value.hint
+
+
+@pytest.mark.parametrize("devices", [("gpu",), ("cuda://0",), ("local-task", "local-task")])
+def test_a_device_is_refused_before_anything_is_compiled(
+    devices: tuple[str, ...], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="device"):
+        record(options(tmp_path / "matmul.parquet"), devices, NullProgress(), silent)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_recording_is_not_overwritten(tmp_path: Path) -> None:
+    out = tmp_path / "matmul.parquet"
+    out.write_text("mine")
+    with pytest.raises(InputError, match="no Parquet file"):
+        record(options(out), (), NullProgress(), silent)
+    assert out.read_text() == "mine"

@@ -1,0 +1,471 @@
+"""Evaluations of rankers whose figures can be told beforehand, on made-up recordings."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from frontrunner.core import InputError, WorkError
+from frontrunner.core.errors import KilledError
+from frontrunner.experiments.dataset.recording import Kernel, Provenance, Recording
+from frontrunner.experiments.evaluation import contenders as contender
+from frontrunner.experiments.evaluation import cross_validation as module
+from frontrunner.experiments.evaluation.contenders import Contender, find_contenders, usual_rankers
+from frontrunner.experiments.evaluation.cross_validation import CURVE, evaluate
+from frontrunner.experiments.evaluation.summary import by_case, summarise
+from frontrunner.experiments.learning.cases import Case
+from frontrunner.features.cpu import CPU
+from frontrunner.features.gpu import GPU
+from frontrunner.models import AdaptiveRanker, Ranker, create, save
+
+N = 100
+PROVENANCE = Provenance(Kernel("k"), None, {"chip": "chip"}, "", "", None, None, "test")
+
+
+class Knows(Ranker):
+    """Orders by the time, which is one of the features."""
+
+    name = "knows"
+
+    def score(self, frame):
+        return frame["time"].to_numpy()
+
+
+class Learns(Ranker):
+    """Orders by how far the level is from the mean of the best ones of other problems."""
+
+    name = "learns"
+    needs_fit = True
+
+    def __init__(self, *, seed=0, spread=0):
+        self.seed = seed
+        self.spread = spread
+
+    @property
+    def is_fitted(self):
+        return hasattr(self, "level_")
+
+    def fit(self, frame, groups):
+        best = frame.loc[frame.time_us.groupby(np.asarray(groups)).idxmin()]
+        self.level_ = float(best.level.mean()) + self.spread * self.seed
+        return self
+
+    def score(self, frame):
+        return (frame.level - self.level_).abs().to_numpy()
+
+    def dump(self):
+        return {"level": json.dumps(self.level_).encode()}
+
+    def restore(self, payload):
+        self.level_ = json.loads(payload["level"])
+        return self
+
+    def importances(self):
+        return pd.Series({"level": 1.0, "time": 0.0})
+
+
+class Wakes(AdaptiveRanker):
+    """Starts with the slowest, and knows better as soon as it has seen some."""
+
+    name = "wakes"
+
+    def __init__(self, *, batch=5):
+        self.batch = batch
+
+    def observe(self, measured):
+        self.seen_ = len(measured)
+        return self
+
+    def score(self, frame):
+        return frame["time"].to_numpy() * (1 if self.seen_ else -1)
+
+
+class Lots(Ranker):
+    """A uniformly random order."""
+
+    name = "lots"
+
+    def __init__(self, *, seed=0):
+        self.seed = seed
+
+    def score(self, frame):
+        return np.random.default_rng(self.seed).permutation(len(frame)).astype(float)
+
+
+RANKERS = {cls.name: cls for cls in (Knows, Learns, Wakes, Lots)}
+
+
+@pytest.fixture(autouse=True)
+def registry(monkeypatch):
+    real = contender.ranker_class
+    monkeypatch.setattr(contender, "ranker_class", lambda name: RANKERS.get(name) or real(name))
+    create = contender.create
+    monkeypatch.setattr(
+        contender,
+        "create",
+        lambda name, **params: RANKERS.get(name, partial(create, name))(**params),
+    )
+
+
+def case(name, best_level, problem=None, device="chip", seconds=2.0):
+    """A hundred levels in a row; one is the best, and the time grows with the distance to it."""
+    level = np.arange(N, dtype=float)
+    times = 100 + 20 * np.abs(level - best_level)
+    features = pd.DataFrame({"level": level, "time": times})
+    return Case(
+        name, problem or name, device, features, features, times, np.full(N, seconds),
+        Recording(pd.DataFrame(), PROVENANCE),
+    )  # fmt: skip
+
+
+CASES = [case("a", 10), case("b", 20), case("c", 60)]
+NAMES = [Contender(name, name) for name in ("shuffle", "knows", "learns", "wakes")]
+
+
+@pytest.fixture
+def results():
+    return evaluate(CASES, NAMES, "problem", jobs=1).results
+
+
+def column(results, ranker, name):
+    return list(results[results.ranker == ranker][name])
+
+
+def test_figures_of_known_orders(results):
+    assert column(results, "knows", "iterations_5") == [1, 1, 1]
+    assert column(results, "knows", "best_of_1") == [1, 1, 1]
+    assert column(results, "knows", "score") == pytest.approx([1, 1, 1])
+    # The slowest five come first, then the best.
+    assert column(results, "wakes", "iterations_5") == [6, 6, 6]
+    # The others' best levels are 20 and 60, 10 and 60, 10 and 20: their means are 30, 15 and 45
+    # levels away, and of two at the same distance, the lower one is taken first.
+    assert column(results, "learns", "iterations_5") == [60, 30, 61]
+    assert column(results, "learns", "seconds") == [120, 60, 122]
+    # One of a hundred is near-optimal.
+    assert column(results, "shuffle", "iterations_5") == [101 / 2] * 3
+    assert column(results, "shuffle", "seconds") == [101.0] * 3
+    assert column(results, "shuffle", "score") == [0, 0, 0]
+    assert set(results.difficulty) == {0.01}
+    assert set(results.expected) == {101 / 2}
+
+
+def test_a_uniformly_random_order_is_as_good_as_the_expectation():
+    """Against the mean's logarithm it would seem to take 1.8 times fewer."""
+    real = evaluate(CASES, [Contender("lots", "lots")], "problem", seeds=range(400), jobs=1).results
+    assert summarise(real).fewer_than_shuffle["lots"] == pytest.approx(1, abs=0.1)
+
+
+def test_only_what_learns_has_a_size(results, tmp_path):
+    assert set(column(results, "knows", "size_bytes")) == {0}
+    save(Learns().fit(pd.DataFrame({"level": [35.0], "time_us": [1.0]}), ["x"]), tmp_path / "p")
+    (size, *_) = column(results, "learns", "size_bytes")
+    bare = (tmp_path / "p").stat().st_size
+    assert bare < size < 2 * bare  # what it was trained on is told in it
+
+
+def test_cases_of_one_problem_are_not_learned_from():
+    cases = [case("a", 10, "p"), case("b", 10, "p"), case("c", 60), case("d", 10)]
+    found = evaluate(cases, NAMES[2:3], "problem", jobs=1).results
+    # From c and d, not from each other: 35 is 25 away.
+    assert column(found, "learns", "iterations_5")[:2] == [50, 50]
+
+
+def test_devices_are_left_out():
+    cases = [case("a", 10, "p", "one"), case("b", 10, "p", "two"), case("c", 60, "q", "two")]
+    found = evaluate(cases, NAMES[2:3], "device", jobs=1).results
+    learned = found[found.ranker == "learns"]
+    assert list(learned.left_out) == ["one", "two", "two"]
+    assert list(learned.iterations_5) == [50, 1, 61]
+
+
+def test_seeds_are_for_those_that_have_one():
+    several = [*NAMES[:2], Contender("spread", "learns", {"spread": 10})]
+    found = evaluate(CASES, several, "problem", seeds=[0, 1, 2], jobs=1).results
+    assert column(found, "knows", "seed") == [0, 0, 0]
+    assert column(found, "shuffle", "seed") == [0, 0, 0]
+    assert column(found, "spread", "seed") == [0, 1, 2] * 3
+    assert column(found, "spread", "iterations_5")[:3] == [60, 80, 90]
+
+
+def test_processes_change_nothing_but_the_clock():
+    clock = ["train_s", "rank_s"]
+    names = [Contender("shuffle", "shuffle"), Contender("lightgbm", "lightgbm", {"rounds": 5})]
+    # In other processes there is only what is installed.
+    cases = [_real(c) for c in CASES]
+    runs = [evaluate(cases, names, "problem", seeds=[3, 4], jobs=jobs) for jobs in (1, 2)]
+    first, second = (run.results.drop(columns=clock) for run in runs)
+    pd.testing.assert_frame_equal(first, second)
+    pd.testing.assert_frame_equal(runs[0].curves, runs[1].curves)
+    assert runs[0].predictors["lightgbm"].data == runs[1].predictors["lightgbm"].data
+
+
+def _real(made):
+    from frontrunner.features.cpu import CPU
+
+    frame = pd.DataFrame(0.0, index=range(N), columns=list(CPU.names))
+    return Case(
+        made.name, made.problem, made.device, frame.assign(**{CPU.names[0]: made.features.level}),
+        made.knobs, made.times, made.seconds, made.recording,
+    )  # fmt: skip
+
+
+def test_curves_and_ranks():
+    found = evaluate(CASES, NAMES, "problem", jobs=1)
+    assert list(found.curves.columns) == list(range(1, CURVE + 1))
+    assert len(found.curves) == len(found.results)
+    assert (found.curves[found.results.ranker == "knows"] == 1).all(axis=None)
+    waking = found.curves[found.results.ranker == "wakes"].iloc[0]
+    assert waking[5] == 100 / (100 + 20 * (95 - 10))
+    assert waking[6] == 1
+    # One that looks back has no order to compare; random order is an expectation.
+    assert set(found.ranks.ranker) == {"knows", "learns"}
+    known = found.ranks[(found.ranks.ranker == "knows") & (found.ranks.case == "a")]
+    assert known.predicted.corr(known.real) > 0.99
+    assert known.predicted.min() == 1 / N
+    assert known.predicted.max() == 1
+
+
+def test_predictors_are_trained_on_everything():
+    found = evaluate(CASES, NAMES, "problem", jobs=1)
+    assert list(found.predictors) == ["learns"]
+    assert list(found.predictors["learns"].importances) == [1, 0]
+    mixed = [*CASES, case("other", 1)]
+    mixed[-1] = Case(**(vars(mixed[-1]) | {"features": mixed[-1].features.assign(more=1.0)}))
+    assert evaluate(mixed, NAMES[:2], "problem", jobs=1).predictors == {}
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "says"),
+    [
+        (signal.SIGKILL, KilledError, r"was killed by SIGKILL \(.* GB were free\)$"),
+        (signal.SIGABRT, WorkError, r"ended: killed by SIGABRT$"),
+    ],
+)
+def test_a_process_that_ends_is_told_in_one_line(monkeypatch, tmp_path, how, error, says):
+    (tmp_path / "ending.py").write_text(f"import os\ndef answer(_): os.kill(os.getpid(), {how})")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(module, "HANDLER", "ending:answer")
+    with pytest.raises(error, match=f"^a process of the evaluation {says}"):
+        evaluate([_real(c) for c in CASES], [Contender("adaptive", "adaptive")], "problem", jobs=2)
+
+
+def test_nothing_to_learn_from():
+    with pytest.raises(InputError, match="'learns' has nothing to learn from when the problem a"):
+        evaluate(CASES[:1], NAMES, "problem", jobs=1)
+    found = evaluate(CASES[:1], [NAMES[0], NAMES[1], NAMES[3]], "problem", jobs=1)
+    assert len(found.results) == 3
+
+
+def test_devices_of_one_problem_can_be_left_out():
+    cases = [case("a", 10, "p", "one"), case("b", 20, "p", "two")]
+    with pytest.raises(InputError, match="has nothing to learn from") as caught:
+        evaluate(cases, NAMES, "problem", jobs=1)
+    assert "leave out one device at a time (--holdout device), " in caught.value.hint
+    with pytest.raises(InputError) as caught:
+        evaluate(cases[:1], NAMES, "problem", jobs=1)
+    assert "--holdout" not in caught.value.hint
+
+
+def test_progress_is_told():
+    told = []
+    evaluate(CASES, NAMES, "problem", jobs=1, progress=lambda *parts: told.append(parts))
+    assert told[0] == (1, 12)
+    assert told[-1] == (12, 12)
+    assert len(told) == 12
+
+
+# Who takes part --------------------------------------------------------------------------------
+
+
+def test_contenders_are_named_once_and_random_order_is_there():
+    found = find_contenders("heuristic, lightgbm,heuristic,")
+    assert [c.name for c in found] == ["shuffle", "heuristic", "lightgbm"]
+    assert [c.needs_fit for c in found] == [False, False, True]
+    assert [c.seeded for c in found] == [True, False, True]
+    assert [c.name for c in find_contenders("heuristic,shuffle")] == ["shuffle", "heuristic"]
+
+
+def test_parameters_may_follow_a_name():
+    (_, forest) = find_contenders("forest:trees=7:max_features=0.5")
+    assert (forest.name, forest.ranker) == ("forest:trees=7:max_features=0.5", "forest")
+    params = forest.make(seed=3).get_params()
+    assert (params["trees"], params["max_features"], params["seed"]) == (7, 0.5, 3)
+
+
+def test_a_seed_may_be_among_the_parameters():
+    (_, forest, shuffle, tpe) = find_contenders("forest:seed=3:trees=2,shuffle:seed=4,tpe:seed=5")
+    for found, seed in ((forest, 3), (shuffle, 4), (tpe, 5)):
+        assert not found.seeded
+        assert found.make(seed=9).get_params()["seed"] == seed
+    found = evaluate(CASES, [NAMES[0], shuffle], "problem", seeds=[0, 1], jobs=1).results
+    # One random order, beside the expectation of all.
+    assert column(found, "shuffle:seed=4", "seed") == [0, 0, 0]
+    assert len(set(column(found, "shuffle:seed=4", "iterations_5"))) > 1
+
+
+def test_a_file_that_is_called_like_a_ranker(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save(create("shuffle"), "heuristic")
+    save(create("shuffle"), "forest:trees=3")
+    (tmp_path / "shuffle").mkdir()
+    (_, plain, own, forest) = find_contenders("heuristic,./heuristic,forest:trees=3")
+    assert (plain.ranker, plain.file) == ("heuristic", None)
+    assert (own.name, own.ranker, str(own.file)) == ("./heuristic", "shuffle", "heuristic")
+    assert (forest.ranker, forest.file) == ("forest", None)
+
+
+def test_files_of_any_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("x,y", "x:y", os.fsdecode(b"\xff.p")):
+        save(create("heuristic"), name)
+    (_, *found) = find_contenders("x,y", "x:y,shuffle", os.fsdecode(b"\xff.p"))
+    assert [(c.name, c.ranker) for c in found] == [
+        ("x,y", "heuristic"), ("x:y", "heuristic"), ("\\udcff.p", "heuristic"),
+    ]  # fmt: skip
+
+
+def test_the_usual_rankers_can_order_what_is_there():
+    def of(**kinds):
+        return usual_rankers([replace(CASES[0], features=frame) for frame in kinds.values()])
+
+    learners = "forest,lightgbm,adaptive"
+    assert usual_rankers(CASES) == learners
+    cpu, gpu = (pd.DataFrame({name: [0.0] for name in c.names}) for c in (CPU, GPU))
+    assert of(cpu=cpu) == f"heuristic,cpu,{learners}"
+    assert of(gpu=gpu) == of(cpu=cpu, gpu=gpu) == f"heuristic,{learners}"
+
+
+def test_what_ships_may_have_been_trained_on_the_only_problem(monkeypatch):
+    class Ships(Knows):
+        @property
+        def parts(self):
+            part = Knows()
+            part.training_ = {"problems": ["a"], "devices": ["local-task on chip"]}
+            return {"predictor": part}
+
+    monkeypatch.setitem(RANKERS, "knows", Ships)
+    assert NAMES[1].seen(CASES[:1]) == ["a"]
+    assert NAMES[1].seen(CASES) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        ("forest:trees", "'trees' sets nothing"),
+        ("forest:tree=3", "ranker 'forest' has no parameter 'tree'"),
+        ("forest:trees=x", "trees of ranker 'forest' has to be a whole number, got 'x'"),
+        ("", "list of rankers is empty"),
+        (" , ", "list of rankers is empty"),
+        ("lightgmb", "no ranker 'lightgmb'; did you mean 'lightgbm'"),
+        ("missing.predictor", "cannot read missing.predictor: No such file"),
+        ("./missing", "cannot read missing: No such file"),
+        ("x" * 5000, "no ranker 'xxx"),
+        ("./" + "x" * 5000, "cannot read x+: File name too long"),
+    ],
+)
+def test_names_of_nothing_are_refused(names, says):
+    with pytest.raises(InputError, match=says):
+        find_contenders(names)
+
+
+def test_a_saved_ranker_is_used_as_it_is(tmp_path, monkeypatch):
+    learned = Learns().fit(pd.DataFrame({"level": [10.0], "time_us": [1.0]}), ["x"])
+    path = tmp_path / "kept.predictor"
+    save(learned, path, {"problems": ["a", "b"], "devices": ["cuda://0 on chip"]})
+    monkeypatch.setattr("frontrunner.models.storage.create", lambda name, **_: RANKERS[name]())
+    (_, kept) = find_contenders(str(path))
+    assert (kept.name, kept.ranker, kept.needs_fit, kept.seeded) == (
+        str(path), "learns", False, False,
+    )  # fmt: skip
+    assert kept.seen([*CASES, case("b elsewhere", 20, "b", "another chip")]) == ["a", "b"]
+    assert NAMES[2].seen(CASES) == []
+    found = evaluate(CASES, [kept], "problem", seeds=[0, 1], jobs=1)
+    assert column(found.results, str(path), "iterations_5") == [1, 21, 61]
+    assert set(column(found.results, str(path), "size_bytes")) == {path.stat().st_size}
+    assert found.predictors == {}
+
+
+# The figures over all cases --------------------------------------------------------------------
+
+
+def test_the_summary(results):
+    found = summarise(results)
+    assert list(found.index) == ["knows", "wakes", "shuffle", "learns"]
+    learns = found.loc["learns"]
+    product = 60 * 30 * 61
+    assert learns.iterations_geomean == pytest.approx(product ** (1 / 3))
+    # The geometric mean of 1 to 100.
+    random = np.exp(np.log(np.arange(1, 101)).mean())
+    assert found.loc["shuffle", "iterations_geomean"] == pytest.approx(random)
+    assert learns.fewer_than_shuffle == pytest.approx(random / product ** (1 / 3))
+    assert learns.fewer_than_mean_shuffle == pytest.approx(50.5 / product ** (1 / 3))
+    assert learns.worst_ratio_to_shuffle == pytest.approx(61 / 50.5)
+    assert learns.seconds == pytest.approx((120 + 60 + 122) / 3)
+    assert learns.best_of_16_worst <= learns.best_of_16_median < 1
+    assert learns.size_bytes > 0
+    assert found.loc["shuffle", "fewer_than_shuffle"] == pytest.approx(1)
+    assert found.loc["knows", "score"] == pytest.approx(1)
+    assert list(found.win_rate) == [1, 0, 0, 0]
+
+
+def test_ties_share_a_win(results):
+    tied = results.assign(iterations_5=results.iterations_5.where(results.ranker != "wakes", 1))
+    assert dict(summarise(tied).win_rate) == {"knows": 0.5, "wakes": 0.5, "shuffle": 0, "learns": 0}
+
+
+def test_confidence_intervals(results):
+    found = summarise(results)
+    learns = found.loc["learns"]
+    # Of three problems, all draws may be the same one.
+    assert learns.iterations_geomean_low == pytest.approx(30)
+    assert learns.iterations_geomean_high == pytest.approx(61)
+    assert learns.fewer_than_shuffle_low == pytest.approx(37.99 / 61, abs=1e-3)
+    assert found.loc["knows", "iterations_geomean_low"] == 1
+    pd.testing.assert_frame_equal(found, summarise(results))
+    alone = summarise(results[results.left_out == "a"])
+    assert alone.filter(regex="_(low|high)$").isna().all(axis=None)
+
+
+def test_intervals_narrow_with_more_problems():
+    cases = [case(str(level), level) for level in range(0, 96, 8)]
+    few, many = (
+        summarise(evaluate(some, NAMES[:3], "problem", jobs=1).results).loc["learns"]
+        for some in (cases[:4], cases)
+    )
+    width = [np.log(f.iterations_geomean_high / f.iterations_geomean_low) for f in (few, many)]
+    assert width[1] < width[0]
+
+
+def test_seeds_widen_an_interval():
+    learns = [NAMES[0], Contender("learns", "learns", {"spread": 10})]
+    found = evaluate(CASES[:2], learns, "problem", seeds=[0, 1, 2], jobs=1).results
+    figures = summarise(found).loc["learns"]
+    per_problem = found[found.ranker == "learns"].groupby("case").iterations_5
+    means = np.exp(per_problem.apply(lambda x: np.log(x).mean()))
+    assert figures.iterations_geomean_low < means.min()
+    assert figures.iterations_geomean_high > means.max()
+
+
+def test_seconds_are_compared_where_all_are_known():
+    cases = [case("a", 10), case("b", 20), case("c", 60)]
+    cases[0].seconds[0] = np.nan  # the last that `knows` would take
+    found = summarise(evaluate(cases, NAMES[:2], "problem", jobs=1).results)
+    assert list(found.seconds) == [2, 101]
+    for one in cases:
+        one.seconds[:] = np.nan
+    assert summarise(evaluate(cases, NAMES[:2], "problem", jobs=1).results).seconds.isna().all()
+
+
+def test_each_case_with_its_difficulty(results):
+    found = by_case(results)
+    assert list(found.index) == ["a", "b", "c"]
+    assert list(found.difficulty) == [0.01] * 3
+    assert list(found.iterations_learns) == [60, 30, 61]
+    assert list(found.iterations_shuffle) == [50.5] * 3

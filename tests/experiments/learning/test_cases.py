@@ -1,0 +1,340 @@
+"""Recordings as what orderings are learned from and replayed on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from frontrunner.benchmarks.measuring.outcome import Outcome
+from frontrunner.core import InputError
+from frontrunner.experiments.dataset.recording import Provenance, Recording
+from frontrunner.experiments.dataset.t4 import write_t4
+from frontrunner.experiments.learning.cases import group_frame, read_cases
+from frontrunner.experiments.queue.candidates import make_queue, with_derived
+from frontrunner.experiments.studies.cpu_dataset import table
+from frontrunner.features import extract
+from frontrunner.features.cpu import CPU
+from frontrunner.features.gpu import GPU
+from frontrunner.models import create
+from frontrunner.search import Dim, Dispatch, Operand, Problem, Target
+from frontrunner.search.reading import read_dispatch
+
+DATA = Path(__file__).parents[2] / "data"
+LHS = Operand("lhs", "f32", (((0, 1),), ((2, 1),)))
+RHS = Operand("rhs", "f32", (((2, 1),), ((1, 1),)))
+OUT = Operand("out", "f32", (((0, 1),), ((1, 1),)), True)
+PROBLEM = Problem(
+    "contraction",
+    "linalg.matmul",
+    (Dim("m", 8, "m", True), Dim("n", 16, "n", True), Dim("k", 32, "k", False)),
+    (LHS, RHS, OUT),
+)
+TARGET = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (32768, 1048576, 33554432))
+KNOBS = {"dist_m": [8, 4, 2], "dist_n": [16, 8, 4], "vec_m": [4, 2, 1], "vec_n": [8, 8, 4],
+         "vec_k": [1, 2, 4], "cache_m": [8, 4, 2], "cache_n": [16, 8, 4], "cache_k": [32, 16, 8],
+         "peel": [0, 1, 0]}  # fmt: skip
+OUTCOMES = {
+    0: Outcome("ok", 30.0, 20.0, executable="a", compile_s=1.0, device="local-task"),
+    1: Outcome("compile_failed", reason="no", stage="compile", compile_s=2.0),
+    2: Outcome("ok", 10.0, 20.0, executable="b", compile_s=3.0, device="local-task"),
+}
+
+
+def slower(times: float) -> dict[int, Outcome]:
+    """The same outcomes, measured again."""
+    return {
+        i: replace(o, time_us=o.time_us * times) if o.time_us else o for i, o in OUTCOMES.items()
+    }
+
+
+def provenance(problem: Problem = PROBLEM, device: str = "local-task on a chip") -> Provenance:
+    devices = {device.partition(" on ")[0]: device}
+    return Provenance(problem, TARGET, devices, "3", "3", 0, None, "frontrunner 0")
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a recording; returns where it is."""
+
+    def write(
+        name: str, *given: Any, queue: pd.DataFrame | None = None, outcomes: Any = OUTCOMES
+    ) -> Path:
+        queue = pd.DataFrame(KNOBS | {"pipeline": "P"}) if queue is None else queue
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        Recording.build(queue, outcomes, provenance(*given)).write(path)
+        return path
+
+    return write
+
+
+def kernel(path: Path, *configurations: dict[str, Any]) -> Path:
+    """Writes T4 results whose times are 1, 2, ... ms."""
+    results = [
+        {
+            "configuration": c,
+            "times": {"compilation": 500, "runtimes": [time, time]},
+            "invalidity": "correct",
+            "correctness": 1,
+            "measurements": [{"name": "time", "value": time}],
+        }
+        for time, c in enumerate(configurations, start=1)
+    ]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"results": results}))
+    return path
+
+
+def test_a_case_is_what_was_recorded(record: Callable[..., Path]) -> None:
+    (case,) = read_cases([record("a.parquet")])
+    assert case.name == "a"
+    assert case.device == "a chip"
+    np.testing.assert_array_equal(case.times, [30, np.nan, 10])
+    assert case.seconds.tolist() == pytest.approx([1.08003, 2, 3.08001])
+    assert case.features.equals(extract(PROBLEM, TARGET, pd.DataFrame(KNOBS)))
+    assert case.recording.provenance == provenance()
+
+
+def test_what_was_killed_is_in_no_case(record: Callable[..., Path], tmp_path: Path) -> None:
+    """It did not fail: nobody learns from it, and no order is judged by it."""
+    killed = Outcome("killed", 0, 20.0, "killed by SIGKILL, twice", "run", device="local-task")
+    outcomes = {**OUTCOMES, 0: replace(killed, time_us=None)}
+    path = record("a.parquet", outcomes=outcomes)
+    write_t4(Recording.read(path), tmp_path / "b.t4.json")
+    for file in (path, tmp_path / "b.t4.json"):
+        (case,) = read_cases([file])
+        np.testing.assert_array_equal(case.times, [np.nan, 10])
+        assert len(case.features) == len(case.knobs) == len(case.seconds) == 2
+        assert case.recording.frame["index"].tolist() == [1, 2] if file == path else [0, 1]
+        frame, groups = group_frame([case])
+        assert len(frame) == len(groups) == 2
+    assert len(Recording.read(path).frame) == 3  # it is kept in the file
+    row = table(tmp_path).splitlines()[-1]
+    assert row.startswith("| `a` | 2 | 1 | 1 | 20 us |")
+
+
+def test_features_of_each_pipeline_are_those_of_its_knobs(record: Callable[..., Path]) -> None:
+    queue = pd.DataFrame(KNOBS | {"pipeline": ["P", "Q", "P"]})
+    queue.loc[1, ["cache_m", "cache_n", "cache_k"]] = None
+    (case,) = read_cases([record("a.parquet", queue=queue)])
+    whole = pd.DataFrame(KNOBS)
+    own = whole.loc[[1]].drop(columns=["cache_m", "cache_n", "cache_k"])
+    assert case.features.loc[[0, 2]].equals(extract(PROBLEM, TARGET, whole).loc[[0, 2]])
+    assert case.features.loc[[1]].equals(extract(PROBLEM, TARGET, own))
+    assert set(case.knobs) == {*KNOBS, "pipeline"}
+    assert case.knobs["pipeline"].tolist() == ["P", "Q", "P"]
+    assert case.knobs["cache_m"].isna().tolist() == [False, True, False]
+
+
+def test_gpu_features_are_those_of_what_knobs_mean(tmp_path: Path) -> None:
+    dispatch: Dispatch = read_dispatch(
+        DATA / "gpu" / "conv_depthwise_2x56x56x128.mlir", target="sm_80"
+    )
+    queue = with_derived(dispatch, make_queue(dispatch, create("shuffle"), pool=3, seed=0))
+    told = replace(provenance(dispatch.problem, "cuda://0 on A100"), target=dispatch.target)
+    Recording.build(queue, OUTCOMES, told).write(tmp_path / "a.parquet")
+    (case,) = read_cases([tmp_path])
+    assert list(case.features) == list(GPU.names)
+    derived = queue.filter(like="derived.").rename(columns=lambda c: c.removeprefix("derived."))
+    assert case.features.equals(extract(dispatch.problem, dispatch.target, derived))
+    assert case.device == "A100"
+
+
+def test_times_of_unlike_devices_are_made_comparable(tmp_path: Path) -> None:
+    """Each is measured against its own default: 1.5 times that is the same anywhere."""
+    queue = pd.DataFrame(KNOBS | {"pipeline": "P"})
+    there = Outcome("ok", 60.0, 40.0, executable="c", compile_s=1.0, device="local-sync")
+    told = replace(provenance(), devices={"local-task": "local-task on a", "local-sync": "x on b"})
+    Recording.build(queue, OUTCOMES | {1: there}, told).write(tmp_path / "a.parquet")
+    (case,) = read_cases([tmp_path])
+    assert case.times.tolist() == pytest.approx([30, 30, 10])
+    assert case.device == "a + b"
+
+
+def test_the_same_problem_whatever_is_around_it(record: Callable[..., Path]) -> None:
+    lhs = replace(LHS, index=(((2, 1),), ((0, 1),)))
+    dims = (replace(PROBLEM.dims[0], size=9), *PROBLEM.dims[1:])
+    problems = {
+        "fused": replace(PROBLEM, op="linalg.generic", fused=("arith.addf",)),
+        "plain": PROBLEM,
+        "transposed": replace(PROBLEM, operands=(lhs, RHS, OUT)),
+        "typed": replace(PROBLEM, operands=(replace(LHS, dtype="bf16"), RHS, OUT)),
+        "sized": replace(PROBLEM, dims=dims),
+        "strided": replace(PROBLEM, traits=(("stride", 2),)),
+    }
+    files = [
+        record(f"{name}.parquet", problem, outcomes=slower(1 + times))
+        for times, (name, problem) in enumerate(problems.items())
+    ]
+    found = {case.name: case.problem for case in read_cases(files)}
+    assert found["fused"] == found["plain"]
+    assert len(set(found.values())) == len(problems) - 1
+    assert all(name.startswith("contraction_") for name in found.values())
+
+
+@pytest.mark.parametrize(
+    ("fingerprint", "device"),
+    [
+        ("local-task on AMD EPYC", "AMD EPYC"),
+        ("hip://1 on MI300X (GPU-3)", "MI300X (GPU-3)"),
+        ("cuda on A100", "A100"),
+    ],
+)
+def test_a_device_is_a_chip(record: Callable[..., Path], fingerprint: str, device: str) -> None:
+    assert read_cases([record("a.parquet", PROBLEM, fingerprint)])[0].device == device
+
+
+def test_the_order_of_arguments_does_not_matter(
+    record: Callable[..., Path], tmp_path: Path
+) -> None:
+    files = [
+        record(f"{name}.parquet", outcomes=slower(times)) for times, name in enumerate("cab", 1)
+    ]
+    (tmp_path / ".hidden.parquet").write_text("")
+    (tmp_path / "notes.txt").write_text("")
+    record("below/d.parquet")
+    for given in (files, files[::-1], [tmp_path], [*files, tmp_path, files[0]]):
+        assert [case.name for case in read_cases(given)] == ["a", "b", "c"]
+
+
+def test_names_are_told_apart_by_folders(tmp_path: Path) -> None:
+    one, two = (
+        kernel(tmp_path / f / "A4000_T4.json", {"x": x}) for f, x in (("conv", 1), ("gemm", 2))
+    )
+    assert [c.name for c in read_cases([two, one])] == ["conv_A4000", "gemm_A4000"]
+    assert [c.name for c in read_cases([one])] == ["A4000"]
+
+
+def test_what_was_written_for_others_counts_once(
+    record: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = record("a.parquet")
+    written = path.with_suffix(".t4.json")
+    write_t4(Recording.read(path), written)
+    (case,) = read_cases([tmp_path])
+    assert list(case.features) == list(CPU.names)
+    (case,) = read_cases([written])
+    np.testing.assert_allclose(case.times, [30, np.nan, 10])
+    assert {"knob.dist_m", "is.pipeline.P"} < set(case.features)
+    with pytest.raises(InputError, match=r"a\.parquet and .*a\.t4\.json have one name"):
+        read_cases([path, written])
+
+
+def test_somebody_elses_kernel(tmp_path: Path) -> None:
+    path = kernel(tmp_path / "gemm_A4000_T4.json", {"x": 4, "m": "a"}, {"x": 8, "m": "b"})
+    (case,) = read_cases([path])
+    assert (case.name, case.problem, case.device) == ("gemm_A4000", "gemm", "A4000")
+    assert case.times.tolist() == [1000, 2000]
+    assert case.seconds.tolist() == pytest.approx([0.502, 0.504])
+    assert list(case.features) == ["knob.x", "log2.x", "pow2.x", "is.m.a", "is.m.b"]
+    assert case.knobs.to_dict("list") == {"x": [4, 8], "m": ["a", "b"]}
+
+
+def test_kernels_with_the_same_knobs_have_the_same_features(tmp_path: Path) -> None:
+    kernel(tmp_path / "gemm_A_T4.json", {"x": 4, "m": "a"})
+    kernel(tmp_path / "gemm_B_T4.json", {"m": "b", "x": 4})
+    frame, groups = group_frame(read_cases([tmp_path]))
+    assert frame["is.m.b"].tolist() == [0, 1]
+    assert frame["time_us"].tolist() == [1000, 1000]
+    assert list(groups) == ["gemm_A", "gemm_B"]
+
+
+def test_all_cases_in_one_frame(record: Callable[..., Path]) -> None:
+    cases = read_cases([record("a.parquet"), record("b.parquet", outcomes=slower(2))])
+    frame, groups = group_frame(cases)
+    assert list(frame) == [*CPU.names, "time_us"]
+    assert list(groups) == ["a"] * 3 + ["b"] * 3
+    assert frame["time_us"].fillna(-1).tolist() == [30, -1, 10, 60, -1, 20]
+    ranker = create("forest", trees=2).fit(frame, groups)
+    assert ranker.score(cases[0].features).shape == (3,)
+
+
+def test_what_cannot_be_learned_from_together(record: Callable[..., Path], tmp_path: Path) -> None:
+    (cpu,) = read_cases([record("cpu.parquet")])
+    one, two = (
+        read_cases([kernel(tmp_path / f"{name}.json", {name: 1, "z": 1})])[0] for name in "xy"
+    )
+    with pytest.raises(InputError, match=r"cpu and x .*for CPUs, the other for other people's"):
+        group_frame([cpu, one])
+    with pytest.raises(InputError, match=r"x and y .*only one has knob\.x, knob\.y, log2\.x"):
+        group_frame([one, two])
+    with pytest.raises(InputError, match="no recording to learn from"):
+        group_frame([])
+
+
+def test_the_same_measurements_are_given_once(record: Callable[..., Path], tmp_path: Path) -> None:
+    """Under another name, they would be learned from and judged on at once."""
+    path = record("a.parquet")
+    copy = tmp_path / "b.parquet"
+    shutil.copy(path, copy)
+    assert refusal(copy, path) == f"{path} and {copy} hold the same measurements"
+    other = tmp_path / "other.json"
+    write_t4(Recording.read(path), other)
+    assert refusal(path, other).endswith("hold the same measurements")
+    again = record("again.parquet", outcomes=slower(1.00001))
+    assert len(read_cases([path, again])) == 2
+
+
+def test_the_same_measurements_in_another_form(tmp_path: Path) -> None:
+    knobs: list[dict[str, Any]] = [{"x": x, "y": x % 3, "f": x > 4} for x in range(9)]
+    one = kernel(tmp_path / "gemm_A4000_T4.json", *knobs)
+    cache: dict[str, Any] = {
+        "device_name": "NVIDIA RTX A4000",
+        "kernel_name": "gemm_kernel",
+        "tune_params_keys": ["f", "y", "x"],
+        # Rounded otherwise, in another order, with a knob as another type.
+        "cache": {
+            str(i): {**k, "x": float(k["x"]), "time": i + 1 + 1e-7}
+            for i, k in reversed(list(enumerate(knobs)))
+        },
+    }
+    two = tmp_path / "cache.json"
+    two.write_text(json.dumps(cache))
+    assert refusal(one, two) == f"{two} and {one} hold the same measurements"
+    # What was copied while it was made, too.
+    cache["cache"] = {key: value for key, value in cache["cache"].items() if int(key) < 5}
+    two.write_text(json.dumps(cache))
+    assert "hold the same measurements" in refusal(one, two)
+    cache["cache"]["0"]["time"] = 1.01
+    two.write_text(json.dumps(cache))
+    assert len(read_cases([one, two])) == 2
+
+
+def test_names_in_no_encoding(tmp_path: Path) -> None:
+    path = kernel(tmp_path / os.fsdecode(b"k\xff") / os.fsdecode(b"\xfe.json"), {"x": 1})
+    (case,) = read_cases([path])
+    assert (case.name, case.problem, case.device) == ("\\udcfe", "k\\udcff", "\\udcfe")
+
+
+def refusal(*paths: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        read_cases(paths)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_refused(record: Callable[..., Path], tmp_path: Path) -> None:
+    good = record("good.parquet")
+    failed = {i: replace(OUTCOMES[1]) for i in range(3)}
+    bad = record("bad.parquet", outcomes=failed)
+    assert refusal(good, bad) == f"{bad} has no successful candidate among 3"
+    assert refusal(record("none.parquet", outcomes={})).endswith("candidate among 0")
+    bad.write_bytes(b"")
+    assert refusal(tmp_path) == f"{bad} is empty"
+    bad.write_bytes(good.read_bytes()[:-100])
+    assert refusal(tmp_path).startswith(f"{bad} is cut short")
+    pd.DataFrame({"a": [1]}).to_parquet(bad)
+    assert refusal(bad) == f"{bad} is not a recording: it has no provenance"
+    assert "No such file" in refusal(tmp_path / "gone.parquet")
+    (tmp_path / "empty").mkdir()
+    assert refusal(tmp_path / "empty").startswith(f"{tmp_path / 'empty'} holds no recordings")
+    assert refusal() == "there is no recording"

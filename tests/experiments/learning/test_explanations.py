@@ -1,0 +1,248 @@
+"""Explanations: they add up, are of the candidate asked for, and of nothing that is not there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frontrunner.core import InputError
+from frontrunner.experiments.learning.cases import group_frame, read_cases
+from frontrunner.experiments.learning.explanations import Choice, Explained, Score, explain
+from frontrunner.experiments.learning.pool import Pool
+from frontrunner.experiments.queue.candidates import make_queue
+from frontrunner.models import Ranker, create, order
+from frontrunner.models.heuristic import TERMS
+from frontrunner.search import Dispatch
+from frontrunner.search.reading import read_dispatch
+
+DATA = Path(__file__).parents[2] / "data"
+SIZE = 300
+
+
+@pytest.fixture(scope="module")
+def dispatch() -> Dispatch:
+    return read_dispatch(DATA / "matmul.mlir")
+
+
+@pytest.fixture(scope="module")
+def space(dispatch: Dispatch) -> Pool:
+    return Pool.of_dispatch(dispatch, SIZE, seed=0)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory, record_sample: Callable[..., Path]) -> Path:
+    return record_sample(tmp_path_factory.mktemp("recorded") / "odd.parquet", "odd")
+
+
+@pytest.fixture(scope="module")
+def recorded(path: Path) -> Pool:
+    return Pool.of_recording(path)
+
+
+@pytest.fixture(scope="module")
+def learned(path: Path) -> Ranker:
+    return create("lightgbm", rounds=10).fit(*group_frame(read_cases([path])))
+
+
+def one(ranker: Ranker, pool: Pool, **choice: Any) -> Explained:
+    (found,) = explain(ranker, pool, Choice(**choice))
+    return found
+
+
+def check_sum(score: Score) -> None:
+    total = score.base + sum(share.adds for share in score.shares)
+    assert total == pytest.approx(score.score, abs=1e-12)
+    sizes = [abs(share.adds) for share in score.shares]
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(share.text for share in score.shares)
+    for part in score.parts.values():
+        check_sum(part)
+
+
+def test_a_candidate_of_a_dispatch_is_where_tune_takes_it(dispatch: Dispatch, space: Pool) -> None:
+    ranker = create("heuristic")
+    queue = make_queue(dispatch, ranker, pool=SIZE, seed=0)
+    for position in (1, 7, SIZE):
+        found = one(ranker, space, position=position)
+        assert (found.position, found.candidates) == (position, SIZE)
+        row = queue.iloc[position - 1]
+        assert found.pipeline == row["pipeline"]
+        assert found.knobs == row.drop("pipeline").to_dict()
+        assert (found.row, found.time_us, found.place) == (None, None, None)
+
+
+def test_a_recorded_candidate_comes_with_its_time(recorded: Pool, learned: Ranker) -> None:
+    scores = learned.score(recorded.features)
+    for row in (0, 1, 20):
+        found = one(learned, recorded, row=row)
+        assert found.row == row
+        assert found.score.score == pytest.approx(scores[row])
+        assert recorded.candidates["vec_n"].iloc[row] == found.knobs["vec_n"]
+        check_sum(found.score)
+        if row % 9 == 0:
+            assert (found.time_us, found.place) == (None, None)
+        else:
+            assert found.time_us == recorded.times[row]
+            assert found.place == 1 + (recorded.times < recorded.times[row]).sum()
+    assert order(learned, recorded.features)[found.position - 1] == 20
+
+
+def test_values_and_meanings_are_those_of_features(recorded: Pool, learned: Ranker) -> None:
+    found = one(learned, recorded, row=3)
+    share = found.score.shares[0]
+    assert share.values == {share.name: float(recorded.features[share.name].iloc[3])}
+    assert len(found.score.shares) == recorded.features.shape[1]
+
+
+def test_the_heuristic_is_explained_by_its_terms(recorded: Pool) -> None:
+    score = one(create("heuristic"), recorded, row=3).score
+    check_sum(score)
+    known = {term.name: term for term in TERMS}
+    assert {share.name for share in score.shares} == set(known)
+    for share in score.shares:
+        assert share.text == known[share.name].reason
+        assert tuple(share.values) == known[share.name].features
+
+
+def test_parts_are_explained_too(recorded: Pool) -> None:
+    ranker = create("cpu", trust=0.5)
+    found = one(ranker, recorded, row=3)
+    check_sum(found.score)
+    assert {share.name for share in found.score.shares} == {"predictor", "heuristic"}
+    assert set(found.score.parts) == {"predictor", "heuristic"}
+    heuristic = create("heuristic").score(recorded.features)
+    assert found.score.parts["heuristic"].score == pytest.approx(heuristic[3])
+    rank = (heuristic < heuristic[3]).sum() + 1
+    share = next(s for s in found.score.shares if s.name == "heuristic")
+    assert share.adds == pytest.approx(0.5 * np.log(rank))
+
+
+def test_the_first_few(recorded: Pool) -> None:
+    ranker = create("heuristic")
+    found = explain(ranker, recorded, Choice(top=3))
+    assert [e.position for e in found] == [1, 2, 3]
+    assert [e.row for e in found] == order(ranker, recorded.features)[:3].tolist()
+    assert len(explain(ranker, recorded, Choice(top=1000))) == 60
+
+
+def test_recorded_candidates_are_chosen_by_knobs(recorded: Pool) -> None:
+    ranker = create("heuristic")
+    knobs = recorded.knobs(5)
+    some = {"vec_n": str(knobs["vec_n"]), "peel": str(knobs["peel"])}
+    frame = recorded.candidates
+    able = np.flatnonzero((frame["vec_n"] == knobs["vec_n"]) & (frame["peel"] == knobs["peel"]))
+    first = next(row for row in order(ranker, recorded.features) if row in able)
+    assert one(ranker, recorded, knobs=some).row == first
+    exact = {name: str(value) for name, value in knobs.items()}
+    assert one(ranker, recorded, knobs=exact).row == 5
+
+
+def test_any_candidate_of_a_space_is_chosen_by_knobs(dispatch: Dispatch, space: Pool) -> None:
+    """Also one that the sample does not hold."""
+    ranker = create("heuristic")
+    outside = Pool.of_dispatch(dispatch, SIZE, seed=1).knobs(0)
+    inside = space.knobs(4)
+    for knobs, candidates in ((outside, SIZE + 1), (inside, SIZE)):
+        found = one(ranker, space, knobs={name: str(value) for name, value in knobs.items()})
+        assert found.knobs == knobs
+        assert found.candidates == candidates
+    free = {name: str(outside[name]) for name in ("vec_n", "dist_n")}
+    best = one(ranker, space, knobs=free)
+    assert {name: str(best.knobs[name]) for name in free} == free
+    all_of_it = one(ranker, space, knobs={name: str(value) for name, value in outside.items()})
+    assert best.position <= all_of_it.position
+
+
+@pytest.mark.parametrize(
+    ("choice", "message", "hint"),
+    [
+        ({"position": SIZE + 1}, f"no candidate {SIZE + 1}", f"last one in the order is {SIZE}"),
+        ({"knobs": {"vec_q": "1"}}, "no knob 'vec_q'", "there are: .*vec_n"),
+        ({"knobs": {"vec_n": "3000"}}, "knob vec_n cannot be '3000'", "it takes: 1, 2"),
+        ({"knobs": {"vec_n": "x"}}, "knob vec_n cannot be 'x'", "it takes: 1, 2"),
+        ({"knobs": {"dist_n": "1", "vec_n": "2"}}, "no candidate has dist_n=1 vec_n=2", "--limit"),
+    ],
+)
+def test_what_a_space_does_not_hold(
+    choice: dict[str, Any], message: str, hint: str, space: Pool
+) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        one(create("heuristic"), space, **choice)
+    assert re.search(hint, caught.value.hint)
+
+
+def test_constraints_that_keep_a_candidate_out_are_named(space: Pool) -> None:
+    knobs = {name: str(value) for name, value in space.knobs(0).items()}
+    (built,) = space.spaces
+    largest = {k.name: str(k.values[-1]) for k in built.knobs}
+    with pytest.raises(InputError) as caught:
+        one(create("heuristic"), space, knobs=knobs | largest)
+    reasons = [c.reason for c in built.constraints if c.reason in str(caught.value)]
+    assert reasons
+
+
+@pytest.mark.parametrize(
+    ("choice", "message", "hint"),
+    [
+        ({"row": 60}, "no row 60", "last one is 59"),
+        ({"position": 61}, "no candidate 61", "the order is 60"),
+        ({"knobs": {"vec_q": "1"}}, "no knob 'vec_q'", "there are: "),
+        ({"knobs": {"vec_n": "999"}}, "no candidate has vec_n=999", "vec_n is one of: "),
+    ],
+)
+def test_what_a_recording_does_not_hold(
+    choice: dict[str, Any], message: str, hint: str, recorded: Pool
+) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        one(create("heuristic"), recorded, **choice)
+    assert hint in caught.value.hint
+
+
+def test_knobs_that_never_go_together(recorded: Pool) -> None:
+    first, second = recorded.knobs(0), recorded.knobs(1)
+    mixed = {name: str(first[name]) for name in first} | {"vec_n": str(second["vec_n"])}
+    with pytest.raises(InputError, match="no candidate has") as caught:
+        one(create("heuristic"), recorded, knobs=mixed)
+    assert caught.value.hint == "set fewer"
+
+
+def test_an_order_without_reasons(recorded: Pool) -> None:
+    with pytest.raises(InputError, match="'shuffle' has nothing to explain"):
+        one(create("shuffle"), recorded, position=1)
+
+
+def test_other_peoples_kernels(tmp_path: Path) -> None:
+    """Their knobs may be words or flags, and their features are the knobs."""
+    results = [
+        {
+            "configuration": {"layout": layout, "block": block, "pad": block > 2},
+            "times": {"compilation": 1, "runtimes": [1]},
+            "invalidity": "correct",
+            "correctness": 1,
+            "measurements": [{"name": "time", "value": block + len(layout)}],
+        }
+        for block in range(1, 12)
+        for layout in ("NCHW", "NHW")
+    ]
+    path = tmp_path / "kernel_A4000_T4.json"
+    path.write_text(json.dumps({"results": results}))
+    pool = Pool.of_recording(path)
+    assert (pool.ranker, pool.arch) == ("", "")
+    ranker = create("forest", trees=5, min_leaf=1).fit(*group_frame(read_cases([path])))
+    found = one(ranker, pool, knobs={"layout": "NHW", "pad": "True", "block": "5"})
+    assert found.knobs == {"layout": "NHW", "pad": True, "block": 5}
+    assert found.time_us == 8000
+    check_sum(found.score)
+
+
+def test_a_folder_of_several_recordings_is_refused(tmp_path: Path, record_sample: Any) -> None:
+    for seed, name in enumerate("ab"):
+        record_sample(tmp_path / f"{name}.parquet", "odd", seed=seed)
+    with pytest.raises(InputError, match="holds 2 recordings"):
+        Pool.of_recording(tmp_path)

@@ -1,0 +1,129 @@
+"""Which dispatches are worth tuning: profiles are made up, dispatches are read by the compiler."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.libraries.peak import Peak
+from frontrunner.benchmarks.networks.profiling import Share
+from frontrunner.core import InputError
+from frontrunner.core.children import Child
+from frontrunner.core.errors import KilledError
+from frontrunner.experiments.network_tuning import plan as hot
+from frontrunner.experiments.network_tuning.plan import Plan, make_plan, read_plan
+from frontrunner.search import Dispatch
+from frontrunner.search.reading import read_dispatch
+from frontrunner.search.reading.models import ModelDispatch
+
+DATA = Path(__file__).parents[2] / "data"
+# What each dispatch of the model is; two are of the same problem.
+FILES = {
+    "a": DATA / "matmul.mlir",
+    "b": DATA / "matvec.mlir",
+    "c": DATA / "matmul.mlir",
+    "s": DATA / "bad_softmax.mlir",
+    "d": DATA / "none.mlir",
+}
+DISPATCHES = {
+    name: ModelDispatch(
+        name, "" if name == "d" else "text", "dynamic shapes" if name == "d" else ""
+    )
+    for name in FILES
+}
+
+
+@cache
+def read(path: Path, target: str) -> Dispatch | InputError:
+    try:
+        return read_dispatch(path, target)
+    except InputError as error:
+        return error
+
+
+def reread(path: Path, target: str, child: Child | None = None) -> Dispatch:
+    found = read(path, target)
+    if isinstance(found, InputError):
+        raise found
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hot, "read_dispatch", reread)
+
+
+def plan(
+    times: dict[str, float], coverage: float = 1.0, peak: Peak | None = None, count: float = 1.0
+) -> Plan:
+    profile = [Share(name, count, time) for name, time in times.items()]
+    return make_plan(profile, DISPATCHES, FILES, coverage, "host", peak)
+
+
+def test_equal_problems_are_one_and_the_most_promising_comes_first() -> None:
+    made = plan({"a": 10.0, "b": 50.0, "c": 45.0, "s": 70.0, "d": 20.0, "x": 5.0})
+    assert [h.members for h in made.hot] == [("c", "a"), ("b",)]
+    first = made.hot[0]
+    assert (first.name, first.file) == ("matmul", FILES["c"])
+    assert first.time_us == first.headroom_us == 55.0
+    assert first.share == pytest.approx(55 / 200)
+    assert [(r.name, r.share) for r in made.rest] == [("s", 0.35), ("d", 0.1), ("x", 0.025)]
+    reasons = [r.reason for r in made.rest]
+    assert "computes linalg.softmax" in reasons[0]
+    assert str(DATA) not in reasons[0]
+    assert reasons[1:] == ["dynamic shapes", "it is not dispatched by a function"]
+
+
+def test_coverage_is_of_the_time_that_is_left() -> None:
+    # 100 of 110 are the first 90 %; where those are tuned, the rest matters more.
+    assert len(plan({"a": 100.0, "b": 10.0}, 0.9).hot) == 2
+    made = plan({"a": 100.0, "b": 1.0}, 0.9)
+    assert [h.members for h in made.hot] == [("a",)]
+    assert [r.reason for r in made.rest] == ["beyond the first 90% of the time"]
+    # What cannot be tuned is not expected to become faster.
+    assert not plan({"s": 100.0, "b": 10.0}, 0.9).hot
+
+
+def test_headroom_is_what_the_peak_leaves() -> None:
+    slow, fast = Peak(1e30, 1e30), Peak(1e3, 1e3)
+    # At its peak already, or seemingly beyond: still worth a little time.
+    assert plan({"a": 100.0}, peak=fast).hot[0].headroom_us == pytest.approx(5.0)
+    assert plan({"a": 100.0}, peak=slow).hot[0].headroom_us == pytest.approx(100.0)
+    problem = reread(FILES["a"], "host").problem
+    half = Peak(problem.flops / 25e-6, 1e30)
+    assert plan({"a": 100.0}, peak=half).hot[0].headroom_us == pytest.approx(75.0)
+    assert plan({"a": 100.0}, peak=half, count=2).hot[0].headroom_us == pytest.approx(50.0)
+
+
+@pytest.mark.parametrize("kills", [1, 2])
+def test_a_killed_reader_is_no_reason_to_leave_a_dispatch_out(
+    kills: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+
+    def killed(path: Path, target: str, child: Child | None = None) -> Dispatch:
+        asked.append(path)
+        if len(asked) <= kills:
+            raise KilledError("the compiler was killed by SIGKILL while it read it")
+        return reread(path, target, child)
+
+    monkeypatch.setattr(hot, "read_dispatch", killed)
+    if kills == 1:
+        assert [h.members for h in plan({"a": 10.0}).hot] == [("a",)]
+    else:
+        with pytest.raises(KilledError, match="killed by SIGKILL"):
+            plan({"a": 10.0})
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize("times", [{}, {"a": 0.0}, {"s": 0.0}])
+def test_times_of_nothing(times: dict[str, float]) -> None:
+    assert len(plan(times).hot) <= 1
+
+
+def test_there_and_back() -> None:
+    made = plan({"a": 10.0, "s": 7.0})
+    assert read_plan(json.loads(json.dumps(made.to_dict(), default=str))) == made

@@ -1,0 +1,306 @@
+"""What stays in a model: times are made up, so that decisions can be told from noise."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontrunner.benchmarks.measuring.outcome import COMPILE_FAILED, KILLED, OK, Compiled
+from frontrunner.benchmarks.networks.profiling import Share
+from frontrunner.benchmarks.networks.runner import Gain, ModelFailed
+from frontrunner.core import WorkError
+from frontrunner.core.errors import KilledError
+from frontrunner.experiments.network_tuning import trial as in_model
+from frontrunner.experiments.network_tuning.plan import Hot
+from frontrunner.experiments.network_tuning.trial import Choice, Trial, Verdict
+
+# Of the model by default, dispatch by dispatch.
+TIMES = {"big": 100.0, "mid": 50.0, "low": 10.0}
+
+
+def hot(name: str) -> Hot:
+    return Hot(name, "a problem", (name,), Path(f"{name}.mlir"), TIMES[name], 0.3, TIMES[name])
+
+
+@dataclass
+class World:
+    """A model in which each candidate, named `<dispatch>-<n>`, has a known effect.
+
+    Attributes:
+        times: of a candidate's dispatch in the model.
+        whole: what a candidate adds to the time of the whole model, beside its dispatch.
+        wrong: candidates with which the model computes something else.
+        refused: those with which it does not compile.
+        hangs: those with which compiling never ends, the first time.
+        dies: those with which it does not run, and in which rounds of a profile.
+        lost: those with which it does not run while it is timed as a whole.
+        killed: those with which the compiler is killed from outside, twice.
+        default_extra: of the time of the default model, outside of dispatches.
+    """
+
+    folder: Path
+    times: dict[str, float] = field(default_factory=dict)
+    whole: dict[str, float] = field(default_factory=dict)
+    wrong: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+    dies: dict[str, set[int]] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
+    killed: set[str] = field(default_factory=set)
+    starter: tuple[Path, ...] = ()
+    deadline: float = float("inf")
+    compiled: list[tuple[str, ...]] = field(default_factory=list)
+    checked: list[tuple[str, ...]] = field(default_factory=list)
+    profiled: list[tuple[str, ...]] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    def compile(self, specs: Sequence[tuple[str, str]]) -> Iterable[Compiled]:
+        for name, text in specs:
+            used = tuple(text.split())
+            self.compiled.append(used)
+            executable = self.folder / f"{name}.vmfb"
+            executable.write_text(text)
+            executable.with_suffix(".mlir").write_text(text)
+            if self.killed & set(used):
+                yield Compiled(KILLED, executable, reason="the compiler was killed, twice")
+            elif self.refused & set(used):
+                yield Compiled(COMPILE_FAILED, executable, reason="a tile is too large")
+            else:
+                yield Compiled(OK, executable, applied=tuple(n.partition("-")[0] for n in used))
+
+    def of(self, executable: Path) -> tuple[str, ...]:
+        return tuple(executable.read_text().split())
+
+    def parts(self, executable: Path) -> dict[str, float]:
+        ours = {name.partition("-")[0]: self.times[name] for name in self.of(executable)}
+        return TIMES | ours
+
+    def profile(self, executable: Path, subject: object, runs: int) -> list[Share]:
+        used = self.of(executable)
+        round_number = self.profiled.count(used)
+        self.profiled.append(used)
+        if any(round_number in self.dies.get(name, ()) for name in used):
+            raise WorkError("iree-benchmark-module failed: it crashed")
+        return [Share(name, 1.0, us) for name, us in self.parts(executable).items()]
+
+    def check(self, variant: Path, expected: Path) -> None:
+        self.checked.append(self.of(variant))
+        if wrong := self.wrong & set(self.of(variant)):
+            raise ModelFailed(f"wrong results: {', '.join(sorted(wrong))}")
+
+    def gain(
+        self, before: Path, after: Path, seed: int, rounds: int = 15, patience: float = 0.0
+    ) -> Gain:
+        if self.lost & {*self.of(before), *self.of(after)}:
+            raise ModelFailed("the model crashed: killed by SIGSEGV")
+        us = [
+            sum(self.parts(one).values()) + sum(self.whole.get(n, 0.0) for n in self.of(one))
+            for one in (before, after)
+        ]
+        speedup = us[0] / us[1]
+        return Gain(speedup, (speedup - 0.005, speedup + 0.005), us[0], us[1], 0.01, ())
+
+    def decide(self, specs: dict[str, list[str]]) -> Verdict:
+        default = self.folder / "baseline.vmfb"
+        default.write_text("")
+        trial = Trial(
+            self, self, self.starter, Compiled(OK, default), self.folder, 0,  # type: ignore[arg-type]
+            self.deadline, self.said.append,
+        )  # fmt: skip
+        return trial.decide([(hot(d), [Path(n) for n in names]) for d, names in specs.items()])
+
+    subject = None
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    @dataclass
+    class Linked:
+        text: str
+
+    def link(paths: Sequence[Path]) -> Linked:
+        return Linked(" ".join(map(str, paths)))
+
+    made = World(tmp_path)
+    monkeypatch.setattr(in_model, "link_specs", link)
+    monkeypatch.setattr(in_model, "profile", made.profile)
+    return made
+
+
+def by_name(verdict: Verdict) -> dict[str, Choice]:
+    return {choice.hot.name: choice for choice in verdict.choices}
+
+
+def test_the_candidate_that_is_fastest_in_the_model_stays(world: World) -> None:
+    world.times = {"big-0": 90.0, "big-1": 50.0, "big-2": 70.0, "mid-0": 25.0}
+    verdict = world.decide({"big": ["big-0", "big-1", "big-2"], "mid": ["mid-0"]})
+    assert verdict.spec == "big-1 mid-0"
+    assert verdict.applied == ("big", "mid")
+    assert [(c.spec, c.speedup) for c in verdict.choices] == [
+        (Path("big-1"), 2.0),
+        (Path("mid-0"), 2.0),
+    ]
+    assert verdict.gain
+    assert verdict.gain.speedup == pytest.approx(160 / 85)
+    # All are measured at once: as many variants as the longest list, not as there are candidates.
+    assert world.compiled[:3] == [("big-0", "mid-0"), ("big-1", "mid-0"), ("big-2", "mid-0")]
+    assert ("big-1", "mid-0") in world.checked
+
+
+def test_what_is_faster_alone_and_not_in_the_model_goes(world: World) -> None:
+    world.times = {"big-0": 50.0, "mid-0": 55.0}
+    verdict = world.decide({"big": ["big-0"], "mid": ["mid-0"], "low": []})
+    assert verdict.spec == "big-0"
+    reasons = {name: choice.reason for name, choice in by_name(verdict).items()}
+    assert reasons == {
+        "big": "",
+        "mid": "no faster in the model",
+        "low": "nothing beat the default",
+    }
+
+
+def test_no_more_than_a_few_are_tried(world: World) -> None:
+    world.times = {f"big-{n}": 90.0 - n for n in range(9)}
+    verdict = world.decide({"big": [f"big-{n}" for n in range(9)]})
+    assert verdict.spec == f"big-{in_model.TRIES - 1}"
+
+
+def test_nothing_to_try(world: World) -> None:
+    verdict = world.decide({"big": [], "mid": []})
+    assert (verdict.spec, verdict.gain, verdict.applied) == (None, None, ())
+    assert {c.reason for c in verdict.choices} == {"nothing beat the default"}
+    assert world.compiled == world.profiled == []
+
+
+def test_wrong_results_drop_the_least_gain_first(world: World) -> None:
+    world.times = {"big-0": 50.0, "mid-0": 25.0, "low-0": 5.0}
+    world.wrong = {"mid-0"}
+    verdict = world.decide({"big": ["big-0"], "mid": ["mid-0"], "low": ["low-0"]})
+    assert world.checked == [("big-0", "mid-0", "low-0"), ("big-0", "mid-0"), ("big-0",)]
+    assert verdict.spec == "big-0"
+    assert by_name(verdict)["low"].reason == by_name(verdict)["mid"].reason
+    assert by_name(verdict)["mid"].reason == "wrong results: mid-0"
+
+
+def test_if_all_are_wrong_there_is_no_spec(world: World) -> None:
+    world.times = {"big-0": 50.0, "mid-0": 25.0}
+    world.wrong = {"big-0", "mid-0"}
+    verdict = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
+    assert (verdict.spec, verdict.gain) == (None, None)
+    assert all(c.spec is None for c in verdict.choices)
+
+
+def test_what_slows_the_model_is_dropped(world: World) -> None:
+    world.times = {"big-0": 50.0, "mid-0": 25.0, "low-0": 5.0}
+    world.whole = {"mid-0": 60.0}
+    verdict = world.decide({"big": ["big-0"], "mid": ["mid-0"], "low": ["low-0"]})
+    assert verdict.spec == "big-0 low-0"
+    assert by_name(verdict)["mid"].reason == "slows the model"
+    assert by_name(verdict)["low"].reason == ""
+    assert verdict.applied == ("big", "low")
+    assert verdict.gain
+    assert verdict.gain.speedup == pytest.approx(160 / 105)
+    assert world.checked[-1] == ("big-0", "low-0")  # what is handed out was compared as it is
+
+
+def test_when_the_time_is_up_none_is_left_out(world: World) -> None:
+    world.times = {"big-0": 50.0, "mid-0": 25.0}
+    world.whole = {"mid-0": 60.0}
+    world.deadline = time.monotonic() - 1
+    verdict = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
+    assert verdict.spec == "big-0 mid-0"
+    assert any("the time is up" in words for words in world.said)
+
+
+@pytest.mark.parametrize("cost", [50.0, 49.0, 70.0])
+def test_no_spec_where_the_model_is_not_faster(cost: float, world: World) -> None:
+    world.times, world.whole = {"big-0": 50.0}, {"big-0": cost}
+    verdict = world.decide({"big": ["big-0"]})
+    assert verdict.spec is None
+    assert verdict.applied == ()
+    assert verdict.gain
+    assert verdict.gain.speedup == pytest.approx(160 / (110 + cost))
+
+
+@pytest.mark.parametrize("rounds", [range(7), [0], [3], [6]])
+def test_a_variant_that_does_not_run_never_wins(rounds: Sequence[int], world: World) -> None:
+    world.times = {"big-0": 1.0, "big-1": 90.0}
+    world.dies = {"big-0": set(rounds)}
+    verdict = world.decide({"big": ["big-0", "big-1"]})
+    assert verdict.spec == "big-1"
+    failures = [words for words in world.said if "does not run" in words]
+    assert failures == [
+        "a variant of the model does not run: iree-benchmark-module failed: it crashed"
+    ]
+    # It is not run again, for it may take minutes to fail.
+    assert world.profiled.count(("big-0",)) == rounds[0] + 1
+
+
+def test_a_killed_compiler_is_no_candidates_fault(world: World) -> None:
+    """Leaving a candidate out would be for good."""
+    world.times = {"big-0": 50.0, "mid-0": 25.0}
+    world.killed = {"mid-0"}
+    says = "a variant of the model was not compiled: the compiler was killed, twice"
+    with pytest.raises(KilledError, match=says):
+        world.decide({"big": ["big-0"], "mid": ["mid-0"]})
+
+
+def test_a_killed_profile_is_no_candidates_fault(world: World, monkeypatch: Any) -> None:
+    def kill(executable: Path, *given: Any) -> list[Share]:
+        if world.of(executable):
+            raise KilledError("iree-benchmark-module was killed by SIGKILL")
+        return world.profile(executable, *given)
+
+    monkeypatch.setattr(in_model, "profile", kill)
+    world.times = {"big-0": 50.0}
+    with pytest.raises(KilledError, match="iree-benchmark-module was killed"):
+        world.decide({"big": ["big-0"]})
+
+
+def test_none_of_the_variants_runs(world: World) -> None:
+    world.times = {"big-0": 1.0}
+    world.dies = {"big-0": {0}}
+    verdict = world.decide({"big": ["big-0"]})
+    assert verdict.spec is None
+    assert by_name(verdict)["big"].reason == "its candidates fail in the model"
+
+
+def test_a_default_that_does_not_run_is_told(world: World, monkeypatch: Any) -> None:
+    def fail(*_: object) -> None:
+        raise WorkError("no more memory")
+
+    monkeypatch.setattr(in_model, "profile", fail)
+    world.times = {"big-0": 50.0}
+    with pytest.raises(WorkError, match="no more memory"):
+        world.decide({"big": ["big-0"]})
+
+
+def test_what_does_not_compile_in_the_model_is_left_out(world: World) -> None:
+    world.times = {"big-0": 50.0, "big-1": 60.0, "mid-0": 25.0}
+    world.refused = {"big-0"}
+    verdict = world.decide({"big": ["big-0", "big-1"], "mid": ["mid-0"]})
+    assert by_name(verdict)["big"].spec == Path("big-1")
+    assert "candidates in place 1 are left out: a tile is too large" in world.said
+
+
+@pytest.mark.parametrize("lost", ["big-0", "mid-0"])
+def test_a_model_that_dies_while_it_is_timed_is_no_gain(lost: str, world: World) -> None:
+    world.times = {"big-0": 50.0, "mid-0": 25.0}
+    world.lost = {lost}
+    verdict = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
+    assert verdict.spec is None
+    assert verdict.gain is None
+    assert all(c.spec is None for c in verdict.choices)
+    assert by_name(verdict)["big"].reason == "the model crashed: killed by SIGSEGV"
+
+
+def test_specs_of_the_user_come_first_so_that_ours_win(world: World) -> None:
+    world.starter = (Path("low-0"),)
+    world.times = {"big-0": 50.0, "low-0": 10.0}
+    verdict = world.decide({"big": ["big-0"]})
+    assert verdict.spec == "low-0 big-0"
+    assert all(used[0] == "low-0" for used in world.compiled)

@@ -1,0 +1,419 @@
+"""Tuning whole models: real compiles, real measurements, a real kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontrunner.benchmarks.compiling.compiler import CompilePool, Compiler, Job
+from frontrunner.benchmarks.measuring import finals
+from frontrunner.benchmarks.measuring.budget import Budget
+from frontrunner.benchmarks.networks import runner as model_runner
+from frontrunner.core import InputError
+from frontrunner.core.decoding import decode
+from frontrunner.core.errors import KilledError
+from frontrunner.core.files import only_process
+from frontrunner.experiments.network_tuning import (
+    dispatches as hot_runs,
+)
+from frontrunner.experiments.network_tuning import (
+    runs as tune_model,
+)
+from frontrunner.experiments.network_tuning import (
+    trial as in_model,
+)
+from frontrunner.experiments.network_tuning.folder import ModelFolder, laid_out
+from frontrunner.experiments.network_tuning.options import ModelOptions
+from frontrunner.experiments.network_tuning.plan import Hot, Plan, Rest
+from frontrunner.experiments.network_tuning.result import ModelResult
+from frontrunner.experiments.network_tuning.trial import Choice, Verdict
+from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.search import Target
+from frontrunner.search.linking import LinkedSpec
+from frontrunner.search.reading import models as model
+
+MODELS = Path(__file__).parents[2] / "data" / "models"
+SMALL = "dispatch_0_matmul_32x512x256_f32"
+LARGE = "dispatch_1_matmul_32x1024x512_f32"
+
+
+def nothing(_: str) -> None:
+    """Is told what is done."""
+
+
+def quicken(patch: pytest.MonkeyPatch) -> None:
+    """A few candidates, and measurements that are short rather than right."""
+    patch.setattr(hot_runs, "Budget", lambda **limits: Budget(4, **limits))
+    patch.setattr(finals, "ROUNDS", 4)
+    patch.setattr(finals, "SECONDS", 0.01)
+    patch.setattr(model_runner, "TURN", 0.01)
+    patch.setattr(in_model, "ROUNDS", 2)
+    patch.setattr(in_model, "PATIENCE", 0.0)
+    patch.setattr(hot_runs, "TRIES", 2)
+    patch.setattr(in_model, "PROFILE", 0.01)
+    # Which configurations win is left to chance, but not whether any is tried.
+    patch.setattr(tune_model.ModelRunner, "gain", _sure(model_runner.ModelRunner.gain))
+
+
+def _sure(measure: Callable[..., Any]) -> Callable[..., Any]:
+    """Takes times as they are measured, and the second variant of two that differ for faster."""
+
+    def gain(self: Any, before: Path, after: Path, *rest: Any, **more: Any) -> Any:
+        found = measure(self, before, after, *rest, **more)
+        if before == after:
+            return found
+        if "without" in after.name:  # on some machines it is faster so, and left out
+            return replace(found, speedup=0.9, interval=(0.8, 1.0), noise_floor=0.01)
+        faster = {
+            "speedup": 1.5,
+            "interval": (1.4, 1.6),
+            "ratios": (1.3, 1.5, 1.7),
+            "after_us": found.before_us / 1.5,
+        }
+        return replace(found, **faster, noise_floor=0.01)
+
+    return gain
+
+
+def _keep_tracked(_: object, run: dict[str, Any]) -> dict[str, str]:
+    """Instead of MLflow, which takes half a minute: see `test_tracking.py`."""
+    Path("tracked.json").write_text(json.dumps(run))
+    return {"run_id": "none"}
+
+
+@pytest.fixture(scope="module")
+def finished(
+    tmp_path_factory: pytest.TempPathFactory, warm: None
+) -> Iterator[tuple[ModelResult, Path]]:
+    """A model's tuning that was killed on the way, and then finished."""
+    folder = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        quicken(patch)
+        patch.chdir(folder)
+        patch.setattr(tune_model.Tracker, "_write", _keep_tracked)
+        # The best of the candidates counts as faster, for all to be tried in the model.
+        specs = hot_runs.best_specs
+
+        def all_better(hot: Hot, tuned: Any, where: ModelFolder) -> list[Path]:
+            better = tuple(replace(s, interval=(1.1, 1.2)) for s in tuned.finalists)
+            return specs(hot, replace(tuned, finalists=better), where)
+
+        patch.setattr(tune_model, "best_specs", all_better)
+        patch.setattr(in_model, "interval", lambda ratios, rng: (1.1, 1.2))
+        patch.setattr(tune_model, "profile", lambda *_: pytest.fail("profiled again"))
+        copy = Path(shutil.copy(MODELS / "two_matmuls.mlir", folder))
+        run, before = _killed(copy, folder)
+        plan = (run / "plan.json").read_text()
+        assert not (run / "result.json").exists()
+        result = tune_model.resume_model(Path("run"), NullProgress, nothing, copy)
+        assert (run / "runs" / LARGE / "outcomes.jsonl").read_text().startswith(before)
+        assert (run / "plan.json").read_text() == plan
+        yield replace(result, run=run, spec=run / "spec.mlir"), run
+
+
+def _killed(file: Path, folder: Path) -> tuple[Path, str]:
+    """A tuning that was killed while it measured the first dispatch, and what it had measured."""
+    arguments = [
+        *(sys.executable, "-m", "frontrunner", "tune-model", file.name, "--out", "run"),
+        *("--pool", "200", "--seed", "3", "--ranker", "shuffle"),
+    ]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(
+        arguments, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment
+    ) as process:
+        assert process.stderr is not None
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if line.startswith("default "):
+                break
+        process.send_signal(signal.SIGKILL)
+        said += process.stderr.readlines()
+    assert process.returncode == -signal.SIGKILL, "".join(said)
+    return folder / "run", (folder / "run" / "runs" / LARGE / "outcomes.jsonl").read_text()
+
+
+def _files_and_figures(finished: tuple[ModelResult, Path]) -> None:
+    result, run = finished
+    found = {str(p.relative_to(run)) for p in run.rglob("*")}
+    assert {"model.json", "plan.json", "result.json", "report.md", "spec.mlir"} < found
+    assert {f"dispatches/{name}.mlir" for name in (SMALL, LARGE)} < found
+    assert {f"runs/{name}/outcomes.jsonl" for name in (SMALL, LARGE)} < found
+    assert "work" not in found
+    content = json.loads((run / "result.json").read_text())
+    assert content["speedup"] == result.speedup == 1.5
+    assert content["speedup_ci"] == [1.4, 1.6]
+    assert content["spec"] == "run/spec.mlir"
+    rows = {row["name"]: row for row in content["dispatches"]}
+    assert set(rows) == {SMALL, LARGE}
+    assert sum(row["share"] for row in rows.values()) == pytest.approx(1.0)
+    assert all(row["candidates"] >= 4 for row in rows.values())
+    assert any(row["kept"] for row in rows.values())
+    assert all(row["kept"] == (row["reason"] == "") for row in rows.values())
+    assert ModelResult.read(run / "result.json") == result
+
+
+def _the_spec_applies_to_the_model(finished: tuple[ModelResult, Path]) -> None:
+    result, run = finished
+    text = (run / "spec.mlir").read_text()
+    assert text.startswith("// Expected speedup of the model: 1.50x on ")
+    read = model.read_model(MODELS / "two_matmuls.mlir")
+    # Not in this process: the compiler's threads may wait for each other for ever.
+    with CompilePool(run.parent, 1, tries=2) as pool:
+        (compiled,) = pool.compile_jobs([Job("applied", read.source, read.target.flags, text)])
+    kept = {m for row in result.dispatches if row.kept for m in row.members}
+    assert set(compiled.applied) == kept
+    assert result.also == result.unmatched == ()
+
+
+def _the_report_is_a_table(finished: tuple[ModelResult, Path]) -> None:
+    result, run = finished
+    lines = (run / "report.md").read_text().splitlines()
+    assert lines[0] == "# two_matmuls.mlir"
+    rows = [line for line in lines if line.startswith("| dispatch_")]
+    assert len(rows) == len(result.dispatches)
+    assert {line.count("|") for line in lines if line.startswith("|")} == {8}
+    assert any(line.startswith("speedup      1.50x (95 %: 1.40 to 1.60)") for line in lines)
+
+
+def _it_is_tracked_with_its_dispatches(finished: tuple[ModelResult, Path]) -> None:
+    result, run = finished
+    tracked = json.loads((run.parent / "tracked.json").read_text())
+    assert (tracked["name"], tracked["status"]) == ("run", "FINISHED")
+    assert tracked["tags"]["mode"] == "tune_model"
+    assert tracked["params"]["coverage"] == "0.9"
+    assert {name: value for name, value, *_ in tracked["metrics"]}["speedup"] == 1.5
+    names = [Path(path).name for path in tracked["artifacts"]]
+    assert names == ["spec.mlir", "result.json", "report.md"]
+    assert [child["name"] for child in tracked["children"]] == [r.name for r in result.dispatches]
+    for row, child in zip(result.dispatches, tracked["children"], strict=True):
+        figures = {name: value for name, value, *_ in child["metrics"]}
+        assert figures["share"] == row.share
+        assert figures["kept"] == row.kept
+
+
+def _what_is_finished_is_not_done_again(
+    finished: tuple[ModelResult, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result, run = finished
+    monkeypatch.setattr(tune_model, "read_model", lambda *_: pytest.fail("read again"))
+    assert tune_model.resume_model(run, NullProgress, nothing) == result
+    given = MODELS / "two_matmuls.mlir"
+    assert tune_model.resume_model(run, NullProgress, nothing, given) == result
+
+
+def _a_folder_that_was_moved_still_knows_its_dispatches(
+    finished: tuple[ModelResult, Path], tmp_path: Path
+) -> None:
+    moved = Path(shutil.copytree(finished[1], tmp_path / "moved"))
+    plan = ModelFolder(moved).plan()
+    assert plan
+    assert all(hot.file.parent == moved / "dispatches" for hot in plan.hot)
+    assert all(hot.file.exists() for hot in plan.hot)
+    # What is finished is told from any folder, and without the model.
+    found = tune_model.resume_model(moved, NullProgress, nothing)
+    assert found == replace(finished[0], run=moved, spec=moved / "spec.mlir")
+
+
+def _a_damaged_folder_is_never_finished(finished: tuple[ModelResult, Path], tmp_path: Path) -> None:
+    """Neither what is damaged nor what another process has is left out for good."""
+    folder = Path(shutil.copytree(finished[1], tmp_path / "damaged"))
+    result, plan = folder / "result.json", folder / "plan.json"
+    hot = ModelFolder(folder).run_of(HOT).path.with_name(LARGE)
+
+    def refused(path: Path, text: str) -> str:
+        before = path.read_text()
+        path.write_text(text)
+        with pytest.raises(InputError) as why:
+            tune_model.resume_model(folder, NullProgress, nothing, MODELS / "two_matmuls.mlir")
+        assert (folder / "result.json").exists() == (path == result)
+        path.write_text(before)
+        return str(why.value)
+
+    for text in ("", "[]", '{"dispatches": null}', result.read_text().replace("speedup", "x", 1)):
+        assert "result.json does not hold what was written there" in refused(result, text)
+    result.unlink()
+    with only_process(folder), pytest.raises(InputError, match="another process is working in"):
+        tune_model.resume_model(folder, NullProgress, nothing, MODELS / "two_matmuls.mlir")
+    for text in ("{", "[]", "{}"):
+        assert "plan.json does not hold what was written there" in refused(plan, text)
+    assert "result.json does not hold" in refused(hot / "result.json", "[]")
+    (hot / "result.json").unlink()
+    assert "is not the folder of a tuning run" in refused(hot / "run.json", "{")
+
+
+def _resuming_refuses_what_does_not_fit(finished: tuple[ModelResult, Path], tmp_path: Path) -> None:
+    _, run = finished
+    with pytest.raises(InputError, match=r"softmax.mlir is not what .* was made with"):
+        tune_model.resume_model(run, NullProgress, nothing, MODELS / "softmax.mlir")
+    with pytest.raises(InputError, match="is not the folder of a model's tuning"):
+        tune_model.resume_model(tmp_path, NullProgress, nothing)
+    content = json.loads((run / "model.json").read_text())
+    content["versions"]["iree-base-compiler"] = "1.0"
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"was made with .*1\.0.*, this is"):
+        tune_model.resume_model(tmp_path, NullProgress, nothing)
+    (tmp_path / "model.json").write_text("{")
+    with pytest.raises(InputError, match="is not the folder of a model's tuning"):
+        tune_model.resume_model(tmp_path, NullProgress, nothing)
+
+
+def test_a_model_that_was_killed_and_finished(
+    finished: tuple[ModelResult, Path],
+    warm: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # One test, for each worker of xdist would make a run of its own.
+    _files_and_figures(finished)
+    _the_spec_applies_to_the_model(finished)
+    _the_report_is_a_table(finished)
+    _it_is_tracked_with_its_dispatches(finished)
+    _a_folder_that_was_moved_still_knows_its_dispatches(finished, tmp_path)
+    _a_damaged_folder_is_never_finished(finished, tmp_path)
+    _resuming_refuses_what_does_not_fit(finished, tmp_path)
+    _what_is_finished_is_not_done_again(finished, monkeypatch)
+
+
+HOT = Hot("mm", "a problem", ("main$mm", "main$mm2"), Path("mm.mlir"), 80.0, 0.8, 80.0)
+PLAN = Plan((HOT,), (Rest("softmax", 0.2, "computes softmax"),))
+
+
+def build(verdict: Verdict, tuned: Any) -> ModelResult:
+    return ModelResult.build(
+        PLAN, {"mm": tuned}, verdict, baseline_us=2000.0, spec=Path("s"), run=Path("r"), seconds=1.0
+    )
+
+
+def test_a_dispatch_whose_run_is_killed_is_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For good, that would be; resuming goes on with it."""
+
+    def killed(*_: object, **__: object) -> None:
+        raise KilledError("the compiler's default was not compiled: killed by SIGKILL, twice")
+
+    monkeypatch.setattr(hot_runs, "tune", killed)
+    hot = Hot("a", "a problem", ("a",), tmp_path / "a.mlir", 10.0, 1.0, 10.0)
+    folder = ModelFolder(tmp_path / "run")
+    given = (Plan((hot,), ()), folder, ModelOptions(MODELS / "x.mlir", tmp_path / "run"))
+    with pytest.raises(KilledError, match="killed by SIGKILL, twice"):
+        hot_runs.tune_each(*given, float("inf"), NullProgress, nothing)
+
+
+@pytest.mark.parametrize("starter", [(), (MODELS / "spec.mlir",)])
+def test_a_compiler_that_is_killed_is_no_bad_model(
+    starter: tuple[Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KilledError("the compiler was killed by SIGKILL")
+
+    linked = LinkedSpec("module {}", "", (), (), ())
+    monkeypatch.setattr(CompilePool, "_compile_once", killed)
+    monkeypatch.setattr(tune_model, "link_specs", lambda paths: linked)
+    monkeypatch.setattr(tune_model, "find_matches", lambda *_: {})
+    target = Target("llvm-cpu", "znver4", "host", 1, 32, 16, (1, 2, 3))
+    small = model.Model(target, "module {}", (), (), ())
+    with (
+        Compiler(small, tmp_path, 1) as compiler,
+        pytest.raises(KilledError, match=r"was not compiled: the compiler was killed .*, twice"),
+    ):
+        tune_model._default(compiler, small, starter, nothing)
+
+
+def test_what_was_not_measured_is_not_told() -> None:
+    result = build(Verdict((Choice(HOT, reason="x"),), None, None, ()), "no time was left for it")
+    assert (result.speedup, result.spec, result.noise_floor) == (1.0, None, None)
+    assert result.summary_lines() == [
+        "the model stays as it is",
+        "speedup      1.00x (the default, 2.0 ms)",
+        "not tried    1 of the dispatches, for lack of time: more --minutes",
+        "spec         none",
+    ]
+    assert [row.reason for row in result.dispatches] == [
+        "no time was left for it",
+        "computes softmax",
+    ]
+    assert [row.kept for row in result.dispatches] == [False, False]
+
+
+def test_what_else_a_spec_configures_is_told() -> None:
+    gain = model_runner.Gain(1.2, (1.1, 1.3), 2000.0, 1700.0, 0.02, ())
+    verdict = Verdict((Choice(HOT, Path("s"), 1.4),), "spec", gain, ("main$mm", "other"))
+    result = build(verdict, "kept all the same")
+    assert result.also == ("other",)
+    assert result.unmatched == ("main$mm2",)
+    assert result.summary_lines() == [
+        "the spec configures other, too, of the same problems",
+        "the spec does not match main$mm2",
+        "speedup      1.20x (95 %: 1.10 to 1.30), 2.0 ms -> 1.7 ms",
+        "noise floor  2.0%",
+        "spec         s",
+    ]
+    (first, second) = result.dispatches
+    assert (first.speedup, first.kept, second.kept) == (1.4, True, False)
+
+
+def test_a_measured_model_that_is_not_faster_has_no_spec() -> None:
+    gain = model_runner.Gain(1.01, (0.99, 1.03), 2000.0, 1980.0, 0.02, ())
+    verdict = Verdict((Choice(HOT, Path("s"), 1.4),), None, gain, ())
+    result = build(verdict, "tuned")
+    assert (result.speedup, result.speedup_ci, result.spec) == (1.0, (1.0, 1.0), None)
+    assert result.measured == 1.01
+    assert "not faster than the default beyond noise (measured: 1.01x)" in result.summary_lines()[0]
+    assert not result.dispatches[0].kept
+
+
+def test_options_there_and_back(tmp_path: Path) -> None:
+    given = ModelOptions(
+        Path("m.mlir"),
+        tmp_path,
+        3.0,
+        0.5,
+        "main",
+        ("2xf32",),
+        (("model", Path("w")),),
+        (Path("s"),),
+    )
+    assert decode(ModelOptions, json.loads(json.dumps(asdict(given), default=str))) == given
+
+
+def test_options_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("m.mlir", "w.irpa", "s.mlir", "x.npy", "mine.predictor"):
+        (tmp_path / name).touch()
+    given = ModelOptions(
+        Path("m.mlir"),
+        Path("out"),
+        inputs=("2xf32=1", "@x.npy", "2xf32=@x.npy"),
+        parameters=(("model", Path("w.irpa")),),
+        starter=(Path("s.mlir"),),
+        ranker="mine.predictor",
+    )
+    found = given.absolute()
+    assert found.inputs == ("2xf32=1", f"@{tmp_path}/x.npy", f"2xf32=@{tmp_path}/x.npy")
+    names = ["m.mlir", "w.irpa", "s.mlir", "x.npy", "x.npy", "mine.predictor"]
+    assert found.files == [tmp_path / name for name in names]
+    assert replace(given, ranker="shuffle").absolute().ranker == "shuffle"
+
+
+def test_what_a_run_was_made_with_is_still_the_same(tmp_path: Path) -> None:
+    for name in ("m.mlir", "s.mlir"):
+        (tmp_path / name).write_text(name)
+    options = ModelOptions(tmp_path / "m.mlir", tmp_path / "out", starter=(tmp_path / "s.mlir",))
+    with laid_out(options) as folder:
+        pass
+    assert folder.load(None) == options
+    (tmp_path / "s.mlir").write_text("edited")
+    with pytest.raises(InputError, match=r"s.mlir is not what .*out was made with"):
+        folder.load(None)

@@ -1,0 +1,202 @@
+"""What a run shows, on a terminal and elsewhere."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from frontrunner.experiments.observing.progress import (
+    NullProgress,
+    PlainProgress,
+    RichProgress,
+    Standing,
+    make_progress,
+)
+
+
+class Clock:
+    """A clock that goes as a test says."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def run_some(progress, clock):
+    """A run of four: two improvements, two failures."""
+    progress.phase("measuring the default")
+    progress.baseline(400.0)
+    progress.start(8, 60.0)
+    for kind, best in [("compile_failed", None), ("ok", 200.0), ("timeout", 200.0), ("ok", 100.0)]:
+        clock.now += 2.0
+        progress.outcome(kind, best)
+
+
+def rich_text(progress):
+    recorder = Console(file=io.StringIO(), record=True, width=100)
+    recorder.print(progress.render())
+    return recorder.export_text()
+
+
+def test_live_display_shows_where_the_run_stands(clock):
+    progress = RichProgress(Console(file=Terminal(), force_terminal=True, width=100), clock)
+    run_some(progress, clock)
+    text = rich_text(progress)
+    progress.close()
+    assert "measuring the default" in text
+    assert "4/8 candidates" in text
+    assert "best 100.0 µs, 4.00x the default's speed" in text
+    assert "failed: 1 compile failed, 1 timeout" in text
+    # Four took 8 s, so four more take 8 s, which is less than what is left of the minute.
+    assert "0:08 left" in text
+
+
+def test_live_display_without_a_limit_on_candidates(clock):
+    progress = RichProgress(Console(file=Terminal(), force_terminal=True, width=100), clock)
+    progress.start(None, 60.0)
+    clock.now += 15.0
+    progress.outcome("ok", 10.0)
+    text = rich_text(progress)
+    progress.close()
+    assert "1 candidates" in text
+    assert "0:45 left" in text
+
+
+def test_live_display_without_any_limit(clock):
+    progress = RichProgress(Console(file=Terminal(), force_terminal=True, width=100), clock)
+    progress.start(None, None)
+    progress.outcome("ok", 10.0)
+    text = rich_text(progress)
+    progress.close()
+    assert "1 candidates" in text
+    assert "left" not in text
+
+
+def test_live_display_leaves_a_line_that_sums_up(clock):
+    stream = Terminal()
+    progress = RichProgress(Console(file=stream, force_terminal=True, width=100), clock)
+    run_some(progress, clock)
+    progress.close()
+    progress.close()
+    last = stream.getvalue().splitlines()[-1]
+    assert last.endswith(
+        "4/8 candidates; best 100.0 µs, 4.00x the default's speed; "
+        "failed: 1 compile failed, 1 timeout"
+    )
+    # The cursor is shown again.
+    assert stream.getvalue().count("\x1b[?25h") == 1
+
+
+def test_markup_in_texts_is_shown_as_it_is(clock):
+    stream = Terminal()
+    progress = RichProgress(Console(file=stream, force_terminal=True, width=100), clock)
+    progress.note("[red]a [/path] with brackets")
+    progress.phase("[bold]phase")
+    text = rich_text(progress)
+    progress.close()
+    assert "[red]a [/path] with brackets" in stream.getvalue()
+    assert "[bold]phase" in text
+
+
+def test_plain_lines(clock):
+    stream = io.StringIO()
+    progress = PlainProgress(stream, clock=clock)
+    run_some(progress, clock)
+    progress.note("done early")
+    progress.close()
+    best = "µs, {}x the default's speed; failed: {}; {} left"
+    assert stream.getvalue().splitlines() == [
+        "measuring the default",
+        "default 400.0 µs",
+        "[2/8 candidates] best 200.0 " + best.format("2.00", "1 compile failed", "0:12"),
+        "[4/8 candidates] best 100.0 " + best.format("4.00", "1 compile failed, 1 timeout", "0:08"),
+        "done early",
+    ]
+
+
+def test_plain_lines_come_at_intervals_and_at_the_end(clock):
+    stream = io.StringIO()
+    progress = PlainProgress(stream, every=3, clock=clock)
+    progress.baseline(400.0)
+    progress.start(7, None)
+    for _ in range(7):
+        progress.outcome("crashed", None)
+    _, *lines = stream.getvalue().splitlines()
+    assert [line.split()[0] for line in lines] == ["[3/7", "[6/7", "[7/7"]
+    assert "no candidate has run yet; failed: 7 crashed" in lines[-1]
+
+
+def test_where_nothing_is_measured_nothing_is_said_of_times(clock):
+    stream = io.StringIO()
+    progress = PlainProgress(stream, clock=clock)
+    progress.start(2, None)
+    progress.outcome("ok", None)
+    progress.outcome("timeout", None)
+    assert stream.getvalue().splitlines() == ["[2/2 candidates] failed: 1 timeout; 0:00 left"]
+
+
+def test_plain_lines_hold_no_control_characters(clock):
+    stream = io.StringIO()
+    run_some(PlainProgress(stream, clock=clock), clock)
+    assert all(c.isprintable() or c == "\n" for c in stream.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("total", "seconds", "left"),
+    [(10, None, 40.0), (None, 30.0, 20.0), (10, 30.0, 20.0), (3, 30.0, 5.0), (None, None, None)],
+)
+def test_time_left_is_that_of_the_first_limit(clock, total, seconds, left):
+    standing = Standing(clock)
+    standing.start(total, seconds)
+    clock.now += 10.0
+    standing.add("ok", 5.0)
+    standing.add("ok", 5.0)
+    assert standing.left() == left
+
+
+def test_duplicates_count_as_done_but_not_as_failures(clock):
+    standing = Standing(clock)
+    assert standing.add("ok", 5.0)
+    assert not standing.add("duplicate", 5.0)
+    assert not standing.add("wrong_result", 5.0)
+    assert standing.done == 3
+    assert standing.describe_failures() == "failed: 1 wrong result"
+
+
+def test_what_was_killed_is_told_on_its_own(clock):
+    standing = Standing(clock)
+    standing.add("killed", None)
+    assert (standing.done, standing.describe_failures()) == (1, "killed: 1")
+    standing.add("crashed", None)
+    standing.add("killed", None)
+    assert standing.describe_failures() == "failed: 1 crashed; killed: 2"
+
+
+def test_the_display_fits_the_stream(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    assert isinstance(make_progress(Terminal()), RichProgress)
+    assert isinstance(make_progress(io.StringIO()), PlainProgress)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert isinstance(make_progress(io.StringIO()), PlainProgress)
+    monkeypatch.delenv("FORCE_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert isinstance(make_progress(Terminal()), PlainProgress)
+
+
+def test_no_display(clock, capsys):
+    run_some(NullProgress(), clock)
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""

@@ -1,0 +1,79 @@
+"""The dataset in the repository: what it promises, and what was made of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import frontrunner
+from frontrunner.experiments.evaluation.metrics import Scale, iterations_to
+from frontrunner.experiments.evaluation.replay import replay
+from frontrunner.experiments.learning.cases import Case, read_cases
+from frontrunner.experiments.learning.provenance import digest
+from frontrunner.experiments.studies.cpu_dataset import PROBLEMS, table
+from frontrunner.models import Ranker, create
+from frontrunner.models.shipped import PREDICTOR
+from frontrunner.models.storage import read_manifest
+
+FOLDER = Path(frontrunner.__file__).parent / "experiments" / "recordings"
+EXAMPLES = FOLDER.parents[1] / "examples"
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    return read_cases([FOLDER])
+
+
+def test_what_the_dataset_promises(cases):
+    assert len(cases) >= 30
+    assert {case.name for case in cases} == {problem.name for problem in PROBLEMS}
+    assert len({case.device for case in cases}) == 1
+    assert len({case.recording.provenance.timing for case in cases}) == 1
+    assert all(len(case.times) >= 600 for case in cases)
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 20e6
+    assert not {case.name for case in cases} & {path.stem for path in EXAMPLES.iterdir()}
+
+
+def test_what_is_near_the_best_was_measured_often(cases):
+    for case in cases:
+        frame = case.recording.frame
+        near = frame[(frame.time_us <= 1.05 * frame.time_us.min()) & frame.same_as.isna()]
+        assert (near.measurements >= 5).all()
+
+
+def test_the_card_has_the_table_of_what_is_there():
+    assert table(FOLDER) in (FOLDER / "README.md").read_text()
+
+
+def test_the_shipped_predictor_was_trained_on_this_with_these_features(cases):
+    assert read_manifest(PREDICTOR)["training"]["data"] == digest(cases)
+    assert PREDICTOR.stat().st_size < 1e6
+
+
+class Oracle(Ranker):
+    """Says what it was told to say of each row."""
+
+    name = "oracle"
+
+    def __init__(self, scores):
+        self.scores = scores
+
+    def score(self, frame):
+        return self.scores[frame.index.to_numpy()]
+
+
+@pytest.mark.parametrize("hides", [True, False], ids=["hides the best", "upside down"])
+@pytest.mark.parametrize(
+    "name", ["conv_nhwc_14x14x256x256_3x3_s1_f32", "depthwise_nhwc_28x28x144_3x3_s1_f32_bias_relu6"]
+)
+def test_a_prior_that_lies_costs_less_than_random_order(cases, name, hides):
+    (case,) = (case for case in cases if case.name == name)
+    scale = Scale.of(case.times)
+    slowness = np.nan_to_num(case.times, nan=1e9)
+    lies = np.where(slowness <= 1.15 * scale.best, 1e9, slowness) if hides else -slowness
+    ranker = create("adaptive")
+    ranker.prior_ = Oracle(lies)
+    taken = replay(ranker, case, lambda t: bool((t <= 1.05 * scale.best).any()))
+    assert iterations_to(case.times[taken], scale.best) < scale.expected_iterations()

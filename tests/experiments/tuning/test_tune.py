@@ -1,0 +1,319 @@
+"""Tuning runs, whole: real compiles, real measurements, real kills."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontrunner.benchmarks.compiling.compiler import CompilePool
+from frontrunner.benchmarks.measuring import finals
+from frontrunner.benchmarks.measuring.budget import Budget
+from frontrunner.core import InputError, WorkError
+from frontrunner.core.errors import KilledError
+from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.tuning import session
+from frontrunner.experiments.tuning.journal import Journal
+from frontrunner.experiments.tuning.options import TuneOptions
+from frontrunner.experiments.tuning.runs import resume, tune
+from frontrunner.search.mlir.compiler import compile_with_spec
+from frontrunner.search.reading import read_dispatch
+
+DATA = Path(__file__).parents[2] / "data"
+MATMUL = DATA / "matmul.mlir"
+
+
+@pytest.fixture(autouse=True)
+def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finals, "ROUNDS", 4)
+    monkeypatch.setattr(finals, "SECONDS", 0.01)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+
+
+@pytest.fixture
+def no_tracking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session.Tracker, "_write", lambda self, run: {"run_id": "none"})
+
+
+def options(out: Path, **changes: Any) -> TuneOptions:
+    given: dict[str, Any] = {"input": MATMUL, "budget": Budget(candidates=6), "pool": 200}
+    return TuneOptions(**{**given, "out": out, **changes})
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "frontrunner", *map(str, arguments)]
+
+
+def environment() -> dict[str, str]:
+    """Of a command, which logs to MLflow in vain."""
+    path = os.pathsep.join(filter(None, sys.path))
+    return {**os.environ, "PYTHONPATH": path, "MLFLOW_TRACKING_URI": "sqlite:////proc/no/mlflow.db"}
+
+
+def lines(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(s) for s in (run / "outcomes.jsonl").read_text().splitlines()]
+
+
+def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
+    import mlflow
+
+    run = tmp_path / "run"
+    result = tune(options(run, seed=3, budget=Budget(candidates=10)), NullProgress())
+    assert result.candidates == len(lines(run)) == 10
+    assert sum(result.outcomes.values()) == 10
+    assert json.loads((run / "result.json").read_text())["candidates"] == 10
+    assert not (run / "work").exists()
+    if result.spec is None:
+        assert result.speedup == 1.0
+        assert not (run / "spec.mlir").exists()
+    else:
+        assert result.speedup > 1 + result.noise_floor
+        assert "Expected speedup" in result.spec.read_text()
+        dispatch = read_dispatch(MATMUL)
+        _, applied = compile_with_spec(dispatch.source, dispatch.target.flags, result.spec)
+        assert applied
+    client = mlflow.MlflowClient(tracking_uri=os.environ["MLFLOW_TRACKING_URI"])
+    (experiment,) = client.search_experiments(filter_string="name = 'frontrunner'")
+    (tracked,) = client.search_runs([experiment.experiment_id])
+    assert tracked.data.params["ranker"] == "cpu"
+    assert tracked.data.params["dim_k"] == "96"
+    assert tracked.data.metrics["speedup"] == pytest.approx(result.speedup)
+    curve = client.get_metric_history(tracked.info.run_id, "best_so_far_relative")
+    assert [m.step for m in curve] == list(range(1, 11))
+    best = [m.value for m in sorted(curve, key=lambda m: m.step)]
+    assert best == sorted(best, reverse=True)
+
+
+@pytest.mark.usefixtures("no_tracking")
+@pytest.mark.parametrize(
+    "name", ["conv_nhwc", "conv_strided", "attention", "matmul_fused", "matmul_i8", "matmul_bf16"]
+)
+def test_every_kind_goes_through(name: str, tmp_path: Path) -> None:
+    given = options(tmp_path / "run", input=DATA / f"{name}.mlir", budget=Budget(candidates=4))
+    result = tune(given, NullProgress())
+    assert result.outcomes == {"ok": 4}
+
+
+@pytest.mark.usefixtures("no_tracking")
+def test_the_seed_determines_the_queue(tmp_path: Path) -> None:
+    import pandas as pd
+
+    queues = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        given = options(tmp_path / name, seed=seed, budget=Budget(candidates=1), ranker="shuffle")
+        tune(given, NullProgress())
+        queues.append(pd.read_parquet(tmp_path / name / "queue.parquet"))
+    assert queues[0].equals(queues[1])
+    assert not queues[0].equals(queues[2])
+
+
+@pytest.mark.usefixtures("no_tracking")
+def test_a_longer_budget_continues_where_the_run_stopped(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    tune(options(run, budget=Budget(candidates=3)), NullProgress())
+    before = lines(run)
+    result = resume(run, Budget(candidates=5), NullProgress(), input=MATMUL)
+    assert lines(run)[:3] == before
+    assert [x["index"] for x in lines(run)] == [0, 1, 2, 3, 4]
+    assert result.candidates == 5
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_kill_and_resume(how: signal.Signals, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    arguments = command("tune", MATMUL, "--budget", 12, "--pool", 200, "--out", run)
+    with subprocess.Popen(
+        arguments, stderr=subprocess.PIPE, text=True, env=environment(), cwd=tmp_path
+    ) as process:
+        assert process.stderr is not None
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if "/12" in line:
+                break
+        process.send_signal(how)
+        said += process.stderr.readlines()
+    if how == signal.SIGINT:
+        assert process.returncode == 130
+        assert f"--resume {run}" in "".join(said)
+    else:
+        assert process.returncode == -signal.SIGKILL
+    before = lines(run)
+    assert 1 <= len(before) < 12
+    resumed = subprocess.run(
+        command("tune", "--resume", run, "--json"),
+        env=environment(), cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert resumed.returncode == 0, resumed.stderr
+    assert lines(run)[: len(before)] == before
+    assert [x["index"] for x in lines(run)] == list(range(12))
+    answer = json.loads(resumed.stdout)
+    assert answer["candidates"] == 12
+    for key in ("speedup", "noise_floor", "spec", "baseline_us", "best_us", "outcomes"):
+        assert key in answer
+
+
+@pytest.mark.usefixtures("no_tracking")
+def test_a_full_disk_ends_the_run_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    append = Journal.append
+    real = os.write
+
+    def third_fails(journal: Journal, index: int, outcome: Any) -> None:
+        def full(fd: int, data: bytes) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(os, "write", full if index == 2 else real)
+        try:
+            append(journal, index, outcome)
+        finally:
+            monkeypatch.setattr(os, "write", real)
+
+    monkeypatch.setattr(Journal, "append", third_fails)
+    with pytest.raises(WorkError, match="No space left") as caught:
+        tune(options(run), NullProgress())
+    assert f"--resume {run}" in caught.value.hint
+    before = lines(run)
+    assert len(before) == 2
+    monkeypatch.setattr(Journal, "append", append)
+    assert resume(run, None, NullProgress()).candidates == 6
+    assert lines(run)[:2] == before
+
+
+@pytest.mark.usefixtures("no_tracking")
+def test_resume_refuses_other_inputs_and_other_folders(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    tune(options(run, budget=Budget(candidates=1)), NullProgress())
+    with pytest.raises(InputError, match="run of another input"):
+        resume(run, None, NullProgress(), input=DATA / "conv_nhwc.mlir")
+    with pytest.raises(InputError, match="not the folder of a tuning run"):
+        resume(tmp_path, None, NullProgress())
+    manifest = json.loads((run / "run.json").read_text())
+    manifest["devices"] = ["local-task on something else"]
+    (run / "run.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="was measured on"):
+        resume(run, None, NullProgress())
+
+
+@pytest.mark.usefixtures("no_tracking")
+def test_tracking_that_fails_does_not_fail_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: object, run: object) -> dict[str, str]:
+        raise ConnectionError("no server")
+
+    monkeypatch.setattr(session.Tracker, "_write", broken)
+    notes: list[str] = []
+    observer = NullProgress()
+    monkeypatch.setattr(observer, "note", notes.append)
+    result = tune(options(tmp_path / "run", budget=Budget(candidates=1)), observer)
+    assert result.candidates == 1
+    assert any("no server" in note for note in notes)
+
+
+BAD_INPUTS = [
+    (["nothing.mlir"], "nothing.mlir"),
+    (["empty.mlir"], "is empty"),
+    (["junk.mlir"], "is not MLIR"),
+    ([DATA / "bad_two_roots.mlir"], "2 root ops"),
+    ([DATA / "bad_dynamic.mlir"], "dynamic shape"),
+    ([DATA / "bad_softmax.mlir"], "linalg.softmax"),
+    ([MATMUL, "--ranker", "shufle"], "shuffle"),
+    ([MATMUL, "--device", "gpu0"], "unknown device"),
+    ([MATMUL, "--target", "pentium-9000"], "unknown target"),
+    ([MATMUL, "--budget", "0"], "0"),
+    ([MATMUL, "--budget", "-1"], "-1"),
+    ([MATMUL, "--minutes", "0"], "0"),
+    ([MATMUL, "--out", "/proc/nowhere/run"], "--out: cannot write"),
+    (["--resume", "no-such-run"], "no-such-run"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), BAD_INPUTS)
+def test_bad_input_is_one_line_and_writes_nothing(
+    arguments: list[object],
+    says: str,
+    frontrunner: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty.mlir").touch()
+    Path("junk.mlir").write_text("this is not MLIR")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    ran = frontrunner("tune", *arguments)
+    assert ran.code == 2
+    errors = [s for s in ran.err.splitlines() if s.startswith("error: ")]
+    assert len(errors) == 1
+    assert says in errors[0] + ran.err.partition("hint: ")[2]
+    assert "Traceback" not in ran.err
+    assert ran.out == ""
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+@pytest.mark.usefixtures("no_tracking")
+def test_finalists_of_a_killed_session_are_compiled_again(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    tune(options(run, budget=Budget(candidates=3)), NullProgress())
+    (run / "result.json").unlink()
+    (run / "work").mkdir()
+    for index in range(3):
+        (run / "work" / f"{index:05d}.vmfb").write_bytes(b"half a file")
+    observer = NullProgress()
+    result = resume(run, None, observer)
+    assert result.candidates == 3
+    assert result.finalists
+
+
+@pytest.mark.usefixtures("no_tracking")
+def test_a_finalist_that_is_killed_is_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    tune(options(run, budget=Budget(candidates=3)), NullProgress())
+    inner = CompilePool._compile_once
+    for name in ("00001", "winner"):
+        (run / "result.json").unlink(missing_ok=True)
+        shutil.rmtree(run / "work", ignore_errors=True)
+        asked = []
+
+        def killed(self, child, job, name=name, asked=asked):
+            asked.append(job.name)
+            if job.name == name:
+                raise KilledError("the compiler was killed by SIGKILL")
+            return inner(self, child, job)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(CompilePool, "_compile_once", killed)
+            patch.setattr(
+                "frontrunner.benchmarks.measuring.finals.accepted", lambda standings, _: standings
+            )
+            with pytest.raises(
+                KilledError, match=r"^finalist \d+ was not .* killed by SIGKILL, twice"
+            ):
+                resume(run, None, NullProgress())
+        assert asked.count(name) == 2
+        assert not (run / "result.json").exists()
+    assert resume(run, None, NullProgress()).finalists
+
+
+@pytest.mark.usefixtures("no_tracking")
+def test_a_complete_run_is_not_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    result = tune(options(run, budget=Budget(candidates=2)), NullProgress())
+    monkeypatch.setattr(session, "Compiler", None)  # nothing may be compiled
+    assert resume(run, None, NullProgress()) == result
+    assert resume(run, Budget(candidates=1), NullProgress()) == result
