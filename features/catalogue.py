@@ -40,7 +40,7 @@ def extract(problem: Problem, target: Target, candidates: pd.DataFrame) -> pd.Da
         problem: what the candidates are for.
         target: what they are compiled for.
         candidates: one row per candidate, one integer column per knob; for GPUs, also those
-            of `frontrunner.search.derive`.
+            of `frontrunner.search.enumeration.derive`.
 
     Returns:
         A float32 frame with the names of the target's catalogue as columns, and the candidates'

@@ -51,7 +51,7 @@ MAY_IMPORT = {
             "core search search.mlir search.reading benchmarks.measuring benchmarks.operations"
         ),
         "benchmarks.networks": "core search.reading benchmarks.measuring",
-        "benchmarks.runners": "search benchmarks.measuring benchmarks.compiling",
+        "benchmarks.runners": "core search search.gpu benchmarks.measuring benchmarks.compiling",
         "experiments": "core",
         "experiments.dataset": "core search benchmarks.measuring experiments",
         "experiments.queue": (
@@ -65,7 +65,7 @@ MAY_IMPORT = {
         ),
         "experiments.evaluation": (
             "core features models benchmarks.measuring benchmarks.runners experiments.dataset "
-            "experiments.observing experiments.learning"
+            "experiments.queue experiments.observing experiments.learning"
         ),
         "experiments.tuning": (
             "core search search.gpu search.reading models benchmarks.measuring "
@@ -219,7 +219,7 @@ def test_a_face_shows_all_that_it_imports(face):
 
 @pytest.mark.parametrize("room", sorted(MAY_IMPORT))
 def test_rooms_have_few_modules(room):
-    assert sum(room_of(m) == room for m in NAMES if m not in OUTSIDE) <= 16
+    assert sum(room_of(m) == room for m in NAMES if m not in OUTSIDE) <= 17
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
 
 from iree.runtime import version as runtime
@@ -29,27 +28,19 @@ from ...core import (
 from ..measuring import (
     OK,
     Budget,
-    Compiled,
+    BudgetLimits,
     Course,
-    Device,
-    Finals,
-    Measuring,
-    Standing,
+    QueueOrder,
     check_backend,
     check_uris,
-    choose_finalists,
     decide,
     drivers_of,
     fingerprint,
-    measure_again,
-    verify_on_other_inputs,
+    search,
 )
 from .archive import Bundle
 from .results import Header, Results, Verdict
-
-BASELINE_SECONDS = 0.25
-# The baseline is measured once per batch: for this many candidates it has not drifted far.
-BATCH_PER_DEVICE = 8
+from .runner import BundledRunner
 
 Say = Callable[[str], None]
 
@@ -98,106 +89,58 @@ class _Session:
         self, bundle: Bundle, uris: Sequence[str], results: Results, budget: Budget, say: Say
     ) -> None:
         self.bundle = bundle
-        self.manifest = bundle.manifest
         self.uris = uris
         self.results = results
-        self.budget = budget
         self.say = say
+        self.total = len(bundle.manifest.queue)
         self.started = time.monotonic()
-        self.course = Course()
-        for outcome in results.outcomes.values():
-            self.course.add(outcome)
+        self.limits = BudgetLimits(budget, self.total)
 
     def run(self, record: bool) -> Verdict:
-        known = self.results.verdict
-        if known is not None and self._stop() and (known.recorded or not record):
+        results, known = self.results, self.results.verdict
+        enough = self.limits.stops(Course.of(results.outcomes.values()))
+        if known is not None and enough and (known.recorded or not record):
             return known
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            ready = self.bundle.unpack(folder)
-            baseline = ready[self.manifest.baseline].executable
-            devices = [self._device(uri, baseline, stack) for uri in self.uris]
-            stopped = self._take(devices, ready)
+            runner = BundledRunner(self.bundle, self.uris, folder)
+            stack.callback(runner.close)
+            for uri, time_us in runner.start(results.outcomes).items():
+                self.say(f"{uri}: default {time_us:,.1f} us")
+            order = QueueOrder(self.total)
+            stopped = search(runner, order, results, self.limits, after_batch=self._tell)
             if record:
-                self._again(devices, ready)
-            finals, winner = self._decide(devices, ready)
-        seconds = time.monotonic() - self.started
-        verdict = Verdict(finals, winner, self.course.taken, stopped, round(seconds, 1), record)
-        self.results.finish(verdict)
+                self._again(runner)
+            finals, winner = decide(runner, results.outcomes, _no_spec, self.say, self.say)
+        seconds = round(time.monotonic() - self.started, 1)
+        verdict = Verdict(finals, winner, len(results.outcomes), stopped, seconds, record)
+        results.finish(verdict)
         return verdict
 
-    def _device(self, uri: str, baseline: Path, stack: ExitStack) -> Device:
-        device = Device(uri, self.manifest.call, baseline, self.manifest.seed)
-        stack.callback(device.close)
-        device.start()
-        self.say(f"{uri}: default {device.measure_baseline(BASELINE_SECONDS):,.1f} us")
-        return device
-
-    def _stop(self) -> str | None:
-        elapsed = time.monotonic() - self.started
-        return self.budget.stops(self.course, len(self.manifest.queue), elapsed)
-
-    def _take(self, devices: Sequence[Device], ready: dict[str, Compiled]) -> str:
-        """Takes candidates until the budget is used up; tells which limit it was."""
-        outcomes = self.results.outcomes
-        measuring = Measuring(devices, self.manifest.baseline, outcomes)
-        while not (stopped := self._stop()):
-            left = (entry for entry in self.manifest.queue if entry.index not in outcomes)
-            most = self.budget.room(self.course.taken, BATCH_PER_DEVICE * len(devices))
-            batch = [
-                (
-                    entry.index,
-                    ready[entry.digest]
-                    if entry.kind == OK
-                    else Compiled(entry.kind, Path(), entry.digest, reason=entry.reason),
-                )
-                for entry in islice(left, most)
-            ]
-            for index, outcome in measuring.measure(batch, lambda: not self._stop()):
-                self.results.append(index, outcome)
-                self.course.add(outcome)
-            self._tell()
-        return stopped
-
-    def _again(self, devices: Sequence[Device], ready: dict[str, Compiled]) -> None:
+    def _again(self, runner: BundledRunner) -> None:
         """Measures in further rounds what is to be recorded."""
-        results, queue = self.results, self.manifest.queue
-        paths = {entry.index: ready[entry.digest].executable
-                 for entry in queue if entry.kind == OK}  # fmt: skip
+        results = self.results
 
         def tell(left: int) -> None:
             self.say(f"[{len(results.repeats)} further measurements] {left} candidates need more")
 
         self.say("measuring again, in interleaved rounds")
-        repeats = measure_again(
-            devices, paths, results.outcomes, results.repeats, self.manifest.seed, tell
-        )
-        for repeat in repeats:
+        for repeat in runner.measure_again(results.outcomes, results.repeats, tell):
             results.repeat(repeat)
         self.say(f"{len(results.repeats)} further measurements")
 
     def _tell(self) -> None:
-        course = self.course
+        outcomes = self.results.outcomes.values()
+        course = Course.of(outcomes)
         best = f"best {1 / course.best:.2f}x the default's speed" if course.best else "none ran yet"
-        kinds = Counter(o.kind for o in self.results.outcomes.values() if o.kind != OK)
+        kinds = Counter(o.kind for o in outcomes if o.kind != OK)
         failed = "".join(f", {count} {kind}" for kind, count in kinds.most_common())
-        self.say(f"[{course.taken}/{len(self.manifest.queue)} candidates] {best}{failed}")
+        self.say(f"[{course.taken}/{self.total} candidates] {best}{failed}")
 
-    def _decide(
-        self, devices: Sequence[Device], ready: dict[str, Compiled]
-    ) -> tuple[Finals, Standing | None]:
-        """Measures the best again, on all devices; the winner is verified on other inputs."""
-        chosen = choose_finalists(self.results.outcomes)
-        queue, seed = self.manifest.queue, self.manifest.seed
-        finalists = {index: ready[queue[index].digest].executable for index in chosen}
-        baseline = ready[self.manifest.baseline].executable
-        self.say(f"measuring {len(finalists)} finalists against the default")
 
-        def verify(standing: Standing, _: Finals) -> None:
-            executable = finalists[standing.index]
-            verify_on_other_inputs(self.uris, self.manifest.call, baseline, executable, seed)
-
-        return decide(devices, finalists, seed, verify, self.say)
+def _no_spec(*_: object) -> str:
+    """Specs are written where there is a compiler."""
+    return ""
 
 
 def main() -> int:

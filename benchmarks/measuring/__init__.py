@@ -31,9 +31,9 @@ if TYPE_CHECKING:
         shares_cores,
         time_limit,
     )
-    from .device_group import BASELINE_SECONDS, SCREEN_SECONDS, Measuring
+    from .device_group import DeviceGroup
     from .estimate import MEDIAN, QUARTILES, Estimate, Repeat
-    from .finals import Finals, Standing, choose_finalists, decide, interval, verify_on_other_inputs
+    from .finals import Finals, Standing, decide, interval
     from .inputs import (
         NUMPY,
         Array,
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         to_bf16,
     )
     from .kernel import Loaded, Measure, on_device
+    from .loop import BudgetLimits, Limits, Log, Order, Outcomes, QueueOrder, search
     from .outcome import (
         BASELINE,
         COMPILE_FAILED,
@@ -61,14 +62,15 @@ if TYPE_CHECKING:
         is_there,
         read_record,
     )
-    from .rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, measure_again, standings
+    from .rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, standings
+    from .runner import MeasuringRunner, Runner
+    from .screening import SCREEN_SECONDS
     from .timing import LEAST, Timing, sample
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "BASELINE",
-    "BASELINE_SECONDS",
     "COMPILE_FAILED",
     "CRASHED",
     "DOCTOR",
@@ -91,18 +93,26 @@ __all__ = [
     "WRONG_RESULT",
     "Array",
     "Budget",
+    "BudgetLimits",
     "Call",
     "Compiled",
     "Course",
     "Device",
+    "DeviceGroup",
     "Estimate",
     "Finals",
+    "Limits",
     "Loaded",
+    "Log",
     "Measure",
-    "Measuring",
+    "MeasuringRunner",
+    "Order",
     "Outcome",
+    "Outcomes",
+    "QueueOrder",
     "Repeat",
     "RunFailed",
+    "Runner",
     "Standing",
     "Timing",
     "Tolerance",
@@ -110,7 +120,6 @@ __all__ = [
     "check_counts",
     "check_memory",
     "check_uris",
-    "choose_finalists",
     "decide",
     "digest",
     "drivers_of",
@@ -120,15 +129,14 @@ __all__ = [
     "is_there",
     "make_input",
     "make_inputs",
-    "measure_again",
     "on_device",
     "read_record",
     "sample",
+    "search",
     "shares_cores",
     "standings",
     "time_limit",
     "to_bf16",
-    "verify_on_other_inputs",
     "wrong_finals",
     "wrong_outcome",
     "wrong_repeat",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...core import InputError
@@ -21,6 +22,14 @@ class Course:
     taken: int = 0
     best: float | None = None
     since_best: int = 0
+
+    @classmethod
+    def of(cls, outcomes: Iterable[Outcome]) -> Course:
+        """How far a run has come with these."""
+        course = cls()
+        for outcome in outcomes:
+            course.add(outcome)
+        return course
 
     def add(self, outcome: Outcome) -> None:
         relative = outcome.relative

@@ -1,136 +1,92 @@
-"""The measuring half of running candidates: devices turn executables into outcomes.
-
-Times are compared by their ratio to the baseline of the device that they were measured on, since
-chips differ, also those of one name.
-"""
+"""The devices of a run: candidates take turns on them, and finalists run on each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
 
-from .device import Device, RunFailed, shares_cores
-from .outcome import BASELINE, KILLED, OK, Compiled, Outcome
-from .threads import together
+from .call import Call
+from .device import Device, fingerprint
+from .estimate import Repeat
+from .finals import Finals, run_finals, verify_on_other_inputs
+from .outcome import Compiled, Outcome
+from .rounds import measure_again
+from .screening import Measured, Ready, Screening
 
-# Screening: long enough that its noise (about 5 % here) is below what separates candidates, short
-# enough that a candidate costs less than compiling it. Finalists are measured again.
-SCREEN_SECONDS = 0.08
-BASELINE_SECONDS = 0.1
-# A candidate this much slower than the best is not worth more than its first runs.
-HOPELESS = 2.0
-
-Ready = tuple[int, Compiled]
-Measured = tuple[int, Outcome]
+BASELINE_SECONDS = 0.25
 
 
-class Measuring:
-    """Measures batches of compiled candidates, identical executables once per device.
+class DeviceGroup:
+    """Devices that measure executables of one dispatch.
 
     Args:
-        devices: started devices; candidates take turns on them.
-        baseline: digest of the compiler's default.
-        known: outcomes of an earlier session, by queue position.
+        uris: the devices.
+        seed: of the inputs and of the order in the finals.
         log: told what was said of candidates that failed, by queue position, in full.
     """
 
     def __init__(
         self,
-        devices: Sequence[Device],
-        baseline: str,
-        known: Mapping[int, Outcome],
+        uris: Sequence[str],
+        call: Call,
+        seed: int,
         log: Callable[[int, str], None] | None = None,
     ) -> None:
-        self._lanes = [_Lane(device, baseline, log or _forget) for device in devices]
-        by_uri = {lane.device.uri: lane for lane in self._lanes}
-        for index, outcome in known.items():
-            if outcome.device in by_uri:
-                by_uri[outcome.device].note(index, outcome)
+        self.uris = tuple(uris)
+        self._call = call
+        self._seed = seed
+        self._log = log
+        self._devices: list[Device] = []
 
-    def measure(
-        self, batch: Sequence[Ready], go_on: Callable[[], bool] = lambda: True
-    ) -> Iterator[Measured]:
-        """Measures every device's baseline and then the candidates.
+    @cached_property
+    def chips(self) -> tuple[str, ...]:
+        """Their fingerprints."""
+        return tuple(fingerprint(uri) for uri in self.uris)
+
+    def start(self, baseline: Compiled, known: Mapping[int, Outcome]) -> dict[str, float]:
+        """Starts the devices.
 
         Args:
-            go_on: asked before each candidate; what is being measured when it says no is still
-                yielded.
+            baseline: the compiler's default.
+            known: outcomes of earlier sessions.
 
-        Yields:
-            Outcomes as soon as they are known: in the order of the batch on the CPU, where devices
-            share the cores and take turns, and per device on GPUs, which work at the same time.
+        Returns:
+            Microseconds that the default takes, by device.
         """
-        if any(shares_cores(lane.device.uri) for lane in self._lanes):
-            yield from self._in_turn(self._lanes, batch, go_on)
-        else:
-            yield from together([self._in_turn([lane], batch, go_on) for lane in self._lanes])
+        self._baseline = baseline.executable
+        times = {}
+        for uri in self.uris:
+            device = Device(uri, self._call, baseline.executable, self._seed)
+            self._devices.append(device)
+            device.start()
+            times[uri] = device.measure_baseline(BASELINE_SECONDS)
+        self._screening = Screening(self._devices, baseline.digest, known, self._log)
+        return times
 
-    def _in_turn(
-        self, lanes: Sequence[_Lane], batch: Sequence[Ready], go_on: Callable[[], bool]
-    ) -> Iterator[Measured]:
-        for lane in lanes:
-            lane.device.measure_baseline(BASELINE_SECONDS)
-        for index, compiled in batch:
-            lane = self._lanes[index % len(self._lanes)]
-            if lane in lanes:
-                if not go_on():
-                    return
-                yield index, lane.measure(index, compiled)
+    def screen(self, batch: Sequence[Ready], go_on: Callable[[], bool]) -> Iterator[Measured]:
+        """As `Screening.measure`."""
+        return self._screening.measure(batch, go_on)
 
+    def finals(self, finalists: Mapping[int, Path]) -> Finals:
+        """As `run_finals`."""
+        return run_finals(self._devices, finalists, self._seed)
 
-class _Lane:
-    """One device and what is known of its candidates."""
+    def verify(self, executable: Path) -> None:
+        """As `verify_on_other_inputs`."""
+        verify_on_other_inputs(self.uris, self._call, self._baseline, executable, self._seed)
 
-    def __init__(self, device: Device, baseline: str, log: Callable[[int, str], None]) -> None:
-        self.device = device
-        self._log = log
-        default = Outcome(OK, time_us=1.0, baseline_us=1.0)
-        self._seen: dict[str, Measured] = {baseline: (BASELINE, default)}
-        self._best = float("inf")
+    def measure_again(
+        self,
+        executables: Mapping[int, Path],
+        outcomes: Mapping[int, Outcome],
+        repeats: Sequence[Repeat],
+        tell: Callable[[int], None],
+    ) -> Iterator[Repeat]:
+        """As `measure_again` of `rounds`."""
+        return measure_again(self._devices, executables, outcomes, repeats, self._seed, tell)
 
-    def note(self, index: int, outcome: Outcome) -> None:
-        # Of what was killed nothing is known: another with that executable has its own try.
-        if outcome.executable and outcome.stage != "compile" and outcome.kind != KILLED:
-            self._seen.setdefault(outcome.executable, (index, outcome))
-        if outcome.relative is not None:
-            self._best = min(self._best, outcome.relative)
-
-    def measure(self, index: int, compiled: Compiled) -> Outcome:
-        outcome = self._outcome(index, compiled)
-        self.note(index, outcome)
-        return outcome
-
-    def _outcome(self, index: int, compiled: Compiled) -> Outcome:
-        device = self.device
-        common = Outcome(
-            compiled.kind,
-            executable=compiled.digest,
-            compile_s=round(compiled.seconds, 3),
-            device=device.uri,
-            baseline_us=device.baseline_us,
-        )
-        if compiled.kind != OK:
-            self._log(index, compiled.log)
-            return replace(common, stage="compile", reason=compiled.reason, baseline_us=None)
-        if compiled.digest in self._seen:
-            first, twin = self._seen[compiled.digest]
-            # In units of its own baseline: the machine may have drifted since.
-            time_us = None if twin.relative is None else twin.relative * device.baseline_us
-            return replace(
-                common, kind=twin.kind, stage=twin.stage, reason=twin.reason,
-                time_us=time_us, same_as=first,
-            )  # fmt: skip
-        try:
-            time_us = device.measure(
-                compiled.executable,
-                SCREEN_SECONDS,
-                give_up_us=HOPELESS * self._best * device.baseline_us,
-            )
-        except RunFailed as failure:
-            self._log(index, str(failure.__cause__ or ""))
-            return replace(common, kind=failure.kind, stage="run", reason=str(failure))
-        return replace(common, time_us=time_us)
-
-
-def _forget(index: int, log: str) -> None:
-    pass
+    def close(self) -> None:
+        for device in self._devices:
+            device.close()
+        self._devices = []

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,9 @@ import numpy.typing as npt
 from .call import Call
 from .device import Device, RunFailed
 from .outcome import OK, Outcome
+
+if TYPE_CHECKING:
+    from .runner import MeasuringRunner
 
 FINALISTS = 5
 ROUNDS = 12
@@ -57,6 +61,10 @@ class Finals:
     noise_floor: float
     failed: tuple[tuple[int, str], ...] = ()
 
+    def and_failed(self, failed: Sequence[tuple[int, str]]) -> Finals:
+        """The same, with finalists that could not take part."""
+        return replace(self, failed=(*self.failed, *failed))
+
 
 def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:
     """The best candidates of all devices, by queue position; of identical ones the best."""
@@ -72,34 +80,31 @@ def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:
 
 
 def decide(
-    devices: Sequence[Device],
-    finalists: Mapping[int, Path],
-    seed: int,
-    verify: Callable[[Standing, Finals], None],
+    runner: MeasuringRunner,
+    outcomes: Mapping[int, Outcome],
+    spec: Callable[[Standing, Finals], str],
+    phase: Callable[[str], None],
     note: Callable[[str], None],
 ) -> tuple[Finals, Standing | None]:
-    """Measures finalists again; the fastest that beats the baseline and is also right wins, if any.
+    """Measures the best again; the fastest that beats the baseline and is also right wins, if any.
 
     Args:
-        finalists: executables by queue position.
-        verify: raises RunFailed if a finalist is wrong after all.
+        spec: the tuning spec of a finalist, as it will be written.
+        phase: told what begins.
+        note: told which finalists failed.
 
     Raises:
         KilledError: the process of a finalist was killed from outside, twice.
     """
-    slow = max(device.baseline_us for device in devices) >= SLOW_US
-    finals = run_finals(
-        devices,
-        finalists,
-        rounds=ROUNDS // 2 if slow else ROUNDS,
-        seconds=SECONDS,
-        seed=seed,
-    )
+    finalists = choose_finalists(outcomes)
+    phase(f"measuring {len(finalists)} finalists against the default")
+    finals = runner.finals(finalists, outcomes)
     for index, reason in finals.failed:
         note(f"finalist {index + 1} failed: {reason}")
     for standing in accepted(finals.standings, finals.noise_floor):
+        phase("verifying the winner")
         try:
-            verify(standing, finals)
+            runner.verify(standing.index, spec(standing, finals))
         except RunFailed as failure:
             failure.check_killed(_told(standing.index))
             note(f"finalist {standing.index + 1} failed: {failure}")
@@ -111,10 +116,10 @@ def decide(
 def run_finals(
     devices: Sequence[Device],
     finalists: Mapping[int, Path],
-    *,
-    rounds: int,
-    seconds: float,
     seed: int,
+    *,
+    rounds: int | None = None,
+    seconds: float = SECONDS,
 ) -> Finals:
     """Measures every finalist once per round, in an order that changes, between two baselines.
 
@@ -123,11 +128,15 @@ def run_finals(
 
     Args:
         finalists: executables by queue position.
+        rounds: fewer for slow kernels if None.
         seconds: per measurement.
 
     Raises:
         KilledError: as `decide`.
     """
+    if rounds is None:
+        slow = max(device.baseline_us for device in devices) >= SLOW_US
+        rounds = ROUNDS // 2 if slow else ROUNDS
     rng = np.random.default_rng(seed)
     before: list[float] = []
     after: list[float] = []

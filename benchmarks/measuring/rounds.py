@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from .device import Device, RunFailed, shares_cores
-from .device_group import HOPELESS
 from .estimate import Estimate, Repeat, estimates
 from .outcome import BASELINE, KILLED, OK, Outcome
+from .screening import HOPELESS
 from .threads import together
 
 ROUNDS = 3

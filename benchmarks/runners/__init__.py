@@ -1,4 +1,7 @@
-"""Runners turn candidates into outcomes."""
+"""Runners turn candidates into outcomes: on this machine, without measuring, from a recording.
+
+What a runner has to do is said by `benchmarks.measuring.Runner`; the one of bundles lies with them.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -6,8 +9,9 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .compile_only import CompileRunner
-    from .local import Candidate, LocalRunner, Runner, executable_name, local_runner
+    from .local import LocalRunner, local_runner
+    from .replay import ReplayRunner
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["Candidate", "CompileRunner", "LocalRunner", "Runner", "executable_name", "local_runner"]
+__all__ = ["CompileRunner", "LocalRunner", "ReplayRunner", "local_runner"]

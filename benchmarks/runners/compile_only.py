@@ -1,4 +1,4 @@
-"""Compiling without measuring: for devices that are not here, and to try a compiler."""
+"""Compiles without measuring: for devices that are not here, and to try a compiler."""
 
 from __future__ import annotations
 
@@ -6,45 +6,53 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...search import Dispatch
-from ..compiling import Compiler, keep_log
+from ..compiling import keep_log
 from ..measuring import BASELINE, OK, Compiled, Outcome
-from .local import Candidate, specs_of
+from .queue_compiler import QueueCompiler
 
 
 class CompileRunner:
     """A runner whose outcomes have no time.
 
     Args:
-        baseline: the compiler's default.
-        known: outcomes of an earlier session, by queue position.
+        config: the `compilation_info` of a queue position.
+        folder: where executables go; what is there is removed.
         logs: where what the compiler said of failed candidates is kept.
+        jobs: compile workers; as many as cores if None.
     """
 
     def __init__(
         self,
         dispatch: Dispatch,
-        compiler: Compiler,
-        baseline: Compiled,
-        known: Mapping[int, Outcome],
+        config: Callable[[int], str],
+        folder: Path,
         logs: Path,
+        *,
+        jobs: int | None = None,
     ) -> None:
-        self._dispatch = dispatch
-        self._compiler = compiler
+        self._compiler = QueueCompiler(dispatch, config, folder, jobs)
         self._logs = logs
-        self._seen = {baseline.digest: BASELINE}
+        self._seen: dict[str, int] = {}
+        self.batch = self._compiler.batch
+
+    def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
+        self._seen = {self._compiler.baseline().digest: BASELINE}
         for index, outcome in known.items():
             if outcome.kind == OK:
                 self._seen.setdefault(outcome.executable, index)
+        return {}
 
     def run(
-        self, batch: Sequence[Candidate], go_on: Callable[[], bool] = lambda: True
-    ) -> Iterator[tuple[Candidate, Outcome]]:
-        specs = specs_of(self._dispatch, batch)
-        for candidate, compiled in zip(batch, self._compiler.compile(specs), strict=True):
+        self, batch: Sequence[int], go_on: Callable[[], bool] = lambda: True
+    ) -> Iterator[tuple[int, Outcome]]:
+        for index, compiled in self._compiler.compile(batch):
             compiled.executable.unlink(missing_ok=True)  # its digest says all that is asked
-            yield candidate, self._outcome(candidate.index, compiled)
+            yield index, self._outcome(index, compiled)
             if not go_on():
                 return  # what is still compiling is given up
+
+    def close(self) -> None:
+        self._compiler.close()
 
     def _outcome(self, index: int, compiled: Compiled) -> Outcome:
         fine = compiled.kind == OK

@@ -1,93 +1,102 @@
-"""Runners turn candidates into outcomes: compile, verify, measure."""
+"""Runs candidates on this machine."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
-from ...search import Dispatch, spec_of
-from ..compiling import Compiler, call_of, keep_log
-from ..measuring import BASELINE_SECONDS, Compiled, Device, Measuring, Outcome
+from ...search import Dispatch
+from ..compiling import call_of, keep_log, unless_killed
+from ..measuring import OK, DeviceGroup, Finals, Outcome, RunFailed
+from .queue_compiler import QueueCompiler
 
-
-@dataclass(frozen=True)
-class Candidate:
-    """A queue entry: its position and its `compilation_info`."""
-
-    index: int
-    config: str
-
-
-class Runner(Protocol):
-    """Whatever can say what becomes of candidates: this machine, another one, a recording."""
-
-    def run(
-        self, batch: Sequence[Candidate], go_on: Callable[[], bool] = ...
-    ) -> Iterator[tuple[Candidate, Outcome]]:
-        """Yields each candidate's outcome as soon as it is known, until `go_on` says no."""
+CHANGED = "it does not compile as it did"
 
 
 class LocalRunner:
-    """Runs candidates on this machine.
+    """Compiles and measures on this machine.
 
     A batch is compiled on all cores first and measured afterwards, with nothing else running.
     Identical executables are measured once per device.
 
     Args:
-        devices: started devices; candidates take turns on them.
-        baseline: the compiler's default.
-        known: outcomes of an earlier session, by queue position.
+        config: the `compilation_info` of a queue position.
+        devices: URIs; candidates take turns on them.
+        folder: where executables go; what is there is removed.
         logs: where what was said about failed candidates is kept.
+        jobs: compile workers; as many as cores if None.
+        seed: of the inputs.
     """
 
     def __init__(
         self,
         dispatch: Dispatch,
-        compiler: Compiler,
-        devices: Sequence[Device],
-        baseline: Compiled,
-        known: Mapping[int, Outcome],
+        config: Callable[[int], str],
+        devices: Sequence[str],
+        folder: Path,
         logs: Path,
+        *,
+        jobs: int | None = None,
+        seed: int = 0,
     ) -> None:
-        self._dispatch = dispatch
-        self._compiler = compiler
-        self._measuring = Measuring(devices, baseline.digest, known, partial(keep_log, logs))
+        self._compiler = QueueCompiler(dispatch, config, folder, jobs)
+        self._devices = DeviceGroup(devices, call_of(dispatch), seed, partial(keep_log, logs))
+        self._executables: dict[int, Path] = {}
+        self.batch = self._compiler.batch
+
+    @property
+    def chips(self) -> tuple[str, ...]:
+        return self._devices.chips
+
+    def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
+        return self._devices.start(self._compiler.baseline(), known)
 
     def run(
-        self, batch: Sequence[Candidate], go_on: Callable[[], bool] = lambda: True
-    ) -> Iterator[tuple[Candidate, Outcome]]:
-        candidates = {candidate.index: candidate for candidate in batch}
-        specs = specs_of(self._dispatch, batch)
-        compiled = list(self._compiler.compile(specs))
-        ready = list(zip(candidates, compiled, strict=True))
-        for index, outcome in self._measuring.measure(ready, go_on):
-            yield candidates[index], outcome
+        self, batch: Sequence[int], go_on: Callable[[], bool] = lambda: True
+    ) -> Iterator[tuple[int, Outcome]]:
+        ready = list(self._compiler.compile(batch))
+        self._executables |= {i: done.executable for i, done in ready if done.kind == OK}
+        return self._devices.screen(ready, go_on)
+
+    def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
+        """Measures candidates again; those of an earlier session are compiled again."""
+        missing = [index for index in finalists if index not in self._executables]
+        changed = []
+        for index, compiled in self._compiler.compile(missing):
+            unless_killed(compiled, f"finalist {index + 1}")
+            if compiled.digest == outcomes[index].executable:
+                self._executables[index] = compiled.executable
+            else:
+                changed.append((index, CHANGED))
+        there = {i: self._executables[i] for i in finalists if i in self._executables}
+        return self._devices.finals(there).and_failed(changed)
+
+    def verify(self, index: int, spec: str) -> None:
+        compiled = self._compiler.compile_winner(spec)
+        if compiled.kind != OK:
+            raise RunFailed(compiled.kind, compiled.reason)
+        self._devices.verify(compiled.executable)
+
+    def close(self) -> None:
+        self._devices.close()
+        self._compiler.close()
 
 
 @contextmanager
-def local_runner(dispatch: Dispatch, seed: int = 0) -> Iterator[LocalRunner]:
-    """A runner on this machine's CPU that keeps nothing, for scripts."""
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        compiler = stack.enter_context(Compiler(dispatch, folder))
-        baseline = compiler.baseline()
-        device = Device("local-task", call_of(dispatch), baseline.executable, seed)
-        stack.callback(device.close)
-        device.start()
-        device.measure_baseline(4 * BASELINE_SECONDS)
-        yield LocalRunner(dispatch, compiler, [device], baseline, {}, folder / "logs")
-
-
-def specs_of(dispatch: Dispatch, batch: Sequence[Candidate]) -> list[tuple[str, str]]:
-    """What the compiler is asked for: file stems and tuning specs of candidates."""
-    return [(executable_name(c.index), spec_of(dispatch, c.config)) for c in batch]
-
-
-def executable_name(index: int) -> str:
-    """File stem of a candidate's executable in the working folder."""
-    return f"{index:05d}"
+def local_runner(
+    dispatch: Dispatch, config: Callable[[int], str], seed: int = 0
+) -> Iterator[LocalRunner]:
+    """A started runner on this machine's CPU that keeps nothing, for scripts."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        runner = LocalRunner(
+            dispatch, config, ["local-task"], folder / "work", folder / "logs", seed=seed
+        )
+        try:
+            runner.start({})
+            yield runner
+        finally:
+            runner.close()

@@ -13,7 +13,6 @@ from typing import Any
 from ...benchmarks.bundle import Bundle, Entry, Manifest, build
 from ...benchmarks.compiling import Compiler, call_of
 from ...benchmarks.measuring import CRASHED, OK, Compiled
-from ...benchmarks.runners import executable_name
 from ...core import WorkError, iree_versions, write_whole
 from ...search import spec_of
 from ...search.gpu import CannotRender
@@ -127,7 +126,7 @@ def _compile(
     specs, failed = [], {}
     for i in range(count):
         try:
-            specs.append((executable_name(i), spec_of(prepared.dispatch, config(i))))
+            specs.append((f"{i:05d}", spec_of(prepared.dispatch, config(i))))
         except CannotRender as failure:
             failed[i] = Compiled(CRASHED, Path(), reason=str(failure))
     observer.phase(f"compiling {count} candidates")

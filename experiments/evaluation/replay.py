@@ -1,50 +1,47 @@
-"""Searches on recordings, where every outcome is known: without hardware, and in no time."""
+"""Searches on recordings, where every outcome is known: by the loop that tuning uses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import lru_cache
 from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...benchmarks.measuring import Outcome
-from ...benchmarks.runners import Candidate
-from ...core import InputError
+from ...benchmarks.measuring import (
+    CRASHED,
+    OK,
+    Budget,
+    BudgetLimits,
+    Course,
+    Order,
+    Outcome,
+    Outcomes,
+    QueueOrder,
+    search,
+)
+from ...benchmarks.runners import ReplayRunner
 from ...models import TIME, AdaptiveRanker, Ranker, order
 from ..dataset import Recording
 from ..learning import Case
+from ..queue import AdaptiveOrder
 
 Floats = NDArray[np.float64]
 
 
-class ReplayRunner:
-    """A runner that answers from a recording, by the queue positions of when it was made."""
-
-    def __init__(self, recording: Recording) -> None:
-        frame = recording.frame.astype(object).where(recording.frame.notna(), None)
-        outcomes = frame[[f.name for f in fields(Outcome)]].itertuples(index=False)
-        self._known = dict(zip(frame["index"], starmap(Outcome, outcomes), strict=True))
-
-    def run(
-        self, batch: Sequence[Candidate], go_on: Callable[[], bool] = lambda: True
-    ) -> Iterator[tuple[Candidate, Outcome]]:
-        for candidate in batch:
-            if candidate.index not in self._known:
-                raise InputError(
-                    f"the recording has no outcome of candidate {candidate.index}",
-                    "replay the queue that was recorded",
-                )
-            if not go_on():
-                return
-            yield candidate, self._known[candidate.index]
+def recorded_outcomes(recording: Recording) -> dict[int, Outcome]:
+    """By the queue positions of when it was made."""
+    frame = recording.frame.astype(object).where(recording.frame.notna(), None)
+    outcomes = frame[[f.name for f in fields(Outcome)]].itertuples(index=False)
+    return dict(zip(frame["index"], starmap(Outcome, outcomes), strict=True))
 
 
 def replay(
     ranker: Ranker, case: Case, enough: Callable[[Floats], bool] = lambda taken: False
 ) -> NDArray[np.intp]:
-    """The rows of a case in the order in which a ranker takes them.
+    """The rows of a case in the order in which a tuning run takes them.
 
     Candidates that were killed from outside are not among them: a case has none.
 
@@ -52,15 +49,54 @@ def replay(
         enough: is told the times taken so far, NaN for failures, and says whether a ranker that
             looks back may stop there; the order of any other is always complete.
     """
-    if not isinstance(ranker, AdaptiveRanker):
-        return order(ranker, case.features)
-    frame = case.knobs if ranker.reads_knobs else case.features
-    left = np.arange(len(case.times))
-    taken = left[:0]
-    while len(left) and not enough(case.times[taken]):
-        # The first time, this has the ranker forget what it saw of another case.
-        ranker.observe(frame.iloc[taken].assign(**{TIME: case.times[taken]}))
-        ranked = left[order(ranker, frame.iloc[left])]
-        taken = np.concatenate([taken, ranked[: ranker.batch]])
-        left = np.sort(ranked[ranker.batch :])
-    return taken
+    rows, count = np.arange(len(case.times)), len(case.times)
+    frame = case.features
+    if isinstance(ranker, AdaptiveRanker):
+        frame = case.knobs if ranker.reads_knobs else case.features
+        # Has it forget what it saw of another case.
+        ranker.observe(frame.iloc[:0].assign(**{TIME: case.times[:0]}))
+    # The queue is what the ranker says before anything is measured, as in a tuning run.
+    queue = rows[order(ranker, frame)]
+    known = {place: _outcomes(case)[row] for place, row in enumerate(queue)}
+    taken = Outcomes()
+    chosen: Order = QueueOrder(count)
+    limits = BudgetLimits(Budget(), count)
+    if isinstance(ranker, AdaptiveRanker):
+        features = frame.iloc[queue].reset_index(drop=True)
+        chosen = AdaptiveOrder(ranker, features, count)
+        limits = _Enough(case.times[queue], taken.outcomes, ranker.batch, enough)
+    search(ReplayRunner(known, {}, batch=count), chosen, taken, limits)
+    return queue[list(taken.outcomes)]
+
+
+class _Enough(BudgetLimits):
+    """Stops where a figure cannot change any more, which is asked after each batch."""
+
+    def __init__(
+        self,
+        times: Floats,
+        taken: Mapping[int, Outcome],
+        batch: int,
+        enough: Callable[[Floats], bool],
+    ) -> None:
+        super().__init__(Budget(), len(times))
+        self._times = times
+        self._taken = taken
+        self._batch = batch
+        self._enough = enough
+        self._answers: dict[int, bool] = {}
+
+    def stops(self, course: Course) -> str | None:
+        count = course.taken
+        if count % self._batch == 0 and count not in self._answers:
+            self._answers[count] = self._enough(self._times[list(self._taken)])
+        return "it is enough" if self._answers.get(count) else super().stops(course)
+
+
+@lru_cache(maxsize=64)
+def _outcomes(case: Case) -> list[Outcome]:
+    """What becomes of each row of a case, in units of the default's time where that is known."""
+    return [
+        Outcome(CRASHED, stage="run") if np.isnan(t) else Outcome(OK, float(t), case.baseline_us)
+        for t in case.times
+    ]

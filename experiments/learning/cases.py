@@ -38,6 +38,7 @@ class Case:
             measured on the middling one.
         seconds: what taking each candidate costs a tuning run, to compile and to measure; NaN where
             that is not known.
+        baseline_us: of the compiler's default; 1 where that is not known.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Case:
     times: NDArray[np.float64]
     seconds: NDArray[np.float64]
     recording: Recording
+    baseline_us: float = 1.0
 
 
 def read_cases(paths: Sequence[Path]) -> list[Case]:
@@ -79,6 +81,7 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
             times=_times(recording.frame),
             seconds=(recording.frame["compile_s"] + recording.measure_s).to_numpy(np.float64),
             recording=recording,
+            baseline_us=_baseline_us(recording.frame),
         )
         for name, recording in recordings.items()
     ]
@@ -163,6 +166,11 @@ def _problem(problem: Problem | Kernel) -> str:
     operands = [(o.index, o.output) for o in problem.operands]
     digest = hashlib.sha256(json.dumps([loops, operands, problem.traits]).encode()).hexdigest()
     return f"{problem.label}_{digest[:6]}"
+
+
+def _baseline_us(frame: pd.DataFrame) -> float:
+    known = frame["baseline_us"].dropna()
+    return float(known.median()) if len(known) else 1.0
 
 
 def _times(frame: pd.DataFrame) -> NDArray[np.float64]:

@@ -6,14 +6,12 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .candidates import check_queue, check_some, draw, make_queue, renderer, with_derived
-    from .ordering import AdaptiveOrder, Order, QueueOrder
+    from .ordering import AdaptiveOrder
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "AdaptiveOrder",
-    "Order",
-    "QueueOrder",
     "check_queue",
     "check_some",
     "draw",

@@ -1,15 +1,14 @@
-"""Which candidates come next: by the queue, or by a ranker that looks back."""
+"""Which candidates come next, by a ranker that looks back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import islice
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
-from ...benchmarks.measuring import KILLED, Outcome
+from ...benchmarks.measuring import KILLED, Outcome, QueueOrder
 from ...models import TIME, AdaptiveRanker, order
 from ...search import Dispatch
 from .candidates import features_of
@@ -17,28 +16,6 @@ from .candidates import features_of
 # Candidates that are ordered anew after each batch: the queue's head, and as many by lot from
 # behind it. It takes 0.3 s; all of 100,000 would take as long as measuring the batch.
 HEAD = 4096
-
-
-class Order(Protocol):
-    """Says what comes next."""
-
-    def next(self, outcomes: Mapping[int, Outcome], count: int) -> list[int]:
-        """Queue positions, at most `count`, of candidates without an outcome.
-
-        Args:
-            outcomes: by queue position, in the order in which they were taken.
-        """
-
-
-class QueueOrder:
-    """As the queue was ranked."""
-
-    def __init__(self, length: int) -> None:
-        self.length = length
-
-    def next(self, outcomes: Mapping[int, Outcome], count: int) -> list[int]:
-        # Devices that work at the same time may leave gaps when a session ends.
-        return list(islice((i for i in range(self.length) if i not in outcomes), count))
 
 
 class AdaptiveOrder:
@@ -53,6 +30,7 @@ class AdaptiveOrder:
         """
         self.ranker = ranker
         self.features = features
+        self.batch = ranker.batch
         self.rest = QueueOrder(length)
 
     @classmethod
@@ -81,4 +59,4 @@ class AdaptiveOrder:
         times = np.array([outcomes[i].relative for i in known], dtype=np.float64)
         self.ranker.observe(self.features.loc[known].assign(**{TIME: times}))
         ranked = left.index[order(self.ranker, left)]
-        return [int(i) for i in ranked[: min(count, self.ranker.batch)]]
+        return [int(i) for i in ranked[:count]]

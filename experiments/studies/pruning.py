@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ...benchmarks.runners import Candidate, local_runner
+from ...benchmarks.runners import local_runner
 from ...search import Space, build_spaces
-from ...search.enumeration import sample, satisfies
+from ...search.enumeration import records, sample, satisfies
 from ...search.reading import read_dispatch
 
 EXAMPLES = ("matmul_vit", "matmul_skinny", "matvec", "conv_3x3")
@@ -39,12 +39,12 @@ def check(path: Path, size: int) -> str:
     inside = sample(space, size // 2, seed=0)
     mixed = pd.concat([inside, outside(space, size // 2, seed=0)], ignore_index=True)
     order = np.random.default_rng(0).permutation(len(mixed))
-    batch = [Candidate(int(i), space.render(mixed.iloc[i].to_dict())) for i in order]
+    configs = [space.render(row) for row in records(mixed)]
     best = {"inside": 0.0, "outside": 0.0}
-    with local_runner(dispatch) as runner:
-        for at in range(0, len(batch), 8):
-            for candidate, outcome in runner.run(batch[at : at + 8]):
-                half = "inside" if candidate.index < len(inside) else "outside"
+    with local_runner(dispatch, configs.__getitem__) as runner:
+        for at in range(0, len(order), 8):
+            for index, outcome in runner.run(order[at : at + 8].tolist()):
+                half = "inside" if index < len(inside) else "outside"
                 if outcome.relative:
                     best[half] = max(best[half], 1 / outcome.relative)
     return f"{path.stem:24} {best['inside']:6.2f}x {best['outside']:6.2f}x"

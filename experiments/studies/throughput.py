@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...benchmarks.runners import Candidate, local_runner
+from ...benchmarks.runners import local_runner
 from ...search import Dispatch, build_spaces, spec_of
 from ...search.enumeration import records, sample
 from ...search.reading import read_dispatch
@@ -23,14 +23,14 @@ from ...search.reading import read_dispatch
 BATCH = 8
 
 
-def by_tools(dispatch: Dispatch, source: Path, batch: Sequence[Candidate], folder: Path) -> float:
+def by_tools(dispatch: Dispatch, source: Path, configs: Sequence[str], folder: Path) -> float:
     """Seconds that the command-line tools take."""
     tools = Path(sys.executable).parent
     inputs = [f"--input={'x'.join([*map(str, t.shape), t.dtype])}=1" for t in dispatch.inputs]
     started = time.perf_counter()
-    for candidate in batch:
+    for config in configs:
         spec, executable = folder / "tool.mlir", folder / "tool.vmfb"
-        spec.write_text(spec_of(dispatch, candidate.config))
+        spec.write_text(spec_of(dispatch, config))
         compile_line = [str(tools / "iree-compile"), str(source), *dispatch.target.flags]
         compile_line += [f"--iree-codegen-tuning-spec-path={spec}", "-o", str(executable)]
         if subprocess.run(compile_line, capture_output=True).returncode == 0:
@@ -46,18 +46,21 @@ def main(arguments: Sequence[str]) -> None:
     dispatch = read_dispatch(source)
     space = build_spaces(dispatch)[0]
     rows = records(sample(space, total, seed=0))
-    candidates = [Candidate(i, space.render(row)) for i, row in enumerate(rows)]
+    configs = [space.render(row) for row in rows]
     ours = theirs = 0.0
     started = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, local_runner(dispatch) as runner:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        local_runner(dispatch, configs.__getitem__) as runner,
+    ):
         ours += time.perf_counter() - started
         for at in range(0, total, BATCH):
-            batch = candidates[at : at + BATCH]
+            batch = range(at, min(at + BATCH, total))
             started = time.perf_counter()
             for _ in runner.run(batch):
                 pass
             ours += time.perf_counter() - started
-            theirs += by_tools(dispatch, source, batch, Path(folder))
+            theirs += by_tools(dispatch, source, [configs[i] for i in batch], Path(folder))
     print(f"{source}: {total} candidates, verified by frontrunner only")
     print(f"frontrunner                             {60 * total / ours:7.1f} candidates/min")
     print(f"iree-compile + iree-benchmark-module    {60 * total / theirs:7.1f} candidates/min")

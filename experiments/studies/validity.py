@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ...benchmarks.measuring import OK
 from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
-from ...benchmarks.runners import Candidate, local_runner
+from ...benchmarks.runners import local_runner
 from ...search import build_spaces
 from ...search.enumeration import count, records, sample
 from ...search.reading import read_dispatch
@@ -38,10 +38,9 @@ def check(path: Path, size: int) -> str:
     dispatch = read_dispatch(path)
     lines = []
     for space in build_spaces(dispatch):
-        rows = records(sample(space, size, seed=0))
-        batch = [Candidate(i, space.render(row)) for i, row in enumerate(rows)]
-        with local_runner(dispatch) as runner:
-            outcomes = [outcome for _, outcome in runner.run(batch)]
+        configs = [space.render(row) for row in records(sample(space, size, seed=0))]
+        with local_runner(dispatch, configs.__getitem__) as runner:
+            outcomes = [outcome for _, outcome in runner.run(range(len(configs)))]
         compiled = sum(o.stage != "compile" for o in outcomes) / len(outcomes)
         right = sum(o.kind == OK for o in outcomes) / len(outcomes)
         others = Counter(f"{o.kind}: {o.reason}"[:90] for o in outcomes if o.kind != OK)

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .finalists import expectation
     from .folder import RunFiles, RunFolder, read_run_files, run_files, unwritable, write_text
     from .interrupted import RunInterrupted, resumable
     from .journal import Journal
     from .manifest import other_versions
     from .options import TuneOptions
     from .preparation import Prepared, digest_of_file, prepare
-    from .result import SPEC, TuneResult
+    from .result import SPEC, TuneResult, expectation
     from .runs import resume, tune
 else:
     __getattr__ = exports(__name__)

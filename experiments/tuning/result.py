@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -164,3 +164,11 @@ class TuneResult:
             lines.append(f"noise floor  {self.noise_floor:.1%}")
             lines.append(f"spec         {self.spec}")
         return lines
+
+
+def expectation(standing: Standing, finals: Finals, chips: Sequence[str]) -> str:
+    """What a spec promises, for its first lines."""
+    return (
+        f"Expected speedup: {standing.speedup:.2f}x on {', '.join(chips)} "
+        f"(noise floor {finals.noise_floor:.1%}, default {finals.baseline_us:.0f} us)."
+    )

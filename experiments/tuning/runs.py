@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ...benchmarks.measuring import Budget, check_uris, fingerprint
+from ...benchmarks.measuring import Budget, Runner, check_uris, fingerprint
+from ...benchmarks.runners import CompileRunner, LocalRunner
 from ...core import InputError
 from ...models import AdaptiveRanker, resolve
+from ...search import Dispatch
 from ..observing import Observer
 from .folder import RunFiles, RunFolder, run_files
 from .interrupted import resumable
 from .options import TuneOptions
 from .preparation import digest_of_file, prepare
-from .session import Result, Session
+from .session import MakeRunner, Result, Session
 
 
-def tune(options: TuneOptions, observer: Observer, *, tracked: bool = True) -> Result:
+def make_runner(
+    folder: RunFolder, options: TuneOptions, dispatch: Dispatch, config: Callable[[int], str]
+) -> Runner:
+    """This machine's, which measures unless only compiling is asked for."""
+    work, logs = folder.work, folder.logs
+    if options.compile_only:
+        return CompileRunner(dispatch, config, work, logs, jobs=options.jobs)
+    devices = options.devices or ()
+    return LocalRunner(dispatch, config, devices, work, logs, jobs=options.jobs, seed=options.seed)
+
+
+def tune(
+    options: TuneOptions,
+    observer: Observer,
+    *,
+    tracked: bool = True,
+    make_runner: MakeRunner = make_runner,
+) -> Result:
     """Tunes one dispatch into a new folder.
 
     Args:
         tracked: whether to be a run in MLflow.
+        make_runner: makes what candidates are run by.
 
     Raises:
         InputError: something given cannot be used; nothing was written.
@@ -33,12 +54,14 @@ def tune(options: TuneOptions, observer: Observer, *, tracked: bool = True) -> R
     prepared = prepare(options, observer)
     files = run_files(RunFiles(prepared.manifest, prepared.dispatch, prepared.queue))
     folder = RunFolder.create(options.out, options.input.stem, files)
+    options = replace(prepared.options, out=folder.path)
     with resumable(folder.path):
         session = Session(
             folder,
-            replace(prepared.options, out=folder.path),
+            options,
             prepared.dispatch,
             prepared.queue,
+            make_runner,
             observer,
             looks_back=prepared.manifest.looks_back,
             tracked=tracked,
@@ -96,6 +119,7 @@ def resume(
         options,
         run.dispatch,
         run.queue,
+        make_runner,
         observer,
         looks_back=looks_back,
         keep_valid=keep_valid,

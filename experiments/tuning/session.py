@@ -5,43 +5,46 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, cast
 
 import pandas as pd
 
-from ...benchmarks.compiling import Compiler, FailureReport, call_of
+from ...benchmarks.compiling import FailureReport
 from ...benchmarks.measuring import (
-    CRASHED,
     OK,
-    Compiled,
+    BudgetLimits,
     Course,
-    Device,
     Finals,
+    MeasuringRunner,
+    Order,
     Outcome,
+    QueueOrder,
+    Runner,
+    Standing,
+    decide,
+    search,
     wrong_finals,
     wrong_winner,
 )
-from ...benchmarks.runners import Candidate, CompileRunner, LocalRunner, Runner
-from ...core import InputError, WorkError, read_limited
+from ...core import InputError, read_limited
 from ...models import AdaptiveRanker, resolve
 from ...search import PIPELINE, Dispatch, spec_of
 from ...search.gpu import CannotRender
 from ..observing import Observer, Tracker
-from ..queue import AdaptiveOrder, Order, QueueOrder, renderer
+from ..queue import AdaptiveOrder, renderer
 from .compile_result import CompileResult
-from .finalists import Jury
 from .folder import RunFolder, write_text
 from .journal import Journal
 from .options import TuneOptions
-from .result import TuneResult
-
-BASELINE_SECONDS = 0.25
-BATCH_PER_JOB = 4
+from .result import TuneResult, expectation
 
 Result = TuneResult | CompileResult
+# Of a run's folder, its options, and the `compilation_info` of a queue position.
+MakeRunner = Callable[[RunFolder, TuneOptions, Dispatch, Callable[[int], str]], Runner]
 
 
 class Session:
@@ -53,6 +56,7 @@ class Session:
         options: TuneOptions,
         dispatch: Dispatch,
         queue: pd.DataFrame,
+        make_runner: MakeRunner,
         observer: Observer,
         *,
         looks_back: bool,
@@ -61,6 +65,7 @@ class Session:
     ) -> None:
         """
         Args:
+            make_runner: makes what says what becomes of candidates.
             looks_back: whether the ranker orders anew what is left after each batch.
             keep_valid: whether outcomes that cannot be this run's are left out instead of refused.
             tracked: whether to be a run in MLflow.
@@ -69,13 +74,14 @@ class Session:
         self.options = options
         self.dispatch = dispatch
         self.queue = queue
+        self.make_runner = make_runner
         self.observer = observer
         self.looks_back = looks_back
         self.keep_valid = keep_valid
         self.tracked = tracked
         self.started = time.monotonic()
-        self.course = Course()
-        self._render = renderer(dispatch, queue)
+        self.limits = BudgetLimits(options.budget, len(queue))
+        self.config = renderer(dispatch, queue)
         self.report = FailureReport(
             dispatch,
             options.keep_failures or folder.failures,
@@ -89,17 +95,17 @@ class Session:
         with self._open_journal() as journal:
             kind = CompileResult if self.options.compile_only else TuneResult
             result = kind.read(self.folder.result)
-            for outcome in journal.outcomes.values():
-                self.course.add(outcome)
-            if result is not None and result.candidates == self.course.taken and self._stop():
-                self._check(result, journal.outcomes)
-                # Of a session that was killed when all but this was done.
-                shutil.rmtree(self.folder.work, ignore_errors=True)
-                if isinstance(result, CompileResult) and self.report.folder.is_dir():
-                    return replace(result, failures=self.report.folder)
-                return result
-            self.course = Course()
-            return None
+            course = Course.of(journal.outcomes.values())
+            if result is None or result.candidates != course.taken:
+                return None
+            if not self.limits.stops(course):
+                return None
+            self._check(result, journal.outcomes)
+            # Of a session that was killed when all but this was done.
+            shutil.rmtree(self.folder.work, ignore_errors=True)
+            if isinstance(result, CompileResult) and self.report.folder.is_dir():
+                return replace(result, failures=self.report.folder)
+            return result
 
     def _open_journal(self) -> Journal:
         journal = Journal(
@@ -136,7 +142,7 @@ class Session:
     def _wrong_spec(self, winner: int) -> str:
         """What is wrong with the spec's file, in words; empty if nothing is."""
         written = read_limited(self.folder.spec, "resume the run").decode(errors="replace")
-        due = spec_of(self.dispatch, self._render(winner))
+        due = spec_of(self.dispatch, self.config(winner))
         # A comment says what to expect of it.
         found = "\n".join(s for s in written.splitlines() if not s.lstrip().startswith("//"))
         return "" if found == due.rstrip("\n") else f"{self.folder.spec.name} is not the winner's"
@@ -147,35 +153,24 @@ class Session:
             self.tracker = stack.enter_context(Tracker(warn=self.observer.note))
             if self.tracked:
                 self.tracker.start(self.folder.path.name, self._params(), self._tags())
-            # What an earlier session compiled is not run: a file there could be anything.
-            shutil.rmtree(self.folder.work, ignore_errors=True)
-            self.folder.work.mkdir()
-            self.compiler = stack.enter_context(
-                Compiler(self.dispatch, self.folder.work, self.options.jobs)
-            )
+            runner = self.make_runner(self.folder, self.options, self.dispatch, self.config)
+            stack.callback(runner.close)
             self.observer.phase("trying the compiler's default")
-            baseline = self.compiler.baseline()
-            if baseline.kind != OK:
-                raise WorkError(
-                    f"the compiler's default does not compile: {baseline.reason}",
-                    "see that iree-compile accepts the input",
-                )
-            if self.options.compile_only:
-                result: Result = self._compile(baseline)
+            times_us = runner.start(self.journal.outcomes)
+            if times_us and isinstance(runner, MeasuringRunner):
+                result: Result = self._tune(runner, next(iter(times_us.values())))
             else:
-                result = self._tune(baseline, stack)
+                result = self._compile(runner)
             write_text(self.folder.result, result.to_json())
             self._track(result)
         shutil.rmtree(self.folder.work, ignore_errors=True)
         return result
 
-    def _compile(self, baseline: Compiled) -> CompileResult:
+    def _compile(self, runner: Runner) -> CompileResult:
         """Takes candidates without measuring any."""
-        known, logs = self.journal.outcomes, self.folder.logs
-        runner = CompileRunner(self.dispatch, self.compiler, baseline, known, logs)
         stopped = self._take(runner, None)
         return CompileResult.build(
-            known,
+            self.journal.outcomes,
             list(self.queue[PIPELINE]),
             failures=self.report.folder,
             run=self.folder.path,
@@ -183,21 +178,21 @@ class Session:
             seconds=time.monotonic() - self.started,
         )
 
-    def _tune(self, baseline: Compiled, stack: ExitStack) -> TuneResult:
+    def _tune(self, runner: MeasuringRunner, baseline_us: float) -> TuneResult:
         """Takes candidates, measures the best again and writes the spec of the winner."""
-        devices = [self._device(uri, baseline, stack) for uri in self.options.devices or ()]
-        self.observer.baseline(devices[0].measure_baseline(BASELINE_SECONDS))
-        known, logs = self.journal.outcomes, self.folder.logs
-        runner = LocalRunner(self.dispatch, self.compiler, devices, baseline, known, logs)
-        stopped = self._take(runner, devices[0].baseline_us)
-        jury = Jury(
-            self.folder, self.dispatch, self._config, self.compiler, baseline, self.observer
-        )
-        finals, winner = jury.decide(devices, known, self.options.seed)
+        self.observer.baseline(baseline_us)
+        stopped = self._take(runner, baseline_us)
+        known = self.journal.outcomes
+
+        def spec(standing: Standing, finals: Finals) -> str:
+            comment = expectation(standing, finals, runner.chips)
+            return spec_of(self.dispatch, self.config(standing.index), comment)
+
+        finals, winner = decide(runner, known, spec, self.observer.phase, self.observer.note)
         if winner is None:
             self.folder.spec.unlink(missing_ok=True)
         else:
-            write_text(self.folder.spec, jury.spec(winner, finals, devices))
+            write_text(self.folder.spec, spec(winner, finals))
         return TuneResult.build(
             known,
             finals,
@@ -208,17 +203,6 @@ class Session:
             seconds=time.monotonic() - self.started,
         )
 
-    def _device(self, uri: str, baseline: Compiled, stack: ExitStack) -> Device:
-        device = Device(uri, call_of(self.dispatch), baseline.executable, self.options.seed)
-        stack.callback(device.close)
-        device.start()
-        return device
-
-    def _stop(self) -> str | None:
-        """Why no more candidates are taken, in words; None to go on."""
-        elapsed = time.monotonic() - self.started
-        return self.options.budget.stops(self.course, len(self.queue), elapsed)
-
     def _take(self, runner: Runner, baseline_us: float | None) -> str:
         """Takes candidates from the queue until the budget is used up; tells which limit it was.
 
@@ -226,32 +210,24 @@ class Session:
             baseline_us: None where nothing is measured.
         """
         budget, journal = self.options.budget, self.journal
-        most = BATCH_PER_JOB * self.compiler.jobs
         self.observer.start(budget.candidates or len(self.queue), budget.seconds)
-        for outcome in journal.outcomes.values():
-            self._show(outcome, baseline_us)
-        order = self._order()
-        while not (stopped := self._stop()):
-            batch = []
-            for index in order.next(journal.outcomes, budget.room(self.course.taken, most)):
-                try:
-                    batch.append(Candidate(index, self._render(index)))
-                except CannotRender as failure:
-                    outcome = Outcome(CRASHED, stage="compile", reason=str(failure))
-                    journal.append(index, outcome)
-                    self._show(outcome, baseline_us)
-            try:
-                for candidate, outcome in runner.run(batch, lambda: not self._stop()):
-                    journal.append(candidate.index, outcome)
-                    self._show(outcome, baseline_us)
-            finally:
-                with suppress(OSError):  # tried again, and told, at the end
-                    self.report.write(journal.outcomes)
+        stopped = search(
+            runner,
+            self._order(),
+            journal,
+            self.limits,
+            partial(self._show, baseline_us),
+            self._report,
+        )
         try:
             self.report.write(journal.outcomes)
         except OSError as error:
             self.observer.note(f"the report of failures is not complete: {error}")
         return stopped
+
+    def _report(self) -> None:
+        with suppress(OSError):  # tried again, and told, at the end
+            self.report.write(self.journal.outcomes)
 
     def _order(self) -> Order:
         if not self.looks_back:
@@ -260,10 +236,8 @@ class Session:
         ranker = cast(AdaptiveRanker, resolve(self.options.ranker or "", seed))
         return AdaptiveOrder.over(self.queue, self.dispatch, ranker, seed)
 
-    def _show(self, outcome: Outcome, baseline_us: float | None) -> None:
-        """Counts an outcome, and tells the user and MLflow."""
-        course = self.course
-        course.add(outcome)
+    def _show(self, baseline_us: float | None, outcome: Outcome, course: Course) -> None:
+        """Tells the user and MLflow of an outcome."""
         best_us = None
         if baseline_us is not None:
             reached = min(1.0, course.best or 1.0)
@@ -276,7 +250,7 @@ class Session:
     def _config(self, index: int) -> str:
         """For people and reproducers: a configuration, or why there is none."""
         try:
-            return self._render(index)
+            return self.config(index)
         except CannotRender as failure:
             return f"// {failure}"
 

@@ -33,7 +33,7 @@ class GpuView(View):
         if column is None:
             raise InputError(
                 f"the GPU candidates lack the column {name!r}",
-                "add what is derived from knobs with frontrunner.search.derive",
+                "add what is derived from knobs with frontrunner.search.enumeration.derive",
             )
         return column
 

@@ -52,7 +52,7 @@ class DriftingDevice:
 def finals(device: DriftingDevice, *times: float) -> Finals:
     paths = {i: Path(str(i)) for i in range(len(times))}
     device.truth |= {paths[i]: t for i, t in enumerate(times)}
-    return run_finals([device], paths, rounds=12, seconds=0.0, seed=0)  # type: ignore[arg-type]
+    return run_finals([device], paths, 0, rounds=12, seconds=0.0)  # type: ignore[arg-type]
 
 
 def test_speedups_are_right_in_spite_of_drift() -> None:
@@ -101,7 +101,7 @@ def test_several_devices_are_pooled_each_by_its_own_baseline() -> None:
     paths = {i: Path(str(i)) for i in range(2)}
     slow.truth |= {paths[0]: 500.0, paths[1]: 900.0}
     fast.truth |= {paths[0]: 50.0, paths[1]: 90.0}
-    result = run_finals([slow, fast], paths, rounds=12, seconds=0.0, seed=0)  # type: ignore[list-item]
+    result = run_finals([slow, fast], paths, 0, rounds=12, seconds=0.0)  # type: ignore[list-item]
     assert len(slow.calls) == len(fast.calls) == 48
     assert [s.index for s in result.standings] == [0, 1]
     assert result.standings[0].speedup == pytest.approx(2.0, rel=0.05)
@@ -114,7 +114,7 @@ def test_a_finalist_that_fails_on_one_device_is_out() -> None:
     paths = {0: Path("0"), 1: Path("1")}
     good.truth |= {paths[0]: 5.0, paths[1]: 6.0}
     bad.truth |= {paths[0]: math.nan, paths[1]: 6.0}
-    result = run_finals([good, bad], paths, rounds=3, seconds=0.0, seed=0)  # type: ignore[list-item]
+    result = run_finals([good, bad], paths, 0, rounds=3, seconds=0.0)  # type: ignore[list-item]
     assert [s.index for s in result.standings] == [1]
 
 
@@ -190,23 +190,69 @@ def test_finals_survive_json() -> None:
     assert decode(Finals, json.loads(json.dumps(asdict(given)))) == given
 
 
-def test_the_fastest_that_is_right_wins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("frontrunner.benchmarks.measuring.finals.SECONDS", 0.0)
+class Decided:
+    """A runner of which only the end is asked for."""
+
+    batch, chips = 1, ("a chip",)
+
+    def __init__(self, finals: Finals, wrong: dict[int, RunFailed]) -> None:
+        self.found = finals
+        self.wrong = wrong
+        self.verified: list[tuple[int, str]] = []
+
+    def start(self, known: Any) -> dict[str, float]:
+        return {}
+
+    def run(self, batch: Any, go_on: Any) -> Any:
+        return iter(())
+
+    def finals(self, finalists: Any, outcomes: Any) -> Finals:
+        self.asked = list(finalists)
+        return self.found
+
+    def verify(self, index: int, spec: str) -> None:
+        self.verified.append((index, spec))
+        if index in self.wrong:
+            raise self.wrong[index]
+
+    def close(self) -> None:
+        pass
+
+
+def test_the_fastest_that_is_right_wins() -> None:
     device = DriftingDevice({BASELINE: 100.0})
-    device.baseline_us = 100.0  # type: ignore[attr-defined]
-    paths = {i: Path(str(i)) for i in range(3)}
-    device.truth |= dict(zip(paths.values(), (50.0, 25.0, 99.0), strict=True))
+    found = replace(finals(device, 50.0, 25.0, 99.0), failed=((3, "it crashed"),))
+    outcomes = {i: Outcome("ok", 10.0 * (i + 1), 100.0, executable=str(i)) for i in range(4)}
+    phases: list[str] = []
     notes: list[str] = []
 
-    def verify(standing: Standing, _: Finals) -> None:
-        if standing.index == 1:
-            raise RunFailed("wrong_result", "element [0] is 1, expected 2")
+    def spec(standing: Standing, finals: Finals) -> str:
+        assert finals is found
+        return f"spec of {standing.index}"
 
-    def killed(standing: Standing, _: Finals) -> None:
-        raise RunFailed("killed", "killed by SIGKILL, twice")
-
+    killed = Decided(found, {1: RunFailed("killed", "killed by SIGKILL, twice")})
     with pytest.raises(KilledError, match="finalist 2 was not measured: killed by SIGKILL, twice"):
-        decide([device], paths, 0, killed, notes.append)  # type: ignore[list-item]
-    _, winner = decide([device], paths, 0, verify, notes.append)  # type: ignore[list-item]
-    assert winner is not None and winner.index == 0
-    assert notes == ["finalist 2 failed: element [0] is 1, expected 2"]
+        decide(killed, outcomes, spec, phases.append, notes.append)
+    wrong = Decided(found, {1: RunFailed("wrong_result", "element [0] is 1, expected 2")})
+    phases.clear()
+    notes.clear()
+    told, winner = decide(wrong, outcomes, spec, phases.append, notes.append)
+    assert told is found and winner is not None and winner.index == 0
+    assert wrong.asked == [0, 1, 2, 3]
+    assert wrong.verified == [(1, "spec of 1"), (0, "spec of 0")]
+    assert phases == ["measuring 4 finalists against the default", *2 * ["verifying the winner"]]
+    assert notes == [
+        "finalist 4 failed: it crashed",
+        "finalist 2 failed: element [0] is 1, expected 2",
+    ]
+    none, nobody = decide(Decided(found, dict.fromkeys([0, 1], wrong.wrong[1])), outcomes, spec,
+                          phases.append, notes.append)  # fmt: skip
+    assert none is found and nobody is None
+
+
+@pytest.mark.parametrize(("usual_us", "rounds"), [(100.0, 12), (60_000.0, 6)])
+def test_slow_kernels_have_fewer_rounds(usual_us: float, rounds: int) -> None:
+    device = DriftingDevice({BASELINE: usual_us, Path("0"): usual_us})
+    device.baseline_us = usual_us  # type: ignore[attr-defined]
+    found = run_finals([device], {0: Path("0")}, 0)  # type: ignore[list-item]
+    assert len(found.standings[0].ratios) == rounds

@@ -22,9 +22,9 @@ from frontrunner.benchmarks.compiling import call_of
 from frontrunner.benchmarks.compiling.compiler import CompilePool, Compiler, Job
 from frontrunner.benchmarks.compiling.worker import CompileRequest
 from frontrunner.benchmarks.measuring.device import Device, RunFailed
-from frontrunner.benchmarks.measuring.device_group import Measuring
 from frontrunner.benchmarks.measuring.kernel import Measure
 from frontrunner.benchmarks.measuring.outcome import Compiled
+from frontrunner.benchmarks.measuring.screening import Screening
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
 from frontrunner.search import Dispatch
@@ -332,11 +332,11 @@ def test_what_was_killed_says_nothing_of_the_same_executable(
     monkeypatch.setattr(Device, "samples", killed_first)
     twin = replace(baseline, digest="another")
     found = dict(
-        Measuring([device], baseline.digest, {}).measure([(0, twin), (1, twin), (2, twin)])
+        Screening([device], baseline.digest, {}).measure([(0, twin), (1, twin), (2, twin)])
     )
     assert [found[i].kind for i in range(3)] == ["killed", "ok", "ok"]
     assert [found[i].same_as for i in range(3)] == [None, None, 1]
     assert found[0].relative is None
     # Nor in a later session.
-    again = dict(Measuring([device], baseline.digest, {0: found[0]}).measure([(3, twin)]))
+    again = dict(Screening([device], baseline.digest, {0: found[0]}).measure([(3, twin)]))
     assert (again[3].kind, again[3].same_as) == ("ok", None)

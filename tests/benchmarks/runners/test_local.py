@@ -1,20 +1,20 @@
-"""The runner: outcomes in order, identical executables once."""
+"""This machine as a runner: outcomes in order, identical executables once."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks.compiling import call_of
-from frontrunner.benchmarks.compiling.compiler import Compiler
-from frontrunner.benchmarks.measuring.device import Device
-from frontrunner.benchmarks.measuring.outcome import BASELINE, Compiled, Outcome
-from frontrunner.benchmarks.runners.local import Candidate, LocalRunner
-from frontrunner.search import Dispatch, build_spaces
-from frontrunner.search.enumeration.enumeration import sample
-from frontrunner.search.spec import spec_of
+from frontrunner.benchmarks.compiling import Compiler, Job
+from frontrunner.benchmarks.measuring import BASELINE, MeasuringRunner, Outcome
+from frontrunner.benchmarks.runners import LocalRunner
+from frontrunner.core import WorkError
+from frontrunner.search import Dispatch, build_spaces, spec_of
+from frontrunner.search.enumeration import sample
+from frontrunner.search.gpu import CannotRender
 
 HUGE = (
     "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
@@ -22,6 +22,7 @@ HUGE = (
     "vector_reduction = [0, 0, 32]>, translation_info = #iree_codegen.translation_info<"
     "pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>"
 )
+Make = Callable[..., LocalRunner]
 
 
 @pytest.fixture
@@ -30,18 +31,30 @@ def configs(matmul: Dispatch) -> list[str]:
     return [space.render(row) for row in sample(space, 3, 0).to_dict("records")]
 
 
+@pytest.fixture
+def make(matmul: Dispatch, tmp_path: Path) -> Iterator[Make]:
+    made: list[LocalRunner] = []
+
+    def runner(texts: list[str], *devices: str) -> LocalRunner:
+        uris = devices or ("local-task",)
+        folder, logs = tmp_path / "work", tmp_path / "logs"
+        made.append(LocalRunner(matmul, texts.__getitem__, uris, folder, logs))
+        return made[-1]
+
+    yield runner
+    for one in made:
+        one.close()
+
+
 def test_outcomes_come_in_order_and_twins_are_measured_once(
-    matmul: Dispatch,
-    compiler: Compiler,
-    baseline: Compiled,
-    device: Device,
-    configs: list[str],
-    tmp_path: Path,
+    make: Make, matmul: Dispatch, configs: list[str], tmp_path: Path
 ) -> None:
-    runner = LocalRunner(matmul, compiler, [device], baseline, {}, tmp_path / "logs")
-    texts = [configs[0], HUGE, configs[1], configs[0], matmul.default]
-    ran = list(runner.run([Candidate(i, text) for i, text in enumerate(texts)]))
-    assert [c.index for c, _ in ran] == [0, 1, 2, 3, 4]
+    runner = make([configs[0], HUGE, configs[1], configs[0], matmul.default])
+    assert isinstance(runner, MeasuringRunner)
+    times_us = runner.start({})
+    assert list(times_us) == ["local-task"] and times_us["local-task"] > 0
+    ran = list(runner.run(range(5)))
+    assert [index for index, _ in ran] == [0, 1, 2, 3, 4]
     outcomes = [o for _, o in ran]
     assert [o.kind for o in outcomes] == ["ok", "compile_failed", "ok", "ok", "ok"]
     assert [o.same_as for o in outcomes] == [None, None, None, 0, BASELINE]
@@ -53,60 +66,84 @@ def test_outcomes_come_in_order_and_twins_are_measured_once(
 
 
 def test_what_an_earlier_session_measured_is_not_measured_again(
-    matmul: Dispatch,
-    compiler: Compiler,
-    baseline: Compiled,
-    device: Device,
-    configs: list[str],
-    tmp_path: Path,
+    make: Make, matmul: Dispatch, configs: list[str], tmp_path: Path
 ) -> None:
-    (compiled,) = compiler.compile([("x", spec_of(matmul, configs[0]))])
-    known = Outcome(
-        "ok",
-        time_us=50.0,
-        baseline_us=100.0,
-        executable=compiled.digest,
-        device="local-task",
-    )
-    runner = LocalRunner(matmul, compiler, [device], baseline, {7: known}, tmp_path)
-    ((_, outcome),) = runner.run([Candidate(8, configs[0])])
+    with Compiler(matmul, tmp_path) as compiler:
+        (compiled,) = compiler.compile([("x", spec_of(matmul, configs[0]))])
+    known = Outcome("ok", 50.0, 100.0, executable=compiled.digest, device="local-task")
+    runner = make(configs)
+    runner.start({7: known})
+    ((_, outcome),) = runner.run([0])
     assert outcome.same_as == 7
     assert outcome.relative == pytest.approx(0.5)
 
 
-def test_devices_take_turns(
-    matmul: Dispatch, compiler: Compiler, baseline: Compiled, configs: list[str], tmp_path: Path
-) -> None:
-    devices = [
-        Device(u, call_of(matmul), baseline.executable, 0) for u in ("local-task", "local-sync")
-    ]
-    for device in devices:
-        device.start()
-    try:
-        runner = LocalRunner(matmul, compiler, devices, baseline, {}, tmp_path)
-        ran = list(runner.run([Candidate(i, c) for i, c in enumerate(configs[:2])]))
-    finally:
-        for device in devices:
-            device.close()
+def test_devices_take_turns(make: Make, configs: list[str]) -> None:
+    runner = make(configs, "local-task", "local-sync")
+    assert list(runner.start({})) == ["local-task", "local-sync"]
+    ran = list(runner.run([0, 1]))
     assert [o.device for _, o in ran] == ["local-task", "local-sync"]
     assert all(o.relative for _, o in ran)
+    assert len(runner.chips) == 2
+
+
+def test_what_cannot_be_rendered_is_an_outcome_and_costs_the_others_nothing(
+    matmul: Dispatch, configs: list[str], tmp_path: Path
+) -> None:
+    def config(index: int) -> str:
+        if index == 1:
+            raise CannotRender("the compiler crashed")
+        return configs[index]
+
+    runner = LocalRunner(matmul, config, ["local-task"], tmp_path / "w", tmp_path / "l")
+    try:
+        runner.start({})
+        outcomes = dict(runner.run(range(3)))
+    finally:
+        runner.close()
+    assert [outcomes[i].kind for i in range(3)] == ["ok", "crashed", "ok"]
+    assert (outcomes[1].stage, outcomes[1].reason) == ("compile", "the compiler crashed")
 
 
 def test_a_wrong_kernel_is_an_outcome(
-    matmul: Dispatch, compiler: Compiler, baseline: Compiled, configs: list[str], tmp_path: Path
+    make: Make, matmul: Dispatch, configs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The reference of another seed: every candidate then computes something else.
-    device = Device("local-task", call_of(matmul), baseline.executable, 0)
-    other = Dispatch(
-        **{**vars(matmul), "source": matmul.source.replace("0.000000e+00", "5.000000e-01")}
-    )
-    with Compiler(other, tmp_path / "other", jobs=1) as wrong:
-        (tmp_path / "other").mkdir()
-        device.start()
-        runner = LocalRunner(replace(matmul), wrong, [device], baseline, {}, tmp_path / "f")
-        ((_, outcome),) = runner.run([Candidate(3, configs[0])])
-    device.close()
+    # Every candidate computes something else than the default.
+    other = matmul.source.replace("0.000000e+00", "5.000000e-01")
+
+    def job(self: Compiler, name: str, spec: str | None) -> Job:
+        source = matmul.source if spec is None else other
+        return Job(name, source, matmul.target.flags, spec)
+
+    monkeypatch.setattr(Compiler, "_job", job)
+    runner = make(configs)
+    runner.start({})
+    ((_, outcome),) = runner.run([0])
     assert outcome.kind == "wrong_result"
     assert outcome.stage == "run"
     assert "expected" in outcome.reason
     assert outcome.time_us is None
+
+
+def test_finalists_of_an_earlier_session_are_compiled_again(make: Make, configs: list[str]) -> None:
+    first = make(configs)
+    first.start({})
+    outcomes = dict(first.run(range(3)))
+    first.close()
+    changed = {**outcomes, 2: Outcome("ok", 1.0, 2.0, executable="another")}
+    runner = make(configs)
+    runner.start(changed)
+    finals = runner.finals([0, 1, 2], changed)
+    assert {s.index for s in finals.standings} == {0, 1}
+    assert finals.failed == ((2, "it does not compile as it did"),)
+
+
+def test_a_default_that_does_not_compile(
+    make: Make, configs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def job(self: Compiler, name: str, spec: Any) -> Job:
+        return Job(name, "module {", (), spec)
+
+    monkeypatch.setattr(Compiler, "_job", job)
+    with pytest.raises(WorkError, match="the compiler's default does not compile"):
+        make(configs).start({})

@@ -231,7 +231,7 @@ def test_results_become_a_finished_tuning_run(
     assert (result.spec is not None) == (verdict.winner is not None) == folder.spec.exists()
     assert [x["index"] for x in lines(folder.journal)] == list(range(COUNT))
     # It is what `tune` would have left: complete, so that nothing is compiled or measured.
-    monkeypatch.setattr("frontrunner.experiments.tuning.session.Compiler", None)
+    monkeypatch.setattr("frontrunner.experiments.tuning.runs.LocalRunner", None)
     assert resume(folder.path, None, NullProgress()) == result
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks.measuring.outcome import Outcome
-from frontrunner.benchmarks.runners.local import Candidate
+from frontrunner.benchmarks.measuring import Outcome, RunFailed, wrong_finals
+from frontrunner.benchmarks.runners import ReplayRunner
 from frontrunner.core import InputError
 from frontrunner.experiments.dataset.recording import Provenance, Recording
-from frontrunner.experiments.evaluation.replay import ReplayRunner, replay
+from frontrunner.experiments.evaluation.replay import recorded_outcomes, replay
 from frontrunner.experiments.learning.cases import Case
 from frontrunner.models import AdaptiveRanker, Ranker
 from frontrunner.search import Problem, Target
@@ -49,7 +49,7 @@ class By(Ranker):
 
 
 class Reverses(AdaptiveRanker):
-    """Takes the last rows first; once it has seen a failure, the first ones."""
+    """Takes what is largest in the first column first; once it has seen a failure, last."""
 
     name = "reverses"
 
@@ -62,14 +62,14 @@ class Reverses(AdaptiveRanker):
         return self
 
     def score(self, frame: pd.DataFrame) -> np.ndarray:
-        rows = np.arange(len(frame))
-        return rows if self.told[-1].time_us.isna().any() else -rows
+        first = frame.iloc[:, 0].to_numpy()
+        return first if self.told[-1].time_us.isna().any() else -first
 
 
 @pytest.fixture
 def case() -> Case:
     recording = Recording.build(QUEUE, OUTCOMES, PROVENANCE)
-    return Case("c", "p", "d", FEATURES, KNOBS, TIMES, np.ones(5), recording)
+    return Case("c", "p", "d", FEATURES, KNOBS, TIMES, np.ones(5), recording, baseline_us=20.0)
 
 
 def test_an_order_that_does_not_change_is_taken_as_it_is(case):
@@ -81,11 +81,13 @@ def test_an_order_that_does_not_change_is_taken_as_it_is(case):
 def test_a_ranker_that_looks_back_is_told_what_it_took(case):
     case = replace(case, times=np.array([30.0, 20, 10, np.nan, 40]))
     ranker = Reverses(batch=2)
-    assert list(replay(ranker, case)) == [4, 3, 0, 1, 2]
-    assert [len(told) for told in ranker.told] == [0, 2, 4]
+    assert list(replay(ranker, case)) == [3, 4, 1, 2, 0]
+    # As in a tuning run: once for the queue, and then before each batch.
+    assert [len(told) for told in ranker.told] == [0, 0, 2, 4]
     last = ranker.told[-1]
-    assert list(last.fine) == [4, 5, 3, 1]
-    assert list(last.time_us.fillna(-1)) == [40, -1, 30, 20]
+    assert list(last.fine) == [5, 4, 1, 2]
+    # In units of the default's time, which took 20 us.
+    assert list(last.time_us.fillna(-1)) == [-1, 2, 1, 0.5]
 
 
 def test_it_is_shown_knobs_if_it_reads_them(case, monkeypatch):
@@ -100,7 +102,7 @@ def test_it_forgets_the_case_before(case):
     ranker = Reverses(batch=5)
     replay(ranker, case)
     replay(ranker, case)
-    assert [len(told) for told in ranker.told] == [0, 0]
+    assert [len(told) for told in ranker.told] == [0, 0, 0, 0]
 
 
 def test_it_stops_when_that_is_enough(case):
@@ -110,24 +112,38 @@ def test_it_stops_when_that_is_enough(case):
         seen.append(list(taken))
         return len(taken) >= 3
 
-    assert list(replay(Reverses(batch=2), case, enough)) == [4, 3, 2, 1]
-    assert seen[:2] == [[], [40, 50]]
+    assert list(replay(Reverses(batch=2), case, enough)) == [3, 4, 0, 2]
+    assert seen == [[], [50, 40], [50, 40, 30, 20]]
 
 
-def test_a_runner_that_answers_from_a_recording(case):
-    runner = ReplayRunner(case.recording)
-    found = {c.index: o for c, o in runner.run([Candidate(7, ""), Candidate(4, "")])}
+@pytest.fixture
+def runner(case: Case) -> ReplayRunner:
+    return ReplayRunner(recorded_outcomes(case.recording), {"local-task": 20.0}, noise_floor=0.01)
+
+
+def test_a_runner_that_answers_from_a_recording(runner):
+    found = dict(runner.run([7, 4]))
     assert found == OUTCOMES
     assert list(found) == [7, 4]
+    assert runner.start({}) == {"local-task": 20.0}
 
 
-def test_it_stops_when_it_is_told_to(case):
+def test_it_stops_when_it_is_told_to(runner):
     answers = iter([True, False])
-    batch = [Candidate(4, ""), Candidate(7, "")]
-    found = list(ReplayRunner(case.recording).run(batch, lambda: next(answers)))
-    assert [c.index for c, _ in found] == [4]
+    assert [index for index, _ in runner.run([4, 7], lambda: next(answers))] == [4]
 
 
-def test_it_cannot_answer_for_what_was_not_recorded(case):
+def test_it_cannot_answer_for_what_was_not_recorded(runner):
     with pytest.raises(InputError, match="no outcome of candidate 5"):
-        list(ReplayRunner(case.recording).run([Candidate(5, "")]))
+        list(runner.run([5]))
+
+
+def test_its_finals_are_what_was_recorded(runner):
+    finals = runner.finals([4], OUTCOMES)
+    (standing,) = finals.standings
+    assert (standing.index, standing.speedup, standing.time_us) == (4, 20 / 30, 30.0)
+    assert (finals.baseline_us, finals.noise_floor) == (20.0, 0.01)
+    assert wrong_finals(finals, OUTCOMES) == ""
+    runner.verify(4, "")
+    with pytest.raises(RunFailed, match="no"):
+        runner.verify(7, "")

@@ -49,7 +49,8 @@ class TestAdaptive:
         return pd.DataFrame({"a": np.arange(10.0)}, index=range(10))
 
     def test_the_ranker_says_what_is_next(self, features):
-        assert AdaptiveOrder(Recorder(), features, 12).next({}, 8) == [9, 8, 7, 6]
+        assert AdaptiveOrder(Recorder(), features, 12).next({}, 4) == [9, 8, 7, 6]
+        assert AdaptiveOrder(Recorder(), features, 12).batch == Recorder.batch
         assert AdaptiveOrder(Recorder(), features, 12).next(outcomes(8), 2) == [9, 7]
 
     def test_it_sees_the_outcomes_as_they_were_taken(self, features):

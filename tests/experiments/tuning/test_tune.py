@@ -21,7 +21,7 @@ from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.core import InputError, WorkError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.observing.progress import NullProgress
-from frontrunner.experiments.tuning import session
+from frontrunner.experiments.tuning import runs, session
 from frontrunner.experiments.tuning.journal import Journal
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.runs import resume, tune
@@ -314,6 +314,6 @@ def test_a_complete_run_is_not_measured_again(
 ) -> None:
     run = tmp_path / "run"
     result = tune(options(run, budget=Budget(candidates=2)), NullProgress())
-    monkeypatch.setattr(session, "Compiler", None)  # nothing may be compiled
+    monkeypatch.setattr(runs, "LocalRunner", None)  # nothing may be compiled
     assert resume(run, None, NullProgress()) == result
     assert resume(run, Budget(candidates=1), NullProgress()) == result

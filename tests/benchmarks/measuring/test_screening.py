@@ -1,4 +1,4 @@
-"""Measuring executables on devices that are made up: whose baseline, how often, in which order."""
+"""Screening executables on devices that are made up: whose baseline, how often, in which order."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from frontrunner.benchmarks.measuring.device import RunFailed
-from frontrunner.benchmarks.measuring.device_group import Measuring
 from frontrunner.benchmarks.measuring.outcome import BASELINE, Compiled, Outcome
+from frontrunner.benchmarks.measuring.screening import Screening
 
 DEFAULT = "default"
 
@@ -44,8 +44,8 @@ def ready(*names: str) -> list[tuple[int, Compiled]]:
     return [(i, Compiled("ok", Path(name), name)) for i, name in enumerate(names)]
 
 
-def measuring(*chips: Chip, **known: Any) -> Measuring:
-    return Measuring(chips, DEFAULT, **{"known": {}, **known})  # type: ignore[arg-type]
+def measuring(*chips: Chip, **known: Any) -> Screening:
+    return Screening(chips, DEFAULT, **{"known": {}, **known})  # type: ignore[arg-type]
 
 
 def test_each_device_is_compared_with_its_own_baseline() -> None:

@@ -1,0 +1,66 @@
+"""Runs what is in a bundle: compiled elsewhere, measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ..measuring import OK, Compiled, DeviceGroup, Finals, Outcome, Repeat
+from .archive import Bundle
+
+# The baseline is measured once per batch: for this many candidates it has not drifted far.
+BATCH_PER_DEVICE = 8
+
+
+class BundledRunner:
+    """Measures a bundle's candidates.
+
+    Args:
+        uris: of the devices.
+        folder: where its executables are unpacked.
+    """
+
+    def __init__(self, bundle: Bundle, uris: Sequence[str], folder: Path) -> None:
+        self._bundle = bundle
+        self._queue = bundle.manifest.queue
+        self._folder = folder
+        self._devices = DeviceGroup(uris, bundle.manifest.call, bundle.manifest.seed)
+        self.batch = BATCH_PER_DEVICE * len(uris)
+
+    @property
+    def chips(self) -> tuple[str, ...]:
+        return self._devices.chips
+
+    def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
+        self._ready = self._bundle.unpack(self._folder)
+        return self._devices.start(self._ready[self._bundle.manifest.baseline], known)
+
+    def run(
+        self, batch: Sequence[int], go_on: Callable[[], bool] = lambda: True
+    ) -> Iterator[tuple[int, Outcome]]:
+        return self._devices.screen([(index, self._compiled(index)) for index in batch], go_on)
+
+    def measure_again(
+        self,
+        outcomes: Mapping[int, Outcome],
+        repeats: Sequence[Repeat],
+        tell: Callable[[int], None],
+    ) -> Iterator[Repeat]:
+        """Measures in further rounds what is to be recorded; see `measuring.measure_again`."""
+        paths = {e.index: self._compiled(e.index).executable for e in self._queue if e.kind == OK}
+        return self._devices.measure_again(paths, outcomes, repeats, tell)
+
+    def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
+        return self._devices.finals({i: self._compiled(i).executable for i in finalists})
+
+    def verify(self, index: int, spec: str) -> None:
+        self._devices.verify(self._compiled(index).executable)
+
+    def close(self) -> None:
+        self._devices.close()
+
+    def _compiled(self, index: int) -> Compiled:
+        entry = self._queue[index]
+        if entry.kind == OK:
+            return self._ready[entry.digest]
+        return Compiled(entry.kind, Path(), entry.digest, reason=entry.reason)

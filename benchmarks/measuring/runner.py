@@ -1,0 +1,66 @@
+"""What becomes of candidates: the one seam to compilers and devices, wherever these are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from .finals import Finals
+from .outcome import Outcome
+
+
+class Runner(Protocol):
+    """Says what becomes of candidates, which it knows by their queue position.
+
+    A runner is started once, and closed whatever happens. To run candidates elsewhere, write
+    another; a tuning run needs no more than this (and `MeasuringRunner`, if it measures).
+    """
+
+    @property
+    def batch(self) -> int:
+        """How many candidates it is best given at a time."""
+
+    def start(self, known: Mapping[int, Outcome]) -> Mapping[str, float]:
+        """Gets ready: the compiler's default is tried, devices are started.
+
+        Args:
+            known: outcomes of earlier sessions.
+
+        Returns:
+            Microseconds that the default takes, by device; empty if nothing is measured.
+
+        Raises:
+            WorkError: the default does not work, or a device does not answer.
+        """
+
+    def run(self, batch: Sequence[int], go_on: Callable[[], bool]) -> Iterator[tuple[int, Outcome]]:
+        """Yields each candidate's outcome as soon as it is known, until `go_on` says no."""
+
+    def close(self) -> None:
+        """Ends what it has started."""
+
+
+@runtime_checkable
+class MeasuringRunner(Runner, Protocol):
+    """A runner that also settles which candidate wins."""
+
+    @property
+    def chips(self) -> Sequence[str]:
+        """Fingerprints of what it measures on."""
+
+    def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
+        """Measures candidates again, interleaved with the default.
+
+        Raises:
+            KilledError: nothing is known of one of them, since it was killed from outside.
+        """
+
+    def verify(self, index: int, spec: str) -> None:
+        """Compares a candidate's outputs with the default's, on inputs that the search never saw.
+
+        Args:
+            spec: the tuning spec as it will be written; empty where there is none.
+
+        Raises:
+            RunFailed: they differ, or it does not run.
+        """

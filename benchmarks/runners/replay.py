@@ -1,0 +1,68 @@
+"""Answers from outcomes that are known: searches without hardware, and in no time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from ...core import InputError
+from ..measuring import OK, Finals, Outcome, RunFailed, Standing
+
+
+class ReplayRunner:
+    """A runner of what was recorded.
+
+    Args:
+        outcomes: by queue position.
+        baseline_us: what the compiler's default took, by device.
+        noise_floor: of the recording.
+        batch: how many candidates it is asked for at a time.
+    """
+
+    def __init__(
+        self,
+        outcomes: Mapping[int, Outcome],
+        baseline_us: Mapping[str, float],
+        *,
+        noise_floor: float = 0.0,
+        batch: int = 8,
+    ) -> None:
+        self._known = outcomes
+        self._baseline_us = dict(baseline_us)
+        self._noise_floor = noise_floor
+        self.batch = batch
+        self.chips = tuple(baseline_us)
+
+    def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
+        return self._baseline_us
+
+    def run(
+        self, batch: Sequence[int], go_on: Callable[[], bool] = lambda: True
+    ) -> Iterator[tuple[int, Outcome]]:
+        for index in batch:
+            if index not in self._known:
+                raise InputError(
+                    f"the recording has no outcome of candidate {index}",
+                    "replay the queue that was recorded",
+                )
+            if not go_on():
+                return
+            yield index, self._known[index]
+
+    def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
+        """As they were recorded: each in one round."""
+        baseline_us = next(iter(self._baseline_us.values()))
+        standings = []
+        for index in finalists:
+            speedup = 1 / (self._known[index].relative or 1.0)
+            time_us = baseline_us / speedup
+            standings.append(Standing(index, speedup, (speedup, speedup), time_us, (speedup,)))
+        standings.sort(key=lambda standing: -standing.speedup)
+        return Finals(tuple(standings), baseline_us, self._noise_floor)
+
+    def verify(self, index: int, spec: str) -> None:
+        known = self._known[index]
+        if known.kind != OK:
+            raise RunFailed(known.kind, known.reason)
+
+    def close(self) -> None:
+        pass

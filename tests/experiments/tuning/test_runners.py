@@ -1,0 +1,188 @@
+"""Whole tuning runs, finals and spec included, on runners that touch no device of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frontrunner.benchmarks.measuring import (
+    Budget,
+    Finals,
+    MeasuringRunner,
+    Outcome,
+    RunFailed,
+    Runner,
+    Standing,
+)
+from frontrunner.benchmarks.runners import ReplayRunner
+from frontrunner.experiments.dataset import Provenance, Recording
+from frontrunner.experiments.evaluation.replay import recorded_outcomes
+from frontrunner.experiments.observing import Observer
+from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.tuning import Journal, TuneOptions, TuneResult, resume, tune
+from frontrunner.experiments.tuning.folder import RunFolder
+from frontrunner.search.mlir import compile_with_spec
+from frontrunner.search.reading import read_dispatch
+
+MATMUL = Path(__file__).parents[2] / "data" / "matmul.mlir"
+COUNT = 24
+
+
+class ElsewhereRunner:
+    """Measures on another host: here, a formula of the configuration stands for it."""
+
+    batch = 5
+    chips = ("a chip elsewhere",)
+
+    def __init__(self, config: Callable[[int], str]) -> None:
+        self.config = config
+        self.asked: list[int] = []
+        self.closed = False
+
+    def relative(self, index: int) -> float:
+        return 0.2 + (sum(map(ord, self.config(index))) % 97) / 60
+
+    def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
+        return {"elsewhere": 80.0}
+
+    def run(self, batch: Sequence[int], go_on: Callable[[], bool]) -> Iterator[tuple[int, Outcome]]:
+        for index in batch:
+            if not go_on():
+                return
+            self.asked.append(index)
+            time_us = 80.0 * self.relative(index)
+            yield index, Outcome("ok", time_us, 80.0, executable=str(index), device="local-task")
+
+    def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
+        standings = [
+            Standing(i, 1 / r, (1 / r, 1 / r), 80.0 * r, (1 / r,))
+            for i, r in sorted(((i, self.relative(i)) for i in finalists), key=lambda pair: pair[1])
+        ]
+        self.best = standings[0].index
+        return Finals(tuple(standings), 80.0, 0.01)
+
+    def verify(self, index: int, spec: str) -> None:
+        assert "Expected speedup" in spec and "a chip elsewhere" in spec
+        if index == self.best:
+            raise RunFailed("wrong_result", "element [0] is 1, expected 2")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture(autouse=True)
+def _untracked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:////proc/no/mlflow.db")
+
+
+def run(out: Path, make: Callable[[Callable[[int], str]], Runner], **changes: Any) -> TuneResult:
+    def make_runner(
+        folder: RunFolder, options: TuneOptions, dispatch: Any, config: Callable[[int], str]
+    ) -> Runner:
+        return make(config)
+
+    given = {"input": MATMUL, "budget": Budget(candidates=COUNT), "pool": 200, "out": out}
+    options = TuneOptions(**{**given, **changes})
+    result = tune(options, NullProgress(), tracked=False, make_runner=make_runner)
+    assert isinstance(result, TuneResult)
+    return result
+
+
+def applies(result: TuneResult) -> bool:
+    """Whether the compiler takes the spec for the dispatch."""
+    dispatch = read_dispatch(MATMUL)
+    assert result.spec is not None
+    return bool(compile_with_spec(dispatch.source, dispatch.target.flags, result.spec)[1])
+
+
+def test_a_runner_of_sixty_lines_is_all_that_another_host_takes(tmp_path: Path) -> None:
+    made: list[ElsewhereRunner] = []
+
+    def make(config: Callable[[int], str]) -> ElsewhereRunner:
+        made.append(ElsewhereRunner(config))
+        return made[-1]
+
+    result = run(tmp_path / "run", make)
+    (runner,) = made
+    assert isinstance(runner, MeasuringRunner) and runner.closed
+    assert runner.asked == list(range(COUNT)) and result.candidates == COUNT
+    times = [runner.relative(index) for index in range(COUNT)]
+    # The fastest turned out to be wrong, so the next one won.
+    second = int(np.argsort(times)[1])
+    assert result.winner == second + 1
+    assert result.speedup == pytest.approx(1 / times[second])
+    assert applies(result)
+
+
+def test_an_order_that_looks_back_does_not_depend_on_how_much_is_run_at_once(
+    tmp_path: Path,
+) -> None:
+    taken = []
+    for batch in (1, 3, 64):
+        made: list[ElsewhereRunner] = []
+
+        def make(config: Callable[[int], str], batch=batch, made=made) -> ElsewhereRunner:
+            made.append(ElsewhereRunner(config))
+            made[-1].batch = batch
+            return made[-1]
+
+        run(tmp_path / str(batch), make, ranker="adaptive")
+        taken.append(made[0].asked)
+    assert taken[0] == taken[1] == taken[2]
+    assert taken[0] != sorted(taken[0])
+
+
+def test_a_run_on_a_recording(tmp_path: Path) -> None:
+    """What one run found is recorded, and another run on the recording finds the same."""
+    first = run(tmp_path / "first", ElsewhereRunner)
+    files = RunFolder(tmp_path / "first").load()
+    with Journal(tmp_path / "first" / "outcomes.jsonl", 200, ["local-task"]) as journal:
+        outcomes = dict(journal.outcomes)
+    provenance = Provenance(
+        files.dispatch.problem,
+        files.dispatch.target,
+        {"local-task": "a chip elsewhere"},
+        "3.13.0",
+        "3.13.0",
+        0,
+        0.01,
+        "test",
+    )
+    path = tmp_path / "r.parquet"
+    Recording.build(files.queue, outcomes, provenance).write(path)
+    known = recorded_outcomes(Recording.read(path))
+    replayed = run(
+        tmp_path / "second",
+        lambda _: ReplayRunner(known, {"local-task": 80.0}, noise_floor=0.01),
+    )
+    assert replayed.candidates == first.candidates
+    assert replayed.outcomes == first.outcomes
+    best = min(known, key=lambda index: known[index].relative or np.inf)
+    assert replayed.winner == best + 1
+    assert replayed.spec is not None and "Expected speedup" in replayed.spec.read_text()
+    assert applies(replayed)
+    assert resume(tmp_path / "second", None, NullProgress(), tracked=False) == replayed
+
+
+def test_what_observers_are_told_is_the_loops(tmp_path: Path) -> None:
+    told: list[tuple[str, float | None]] = []
+
+    class Watching(NullProgress):
+        def outcome(self, kind: str, best_us: float | None) -> None:
+            told.append((kind, best_us))
+
+    watching: Observer = Watching()
+    options = TuneOptions(input=MATMUL, budget=Budget(candidates=7), pool=200, out=tmp_path / "r")
+    tune(
+        options,
+        watching,
+        tracked=False,
+        make_runner=lambda folder, options, dispatch, config: ElsewhereRunner(config),
+    )
+    assert [kind for kind, _ in told] == ["ok"] * 7
+    best = [us for _, us in told if us is not None]
+    assert best == sorted(best, reverse=True)
