@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
-from ..search import KINDS
 from .registry import Theme
 from .view import ROLES, Column, View
 
 theme = Theme("context")
+# Those that the catalogues were made with; another one is none of these to them.
+KINDS = ("contraction", "convolution", "attention")
 
 
 @theme.each("size_{}_log2", ROLES)

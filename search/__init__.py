@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from .dispatch import Dispatch, TensorType
     from .emitted import EMISSION_FLAGS
     from .flags import backend_of, target_flags
-    from .problem import BYTES, KINDS, Dim, Gpu, Operand, Problem, Target
+    from .kind import Kind, kind_of, known_kinds, match_interface, register, what_is_tuned
+    from .problem import BYTES, Dim, Gpu, Operand, Problem, Target
     from .space import Constraint, Knob, Space
     from .spec import APPLIED, SPEC_OPTION, Entry, render_spec, spec_of, spec_option
     from .table import DERIVED, PIPELINE, plain
@@ -24,7 +25,6 @@ __all__ = [
     "BYTES",
     "DERIVED",
     "EMISSION_FLAGS",
-    "KINDS",
     "PIPELINE",
     "SPEC_OPTION",
     "Constraint",
@@ -32,6 +32,7 @@ __all__ = [
     "Dispatch",
     "Entry",
     "Gpu",
+    "Kind",
     "Knob",
     "Operand",
     "Problem",
@@ -40,9 +41,14 @@ __all__ = [
     "TensorType",
     "backend_of",
     "build_spaces",
+    "kind_of",
+    "known_kinds",
+    "match_interface",
     "plain",
+    "register",
     "render_spec",
     "spec_of",
     "spec_option",
     "target_flags",
+    "what_is_tuned",
 ]

@@ -8,10 +8,9 @@ from typing import Any
 
 from ..core import decode
 from .flags import target_flags, target_of_flags
+from .kind import kind_of
 
 DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
-
-KINDS = ("contraction", "convolution", "attention")
 
 BYTES = {
     **dict.fromkeys(("i1", "i8"), 1),
@@ -69,7 +68,7 @@ class Problem:
     """What one dispatch computes.
 
     Attributes:
-        kind: one of `KINDS`.
+        kind: the name of one of `known_kinds()`.
         op: the root op's name, such as `linalg.matmul`.
         dims: the root op's loops, in its own order.
         operands: inputs first, then the output.
@@ -101,12 +100,7 @@ class Problem:
     @property
     def flops(self) -> int:
         """Floating (or integer) operations: two per multiply-add."""
-        if self.kind != "attention":
-            return 2 * self.points
-        size = {d.name: d.size for d in self.dims}
-        # Two products share batch, m and k2; each skips the other's own dim (n or k1).
-        shared = self.points // (size["n"] * size["k1"])
-        return 2 * shared * (size["n"] + size["k1"])
+        return kind_of(self).flops(self)
 
     def extents(self, operand: Operand) -> tuple[int, ...]:
         """How far each dim of an operand's tensor is touched by the whole problem."""

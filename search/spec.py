@@ -1,4 +1,4 @@
-"""Tuning specs: the one place that renders configurations for the compiler, and reads them back.
+"""Tuning specs: the one place that renders configurations for the compiler.
 
 A spec is a transform-dialect library. Each entry is a matcher (which dispatch) that yields a
 `compilation_info` (which configuration). `iree-compile` takes the text as it is: see `spec_option`.
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .kind import kind_of
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def render_spec(entries: Sequence[Entry]) -> str:
             matches.append(f"    // {entry.comment}")
         comma = "," if entry is not entries[-1] else ""
         matches.append(f"    @{entry.name} -> @{entry.action}{comma}")
-    batchless = any(_drops_batch(e.problem) for e in entries)
+    batchless = any(kind_of(e.problem).lacks_batch(e.problem) for e in entries)
     parts.append(
         _ENTRY_POINT.format(
             prelude=_INSERT_BATCH if batchless else "",
@@ -130,18 +131,9 @@ def render_spec(entries: Sequence[Entry]) -> str:
     return "\n".join(parts)
 
 
-def _drops_batch(problem: Problem) -> bool:
-    unit = any(d.name == "batch" and d.size == 1 for d in problem.dims)
-    return problem.kind == "convolution" and unit
-
-
 def _matcher(entry: Entry) -> str:
-    match = {
-        "contraction": _match_contraction,
-        "convolution": _match_convolution,
-        "attention": _match_attention,
-    }[entry.problem.kind]
-    lines = [f"  {line}" for line in match(entry)]
+    matched = kind_of(entry.problem).match(entry.problem, entry.indexing_maps)
+    lines = [f"  {line}" for line in matched]
     for name, attribute in entry.parameters.items():
         lines.append(f"  %{name} = transform.param.constant {attribute} -> !transform.any_param")
     values = ", ".join(f"%{name}" for name in ("op", *entry.parameters))
@@ -154,65 +146,3 @@ def _matcher(entry: Entry) -> str:
         f"  transform.yield {values} : {types}\n"
         "}\n"
     )
-
-
-def _match_contraction(entry: Entry) -> list[str]:
-    groups = {r: [d.size for d in entry.problem.by_role(r)] for r in ("batch", "m", "n", "k")}
-    return _match_interface(entry, "contraction", groups)
-
-
-def _match_convolution(entry: Entry) -> list[str]:
-    problem = entry.problem
-
-    def sizes(*names: str) -> list[int]:
-        return [d.size for d in problem.dims if d.name.rstrip("0123456789") in names]
-
-    # An image dim is indexed by stride * output + dilation * filter.
-    strides, dilations = [], []
-    for terms in problem.operands[0].index:
-        if len(terms) == 2:
-            by_name = {problem.dims[d].name[0]: c for d, c in terms}
-            strides.append(by_name["o"])
-            dilations.append(by_name["f"])
-    groups = {
-        "batch": sizes("batch"),
-        "out_image": sizes("od", "oh", "ow"),
-        "out_channel": sizes("oc"),
-        "filter": sizes("fd", "fh", "fw"),
-        "in_channel": sizes("ic"),
-        "depth": sizes("c", "g"),
-        "strides": strides,
-        "dilations": dilations,
-    }
-    return _match_interface(entry, "convolution", groups)
-
-
-def _match_interface(entry: Entry, interface: str, groups: dict[str, list[int]]) -> list[str]:
-    lhs, rhs, out = (o.dtype for o in entry.problem.operands)
-    results = ", ".join(f"%{name}" for name in groups)
-    lines = [
-        f"{results} = transform.iree.match.{interface} %op,",
-        f"  lhs_type = {lhs}, rhs_type = {rhs}, output_type = {out},",
-        f"  indexing_maps = [{', '.join(entry.indexing_maps)}]",
-        "  : !transform.any_op -> !transform.param<i64>",
-    ]
-    lines += [
-        f"transform.iree.match.dims_equal %{name}, {sizes} : !transform.param<i64>"
-        for name, sizes in groups.items()
-    ]
-    return lines
-
-
-def _match_attention(entry: Entry) -> list[str]:
-    """By name and operand types: `transform.iree.match.attention` does not match on CPUs."""
-    problem = entry.problem
-    lines = [f'transform.match.operation_name %op ["{problem.op}"] : !transform.any_op']
-    for i, operand in enumerate(problem.inputs):
-        shape = "x".join(str(problem.dims[terms[0][0]].size) for terms in operand.index)
-        lines += [
-            f"%in{i} = transform.get_operand %op[{i}]"
-            " : (!transform.any_op) -> !transform.any_value",
-            f"transform.iree.match.cast_compatible_type %in{i} = tensor<{shape}x{operand.dtype}>"
-            " : !transform.any_value",
-        ]
-    return lines

@@ -27,6 +27,7 @@ MAY_IMPORT = {
         "core": "",
         "search": "core",
         "search.mlir": "core search",
+        "search.kinds": "search search.mlir",
         "search.enumeration": "core search",
         "search.cpu": "search",
         "search.gpu": "core search search.mlir search.enumeration",

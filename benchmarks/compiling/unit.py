@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ...core import InputError
-from ...search import BYTES, Dispatch
+from ...search import BYTES, Dispatch, kind_of
 from ...search.reading import Model
 from ..measuring import NUMPY, Call
 
@@ -31,8 +31,8 @@ class Unit:
     @classmethod
     def of(cls, dispatch: Dispatch) -> Self:
         call, problem = call_of(dispatch), dispatch.problem
-        # Sums of so many products of normal inputs; attention's weights add up to 1.
-        typical = 1.0 if problem.kind == "attention" else math.sqrt(call.reduction)
+        # Sums of so many products of normal inputs.
+        typical = kind_of(problem).typical or math.sqrt(call.reduction)
         return cls(dispatch.source, dispatch.target.flags, call, problem.flops, typical)
 
     @classmethod
@@ -69,12 +69,9 @@ class Unit:
 
 def call_of(dispatch: Dispatch) -> Call:
     """How a dispatch's executables are called."""
-    sizes = [d.size for d in dispatch.problem.by_role("k")]
-    # Attention's two reductions follow each other; a convolution's loops are one.
-    reduction = sum(sizes) if dispatch.problem.kind == "attention" else math.prod(sizes)
     return Call(
         function=dispatch.function,
         inputs=tuple((t.shape, t.dtype) for t in dispatch.inputs),
         outputs=tuple((t.shape, t.dtype) for t in dispatch.outputs),
-        reduction=reduction,
+        reduction=kind_of(dispatch.problem).terms(dispatch.problem),
     )

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...benchmarks.measuring import OK
-from ...search import BYTES, DERIVED, KINDS, PIPELINE, Problem, Target
+from ...search import BYTES, DERIVED, PIPELINE, Problem, Target, kind_of, known_kinds
 
 ROLES = ("batch", "m", "n", "k")
 # Whole numbers up to here are exact in the floats that features are made of.
@@ -26,15 +26,15 @@ def check_problem(problem: Problem) -> None:
     """
     dims, operands = problem.dims, problem.operands
     names = [dim.name for dim in dims]
-    _one_of("kind", problem.kind, KINDS)
+    _one_of("kind", problem.kind, known_kinds())
     if not dims or len(set(names)) < len(names):
         raise ValueError(f"its dims are {', '.join(names) or 'none'}")
     for dim in dims:
         _one_of(f"the role of {dim.name}", dim.role, ROLES)
         _between(f"the size of {dim.name}", dim.size, 1)
     _between("the number of its points", problem.points, 1)
-    if problem.kind == "attention" and not {"n", "k1"} <= set(names):
-        raise ValueError(f"the dims of an attention are {', '.join(names)}")
+    if missing := set(kind_of(problem).skipped) - {"", *names}:
+        raise ValueError(f"its dims are {', '.join(names)}, without {min(missing)}")
     outputs = [operand for operand in operands if operand.output]
     if len(outputs) != 1 or len(operands) < 2:
         raise ValueError(f"{len(outputs)} of its {len(operands)} operands are outputs")

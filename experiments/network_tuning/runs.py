@@ -34,6 +34,7 @@ from ...benchmarks.networks import (
 )
 from ...core import InputError, WorkError, make_folder, only_process
 from ...models import resolve
+from ...search import what_is_tuned
 from ...search.linking import find_matches, link_specs
 from ...search.reading import Model, read_model
 from ..observing import Tracker
@@ -245,7 +246,7 @@ def _plan(
         most = ", ".join(f"{r.share:.0%} {r.name} ({r.reason})" for r in plan.rest[:3])
         raise InputError(
             f"{options.input} has no hot dispatch that can be tuned; its time goes to: {most}",
-            "frontrunner tunes contractions, convolutions and attention; try a larger --coverage",
+            f"{what_is_tuned()}; try a larger --coverage",
         )
     return plan
 

@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...search import Dim, Operand
+from ...search import Dim, Operand, kind_of
 from ..view import ROLES, Column, View
 
 LEVELS = ("dist", "cache", "panel", "vec", "step")
@@ -70,12 +70,13 @@ class CpuView(View):
     @cached_property
     def flops(self) -> dict[str, Column]:
         """By level: operations per tile, counted as `Problem.flops` counts them."""
-        if self.problem.kind != "attention":
+        if not kind_of(self.problem).chained:
             return {level: 2 * v for level, v in self.volume.items()}
         at = {d.name: i for i, d in enumerate(self.problem.dims)}
+        first, second = (at[name] for name in kind_of(self.problem).skipped)
         result = {}
         for level, volume in self.volume.items():
-            n, k1 = self.tiles[level][at["n"]], self.tiles[level][at["k1"]]
+            n, k1 = self.tiles[level][first], self.tiles[level][second]
             result[level] = 2 * volume / (n * k1) * (n + k1)
         return result
 
@@ -177,9 +178,12 @@ class CpuView(View):
         """Vector registers that hold the output tile (and attention's scores)."""
         out = self.footprint["step", "out"] / self.problem.output.bytes_per_element
         registers = out / self._inner_tile * self._inner_vectors
-        if self.problem.kind == "attention":
+        first = kind_of(self.problem).first_reduction
+        if first is not None:
             scores = self._product(
-                t for t, d in self._loops("vec") if d.role == "m" or d.name == "k2"
+                t
+                for t, d in self._loops("vec")
+                if d.role == "m" or (d.role == "k" and d.name != first)
             )
             registers = registers + np.ceil(scores * 4 / self.vector_bytes)
         return registers

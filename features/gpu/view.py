@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from ...core import InputError
-from ...search import Dim, Gpu, Operand
+from ...search import Dim, Gpu, Operand, kind_of
 from ..view import Column, View
 
 SIDES = ("m", "n", "k")
@@ -65,7 +65,8 @@ class GpuView(View):
     @cached_property
     def first(self) -> Dim | None:
         """The reduction of attention's first product, which each step does whole."""
-        return self.problem.dim("k1") if self.problem.kind == "attention" else None
+        name = kind_of(self.problem).first_reduction
+        return None if name is None else self.problem.dim(name)
 
     @cached_property
     def depth(self) -> int:

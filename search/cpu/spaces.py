@@ -13,6 +13,7 @@ from functools import partial
 import z3
 
 from ..dispatch import Dispatch
+from ..kind import kind_of
 from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
 
@@ -33,11 +34,11 @@ MAX_VECTOR_REDUCTION = 64
 def cpu_spaces(dispatch: Dispatch) -> Mapping[str, Callable[[], Space]]:
     """By pipeline that can lower the dispatch: what makes its space."""
     problem, target = dispatch.problem, dispatch.target
-    return {p: partial(build, problem, target, p) for p in pipelines(problem)}
+    return {p: partial(build, problem, target, p) for p in kind_of(problem).cpu_pipelines(problem)}
 
 
 def build(problem: Problem, target: Target, pipeline: str) -> Space:
-    """The space of a pipeline for a problem; see `pipelines` for those that can lower it."""
+    """The space of a pipeline for a problem that it can lower: see `Kind.cpu_pipelines`."""
     builder = _BUILDERS[pipeline]
     knobs, constraints = builder(problem, target)
     return Space(problem, target, pipeline, knobs, constraints, partial(render, problem, pipeline))
@@ -56,13 +57,14 @@ def render(problem: Problem, pipeline: str, candidate: Mapping[str, int]) -> str
             tiles.append(0 if whole and tile >= d.size else tile)
         return tiles
 
+    first = kind_of(problem).first_reduction
     levels = {
         "distribution": level("dist", lambda d: d.parallel, whole=True),
         "cache_parallel": level("cache", lambda d: d.parallel, whole=True),
         "cache_reduction": level("cache", lambda d: not d.parallel, whole=True),
         "vector_common_parallel": level("vec", lambda d: d.parallel),
         # Attention's head dim is left out, as the compiler's default does: it is never tiled.
-        "vector_reduction": level("vec", lambda d: not d.parallel and d.name != "k1"),
+        "vector_reduction": level("vec", lambda d: not d.parallel and d.name != first),
     }
     if levels["cache_parallel"] == levels["distribution"]:
         del levels["cache_parallel"]
@@ -85,9 +87,10 @@ def _double_tiling(
     """Workgroup, cache and vector tiles for every loop; loops that do not divide are peeled."""
     knobs: list[Knob] = []
     rules: list[Constraint] = []
+    first = kind_of(problem).first_reduction
     for d in problem.dims:
         tiles = _tiles(d.size)
-        vectors = _vector_tiles(d)
+        vectors = _vector_tiles(d, first)
         cache, vec = z3.Int(f"cache_{d.name}"), z3.Int(f"vec_{d.name}")
         if d.parallel:
             dist = z3.Int(f"dist_{d.name}")
@@ -148,7 +151,7 @@ def _one_level(problem: Problem) -> tuple[list[Knob], list[Constraint]]:
         if d.parallel:
             knobs.append(Knob(f"dist_{d.name}", _tiles(d.size)))
             rules.append(_nested(z3.Int(f"dist_{d.name}"), vec, d))
-        knobs.append(Knob(f"vec_{d.name}", _vector_tiles(d)))
+        knobs.append(Knob(f"vec_{d.name}", _vector_tiles(d, kind_of(problem).first_reduction)))
     return knobs, rules
 
 
@@ -218,7 +221,7 @@ def _footprint(problem: Problem, level: str, *, reused: bool = False) -> z3.Arit
 
 def _skipped_dims(problem: Problem) -> tuple[str, ...]:
     """For each product that the op computes, the loop that is not part of it."""
-    return ("n", "k1") if problem.kind == "attention" else ("",)
+    return kind_of(problem).skipped
 
 
 def _contiguous(problem: Problem) -> list[Dim]:
@@ -248,10 +251,14 @@ def _tiles(size: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _vector_tiles(dim: Dim) -> tuple[int, ...]:
+def _vector_tiles(dim: Dim, whole: str | None) -> tuple[int, ...]:
+    """
+    Args:
+        whole: the loop that is not tiled, if any.
+    """
     if dim.role == "batch":
         return (1,)
-    if dim.name == "k1":
+    if dim.name == whole:
         return (dim.size,)
     limit = MAX_VECTOR_TILE if dim.parallel else MAX_VECTOR_REDUCTION
     return tuple(t for t in range(1, min(dim.size, limit) + 1) if _vectorisable(t, dim.size))
@@ -268,15 +275,3 @@ _BUILDERS = {
     "ConvTileAndDecomposeExpert": _conv_decompose,
     "LinalgExtTileAndVectorize": _attention,
 }
-
-
-def pipelines(problem: Problem) -> tuple[str, ...]:
-    """The pipelines that can lower a problem."""
-    if problem.kind == "contraction":
-        return ("DoubleTilingExpert",)
-    if problem.kind == "attention":
-        return ("LinalgExtTileAndVectorize",)
-    image = [d for d in problem.dims if d.name in ("oh", "ow", "fh", "fw")]
-    if len(image) == 4 and not dict(problem.traits)["grouped"]:
-        return ("ConvTileAndDecomposeExpert",)
-    return ("DoubleTilingExpert",)

@@ -10,6 +10,7 @@ import z3
 
 from ..emitted import Emitted
 from ..enumeration import lower, solve_domains
+from ..kind import kind_of
 from ..problem import Problem, Target
 from ..space import Constraint, Knob, Space
 from .columns import EXTRAS, Number, ceil_div, columns, extra_knobs, lookup, product
@@ -134,7 +135,7 @@ class _Template:
         for role in ("batch", "m", "n"):
             for tile, size in self._tiles(role):
                 yield Constraint(reason, size % tile == 0)
-        if self.target.arch == "sm_86" and self.problem.kind != "attention":
+        if self.target.arch == "sm_86" and not kind_of(self.problem).chained:
             assert self.target.gpu is not None
             fits = self.columns()["shared_bytes"] <= self.target.gpu.shared_bytes
             yield Constraint("tiles fit the chip's shared memory, not that of sm_80", fits)
@@ -155,11 +156,12 @@ class _Template:
 
     def _shared_bytes(self, tiles: Mapping[str, z3.ArithRef]) -> z3.ArithRef:
         inputs = self.problem.inputs
-        if self.problem.kind != "attention":
+        first = kind_of(self.problem).first_reduction
+        if first is None:
             lhs, rhs = (o.bytes_per_element for o in inputs[:2])
             return tiles["k"] * (lhs * tiles["m"] + rhs * tiles["n"])
         query, key, value = (o.bytes_per_element for o in inputs[:3])
-        width = self.problem.dim("k1").size
+        width = self.problem.dim(first).size
         return query * tiles["m"] * width + tiles["k"] * (key * width + value * tiles["n"])
 
 

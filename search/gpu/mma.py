@@ -13,6 +13,7 @@ from typing import Any
 
 import z3
 
+from ..kind import kind_of
 from ..problem import Intrinsic, Problem, Target
 from ..space import Constraint, Knob, Space
 from .columns import (
@@ -96,7 +97,7 @@ def as_matmul(problem: Problem, igemm: bool) -> Matmul | None:
 def is_ragged(problem: Problem, target: Target) -> bool:
     """Whether some instruction does not divide the loops that it is laid along."""
     inner = {side: list(problem.by_role(side))[-1:] for side in "mnk"}
-    if problem.kind == "convolution":
+    if kind_of(problem).windowed:
         inner["k"] = [d for d in problem.dims if d.name == "ic"]
     kinds = intrinsics(problem, target)
     return any(d.size % getattr(i, side) for i in kinds for side in "mnk" for d in inner[side])

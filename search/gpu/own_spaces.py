@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from ..kind import kind_of
 from ..problem import Problem, Target
 from ..space import Space
 from . import mma, reduction, simt
@@ -36,12 +37,12 @@ _BUILDERS = {
 
 def pipelines(problem: Problem, target: Target) -> tuple[str, ...]:
     """The pipelines that can lower a problem, the most promising first."""
-    if problem.kind == "attention" or not problem.by_role("m", "n"):
+    if kind_of(problem).chained or not problem.by_role("m", "n"):
         return ()
     rows, columns = (math.prod(d.size for d in problem.by_role(r)) for r in ("m", "n"))
     fewest = min(rows, columns)
     multiplies = bool(intrinsics(problem, target))
-    if problem.kind == "convolution":
+    if kind_of(problem).windowed:
         matmul = multiplies and mma.as_matmul(problem, igemm=True) is not None
         return ("TileAndFuse-igemm",) if matmul else ("TileAndFuse-simt",)
     found = []

@@ -12,6 +12,7 @@ from typing import Any
 
 import z3
 
+from ..kind import kind_of
 from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
 from .columns import ceil_div, columns, extra_knobs, padded, powers, product
@@ -113,7 +114,7 @@ def configure(problem: Problem, target: Target, candidate: Mapping[str, int]) ->
 
 
 def _is_matmul(problem: Problem) -> bool:
-    return problem.kind == "contraction" and all(problem.by_role(r) for r in ("m", "n"))
+    return not kind_of(problem).windowed and all(problem.by_role(r) for r in ("m", "n"))
 
 
 def _knobs(at: int, dim: Dim) -> list[Knob]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         users_compilation,
     )
     from .contents import NotMlir, check_module, check_source, parse
+    from .root_ops import assemble, is_compute, numbered, product_maps, words_of
     from .walking import entry_point, new_context, symbol, walk
 else:
     __getattr__ = exports(__name__)
@@ -24,15 +25,20 @@ __all__ = [
     "SOURCES",
     "CompileFailed",
     "NotMlir",
+    "assemble",
     "check_module",
     "check_source",
     "compilation",
     "compile_with_spec",
     "configured",
     "entry_point",
+    "is_compute",
     "new_context",
+    "numbered",
     "parse",
+    "product_maps",
     "symbol",
     "users_compilation",
     "walk",
+    "words_of",
 ]

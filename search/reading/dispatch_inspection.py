@@ -9,21 +9,21 @@ from iree.compiler.dialects import linalg
 
 from ...core import InputError, NotTunableError
 from ..gpu import describe_gpu
+from ..kind import known_kinds, what_is_tuned
 from ..mlir import (
     CONFIGURATIONS,
     SOURCES,
     NotMlir,
+    is_compute,
     new_context,
     parse,
     symbol,
     users_compilation,
     walk,
+    words_of,
 )
 from ..problem import Problem
 from .benchmark_file import is_benchmark_file, rebuild
-from .root_op import is_compute, problem_of, words_of
-
-KINDS_HINT = "frontrunner tunes contractions, convolutions and attention"
 
 
 def read(request: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _describe(
             target = executable_target(op.operation)
             sites = sources.count(f"stream.cmd.dispatch @{symbol(op.operation)}::")
             for root in (o for o in walk(op.operation) if "root_op" in o.attributes):
-                problem = problem_of(root)
+                problem = _problem_of(root)
                 if problem is None:
                     others.append(words_of(root))
                 else:
@@ -99,7 +99,7 @@ def _describe(
     if not found:
         # The user's own names: the compiler has generalised and decomposed its ops by now.
         words = ", ".join(dict.fromkeys(computes or others)) or "nothing"
-        raise NotTunableError(f"not tunable: {name} computes {words}", KINDS_HINT)
+        raise NotTunableError(f"not tunable: {name} computes {words}", what_is_tuned())
     if len(found) > 1:
         words = " and ".join(f"{w} ({_sizes(p)})" for p, _, w in found)
         raise InputError(
@@ -166,3 +166,9 @@ def _default(root: ir.Operation) -> str:
     if "decomposition_config" in root.attributes and "#iree_gpu" in text:
         text += f"\n{root.attributes['decomposition_config']}"
     return text
+
+
+def _problem_of(root: ir.Operation) -> Problem | None:
+    """The root op as a Problem; None where no kind reads it."""
+    found = (kind.read(root) for kind in known_kinds().values())
+    return next((problem for problem in found if problem is not None), None)

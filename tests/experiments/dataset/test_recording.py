@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from frontrunner.benchmarks.measuring.device import time_limit
-from frontrunner.benchmarks.measuring.device_group import SCREEN_SECONDS
 from frontrunner.benchmarks.measuring.outcome import Outcome
+from frontrunner.benchmarks.measuring.screening import SCREEN_SECONDS
 from frontrunner.core import InputError
 from frontrunner.experiments.dataset.recording import Drawn, Kernel, Provenance, Recording
 from frontrunner.search import Dim, Operand, Problem, Target

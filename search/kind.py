@@ -1,0 +1,142 @@
+"""What a kind of op is to the rest: how it is read, matched, counted and lowered.
+
+A kind is one module in `search/kinds` that ends with `KIND = ...`; nothing else names it. Kinds of
+other packages are added with `register`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+
+class Kind(ABC):
+    """A kind of root op.
+
+    Attributes:
+        name: what problems of the kind say in `Problem.kind`.
+        plural: for texts.
+        skipped: for each product that the op computes, the loop that is not part of it. Attention
+            computes two, of which each skips the other's own loop; the second one's is what the
+            first one sums over.
+        windowed: whether it slides a window over an image, whose loops are reductions (`fh`, `fw`)
+            beside those of the input channels (`ic`).
+        typical: how large an output is, given normal inputs, if that is not by the number of its
+            terms: attention's weights add up to 1.
+    """
+
+    name: ClassVar[str]
+    plural: ClassVar[str]
+    skipped: ClassVar[tuple[str, ...]] = ("",)
+    windowed: ClassVar[bool] = False
+    typical: ClassVar[float | None] = None
+
+    @abstractmethod
+    def read(self, root: Any) -> Problem | None:
+        """A root op as a Problem; None if it is of another kind, or not tunable.
+
+        Called in a child process that has the compiler's bindings: import them here.
+        """
+
+    @abstractmethod
+    def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
+        """Lines of the matcher in a tuning spec, which takes the op as `%op`."""
+
+    @abstractmethod
+    def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
+        """The pipelines of LLVM's CPU backend that can lower a problem."""
+
+    def lacks_batch(self, problem: Problem) -> bool:
+        """Whether the compiler drops the batch dim until tuning specs were applied."""
+        return False
+
+    @property
+    def chained(self) -> bool:
+        """Whether one product reads another one's result."""
+        return len(self.skipped) > 1
+
+    def flops(self, problem: Problem) -> int:
+        """Floating (or integer) operations: two per multiply-add."""
+        sizes = {"": 1} | {d.name: d.size for d in problem.dims}
+        return sum(2 * problem.points // sizes[name] for name in self.skipped)
+
+    def terms(self, problem: Problem) -> int:
+        """How many terms are summed up in an output."""
+        sizes = [d.size for d in problem.by_role("k")]
+        # Reductions of chained products follow each other; those of one product are one.
+        return sum(sizes) if self.chained else math.prod(sizes)
+
+    @property
+    def first_reduction(self) -> str | None:
+        """The loop that the first of two chained products sums over."""
+        return self.skipped[-1] if self.chained else None
+
+
+_registered: dict[str, Kind] = {}
+
+
+def register(kind: Kind) -> None:
+    """Adds a kind that is defined elsewhere, before others of its name."""
+    _registered[kind.name] = kind
+    known_kinds.cache_clear()
+
+
+@cache
+def known_kinds() -> dict[str, Kind]:
+    """All kinds by name, in the order in which they are asked to read an op."""
+    package = import_module(".kinds", __package__)
+    modules = [
+        import_module(f".kinds.{m.name}", __package__) for m in iter_modules(package.__path__)
+    ]
+    found = {module.KIND.name: module.KIND for module in modules}
+    return _registered | {name: kind for name, kind in found.items() if name not in _registered}
+
+
+def what_is_tuned() -> str:
+    """For hints."""
+    *others, last = (kind.plural for kind in known_kinds().values())
+    return f"frontrunner tunes {', '.join(others)} and {last}"
+
+
+def kind_of(problem: Problem) -> Kind:
+    """The kind of a problem.
+
+    Raises:
+        KeyError: there is none of that name.
+    """
+    return known_kinds()[problem.kind]
+
+
+def match_interface(
+    problem: Problem,
+    indexing_maps: Sequence[str],
+    interface: str,
+    groups: Mapping[str, Sequence[int]],
+) -> list[str]:
+    """Lines of a matcher for ops of linalg's contraction or convolution interface.
+
+    Args:
+        interface: the end of the op's name in `transform.iree.match`.
+        groups: sizes that it gives, by name, in its order.
+    """
+    lhs, rhs, out = (o.dtype for o in problem.operands)
+    results = ", ".join(f"%{name}" for name in groups)
+    lines = [
+        f"{results} = transform.iree.match.{interface} %op,",
+        f"  lhs_type = {lhs}, rhs_type = {rhs}, output_type = {out},",
+        f"  indexing_maps = [{', '.join(indexing_maps)}]",
+        "  : !transform.any_op -> !transform.param<i64>",
+    ]
+    lines += [
+        f"transform.iree.match.dims_equal %{name}, {list(sizes)} : !transform.param<i64>"
+        for name, sizes in groups.items()
+    ]
+    return lines

@@ -1,0 +1,65 @@
+"""Attention: two products, of which the second one reads the softmax of the first one's scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..kind import Kind
+from ..problem import Problem
+
+
+class Attention(Kind):
+    name = "attention"
+    plural = "attention"
+    skipped = ("n", "k1")
+    typical = 1.0
+
+    def read(self, root: Any) -> Problem | None:
+        if root.name != "iree_linalg_ext.online_attention":
+            return None
+        from iree.compiler import ir
+        from iree.compiler.dialects import iree_codegen
+
+        from ..mlir import assemble, numbered
+
+        maps = [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(root.attributes["indexing_maps"])]
+        # query, key, value, scale, [mask], then output, max, sum
+        chosen = (0, 1, 2, len(maps) - 3)
+        detail = iree_codegen.get_attention_op_detail(*(maps[i] for i in chosen))
+        roles = {
+            "batch": (detail.batch_dims, "batch"),
+            "m": (detail.m_dims, "m"),
+            "n": (detail.n_dims, "n"),
+            "k1": (detail.k1_dims, "k"),
+            "k2": (detail.k2_dims, "k"),
+        }
+        # A single query, as of a decoder's step, has no rows.
+        if len(detail.m_dims) > 1 or any(len(roles[stem][0]) != 1 for stem in ("n", "k1", "k2")):
+            return None
+        loops = {
+            d: (numbered(stem, list(ds), d), role) for stem, (ds, role) in roles.items() for d in ds
+        }
+        words = ("query", "key", "value", "out")
+        tensors = [(w, maps[i], root.operands[i]) for w, i in zip(words, chosen, strict=True)]
+        masked = (("masked", int(len(maps) == 8)),)
+        return assemble(self.name, root, tensors, loops, masked)
+
+    def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
+        """By name and operand types: `transform.iree.match.attention` does not match on CPUs."""
+        lines = [f'transform.match.operation_name %op ["{problem.op}"] : !transform.any_op']
+        for i, operand in enumerate(problem.inputs):
+            shape = "x".join(str(problem.dims[terms[0][0]].size) for terms in operand.index)
+            lines += [
+                f"%in{i} = transform.get_operand %op[{i}]"
+                " : (!transform.any_op) -> !transform.any_value",
+                f"transform.iree.match.cast_compatible_type %in{i} ="
+                f" tensor<{shape}x{operand.dtype}> : !transform.any_value",
+            ]
+        return lines
+
+    def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
+        return ("LinalgExtTileAndVectorize",)
+
+
+KIND = Attention()

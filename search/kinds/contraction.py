@@ -1,0 +1,38 @@
+"""Products of matrices and what is like them: any number of batch dims, any layout, vectors too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..kind import Kind, match_interface
+from ..problem import Problem
+
+
+class Contraction(Kind):
+    name = "contraction"
+    plural = "contractions"
+
+    def read(self, root: Any) -> Problem | None:
+        from iree.compiler.dialects import linalg
+
+        from ..mlir import assemble, numbered, product_maps
+
+        maps = product_maps(root)
+        if maps is None or not linalg.isa_contraction_op(root):
+            return None
+        found = linalg.infer_contraction_dimensions(root)
+        roles = {"batch": found.batch, "m": found.m, "n": found.n, "k": found.k}
+        loops = {d: (numbered(r, list(ds), d), r) for r, ds in roles.items() for d in ds}
+        tensors = list(zip(("lhs", "rhs", "out"), maps, list(root.operands)[:3], strict=True))
+        return assemble(self.name, root, tensors, loops)
+
+    def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
+        groups = {r: [d.size for d in problem.by_role(r)] for r in ("batch", "m", "n", "k")}
+        return match_interface(problem, indexing_maps, self.name, groups)
+
+    def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
+        return ("DoubleTilingExpert",)
+
+
+KIND = Contraction()

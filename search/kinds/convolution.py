@@ -1,0 +1,93 @@
+"""Convolutions: dense, grouped and depthwise, in any layout, of any number of image dims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..kind import Kind, match_interface
+from ..problem import Problem
+
+
+class Convolution(Kind):
+    name = "convolution"
+    plural = "convolutions"
+    windowed = True
+
+    def read(self, root: Any) -> Problem | None:
+        from iree.compiler.dialects import linalg
+
+        from ..mlir import assemble, product_maps
+
+        maps = product_maps(root)
+        if maps is None or linalg.isa_contraction_op(root) or not linalg.isa_convolution_op(root):
+            return None
+        found = linalg.infer_convolution_dimensions(root)
+        # Pooling is a convolution to the compiler, with nothing to multiply.
+        if not found or not (len(found.output_channel) or len(found.depth)):
+            return None
+        if not len(found.input_channel) and not len(found.depth):
+            return None
+        traits = (
+            ("depthwise", int(not len(found.output_channel))),
+            ("dilation", max(found.dilations, default=1)),
+            ("grouped", int(bool(len(found.depth) and len(found.output_channel)))),
+            ("stride", max(found.strides, default=1)),
+        )
+        tensors = list(zip(("lhs", "rhs", "out"), maps, list(root.operands)[:3], strict=True))
+        return assemble(self.name, root, tensors, _loops(found), traits)
+
+    def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
+        def sizes(*names: str) -> list[int]:
+            return [d.size for d in problem.dims if d.name.rstrip("0123456789") in names]
+
+        # An image dim is indexed by stride * output + dilation * filter.
+        strides, dilations = [], []
+        for terms in problem.operands[0].index:
+            if len(terms) == 2:
+                by_name = {problem.dims[d].name[0]: c for d, c in terms}
+                strides.append(by_name["o"])
+                dilations.append(by_name["f"])
+        groups = {
+            "batch": sizes("batch"),
+            "out_image": sizes("od", "oh", "ow"),
+            "out_channel": sizes("oc"),
+            "filter": sizes("fd", "fh", "fw"),
+            "in_channel": sizes("ic"),
+            "depth": sizes("c", "g"),
+            "strides": strides,
+            "dilations": dilations,
+        }
+        return match_interface(problem, indexing_maps, self.name, groups)
+
+    def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
+        image = [d for d in problem.dims if d.name in ("oh", "ow", "fh", "fw")]
+        if len(image) == 4 and not dict(problem.traits)["grouped"]:
+            return ("ConvTileAndDecomposeExpert",)
+        return ("DoubleTilingExpert",)
+
+    def lacks_batch(self, problem: Problem) -> bool:
+        return any(d.name == "batch" and d.size == 1 for d in problem.dims)
+
+
+def _loops(found: Any) -> dict[int, tuple[str, str]]:
+    """Name and role of each loop, by position."""
+    loops: dict[int, tuple[str, str]] = {}
+    for i, d in enumerate(found.batch):
+        loops[d] = f"batch{i or ''}", "m"
+    for prefix, dims, role in (("o", found.output_image, "m"), ("f", found.filter_loop, "k")):
+        for i, d in enumerate(dims):
+            loops[d] = prefix + "dhw"[i + 3 - len(dims)], role
+    # Alone a depth is vectorised like an output channel; beside one it counts groups.
+    depth = ("g", "batch") if len(found.output_channel) else ("c", "n")
+    for dims, (stem, role) in (
+        (found.output_channel, ("oc", "n")),
+        (found.input_channel, ("ic", "k")),
+        (found.depth, depth),
+    ):
+        for i, d in enumerate(dims):
+            loops[d] = f"{stem}{i or ''}", role
+    return loops
+
+
+KIND = Convolution()

@@ -1,0 +1,104 @@
+"""What kinds need to read a root op as a Problem: its loops, operands and neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import linalg
+
+from ...core import InputError
+from ..problem import BYTES, Dim, Operand, Problem
+
+# Ops of a dispatch that compute something; the rest is plumbing (loads, constants, shapes).
+_COMPUTE = ("linalg.", "iree_linalg_ext.", "tensor.pad", "tensor.pack", "tensor.unpack")
+_PLUMBING = ("linalg.fill", "linalg.yield", "linalg.index", "iree_linalg_ext.yield")
+
+
+def assemble(
+    kind: str,
+    root: ir.Operation,
+    tensors: Sequence[tuple[str, Any, Any]],
+    loops: Mapping[int, tuple[str, str]],
+    traits: tuple[tuple[str, int], ...] = (),
+) -> Problem | None:
+    """A problem of a root op; None if it has an element type that is not known, or other loops.
+
+    Args:
+        tensors: name, indexing map and value of each operand, the output last, named `out`.
+        loops: name and role of each loop, by its position.
+
+    Raises:
+        InputError: a shape is dynamic.
+    """
+    sizes: dict[int, int] = {}
+    operands = []
+    for word, map_, value in tensors:
+        shaped = ir.ShapedType(value.type)
+        if not shaped.has_static_shape:
+            raise InputError(
+                f"{words_of(root)} has a dynamic shape ({shaped}); tuning needs static sizes",
+                "replace each ? by the size that you run",
+            )
+        index = tuple(tuple(_terms(e)) for e in map_.results)
+        for terms, size in zip(index, shaped.shape, strict=True):
+            if len(terms) == 1 and terms[0][1] == 1:
+                sizes.setdefault(terms[0][0], size)
+        dtype = str(shaped.element_type)
+        if dtype not in BYTES:
+            return None
+        operands.append(Operand(word, dtype, index, output=word == "out"))
+    if set(sizes) != set(loops) or len(loops) != tensors[0][1].n_dims:
+        return None
+    dims = tuple(
+        Dim(name, sizes[d], role, role != "k") for d, (name, role) in sorted(loops.items())
+    )
+    return Problem(kind, root.name, dims, tuple(operands), _fused(root), traits)
+
+
+def _terms(expr: Any) -> Iterator[tuple[int, int]]:
+    """An affine expression as (dim, coefficient) pairs."""
+    if isinstance(expr, ir.AffineDimExpr):
+        yield ir.AffineDimExpr(expr).position, 1
+    elif isinstance(expr, ir.AffineAddExpr):
+        both = ir.AffineBinaryExpr(expr)
+        yield from _terms(both.lhs)
+        yield from _terms(both.rhs)
+    elif isinstance(expr, ir.AffineMulExpr):
+        both = ir.AffineBinaryExpr(expr)
+        factor = ir.AffineConstantExpr(both.rhs).value
+        yield from ((d, c * factor) for d, c in _terms(both.lhs))
+
+
+def numbered(stem: str, dims: Sequence[int], dim: int) -> str:
+    """A loop's name: the stem, with a number where there are several."""
+    return stem if len(dims) == 1 else f"{stem}{dims.index(dim)}"
+
+
+def _fused(root: ir.Operation) -> tuple[str, ...]:
+    others = (op.operation for op in root.block.operations if op.operation != root)
+    return tuple(op.name for op in others if is_compute(op))
+
+
+def product_maps(root: ir.Operation) -> list[Any] | None:
+    """The indexing maps of a linalg op with two inputs and an output; None if it is another op."""
+    if not root.name.startswith("linalg."):
+        return None
+    maps = linalg.get_indexing_maps(root)
+    if maps is None or len(root.results) != 1 or len(maps) != 3:
+        return None
+    return [ir.AffineMapAttr(m).value for m in maps]
+
+
+def is_compute(op: ir.Operation) -> bool:
+    """Whether an op computes something."""
+    return op.name.startswith(_COMPUTE) and op.name not in _PLUMBING
+
+
+def words_of(root: ir.Operation) -> str:
+    """The op's name; a generic op is told by its loops."""
+    if root.name != "linalg.generic":
+        return str(root.name)
+    reduces = "reduction" in str(root.attributes["iterator_types"])
+    return f"linalg.generic ({'reduction' if reduces else 'elementwise'})"

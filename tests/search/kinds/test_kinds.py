@@ -1,0 +1,171 @@
+"""A kind is one class: one that is defined here is read, enumerated, rendered and matched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontrunner.core import NotTunableError
+from frontrunner.search import (
+    Dispatch,
+    Kind,
+    Problem,
+    build_spaces,
+    kind,
+    kind_of,
+    known_kinds,
+    register,
+    spec_of,
+)
+from frontrunner.search.enumeration import sample
+from frontrunner.search.mlir import assemble, compile_with_spec
+from frontrunner.search.reading import dispatch_inspection, read_dispatch
+from frontrunner.search.reading.dispatches import parse_signature
+from frontrunner.search.reading.targets import describe_target
+
+ROW_SUMS = """
+#in = affine_map<(d0, d1) -> (d0, d1)>
+#out = affine_map<(d0, d1) -> (d0)>
+func.func @sums(%a: tensor<96x512xf32>) -> tensor<96xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<96xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<96xf32>) -> tensor<96xf32>
+  %r = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["parallel", "reduction"]}
+    ins(%a : tensor<96x512xf32>) outs(%f : tensor<96xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  } -> tensor<96xf32>
+  return %r : tensor<96xf32>
+}
+"""
+DATA = Path(__file__).parents[2] / "data"
+
+
+class RowSums(Kind):
+    name = "row_sums"
+    plural = "sums of rows"
+
+    def read(self, root: Any) -> Problem | None:
+        from iree.compiler import ir
+        from iree.compiler.dialects import linalg
+
+        maps = linalg.get_indexing_maps(root) if root.name == "linalg.generic" else None
+        if (
+            maps is None
+            or len(maps) != 2
+            or "reduction" not in str(root.attributes["iterator_types"])
+        ):
+            return None
+        affine = [ir.AffineMapAttr(m).value for m in maps]
+        tensors = list(zip(("lhs", "out"), affine, list(root.operands), strict=True))
+        return assemble(self.name, root, tensors, {0: ("m", "m"), 1: ("k", "k")})
+
+    def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
+        m, k = (dim.size for dim in problem.dims)
+        return [
+            f'transform.match.operation_name %op ["{problem.op}"] : !transform.any_op',
+            "%in = transform.get_operand %op[0] : (!transform.any_op) -> !transform.any_value",
+            f"transform.iree.match.cast_compatible_type %in = tensor<{m}x{k}xf32>"
+            " : !transform.any_value",
+        ]
+
+    def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
+        return ("DoubleTilingExpert",)
+
+    def flops(self, problem: Problem) -> int:
+        return problem.points
+
+
+@pytest.fixture
+def row_sums() -> Iterator[Kind]:
+    toy = RowSums()
+    register(toy)
+    yield toy
+    kind._registered.clear()
+    known_kinds.cache_clear()
+
+
+def read(text: str) -> Dispatch:
+    """As `read_dispatch` does, but in this process, which knows the kind."""
+    target = describe_target("host", {"backend": "llvm-cpu", **_host()})
+    answer = dispatch_inspection.read({"name": "x", "text": text.encode(), "target": target.flags})
+    inputs, outputs = parse_signature(answer["declaration"])
+    facts = {key: answer[key] for key in ("problem", "source", "function", "default")}
+    return Dispatch(
+        target=target,
+        inputs=inputs,
+        outputs=outputs,
+        indexing_maps=answer["indexing_maps"],
+        **facts,
+    )
+
+
+def _host() -> dict[str, Any]:
+    target = read_dispatch(DATA / "matmul.mlir").target
+    features = "+avx512f" if target.registers == 32 else ""
+    return {
+        "cpu": target.arch,
+        "cpu_features": features,
+        "triple": "x86_64",
+        "native_vector_size": target.vector_bytes,
+    }
+
+
+def test_without_it_the_op_cannot_be_tuned(tmp_path: Path) -> None:
+    path = tmp_path / "sums.mlir"
+    path.write_text(ROW_SUMS)
+    with pytest.raises(NotTunableError) as caught:
+        read_dispatch(path)
+    assert caught.value.hint == "frontrunner tunes attention, contractions and convolutions"
+
+
+def test_a_kind_from_outside(row_sums: Kind, tmp_path: Path) -> None:
+    dispatch = read(ROW_SUMS)
+    problem = dispatch.problem
+    assert (problem.kind, kind_of(problem)) == ("row_sums", row_sums)
+    assert [(d.name, d.size, d.parallel) for d in problem.dims] == [
+        ("m", 96, True),
+        ("k", 512, False),
+    ]
+    assert problem.flops == 96 * 512 and row_sums.terms(problem) == 512
+    (space,) = build_spaces(dispatch)
+    candidates = sample(space, 200, seed=0)
+    assert len(candidates) == 200
+    applied = []
+    for row in candidates.head(6).to_dict("records"):
+        path = tmp_path / "spec.mlir"
+        path.write_text(spec_of(dispatch, space.render(row)))
+        executable, matched = compile_with_spec(dispatch.source, dispatch.target.flags, path)
+        applied.append(bool(matched))
+        assert executable
+    assert all(applied)
+
+
+def test_those_that_come_with_the_package() -> None:
+    assert list(known_kinds()) == ["attention", "contraction", "convolution"]
+    for name, one in known_kinds().items():
+        assert one.name == name and one.__module__ == f"frontrunner.search.kinds.{name}"
+
+
+@pytest.mark.parametrize(
+    ("name", "flops", "terms", "first"),
+    [
+        ("matmul", lambda s: 2 * s["m"] * s["n"] * s["k"], lambda s: s["k"], None),
+        (
+            "attention",
+            lambda s: 2 * s["batch"] * s["m"] * s["k2"] * (s["k1"] + s["n"]),
+            lambda s: s["k1"] + s["k2"],
+            "k1",
+        ),
+    ],
+)
+def test_what_is_counted(name: str, flops: Any, terms: Any, first: str | None) -> None:
+    problem = read_dispatch(DATA / f"{name}.mlir").problem
+    sizes = {d.name: d.size for d in problem.dims}
+    assert problem.flops == flops(sizes)
+    assert kind_of(problem).terms(problem) == terms(sizes)
+    assert kind_of(problem).first_reduction == first
