@@ -10,7 +10,7 @@ from .lazy import exports
 
 if TYPE_CHECKING:
     from .child_pool import ChildPool
-    from .children import Child, ChildDied, ChildKilled, ChildTimeout
+    from .children import CHILD_FAILED, Child, ChildDied, ChildKilled, ChildTimeout
     from .decoding import LARGEST, decode, in_words
     from .errors import (
         CompilerCrashedError,
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         NotTunableError,
         UnknownTargetError,
         WorkError,
+        first_line,
         shorten,
     )
     from .files import (
@@ -61,6 +62,7 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "CHILD_FAILED",
     "DEFAULT_MAX_BYTES",
     "KEEP_VALID",
     "LARGEST",
@@ -86,6 +88,7 @@ __all__ = [
     "check_room",
     "decode",
     "describe_kill",
+    "first_line",
     "free_memory",
     "gunzip",
     "in_temporary_folder",

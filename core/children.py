@@ -45,6 +45,10 @@ class ChildTimeout(Exception):
     """The child did not answer in time and was killed."""
 
 
+# What `Child.call` raises where the work failed, however: the process, or the handler in it.
+CHILD_FAILED = (ChildDied, ChildTimeout, RuntimeError)
+
+
 class Child:
     """A child process that answers calls of one handler.
 

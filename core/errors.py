@@ -53,6 +53,11 @@ class KilledError(WorkError):
         super().__init__(message, _MORE_MEMORY)
 
 
+def first_line(error: Exception | str) -> str:
+    """What an error says in its first line: what follows is for developers."""
+    return next(iter(str(error).splitlines()), "")
+
+
 def shorten(diagnostic: str, limit: int = 300) -> str:
     """The first line of a diagnostic, without the IR that the compiler appends."""
     line = next((s for s in diagnostic.splitlines() if s.strip()), "").strip()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .children import Child, ChildDied
-from .errors import WorkError
+from .errors import WorkError, first_line
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def run_tool(arguments: Sequence[object], timeout: float | None = None) -> Done:
         try:
             done: Done = child.call(line, timeout)
         except ChildDied as death:
-            raise WorkError(f"{line[0]} was ended: {str(death).splitlines()[0]}") from death
+            raise WorkError(f"{line[0]} was ended: {first_line(death)}") from death
     return done
 
 

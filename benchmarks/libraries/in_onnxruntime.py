@@ -10,6 +10,7 @@ import numpy as np
 import onnxruntime as ort
 from onnx import TensorProto, helper
 
+from ...core import first_line
 from ..measuring import NUMPY, Array
 from ..operations import Attention, Conv, Matmul, Operation
 from .providers import Unsupported
@@ -101,7 +102,7 @@ def _session(operation: Operation, graph: _Graph, result: str, threads: int) -> 
             model.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
     except Exception as error:  # it has a class of its own for each way to refuse
-        raise Unsupported(str(error).splitlines()[0][:200]) from error
+        raise Unsupported(first_line(error)[:200]) from error
 
 
 def _matmul(operation: Matmul, graph: _Graph) -> str:

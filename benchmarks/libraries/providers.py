@@ -10,6 +10,7 @@ import importlib.util
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ...core import first_line
 from ..measuring import Array, Timing, make_inputs, sample
 from ..operations import Operation
 
@@ -69,7 +70,7 @@ def answer(trial: Trial) -> Answer:
         prepared: Prepared = library.prepare(operation, inputs, trial.threads)
         first = prepared.run()
     except (Unsupported, NotImplementedError, RuntimeError) as why:
-        return Answer(None, str(why).splitlines()[0])
+        return Answer(None, first_line(why))
     if trial.verify:
         got, expected = prepared.fetch(first), operation.reference(inputs)
         if (wrong := operation.tolerance.worst(got, expected)) is not None:

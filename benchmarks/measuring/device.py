@@ -10,7 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ...core import Child, ChildDied, ChildKilled, ChildTimeout, InputError, KilledError, WorkError
+from ...core import (
+    CHILD_FAILED,
+    Child,
+    ChildDied,
+    ChildKilled,
+    ChildTimeout,
+    InputError,
+    KilledError,
+    WorkError,
+    first_line,
+)
 from .call import Call
 from .inputs import Reference, check_memory
 from .kernel import Measure, Setup
@@ -106,9 +116,9 @@ class Device:
             raise KilledError(
                 f"device {self.uri} cannot {what}: its process was {death}, twice"
             ) from death
-        except (ChildDied, ChildTimeout, RuntimeError) as error:
+        except CHILD_FAILED as error:
             self._child.close()
-            first = str(error).splitlines()[0]
+            first = first_line(error)
             raise WorkError(f"device {self.uri} cannot {what}: {first}", DOCTOR) from error
 
     def measure_baseline(self, seconds: float) -> float:
@@ -165,7 +175,7 @@ class Device:
         except ChildKilled as death:
             raise RunFailed(KILLED, f"the kernel's process was {death}, twice") from death
         except ChildDied as death:
-            first = str(death).splitlines()[0]
+            first = first_line(death)
             raise RunFailed(CRASHED, f"the kernel crashed: {first}") from death
         except ChildTimeout as late:
             raise RunFailed(TIMEOUT, f"the kernel gave {late}") from late
@@ -256,8 +266,8 @@ def fingerprint(uri: str) -> str:
             return f"{uri} on {child.call(uri, timeout=IDENTIFY_TIMEOUT)}"
     except ChildKilled as death:
         raise KilledError(f"asking device {uri} for its name was {death}") from death
-    except (ChildDied, ChildTimeout, RuntimeError) as error:
-        first = str(error).splitlines()[0]
+    except CHILD_FAILED as error:
+        first = first_line(error)
         raise WorkError(f"device {uri} does not answer: {first}", DOCTOR) from error
 
 

@@ -9,7 +9,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ...core import Child, ChildDied, ChildKilled, ChildTimeout, KilledError, WorkError
+from ...core import (
+    CHILD_FAILED,
+    Child,
+    ChildDied,
+    ChildKilled,
+    ChildTimeout,
+    KilledError,
+    WorkError,
+    first_line,
+)
 from ..measuring import DOCTOR, KEEP_MEMORY, interval
 from .kernel import Compare, Race, Subject
 
@@ -115,7 +124,7 @@ class ModelRunner:
         except ChildKilled as death:
             raise KilledError(f"the model's process was {death}") from death
         except ChildDied as death:
-            first = str(death).splitlines()[0]
+            first = first_line(death)
             raise ModelFailed(f"the model crashed: {first}") from death
         except ChildTimeout as late:
             raise ModelFailed(f"the model gave {late}") from late
@@ -133,9 +142,9 @@ class ModelRunner:
             self._child.call(self.subject, timeout=SETUP_TIMEOUT)
         except ChildKilled:
             raise
-        except (ChildDied, ChildTimeout, RuntimeError) as error:
+        except CHILD_FAILED as error:
             self._child.close()
-            first = str(error).splitlines()[0]
+            first = first_line(error)
             raise WorkError(
                 f"device {self.subject.device} cannot be used: {first}", DOCTOR
             ) from error

@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...core import Child, ChildDied, ChildKilled, ChildTimeout, InputError, KilledError, max_bytes
+from ...core import (
+    CHILD_FAILED,
+    Child,
+    ChildKilled,
+    InputError,
+    KilledError,
+    first_line,
+    max_bytes,
+)
 
 if TYPE_CHECKING:
     import iree.runtime as rt
@@ -48,8 +56,8 @@ def check_archives(archives: Archives, needed: Sequence[tuple[str, str]]) -> Non
             lacking: list[tuple[str, str]] = child.call((archives, needed), timeout=TIMEOUT)
         except ChildKilled as death:
             raise KilledError(f"reading the archives of weights was {death}") from death
-        except (ChildDied, ChildTimeout, RuntimeError) as error:
-            first = str(error).splitlines()[0]
+        except CHILD_FAILED as error:
+            first = first_line(error)
             raise InputError(f"the archives of weights cannot be read: {first}", _HINT) from error
     if lacking:
         scope, key = lacking[0]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ...core import InputError, TooLarge, gunzip, parse_json, read_limited, remedy_for
+from ...core import InputError, TooLarge, first_line, gunzip, parse_json, read_limited, remedy_for
 from .kernel_tuner import mend, to_t4
 from .recording import Recording
 from .t4 import read_t4
@@ -38,7 +38,7 @@ def read_recording(path: Path) -> Recording:
     except MemoryError:
         raise InputError(f"cannot read {path}: it does not fit into memory", _KNOWN) from None
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        what = f"{type(error).__name__}: {first_line(error)}"
         raise InputError(f"{path} is damaged, or of another kind ({what})", _KNOWN) from error
 
 

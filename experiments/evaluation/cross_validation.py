@@ -20,6 +20,7 @@ from ...core import (
     InputError,
     KilledError,
     WorkError,
+    first_line,
     usable_cores,
 )
 from ..learning import Case
@@ -150,7 +151,7 @@ def _carry_out(subject: Subject, tasks: Sequence[Task], jobs: int) -> Generator[
                 raise KilledError(f"a process of the evaluation was {death}") from death
             except ChildDied as death:
                 raise WorkError(
-                    f"a process of the evaluation ended: {str(death).splitlines()[0]}",
+                    f"a process of the evaluation ended: {first_line(death)}",
                     "fewer --jobs take less memory",
                 ) from death
             return result

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...benchmarks.libraries import NEEDS, Answer, Trial, installed
 from ...benchmarks.measuring import CRASHED, KEEP_MEMORY, KILLED, TIMEOUT, WRONG_RESULT, RunFailed
 from ...benchmarks.operations import Operation
-from ...core import Child, ChildDied, ChildKilled, ChildTimeout, InputError
+from ...core import Child, ChildDied, ChildKilled, ChildTimeout, InputError, first_line
 from .log import UNSUPPORTED
 
 # Seconds that a library may take for one operation, with the reference that it is compared with.
@@ -73,11 +73,11 @@ class Libraries:
         except ChildKilled as death:
             raise RunFailed(KILLED, f"{name} was {death}, twice") from death
         except ChildDied as death:
-            raise RunFailed(CRASHED, str(death).splitlines()[0]) from death
+            raise RunFailed(CRASHED, first_line(death)) from death
         except ChildTimeout as late:
             raise RunFailed(TIMEOUT, str(late)) from late
         except RuntimeError as error:
-            raise RunFailed(CRASHED, str(error).splitlines()[0]) from error
+            raise RunFailed(CRASHED, first_line(error)) from error
         if found.timing is None:
             raise RunFailed(UNSUPPORTED, found.unsupported)
         if found.timing.wrong is not None:

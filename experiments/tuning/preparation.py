@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from ...benchmarks.measuring import (
     drivers_of,
     fingerprint,
 )
-from ...core import InputError
+from ...core import read_limited
 from ...models import AdaptiveRanker, default_ranker, resolve
 from ...search import Dispatch
 from ...search.reading import read_dispatch
@@ -98,12 +97,4 @@ def digest_of_file(path: Path) -> str:
     Raises:
         InputError: it cannot be read.
     """
-    if os.path.exists(path) and not path.is_file():
-        raise InputError(f"{path} is not a regular file", "if it was moved, name it again")
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(
-            f"cannot read {path}: {error.strerror}", "if it was moved, name it again"
-        ) from error
+    return hashlib.sha256(read_limited(path, "if it was moved, name it again")).hexdigest()

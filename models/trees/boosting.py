@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from .tree_ranker import TreeRanker
 from .trees import Trees
 
 _OBJECTIVES = ("lambdarank", "regression")
+_COLUMNS = ("left", "right", "feature", "threshold", "missing", "value", "cover")
 
 # Relevance is 0 for failures and goes from 1 to this for others; each level doubles what a
 # candidate is worth, so that a near-winner is worth more than many slow ones.
@@ -88,7 +90,7 @@ class LightGBMRanker(TreeRanker):
         )
         booster = lightgbm.train(self._settings(), dataset, num_boost_round=self.rounds)
         gains = booster.feature_importance("gain")
-        return _trees(booster.model_to_string(), gains / (gains.sum() or 1))
+        return _trees(booster.dump_model(), gains / (gains.sum() or 1))
 
     def _settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = {
@@ -112,37 +114,45 @@ def _relevance(speed: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(speed > 0, 1 + np.round(speed * (_LEVELS - 1)), 0.0)
 
 
-def _trees(text: str, importance: NDArray[np.float64]) -> Trees:
-    """Trees from LightGBM's text format."""
-    blocks = text[: text.index("end of trees")].split("\nTree=")[1:]
-    trees = [_tree(dict(line.split("=") for line in b.split("\n") if "=" in line)) for b in blocks]
+def _trees(model: Mapping[str, Any], importance: NDArray[np.float64]) -> Trees:
+    """Trees of what LightGBM's `dump_model` says."""
+    trees = [_tree(tree["tree_structure"], tree["num_leaves"]) for tree in model["tree_info"]]
     columns = {name: np.concatenate([tree[name] for tree in trees]) for name in trees[0]}
     return Trees.make(size=[len(t["left"]) for t in trees], importance=importance, **columns)
 
 
-def _tree(fields: dict[str, str]) -> dict[str, NDArray[np.float64]]:
+def _tree(root: Mapping[str, Any], leaves: int) -> dict[str, NDArray[np.float64]]:
     """The nodes of a tree: the inner ones in LightGBM's order, then the leaves in theirs."""
+    inner = leaves - 1
+    columns = {name: np.zeros(inner + leaves) for name in _COLUMNS}
+    columns["cover"] += 1  # of a tree that is one leaf, nothing is told
 
-    def column(name: str) -> NDArray[np.float64]:
-        return np.array(fields.get(name, "").split(), dtype=np.float64)
+    def place(node: Mapping[str, Any]) -> int:
+        return int(node["split_index"]) if "split_index" in node else inner + _leaf(node)
 
-    answers = column("leaf_value")
-    inner, leaf = len(answers) - 1, np.zeros(len(answers))
-    # LightGBM numbers leaves -1, -2, ...
-    left, right = (
-        np.where(child < 0, inner - 1 - child, child) - np.arange(inner)
-        for child in (column("left_child"), column("right_child"))
-    )
-    threshold = column("threshold")
-    how = column("decision_type").astype(np.int64)
-    # Where training saw a missing value, bit 1 says where it goes; else it counts as 0.
-    missing = np.where(how >> 2 == 2, how & 2, threshold >= 0)
-    return {
-        "left": np.append(left, leaf),
-        "right": np.append(right, leaf),
-        "feature": np.append(column("split_feature"), leaf),
-        "threshold": np.append(threshold, leaf),
-        "missing": np.append(missing, leaf),
-        "value": np.append(np.zeros(inner), answers),
-        "cover": np.append(column("internal_count"), column("leaf_count") if inner else 1),
-    }
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        at = place(node)
+        if "split_index" not in node:
+            told = {"value": node["leaf_value"], "cover": node.get("leaf_count", 1)}
+        else:
+            left, right = node["left_child"], node["right_child"]
+            nodes += [left, right]
+            # Where training saw a missing value, it goes to one side; else it counts as 0.
+            nan = node["missing_type"] == "NaN"
+            told = {
+                "left": place(left) - at,
+                "right": place(right) - at,
+                "feature": node["split_feature"],
+                "threshold": node["threshold"],
+                "missing": node["default_left"] if nan else node["threshold"] >= 0,
+                "cover": node["internal_count"],
+            }
+        for name, value in told.items():
+            columns[name][at] = value
+    return columns
+
+
+def _leaf(node: Mapping[str, Any]) -> int:
+    return int(node.get("leaf_index", 0))

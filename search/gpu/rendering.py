@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from ...core import Child, ChildDied, ChildKilled, ChildTimeout, KilledError, WorkError
+from ...core import (
+    CHILD_FAILED,
+    Child,
+    ChildKilled,
+    KilledError,
+    WorkError,
+    first_line,
+)
 from ..problem import Problem
 
 # The first answer waits for the bindings to load (0.5 s); the others take 0.1 ms.
@@ -87,8 +94,8 @@ def ask(request: Any) -> Any:
         return _child().try_twice(request, timeout=TIMEOUT)
     except ChildKilled as death:
         raise KilledError(f"the process that writes configurations was {death}, twice") from death
-    except (ChildDied, ChildTimeout, RuntimeError) as failure:
-        first = str(failure).splitlines()[0]
+    except CHILD_FAILED as failure:
+        first = first_line(failure)
         raise CannotRender(f"the compiler cannot express a configuration: {first}") from failure
 
 

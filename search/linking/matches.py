@@ -6,7 +6,14 @@ import re
 import tempfile
 from pathlib import Path
 
-from ...core import Child, ChildDied, ChildKilled, ChildTimeout, InputError, KilledError
+from ...core import (
+    CHILD_FAILED,
+    Child,
+    ChildKilled,
+    InputError,
+    KilledError,
+    first_line,
+)
 from ..mlir import CompileFailed, configured
 from ..reading import READ_TIMEOUT, Model
 from .merge import MARK
@@ -28,8 +35,8 @@ def find_matches(model: Model, linked: LinkedSpec) -> dict[str, tuple[str, ...]]
             found = child.call((model.source, model.target.flags, spec), timeout=READ_TIMEOUT)
         except ChildKilled as death:
             raise KilledError(f"the compiler was {death} while it applied the specs") from death
-        except (ChildDied, ChildTimeout, RuntimeError) as failure:
-            first = str(failure).splitlines()[0]
+        except CHILD_FAILED as failure:
+            first = first_line(failure)
             raise InputError(f"the specs cannot be applied: {first}") from failure
     return {name: found.get(number, ()) for number, name in enumerate(linked.matchers)}
 

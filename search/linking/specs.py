@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...core import (
+    CHILD_FAILED,
     Child,
-    ChildDied,
     ChildKilled,
-    ChildTimeout,
     InputError,
     KilledError,
+    first_line,
     read_text_file,
 )
 
@@ -48,8 +48,8 @@ def link_specs(paths: Sequence[Path]) -> LinkedSpec:
             return LinkedSpec(**child.call(texts, timeout=120))
         except ChildKilled as death:
             raise KilledError(f"linking the specs was {death}") from death
-        except (ChildDied, ChildTimeout, RuntimeError) as failure:
-            first = str(failure).splitlines()[0]
+        except CHILD_FAILED as failure:
+            first = first_line(failure)
             raise InputError(
                 f"the specs cannot be linked ({first})",
                 "see that iree-compile accepts each of them",

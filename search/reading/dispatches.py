@@ -12,7 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...core import Child, ChildDied, ChildKilled, ChildTimeout, InputError, KilledError, check_room
+from ...core import (
+    Child,
+    ChildDied,
+    ChildKilled,
+    ChildTimeout,
+    InputError,
+    KilledError,
+    check_room,
+    first_line,
+)
 from ..dispatch import EMISSION_CRASHED, Dispatch, TensorType
 from ..emitted import Emitted
 from ..flags import gpu_backend
@@ -90,9 +99,9 @@ def _emitted(source: str, target: Target) -> tuple[tuple[Emitted, ...], str]:
             raise KilledError(f"the compiler was {death} while it emitted constraints") from death
         except ChildDied as death:
             check_room()
-            return (), f"{EMISSION_CRASHED} ({str(death).splitlines()[0]})"
+            return (), f"{EMISSION_CRASHED} ({first_line(death)})"
         except (ChildTimeout, RuntimeError) as failure:
-            return (), f"the compiler's constraints cannot be had ({str(failure).splitlines()[0]})"
+            return (), f"the compiler's constraints cannot be had ({first_line(failure)})"
     return found, "" if found else "the compiler emits no constraints for it"
 
 

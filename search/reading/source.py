@@ -15,6 +15,7 @@ from ...core import (
     InputError,
     KilledError,
     check_room,
+    first_line,
     read_text_file,
 )
 from ..flags import target_flags, unknown_target
@@ -70,7 +71,7 @@ def ask(
                 raise unknown_target(target) from failure
             if isinstance(failure, InputError):
                 raise
-            first = str(failure).splitlines()[0]
+            first = first_line(failure)
             raise CompilerCrashedError(
                 f"the compiler crashed while reading {name} ({first})", remedy
             ) from failure
