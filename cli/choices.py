@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from ..benchmarks.measuring import POOL
 from .output import UsageError
 
 target_option = click.option(
@@ -54,7 +55,7 @@ jobs_option = click.option(
 pool_option = click.option(
     "--pool",
     type=click.IntRange(min=1),
-    default=100_000,
+    default=POOL,
     show_default=True,
     metavar="N",
     help="Rank at most N candidates, sampled from spaces that are larger.",

@@ -21,8 +21,6 @@ from .choices import (
 )
 from .output import Output, UsageError, shared_options, write_failure
 
-# Large enough that the shares of pipelines are those of their sizes.
-POOL = 100_000
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -82,7 +80,7 @@ def command(
     except OSError as error:
         raise UsageError(f"--out: cannot write {out}: {error.strerror}") from None
 
-    from ..benchmarks.measuring import Budget
+    from ..benchmarks.measuring import POOL, Budget
     from ..core import FrontrunnerError
     from ..experiments.bundling import record
     from ..experiments.dataset import Recording, write_t4

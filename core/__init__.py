@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     )
     from .machine import describe_kill, free_memory, physical_cores, usable_cores
     from .temporary import check_room, in_temporary_folder, temporary_folder
+    from .threads import in_threads
     from .tools import run_tool
     from .versions import iree_versions
 else:
@@ -92,6 +93,7 @@ __all__ = [
     "free_memory",
     "gunzip",
     "in_temporary_folder",
+    "in_threads",
     "in_words",
     "iree_versions",
     "limited",

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ..measuring import OK, Compiled, DeviceGroup, Finals, Outcome, Repeat
+from ..measuring import BATCH_PER_DEVICE, OK, Compiled, DeviceGroup, Finals, Outcome, Repeat
 from .archive import Bundle
-
-# The baseline is measured once per batch: for this many candidates it has not drifted far.
-BATCH_PER_DEVICE = 8
 
 
 class BundledRunner:

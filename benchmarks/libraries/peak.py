@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core import usable_cores
-from ..measuring import sample
+from ..measuring import PEAK_SECONDS, sample
 
 # Large enough for BLAS to be at its best on two cores, and for a copy not to stay in caches.
 SIZE = 768
 BYTES = 128 * 1024**2
-SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -52,4 +51,4 @@ def measure_peak() -> Peak:
 def _fastest(run: Callable[[], object]) -> float:
     """Seconds of the fastest of many runs."""
     run()
-    return min(sample(run, SECONDS).samples_us) / 1e6
+    return min(sample(run, PEAK_SECONDS).samples_us) / 1e6

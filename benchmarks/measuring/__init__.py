@@ -18,6 +18,26 @@ if TYPE_CHECKING:
         wrong_speedup,
         wrong_winner,
     )
+    from .constants import (
+        BATCH_PER_DEVICE,
+        BATCH_PER_JOB,
+        DISPATCH_SECONDS,
+        DROP_ROUNDS,
+        LEAST,
+        NEAR,
+        NEAR_ROUNDS,
+        PEAK_SECONDS,
+        POOL,
+        PROFILE_ROUNDS,
+        PROFILE_SECONDS,
+        RACE_PATIENCE,
+        RACE_ROUNDS,
+        RECORD_ROUNDS,
+        RECORD_SECONDS,
+        SCREEN_SECONDS,
+        TURN_SECONDS,
+        WITHIN_REACH,
+    )
     from .device import (
         DOCTOR,
         KEEP_MEMORY,
@@ -62,18 +82,21 @@ if TYPE_CHECKING:
         is_there,
         read_record,
     )
-    from .rounds import NEAR, NEAR_ROUNDS, ROUNDS, SECONDS, standings
+    from .rounds import standings
     from .runner import MeasuringRunner, Runner
-    from .screening import SCREEN_SECONDS
-    from .timing import LEAST, Timing, sample
+    from .timing import Timing, sample
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "BASELINE",
+    "BATCH_PER_DEVICE",
+    "BATCH_PER_JOB",
     "COMPILE_FAILED",
     "CRASHED",
+    "DISPATCH_SECONDS",
     "DOCTOR",
+    "DROP_ROUNDS",
     "KEEP_MEMORY",
     "KILLED",
     "KINDS",
@@ -84,12 +107,20 @@ __all__ = [
     "NOT_APPLIED",
     "NUMPY",
     "OK",
+    "PEAK_SECONDS",
+    "POOL",
+    "PROFILE_ROUNDS",
+    "PROFILE_SECONDS",
     "QUARTILES",
-    "ROUNDS",
+    "RACE_PATIENCE",
+    "RACE_ROUNDS",
+    "RECORD_ROUNDS",
+    "RECORD_SECONDS",
     "SCREEN_SECONDS",
-    "SECONDS",
     "TIMEOUT",
     "TIMING_QUANTILE",
+    "TURN_SECONDS",
+    "WITHIN_REACH",
     "WRONG_RESULT",
     "Array",
     "Budget",

@@ -7,14 +7,13 @@ from functools import cached_property
 from pathlib import Path
 
 from .call import Call
+from .constants import FIRST_BASELINE_SECONDS
 from .device import Device, fingerprint
 from .estimate import Repeat
 from .finals import Finals, run_finals, verify_on_other_inputs
 from .outcome import Compiled, Outcome
 from .rounds import measure_again
 from .screening import Measured, Ready, Screening
-
-BASELINE_SECONDS = 0.25
 
 
 class DeviceGroup:
@@ -60,7 +59,7 @@ class DeviceGroup:
             device = Device(uri, self._call, baseline.executable, self._seed)
             self._devices.append(device)
             device.start()
-            times[uri] = device.measure_baseline(BASELINE_SECONDS)
+            times[uri] = device.measure_baseline(FIRST_BASELINE_SECONDS)
         self._screening = Screening(self._devices, baseline.digest, known, self._log)
         return times
 

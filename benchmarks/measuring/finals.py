@@ -11,17 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .call import Call
+from .constants import FINALISTS, FINALS_ROUNDS, FINALS_SECONDS, SLOW_US
 from .device import Device, RunFailed
 from .outcome import OK, Outcome
 
 if TYPE_CHECKING:
     from .runner import MeasuringRunner
 
-FINALISTS = 5
-ROUNDS = 12
-SECONDS = 0.06
-# Slow kernels are less noisy, and twelve rounds of a second each would take minutes.
-SLOW_US = 50_000.0
 # Seeds of the winner's inputs and of the search's never meet.
 OTHER_INPUTS = 1_000_003
 
@@ -119,7 +115,7 @@ def run_finals(
     seed: int,
     *,
     rounds: int | None = None,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
 ) -> Finals:
     """Measures every finalist once per round, in an order that changes, between two baselines.
 
@@ -129,14 +125,15 @@ def run_finals(
     Args:
         finalists: executables by queue position.
         rounds: fewer for slow kernels if None.
-        seconds: per measurement.
+        seconds: per measurement; the usual ones if None.
 
     Raises:
         KilledError: as `decide`.
     """
+    seconds = FINALS_SECONDS if seconds is None else seconds
     if rounds is None:
         slow = max(device.baseline_us for device in devices) >= SLOW_US
-        rounds = ROUNDS // 2 if slow else ROUNDS
+        rounds = FINALS_ROUNDS // 2 if slow else FINALS_ROUNDS
     rng = np.random.default_rng(seed)
     before: list[float] = []
     after: list[float] = []

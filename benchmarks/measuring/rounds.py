@@ -13,24 +13,19 @@ from pathlib import Path
 
 import numpy as np
 
+from ...core import in_threads
+from .constants import (
+    BLOCK,
+    DOUBT,
+    HOPELESS,
+    NEAR_ROUNDS,
+    RECORD_ROUNDS,
+    RECORD_SECONDS,
+    WITHIN_REACH,
+)
 from .device import Device, RunFailed, shares_cores
 from .estimate import Estimate, Repeat, estimates
 from .outcome import BASELINE, KILLED, OK, Outcome
-from .screening import HOPELESS
-from .threads import together
-
-ROUNDS = 3
-NEAR = 1.15
-# On a shared machine of two cores, kernels of 80 and 200 us, as medians of n measurements against n
-# others: 8 are 5.5 % apart, 20 are 2.5 %. Near-optimal means within 5 %.
-NEAR_ROUNDS = 40
-# Standard errors that a candidate may have been unlucky, and the best one lucky.
-DOUBT = 2.0
-# Many short measurements say more than few long ones: of the spread between measurements of 40 ms,
-# each the 10th percentile of hundreds of runs, a third is left within one.
-SECONDS = 0.015
-# Candidates of one block: half a second, in which a machine has not drifted far.
-BLOCK = 16
 
 
 def standings(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> dict[int, Estimate]:
@@ -84,7 +79,7 @@ def measure_again(
         if any(shares_cores(device.uri) for device in devices):
             found: Iterator[Repeat] = (repeat for lane in lanes for repeat in lane)
         else:
-            found = together(lanes)
+            found = in_threads(lanes)
         for repeat in found:
             repeats.append(repeat)
             yield repeat
@@ -97,8 +92,8 @@ def _due(known: Mapping[int, Estimate]) -> set[int]:
     surely = min((one.relative * (1 + DOUBT * one.error) for one in known.values()), default=0.0)
     due = set()
     for index, one in known.items():
-        wanted = ROUNDS if one.relative <= HOPELESS * fastest else 0
-        if one.relative * (1 - DOUBT * one.error) <= NEAR * surely:
+        wanted = RECORD_ROUNDS if one.relative <= HOPELESS * fastest else 0
+        if one.relative * (1 - DOUBT * one.error) <= WITHIN_REACH * surely:
             wanted = NEAR_ROUNDS
         if one.rounds < wanted:
             due.add(index)
@@ -118,11 +113,11 @@ def _lane(
         killed: gets those whose process was killed.
     """
     for start in range(0, len(order), BLOCK):
-        time_us: float | None = device.measure_baseline(SECONDS)
+        time_us: float | None = device.measure_baseline(RECORD_SECONDS)
         yield Repeat(BASELINE, time_us, block, device.uri)
         for index in order[start : start + BLOCK]:
             try:
-                time_us = device.measure(executables[index], SECONDS, verify=False)
+                time_us = device.measure(executables[index], RECORD_SECONDS, verify=False)
             except RunFailed as failure:
                 if failure.kind == KILLED:
                     killed.add(index)

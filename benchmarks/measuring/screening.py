@@ -9,16 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from ...core import in_threads
+from .constants import BASELINE_SECONDS, HOPELESS, SCREEN_SECONDS
 from .device import Device, RunFailed, shares_cores
 from .outcome import BASELINE, KILLED, OK, Compiled, Outcome
-from .threads import together
-
-# Screening: long enough that its noise (about 5 % here) is below what separates candidates, short
-# enough that a candidate costs less than compiling it. Finalists are measured again.
-SCREEN_SECONDS = 0.08
-BASELINE_SECONDS = 0.1
-# A candidate this much slower than the best is not worth more than its first runs.
-HOPELESS = 2.0
 
 Ready = tuple[int, Compiled]
 Measured = tuple[int, Outcome]
@@ -63,7 +57,7 @@ class Screening:
         if any(shares_cores(lane.device.uri) for lane in self._lanes):
             yield from self._in_turn(self._lanes, batch, go_on)
         else:
-            yield from together([self._in_turn([lane], batch, go_on) for lane in self._lanes])
+            yield from in_threads([self._in_turn([lane], batch, go_on) for lane in self._lanes])
 
     def _in_turn(
         self, lanes: Sequence[_Lane], batch: Sequence[Ready], go_on: Callable[[], bool]

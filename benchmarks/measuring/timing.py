@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-LEAST = 3
+from .constants import LEAST
 
 
 @dataclass(frozen=True)

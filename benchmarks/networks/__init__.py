@@ -8,13 +8,12 @@ if TYPE_CHECKING:
     from .inputs import prepare_inputs
     from .kernel import Subject
     from .profiling import Share, profile
-    from .runner import PATIENCE, Gain, ModelFailed, ModelRunner
+    from .runner import Gain, ModelFailed, ModelRunner
     from .weights import Archives, check_archives
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
-    "PATIENCE",
     "Archives",
     "Gain",
     "ModelFailed",

@@ -19,17 +19,11 @@ from ...core import (
     WorkError,
     first_line,
 )
-from ..measuring import DOCTOR, KEEP_MEMORY, interval
+from ..measuring import DOCTOR, KEEP_MEMORY, RACE_ROUNDS, TURN_SECONDS, interval
 from .kernel import Compare, Race, Subject
 
 SETUP_TIMEOUT = 300.0
 TIMEOUT = 600.0
-# Rounds of a race, and seconds of a turn: a turn of a slow model is one run.
-ROUNDS = 15
-TURN = 0.3
-# Seconds for further rounds, where what is faster is not so beyond noise yet: of MobileNet's 34 ms,
-# 15 rounds tell a ratio to 15 %, and four times as many to half of that.
-PATIENCE = 60.0
 
 
 class ModelFailed(Exception):
@@ -85,7 +79,7 @@ class ModelRunner:
             raise ModelFailed(f"wrong results: {wrong}")
 
     def gain(
-        self, before: Path, after: Path, seed: int, rounds: int = ROUNDS, patience: float = 0.0
+        self, before: Path, after: Path, seed: int, rounds: int = RACE_ROUNDS, patience: float = 0.0
     ) -> Gain:
         """How much faster one variant is than another, measured in turn.
 
@@ -100,7 +94,7 @@ class ModelRunner:
         until = time.monotonic() + patience
         times = np.empty((0, 3))
         while True:
-            race = Race((before, before, after), rounds, TURN, seed + len(times))
+            race = Race((before, before, after), rounds, TURN_SECONDS, seed + len(times))
             times = np.vstack([times, np.array(self._ask(race))])
             found = _gain(times, np.random.default_rng(seed))
             if found.beyond_noise or found.speedup <= 1 or time.monotonic() > until:

@@ -10,10 +10,7 @@ from ...core import WorkError
 from ...search import Dispatch, spec_of
 from ...search.gpu import CannotRender
 from ..compiling import Compiler
-from ..measuring import CRASHED, OK, Compiled
-
-# Candidates that are compiled before any of them is measured, for each compile worker.
-BATCH_PER_JOB = 4
+from ..measuring import BATCH_PER_JOB, CRASHED, OK, Compiled
 
 
 class QueueCompiler:

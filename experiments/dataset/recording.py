@@ -19,14 +19,14 @@ from ...benchmarks.measuring import (
     BASELINE,
     CRASHED,
     LEAST,
-    NEAR,
     NEAR_ROUNDS,
     OK,
-    ROUNDS,
+    RECORD_ROUNDS,
+    RECORD_SECONDS,
     SCREEN_SECONDS,
-    SECONDS,
     TIMEOUT,
     TIMING_QUANTILE,
+    WITHIN_REACH,
     Estimate,
     Outcome,
     Repeat,
@@ -41,9 +41,9 @@ from .validity import check_knobs, check_problem, check_rows, check_target
 FORMAT = 1
 TIMING = (
     f"quantile {TIMING_QUANTILE:g} of the wall-clock times of single runs in a process that stays "
-    f"up, for {SCREEN_SECONDS:g} s beside the baseline of the same device; then {ROUNDS} "
-    f"interleaved rounds of {SECONDS:g} s, {NEAR_ROUNDS} where it may be within {NEAR - 1:.0%} of "
-    "the best; drift taken out by median polish"
+    f"up, for {SCREEN_SECONDS:g} s beside the baseline of the same device; then {RECORD_ROUNDS} "
+    f"interleaved rounds of {RECORD_SECONDS:g} s, {NEAR_ROUNDS} where it may be "
+    f"within {WITHIN_REACH - 1:.0%} of the best; drift taken out by median polish"
 )
 
 SOURCE = "give a file that `frontrunner bundle ingest` or `record` wrote"

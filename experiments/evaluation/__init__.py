@@ -8,14 +8,13 @@ if TYPE_CHECKING:
     from .contenders import Contender, find_contenders, usual_rankers
     from .cross_validation import evaluate
     from .holdout import PROBLEM
-    from .metrics import NEAR, near
+    from .metrics import near
     from .report import Report, track_report, write_report
     from .summary import summarise
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
-    "NEAR",
     "PROBLEM",
     "Contender",
     "Report",

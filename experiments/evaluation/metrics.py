@@ -13,11 +13,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ...benchmarks.measuring import NEAR
+
 Floats = NDArray[np.float64]
 
 # A candidate is near-optimal within the middle one; the others are reported beside it.
 LEVELS = (0.01, 0.05, 0.10)
-NEAR = 0.05
 KS = (1, 8, 16, 64)
 # Of the way from the median to the optimum; as in the authors' examples.
 CUTOFF = 0.95

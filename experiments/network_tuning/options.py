@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from ...benchmarks.measuring import POOL
 from ...benchmarks.networks import Archives
 from ...models import is_file
 
@@ -42,7 +43,7 @@ class ModelOptions:
     target: str = "host"
     seed: int = 0
     jobs: int | None = None
-    pool: int = 100_000
+    pool: int = POOL
 
     def absolute(self) -> Self:
         """The same, for another folder to be the current one."""

@@ -15,19 +15,22 @@ from pathlib import Path
 import numpy as np
 
 from ...benchmarks.compiling import Compiler, unless_killed
-from ...benchmarks.measuring import OK, Compiled, interval
-from ...benchmarks.networks import PATIENCE, Gain, ModelFailed, ModelRunner, profile
+from ...benchmarks.measuring import (
+    DROP_ROUNDS,
+    OK,
+    PROFILE_ROUNDS,
+    PROFILE_SECONDS,
+    RACE_PATIENCE,
+    Compiled,
+    interval,
+)
+from ...benchmarks.networks import Gain, ModelFailed, ModelRunner, profile
 from ...core import KilledError, WorkError
 from ...search.linking import link_specs
 from .plan import Hot
 
 # Candidates of a dispatch that are tried in the model.
 TRIES = 3
-ROUNDS = 7
-# Seconds of a profile: the noise of one is far above what a longer one would take out.
-PROFILE = 0.7
-# Rounds in which the model is compared with itself without one of the dispatches' configurations.
-DROP_ROUNDS = 7
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ class Trial:
         self.tell("measuring the whole model")
         try:
             gain = self.runner.gain(
-                self.default.executable, compiled.executable, self.seed, patience=PATIENCE
+                self.default.executable, compiled.executable, self.seed, patience=RACE_PATIENCE
             )
         except ModelFailed as failure:
             out = tuple(c.out(str(failure)) if c.spec else c for c in choices)
@@ -174,8 +177,8 @@ class Trial:
         found: list[list[Mapping[str, float]]] = []
         if len(variants) == 1:
             return found
-        for number in range(ROUNDS):
-            self.tell(f"profiling the model, round {number + 1} of {ROUNDS}")
+        for number in range(PROFILE_ROUNDS):
+            self.tell(f"profiling the model, round {number + 1} of {PROFILE_ROUNDS}")
             row: list[Mapping[str, float]] = [{}] * len(variants)
             for place in rng.permutation(len(variants)):
                 if place in failed:
@@ -191,7 +194,7 @@ class Trial:
                 row[place] = {share.name: share.time_us for share in shares}
             found.append(row)
             slowest = max(sum(times.values()) for times in row)
-            runs = max(1, min(50, round(PROFILE * 1e6 / max(1.0, slowest))))
+            runs = max(1, min(50, round(PROFILE_SECONDS * 1e6 / max(1.0, slowest))))
         return found
 
     def _drop_what_slows(

@@ -17,6 +17,7 @@ from ...benchmarks.compiling import CompilePool, Job, Reproducer, Unit, write_cr
 from ...benchmarks.libraries import Peak, measure_peak
 from ...benchmarks.measuring import (
     CRASHED,
+    DISPATCH_SECONDS,
     KILLED,
     OK,
     TIMING_QUANTILE,
@@ -58,9 +59,6 @@ from .log import (
     Row,
 )
 from .rows import Wanted
-
-# Seconds that a dispatch is timed.
-SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,9 @@ class Bench:
         if compiled.kind == OK:
             try:
                 device = self._turned_to(item, operation if verify else None)
-                samples = device.samples(Measure(compiled.executable, SECONDS, verify=verify))
+                samples = device.samples(
+                    Measure(compiled.executable, DISPATCH_SECONDS, verify=verify)
+                )
                 checked = PASSED if verify else UNKNOWN if self._options.verify else UNCHECKED
                 return replace(row, verification=checked, **self._figures(item.unit, samples))
             except RunFailed as failure:
@@ -218,7 +218,7 @@ class Bench:
         row = one.row(DEFAULT, library, outcome=OK)
         try:
             samples = self._libraries.time(
-                library, operation, self._options.seed, SECONDS, verify=verify
+                library, operation, self._options.seed, DISPATCH_SECONDS, verify=verify
             )
         except RunFailed as failure:
             return _failed(row, failure)

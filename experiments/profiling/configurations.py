@@ -10,6 +10,7 @@ from typing import Self
 
 import pandas as pd
 
+from ...benchmarks.measuring import POOL
 from ...benchmarks.operations import Operation
 from ...core import Child
 from ...models import default_ranker, resolve
@@ -32,7 +33,7 @@ class Choice:
     count: int
     target: str = "host"
     ranker: str | None = None
-    pool: int = 100_000
+    pool: int = POOL
     seed: int = 0
 
 

@@ -16,10 +16,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...benchmarks.measuring import MEDIAN, QUARTILES
+from ...benchmarks.measuring import MEDIAN, NEAR, QUARTILES
 from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
 from ..dataset import Recording
-from ..evaluation import NEAR
 from ..learning import without_killed
 
 PROBLEMS = (

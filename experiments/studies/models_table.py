@@ -12,7 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...benchmarks.networks import PATIENCE, Gain, ModelFailed, ModelRunner, Subject, prepare_inputs
+from ...benchmarks.measuring import RACE_PATIENCE
+from ...benchmarks.networks import Gain, ModelFailed, ModelRunner, Subject, prepare_inputs
 from ...core import run_tool
 from ...search import SPEC_OPTION
 from ...search.reading import read_model
@@ -96,7 +97,7 @@ def _compile(mlir: Path, flags: Sequence[str], out: Path) -> bool:
 def _gain(runner: ModelRunner, before: Path, after: Path) -> Gain | None:
     try:
         runner.check(after, before)
-        return runner.gain(before, after, seed=0, patience=PATIENCE)
+        return runner.gain(before, after, seed=0, patience=RACE_PATIENCE)
     except ModelFailed as failure:
         print(f"{after}: {failure}", file=sys.stderr)
         return None

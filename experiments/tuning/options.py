@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...benchmarks.measuring import Budget
+from ...benchmarks.measuring import POOL, Budget
 from ...core import LARGEST, InputError
 from ...search import target_flags
 
@@ -40,7 +40,7 @@ class TuneOptions:
     target: str = "host"
     seed: int = 0
     jobs: int | None = None
-    pool: int = 100_000
+    pool: int = POOL
     extras: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     pipeline: str | None = None
     compile_only: bool = False

@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from ...benchmarks.measuring import Finals, Outcome, Standing, check_counts, wrong_finals
+from ...benchmarks.measuring import NEAR, Finals, Outcome, Standing, check_counts, wrong_finals
 from ...core import decode, read_json
 
-NEAR = 1.05
 # In a run's folder.
 SPEC = "spec.mlir"
 
@@ -65,7 +64,9 @@ class TuneResult:
     ) -> Self:
         relatives = [(i, o.relative) for i, o in sorted(outcomes.items()) if o.relative is not None]
         best = min((r for _, r in relatives), default=None)
-        near = next((i + 1 for i, r in relatives if best is not None and r <= NEAR * best), None)
+        near = next(
+            (i + 1 for i, r in relatives if best is not None and r <= (1 + NEAR) * best), None
+        )
         return cls(
             speedup=winner.speedup if winner else 1.0,
             speedup_ci=winner.interval if winner else (1.0, 1.0),

@@ -23,7 +23,7 @@ SMALL = Matmul(8, 12, 16)
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(bench, "SECONDS", 0.001)
+    monkeypatch.setattr(bench, "DISPATCH_SECONDS", 0.001)
     generate([SMALL, Attention(1, 4, 4, 4)], tmp_path / "d", None, NullProgress())
     return tmp_path / "d"
 

@@ -40,7 +40,7 @@ def profiled() -> Callable[..., list[Row]]:
             pytest.MonkeyPatch.context() as patch,
             ProfileLog(folder / "profile.jsonl", {"verify": verify}) as log,
         ):
-            patch.setattr(bench, "SECONDS", 0.001)
+            patch.setattr(bench, "DISPATCH_SECONDS", 0.001)
             return profile(every, options, log, NullProgress())
 
     return run

@@ -52,9 +52,9 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Packed:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finals, "ROUNDS", 4)
-    monkeypatch.setattr(finals, "SECONDS", 0.01)
-    monkeypatch.setattr(rounds, "SECONDS", 0.005)
+    monkeypatch.setattr(finals, "FINALS_ROUNDS", 4)
+    monkeypatch.setattr(finals, "FINALS_SECONDS", 0.01)
+    monkeypatch.setattr(rounds, "RECORD_SECONDS", 0.005)
 
 
 @pytest.fixture(scope="module")
@@ -204,8 +204,8 @@ def measured(packed: Packed, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of two devices."""
     out = tmp_path_factory.mktemp("measured") / "results.jsonl"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finals, "ROUNDS", 4)
-        patch.setattr(finals, "SECONDS", 0.01)
+        patch.setattr(finals, "FINALS_ROUNDS", 4)
+        patch.setattr(finals, "FINALS_SECONDS", 0.01)
         run_bundle(packed.bundle, ("local-task", "local-sync"), out, Budget(), lambda text: None)
     return out
 

@@ -35,9 +35,9 @@ READ = cache(read_dispatch)  # of a second each
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finals, "ROUNDS", 3)
-    monkeypatch.setattr(finals, "SECONDS", 0.005)
-    monkeypatch.setattr(rounds, "SECONDS", 0.005)
+    monkeypatch.setattr(finals, "FINALS_ROUNDS", 3)
+    monkeypatch.setattr(finals, "FINALS_SECONDS", 0.005)
+    monkeypatch.setattr(rounds, "RECORD_SECONDS", 0.005)
     monkeypatch.setattr(module, "read_dispatch", READ)
 
 

@@ -54,11 +54,11 @@ def nothing(_: str) -> None:
 def quicken(patch: pytest.MonkeyPatch) -> None:
     """A few candidates, and measurements that are short rather than right."""
     patch.setattr(hot_runs, "Budget", lambda **limits: Budget(4, **limits))
-    patch.setattr(finals, "ROUNDS", 4)
-    patch.setattr(finals, "SECONDS", 0.01)
+    patch.setattr(finals, "FINALS_ROUNDS", 4)
+    patch.setattr(finals, "FINALS_SECONDS", 0.01)
     patch.setattr(model_runner, "TURN", 0.01)
-    patch.setattr(in_model, "ROUNDS", 2)
-    patch.setattr(in_model, "PATIENCE", 0.0)
+    patch.setattr(in_model, "PROFILE_ROUNDS", 2)
+    patch.setattr(in_model, "RACE_PATIENCE", 0.0)
     patch.setattr(hot_runs, "TRIES", 2)
     patch.setattr(in_model, "PROFILE", 0.01)
     # Which configurations win is left to chance, but not whether any is tried.

@@ -227,8 +227,8 @@ def test_a_report_that_cannot_be_written_costs_no_outcome(tmp_path: Path, plant:
 def test_a_run_that_measures_reports_failures_too(
     tmp_path: Path, plant: Plant, monkeypatch: pytest.MonkeyPatch, tracked: list[dict[str, Any]]
 ) -> None:
-    monkeypatch.setattr("frontrunner.benchmarks.measuring.finals.ROUNDS", 2)
-    monkeypatch.setattr("frontrunner.benchmarks.measuring.finals.SECONDS", 0.01)
+    monkeypatch.setattr("frontrunner.benchmarks.measuring.finals.FINALS_ROUNDS", 2)
+    monkeypatch.setattr("frontrunner.benchmarks.measuring.finals.FINALS_SECONDS", 0.01)
     plant({1: HUGE})
     given = options(
         tmp_path / "run",

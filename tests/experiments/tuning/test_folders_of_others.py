@@ -38,8 +38,8 @@ class Ran:
 @pytest.fixture(scope="module", autouse=True)
 def _quick() -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finals, "ROUNDS", 4)
-        patch.setattr(finals, "SECONDS", 0.01)
+        patch.setattr(finals, "FINALS_ROUNDS", 4)
+        patch.setattr(finals, "FINALS_SECONDS", 0.01)
         patch.setattr(session.Tracker, "_write", lambda self, run: {"run_id": "none"})
         yield
 

@@ -34,8 +34,8 @@ MATMUL = DATA / "matmul.mlir"
 
 @pytest.fixture(autouse=True)
 def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finals, "ROUNDS", 4)
-    monkeypatch.setattr(finals, "SECONDS", 0.01)
+    monkeypatch.setattr(finals, "FINALS_ROUNDS", 4)
+    monkeypatch.setattr(finals, "FINALS_SECONDS", 0.01)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
 
 

@@ -17,7 +17,7 @@ class _End:
         self.error = error
 
 
-def together(iterators: Sequence[Iterator[Item]]) -> Generator[Item, None, None]:
+def in_threads(iterators: Sequence[Iterator[Item]]) -> Generator[Item, None, None]:
     """Yields what the iterators yield, as it comes.
 
     When one raises, or the caller has had enough, the others end after what they are at.
