@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from ...benchmarks.measuring import wrong_speedup
-from ...core import decode, read_json
-from ..tuning import SPEC, TuneResult
+from ...core import decode
+from ..tuning import SPEC, StoredResult, TuneResult
 from .plan import Plan
 from .trial import Choice, Verdict
 
@@ -47,7 +45,7 @@ class DispatchResult:
 
 
 @dataclass(frozen=True)
-class ModelResult:
+class ModelResult(StoredResult):
     """Figures of a model's tuning.
 
     Attributes:
@@ -120,15 +118,7 @@ class ModelResult:
         )
 
     @classmethod
-    def read(cls, path: Path) -> Self | None:
-        """A result that `to_json` wrote; None if there is none."""
-        if not os.path.lexists(path):
-            return None
-        remedy = "remove it, and resume the run"
-        return read_json(path, lambda fields: cls._of(fields, path.parent), remedy)
-
-    @classmethod
-    def _of(cls, fields: dict[str, Any], folder: Path) -> Self:
+    def from_file(cls, fields: dict[str, Any], folder: Path) -> Self:
         # The folder may have been moved.
         there = {"run": folder, "spec": folder / SPEC if fields["spec"] else None}
         result = decode(cls, {**fields, **there})
@@ -138,12 +128,6 @@ class ModelResult:
         if result.spec is None and result.speedup != 1.0:
             raise ValueError(f"there is no spec, and a speedup of {result.speedup:g}")
         return result
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=2, default=str) + "\n"
 
     def metrics(self) -> dict[str, float]:
         return {

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .preparation import Prepared, digest_of_file, prepare
     from .result import SPEC, TuneResult, expectation
     from .runs import resume, tune
+    from .stored import StoredResult
 else:
     __getattr__ = exports(__name__)
 
@@ -23,6 +24,7 @@ __all__ = [
     "RunFiles",
     "RunFolder",
     "RunInterrupted",
+    "StoredResult",
     "TuneOptions",
     "TuneResult",
     "digest_of_file",

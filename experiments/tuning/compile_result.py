@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,7 +10,8 @@ from statistics import median
 from typing import Any, Self
 
 from ...benchmarks.measuring import BASELINE, KILLED, OK, Outcome, check_counts
-from ...core import decode, read_json
+from ...core import decode
+from .stored import StoredResult
 
 # What a run that measures tells besides.
 _UNKNOWN = ("speedup", "noise_floor", "spec", "baseline_us", "best_us")
@@ -27,7 +26,7 @@ _HEADS = {
 
 
 @dataclass(frozen=True)
-class CompileResult:
+class CompileResult(StoredResult):
     """Figures of a run.
 
     Attributes:
@@ -80,15 +79,7 @@ class CompileResult:
         )
 
     @classmethod
-    def read(cls, path: Path) -> Self | None:
-        """A result that `to_json` wrote; None if there is none."""
-        if not os.path.lexists(path):
-            return None
-        remedy = "remove it, and resume the run"
-        return read_json(path, lambda fields: cls._of(fields, path.parent), remedy)
-
-    @classmethod
-    def _of(cls, fields: dict[str, Any], folder: Path) -> Self:
+    def from_file(cls, fields: dict[str, Any], folder: Path) -> Self:
         known = {k: v for k, v in fields.items() if k not in _UNKNOWN}
         # The folder may have been moved, and a report that was written elsewhere was, too.
         report = folder / "failures"
@@ -106,9 +97,6 @@ class CompileResult:
 
     def to_dict(self) -> dict[str, Any]:
         return dict.fromkeys(_UNKNOWN) | asdict(self)
-
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=2, default=str) + "\n"
 
     def summary_lines(self) -> list[str]:
         """For people: a table with a row per pipeline, then where the failures are."""

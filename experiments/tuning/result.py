@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from ...benchmarks.measuring import NEAR, Finals, Outcome, Standing, check_counts, wrong_finals
-from ...core import decode, read_json
+from ...core import decode
+from .stored import StoredResult
 
 # In a run's folder.
 SPEC = "spec.mlir"
 
 
 @dataclass(frozen=True)
-class TuneResult:
+class TuneResult(StoredResult):
     """Figures of a run.
 
     Attributes:
@@ -85,20 +84,17 @@ class TuneResult:
         )
 
     @classmethod
-    def read(cls, path: Path) -> Self | None:
-        """A result that `to_json` wrote; None if there is none."""
-        if not os.path.lexists(path):
-            return None
-        remedy = "remove it, and resume the run"
-        return read_json(path, lambda fields: cls._of(fields, path.with_name(SPEC)), remedy)
-
-    @classmethod
-    def _of(cls, fields: dict[str, Any], spec: Path) -> Self:
+    def from_file(cls, fields: dict[str, Any], folder: Path) -> Self:
         # The folder may have been moved.
-        there = {"run": spec.parent, "spec": spec if fields["spec"] else None}
+        there = {"run": folder, "spec": folder / SPEC if fields["spec"] else None}
         result = decode(cls, {**fields, **there})
         result._check()
         return result
+
+    @property
+    def finals(self) -> Finals:
+        """What the winner was chosen by."""
+        return Finals(self.finalists, self.baseline_us, self.noise_floor)
 
     def _check(self) -> None:
         """Checks that the figures follow from each other.
@@ -107,8 +103,7 @@ class TuneResult:
             ValueError: naming those that do not.
         """
         check_counts(self.outcomes, self.candidates)
-        finals = Finals(self.finalists, self.baseline_us, self.noise_floor)
-        if wrong := wrong_finals(finals):
+        if wrong := wrong_finals(self.finals):
             raise ValueError(wrong)
         by_place = {s.index + 1: s for s in self.finalists}
         winner = by_place.get(self.winner or 0)
@@ -135,12 +130,6 @@ class TuneResult:
             figures["iterations_to_own_near_best"] = float(self.near_best)
         kinds = {f"outcomes_{kind}": float(n) for kind, n in self.outcomes.items()}
         return {**figures, **kinds}
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=2, default=str) + "\n"
 
     def summary_lines(self) -> list[str]:
         """For people; ends with the speedup, the noise floor and the spec's path."""

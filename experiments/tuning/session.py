@@ -128,7 +128,7 @@ class Session:
         if Counter(o.kind for o in outcomes.values()) != Counter(result.outcomes):
             wrong = f"its outcomes are not those of {self.folder.journal.name}"
         elif isinstance(result, TuneResult):
-            finals = Finals(result.finalists, result.baseline_us, result.noise_floor)
+            finals = result.finals
             wrong = wrong_finals(finals, outcomes)
             winner = next((s for s in finals.standings if s.index + 1 == result.winner), None)
             if winner is not None and not wrong:
