@@ -4,6 +4,12 @@ SHELL := /bin/bash -o pipefail
 VENV := .venv
 BIN := $(VENV)/bin
 LOCK := requirements.lock
+# Tests of what can be told without a compiler.
+QUICK := tests/test_layout.py tests/core tests/features tests/models tests/search/enumeration \
+	tests/search/test_flags.py tests/benchmarks/operations tests/experiments/dataset \
+	tests/experiments/evaluation tests/experiments/queue \
+	$(addprefix tests/benchmarks/measuring/test_, \
+	$(addsuffix .py, budget estimate finals inputs outcome rounds screening))
 # Those of the table in the README.
 RANKERS := heuristic,cpu,forest,lightgbm,adaptive,tpe,genetic
 # The first interpreter that is new enough; choose another with `make PYTHON=python3.12 tune`.
@@ -15,7 +21,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env env-dev tune evaluate models predictor test lint format lock clean
+.PHONY: help env env-dev tune evaluate models predictor test test-quick lint format lock clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -38,6 +44,9 @@ predictor: env  ## train the predictor that ships in the package, as it is in th
 
 test: env-dev  ## run all tests
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+test-quick: env-dev  ## run those that compile and measure nothing, in under a minute
+	$(BIN)/python -m pytest -n 2 -q --no-header $(QUICK) $(ARGS)
 
 # mypy does not follow editable installs, so it is shown the package through a link; running it
 # beside the link makes it report paths as `frontrunner/...`.

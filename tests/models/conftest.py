@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import sys
 import textwrap
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -102,14 +103,19 @@ def unseen():
     return recordings(["conv"], 120, seed=50)[0]
 
 
-@pytest.fixture
-def install(tmp_path, monkeypatch):
-    """Installs a distribution with a ranker for this test; returns where it is."""
+@pytest.fixture(scope="session")
+def install_into():
+    """Installs a distribution with a ranker into a folder; returns where it is."""
 
     def make(
-        name="widest", target="frontrunner_widest:WidestRanker", dist="widest-ranker", code=PLUG_IN
+        folder,
+        monkeypatch,
+        name="widest",
+        target="frontrunner_widest:WidestRanker",
+        dist="widest-ranker",
+        code=PLUG_IN,
     ):
-        site = tmp_path / f"site-{dist}"
+        site = folder / f"site-{dist}"
         info = site / f"{dist.replace('-', '_')}-1.0.dist-info"
         info.mkdir(parents=True)
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {dist}\nVersion: 1.0\n")
@@ -122,3 +128,9 @@ def install(tmp_path, monkeypatch):
         return site
 
     return make
+
+
+@pytest.fixture
+def install(install_into, tmp_path, monkeypatch):
+    """Installs one for this test."""
+    return partial(install_into, tmp_path, monkeypatch)

@@ -42,16 +42,51 @@ BY_LOT = {"shuffle", "tpe", "genetic"}
 
 TRAINED: dict[str, Ranker] = {}
 
+# Trains each case anew, and loads what was saved of it.
 SCRIPT = """
 import json, sys
+from pathlib import Path
 import pandas as pd
-from frontrunner.models import Ranker, create, load, order
-name, params, training, frame, saved = sys.argv[1:]
-data = pd.read_pickle(training)
-ranker = create(name, **json.loads(params)).fit(data.drop(columns="group"), data["group"])
-frame = pd.read_pickle(frame)
-print(json.dumps([order(ranker, frame).tolist(), load(saved).score(frame).tolist()]))
+from frontrunner.models import create, load, order
+folder = Path(sys.argv[1])
+data, frame = (pd.read_pickle(folder / name) for name in ("training", "unseen"))
+found = {}
+for key, name, params in json.loads((folder / "cases").read_text()):
+    ranker = create(name, **params).fit(data.drop(columns="group"), data["group"])
+    scores = load(folder / f"{key}.zip").score(frame).tolist()
+    found[key] = order(ranker, frame).tolist(), scores
+print(json.dumps(found))
 """
+
+
+def case_id(name, params):
+    return "-".join([name, *params.get("objective", "").split()])
+
+
+@pytest.fixture(scope="module")
+def elsewhere(training, unseen, install_into, tmp_path_factory):
+    """What all cases come to in two other processes, in which strings hash otherwise."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    training[0].assign(group=training[1]).to_pickle(folder / "training")
+    unseen.to_pickle(folder / "unseen")
+    cases = [(case_id(*case.values), *case.values) for case in CASES]
+    (folder / "cases").write_text(json.dumps(cases))
+    with pytest.MonkeyPatch.context() as patch:
+        site = install_into(folder, patch)
+        for key, name, params in cases:
+            save(create(name, **params).fit(*training), folder / f"{key}.zip")
+    found = []
+    for seed in ("0", "1"):
+        path = os.pathsep.join([str(site), *sys.path])
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(folder)],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found.append(json.loads(done.stdout))
+    return found
 
 
 def test_every_built_in_ranker_is_a_case():
@@ -130,21 +165,9 @@ class TestRanker:
         with pytest.raises(InputError, match=rf"'{name}' needs features.*vec_n_log2|vec_k_log2"):
             ranker.score(training[0].drop(columns=["vec_n_log2", "vec_k_log2"]))
 
-    def test_the_same_in_another_process(self, ranker, name, params, training, unseen, tmp_path):
-        training[0].assign(group=training[1]).to_pickle(tmp_path / "training")
-        unseen.to_pickle(tmp_path / "unseen")
-        save(ranker, tmp_path / "ranker.zip")
-        args = [name, json.dumps(params), *map(str, (tmp_path / "training", tmp_path / "unseen"))]
-        for seed in ("0", "1"):
-            path = os.pathsep.join([str(self.site), *sys.path])
-            done = subprocess.run(
-                [sys.executable, "-c", SCRIPT, *args, str(tmp_path / "ranker.zip")],
-                env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": path},
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            ordered, scores = json.loads(done.stdout)
+    def test_the_same_in_another_process(self, ranker, name, params, unseen, elsewhere):
+        for found in elsewhere:
+            ordered, scores = found[case_id(name, params)]
             assert ordered == order(ranker, unseen).tolist()
             np.testing.assert_array_equal(scores, ranker.score(unseen))
 

@@ -19,9 +19,11 @@ import pytest
 from frontrunner.benchmarks.bundle.run import run_bundle
 from frontrunner.benchmarks.measuring import finals
 from frontrunner.benchmarks.measuring.budget import Budget
+from frontrunner.benchmarks.runners import ReplayRunner
 from frontrunner.experiments.bundling.packing import pack
 from frontrunner.experiments.observing.progress import NullProgress
-from frontrunner.experiments.tuning import session
+from frontrunner.experiments.tuning import runs, session
+from frontrunner.experiments.tuning.journal import Journal
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.runs import resume, tune
 
@@ -245,8 +247,12 @@ LOG: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
 
 @pytest.mark.parametrize("says", LOG)
 def test_impossible_outcomes_are_refused_and_the_rest_can_be_kept(
-    says: str, run: Path, refused: Callable[..., str]
+    says: str, run: Path, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with Journal(run / "outcomes.jsonl", COUNT, ["local-task"]) as journal:
+        known = dict(journal.outcomes)
+    # What is left out is taken again, and comes out as it did.
+    monkeypatch.setattr(runs, "make_runner", lambda *_: ReplayRunner(known, {"local-task": 10.0}))
     edit_log(run, LOG[says])
     damaged = (run / "outcomes.jsonl").read_bytes()
     line = refused("tune", "--resume", run)

@@ -33,7 +33,7 @@ def boosted(data):
     """A booster, and its trees as arrays."""
     settings = {"num_leaves": 12, "min_data_in_leaf": 3, "verbose": -1, "num_threads": 1}
     booster = lightgbm.train(settings, lightgbm.Dataset(data[0], label=data[1]), 20)
-    return booster, boosting._trees(booster.model_to_string(), np.full(FEATURES, 0.25))
+    return booster, boosting._trees(booster.dump_model(), np.full(FEATURES, 0.25))
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_a_value_that_training_never_saw_missing_counts_as_lightgbm_says(data):
     values = np.nan_to_num(data[0], nan=1.0) - 1
     settings = {"num_leaves": 12, "min_data_in_leaf": 3, "verbose": -1, "num_threads": 1}
     booster = lightgbm.train(settings, lightgbm.Dataset(values, label=data[1]), 20)
-    trees = boosting._trees(booster.model_to_string(), np.zeros(FEATURES))
+    trees = boosting._trees(booster.dump_model(), np.zeros(FEATURES))
     values[::2, 1] = values[::3, 0] = np.nan
     np.testing.assert_allclose(trees.predict(values), booster.predict(values), rtol=1e-5)
 
@@ -67,7 +67,7 @@ def test_a_value_that_training_never_saw_missing_counts_as_lightgbm_says(data):
 def test_trees_of_nothing_but_a_root(data):
     settings = {"verbose": -1, "num_threads": 1, "min_data_in_leaf": 200}
     booster = lightgbm.train(settings, lightgbm.Dataset(data[0], label=data[1]), 2)
-    trees = boosting._trees(booster.model_to_string(), np.zeros(FEATURES))
+    trees = boosting._trees(booster.dump_model(), np.zeros(FEATURES))
     assert set(trees.size) == {1}
     np.testing.assert_allclose(trees.predict(data[0]), booster.predict(data[0]), rtol=1e-5)
     shares, start = shapley_values(trees, data[0][:2])
