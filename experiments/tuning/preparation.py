@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from ...benchmarks.measuring import (
     drivers_of,
     fingerprint,
 )
-from ...core import read_limited
+from ...core import InputError
 from ...models import AdaptiveRanker, default_ranker, resolve
 from ...search import Dispatch
 from ...search.reading import read_dispatch
@@ -97,4 +98,12 @@ def digest_of_file(path: Path) -> str:
     Raises:
         InputError: it cannot be read.
     """
-    return hashlib.sha256(read_limited(path, "if it was moved, name it again")).hexdigest()
+    # Also of one that is larger than what is read whole.
+    remedy = "if it was moved, name it again"
+    if os.path.exists(path) and not path.is_file():
+        raise InputError(f"{path} is not a regular file", remedy)
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}", remedy) from error

@@ -66,7 +66,7 @@ def subject(model: Model, folder: Path, **changes: object) -> Subject:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_runner, "TURN", 0.002)
+    monkeypatch.setattr(model_runner, "TURN_SECONDS", 0.002)
 
 
 @pytest.fixture

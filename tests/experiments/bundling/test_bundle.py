@@ -24,7 +24,7 @@ from frontrunner.benchmarks.compiling.compiler import CompilePool
 from frontrunner.benchmarks.measuring import finals, rounds
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.measuring.outcome import BASELINE
-from frontrunner.benchmarks.measuring.rounds import NEAR, NEAR_ROUNDS
+from frontrunner.benchmarks.measuring.rounds import NEAR_ROUNDS, WITHIN_REACH
 from frontrunner.core import InputError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.bundling.ingest import Ingest
@@ -172,7 +172,7 @@ def test_a_recording_has_further_rounds(packed: Packed, tmp_path: Path) -> None:
     assert len(told) >= NEAR_ROUNDS and told[0].startswith("[0 further measurements]")
     frame = Ingest.read(packed.bundle, results).recording().frame
     measured = frame[(frame.kind == "ok") & frame.same_as.isna()]
-    near = measured.relative <= NEAR * measured.relative.min()
+    near = measured.relative <= WITHIN_REACH * measured.relative.min()
     assert near.any()
     assert (measured[near].measurements == NEAR_ROUNDS).all()
     assert (measured[~near].measurements < NEAR_ROUNDS).any()

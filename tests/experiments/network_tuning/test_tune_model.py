@@ -56,11 +56,11 @@ def quicken(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(hot_runs, "Budget", lambda **limits: Budget(4, **limits))
     patch.setattr(finals, "FINALS_ROUNDS", 4)
     patch.setattr(finals, "FINALS_SECONDS", 0.01)
-    patch.setattr(model_runner, "TURN", 0.01)
+    patch.setattr(model_runner, "TURN_SECONDS", 0.01)
     patch.setattr(in_model, "PROFILE_ROUNDS", 2)
     patch.setattr(in_model, "RACE_PATIENCE", 0.0)
     patch.setattr(hot_runs, "TRIES", 2)
-    patch.setattr(in_model, "PROFILE", 0.01)
+    patch.setattr(in_model, "PROFILE_SECONDS", 0.01)
     # Which configurations win is left to chance, but not whether any is tried.
     patch.setattr(tune_model.ModelRunner, "gain", _sure(model_runner.ModelRunner.gain))
 
