@@ -129,11 +129,9 @@ class _Session:
             results.repeat(repeat)
         self.say(f"{len(results.repeats)} further measurements")
 
-    def _tell(self) -> None:
-        outcomes = self.results.outcomes.values()
-        course = Course.of(outcomes)
+    def _tell(self, course: Course) -> None:
         best = f"best {1 / course.best:.2f}x the default's speed" if course.best else "none ran yet"
-        kinds = Counter(o.kind for o in outcomes if o.kind != OK)
+        kinds = Counter(o.kind for o in self.results.outcomes.values() if o.kind != OK)
         failed = "".join(f", {count} {kind}" for kind, count in kinds.most_common())
         self.say(f"[{course.taken}/{self.total} candidates] {best}{failed}")
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .compiler import CompilePool, Compiler, Job, unless_killed
+    from .compiler import CompilePool, Compiler, Job, checked_default, unless_killed
     from .failures import FailureReport, keep_log
     from .reproducer import SCRIPT, Reproducer, write_crash
     from .unit import Unit, call_of
@@ -21,6 +21,7 @@ __all__ = [
     "Reproducer",
     "Unit",
     "call_of",
+    "checked_default",
     "keep_log",
     "unless_killed",
     "write_crash",

@@ -128,6 +128,20 @@ def unless_killed(compiled: Compiled, what: str) -> Compiled:
     return compiled
 
 
+def checked_default(baseline: Compiled) -> Compiled:
+    """The compiler's own default, which there is no doing without, either.
+
+    Raises:
+        WorkError: it does not compile.
+    """
+    if baseline.kind != OK:
+        raise WorkError(
+            f"the compiler's default does not compile: {baseline.reason}",
+            "see that iree-compile accepts the input",
+        )
+    return baseline
+
+
 class Compiler(CompilePool):
     """A pool of compile workers for one dispatch or model.
 

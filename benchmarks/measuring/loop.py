@@ -109,7 +109,7 @@ def search(
     log: Log,
     limits: Limits,
     show: Callable[[Outcome, Course], None] = lambda outcome, course: None,
-    after_batch: Callable[[], None] = lambda: None,
+    after_batch: Callable[[Course], None] = lambda course: None,
 ) -> str:
     """Takes candidates until a limit is reached; tells which one it was, in words.
 
@@ -117,7 +117,8 @@ def search(
         runner: started, with the outcomes that the log holds.
         log: its outcomes count as taken, and are shown first.
         show: told each outcome, and how far the run has come with it.
-        after_batch: called after each batch, also where an error or Ctrl-C ends it.
+        after_batch: told how far the run has come after each batch, also where an error or Ctrl-C
+            ends it.
     """
     course = Course()
     for outcome in log.outcomes.values():
@@ -132,5 +133,5 @@ def search(
                 course.add(outcome)
                 show(outcome, course)
         finally:
-            after_batch()
+            after_batch(course)
     return stopped

@@ -6,18 +6,44 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from ...core import WorkError
 from ...search import Dispatch, spec_of
 from ...search.gpu import CannotRender
-from ..compiling import Compiler
-from ..measuring import BATCH_PER_JOB, CRASHED, OK, Compiled
+from ..compiling import Compiler, checked_default
+from ..measuring import BATCH_PER_JOB, CRASHED, Compiled
+
+
+def compile_queue(
+    dispatch: Dispatch,
+    config: Callable[[int], str],
+    batch: Sequence[int],
+    folder: Path,
+    compile_specs: Callable[[Sequence[tuple[str, str]]], Iterator[Compiled]],
+) -> Iterator[tuple[int, Compiled]]:
+    """Executables of candidates, in order; those that cannot be rendered crashed.
+
+    Args:
+        config: the `compilation_info` of a queue position; raises `CannotRender` if there is none.
+        folder: where executables go.
+        compile_specs: as `Compiler.compile`.
+    """
+    failed: dict[int, Compiled] = {}
+    specs = []
+    for index in batch:
+        name = f"{index:05d}"
+        try:
+            specs.append((name, spec_of(dispatch, config(index))))
+        except CannotRender as failure:
+            failed[index] = Compiled(CRASHED, folder / f"{name}.vmfb", reason=str(failure))
+    done = compile_specs(specs)
+    for index in batch:
+        yield index, failed[index] if index in failed else next(done)
 
 
 class QueueCompiler:
     """A compiler of one dispatch's candidates.
 
     Args:
-        config: the `compilation_info` of a queue position; raises `CannotRender` if there is none.
+        config: as of `compile_queue`.
         folder: where executables go. What is there is removed: executables of an earlier session
             could be anything.
         jobs: compile workers; as many as cores if None.
@@ -40,28 +66,13 @@ class QueueCompiler:
         """
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir()
-        baseline = self._compiler.baseline()
-        if baseline.kind != OK:
-            raise WorkError(
-                f"the compiler's default does not compile: {baseline.reason}",
-                "see that iree-compile accepts the input",
-            )
-        return baseline
+        return checked_default(self._compiler.baseline())
 
     def compile(self, batch: Sequence[int]) -> Iterator[tuple[int, Compiled]]:
-        """Executables of candidates, in order; those that cannot be rendered crashed."""
-        failed: dict[int, Compiled] = {}
-        specs = []
-        for index in batch:
-            name = f"{index:05d}"
-            try:
-                specs.append((name, spec_of(self._dispatch, self._config(index))))
-            except CannotRender as failure:
-                executable = self._folder / f"{name}.vmfb"
-                failed[index] = Compiled(CRASHED, executable, reason=str(failure))
-        done = self._compiler.compile(specs)
-        for index in batch:
-            yield index, failed[index] if index in failed else next(done)
+        """As `compile_queue`."""
+        return compile_queue(
+            self._dispatch, self._config, batch, self._folder, self._compiler.compile
+        )
 
     def compile_winner(self, spec: str) -> Compiled:
         """The dispatch as a tuning spec has it compiled."""

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...benchmarks.bundle import Bundle, Entry, Manifest, build
-from ...benchmarks.compiling import Compiler, call_of
-from ...benchmarks.measuring import CRASHED, OK, Compiled
-from ...core import WorkError, iree_versions, write_whole
-from ...search import spec_of
-from ...search.gpu import CannotRender
+from ...benchmarks.compiling import Compiler, call_of, checked_default
+from ...benchmarks.measuring import OK, Compiled
+from ...benchmarks.runners import compile_queue
+from ...core import iree_versions, write_whole
 from ..observing import Observer
 from ..queue import renderer
 from ..tuning import Prepared, RunFiles, TuneOptions, prepare, run_files
@@ -79,12 +79,7 @@ def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> 
         kept = stack.enter_context(Kept(folder))
         with Compiler(dispatch, folder, options.jobs) as compiler:
             observer.phase("compiling the compiler's default")
-            baseline = compiler.baseline()
-            if baseline.kind != OK:
-                raise WorkError(
-                    f"the compiler's default does not compile: {baseline.reason}",
-                    "see that iree-compile accepts the input",
-                )
+            baseline = checked_default(compiler.baseline())
             compiled = list(_compile(prepared, compiler, kept, observer))
         executables = {
             c.digest: c.executable.read_bytes() for c in [*compiled, baseline] if c.kind == OK
@@ -123,17 +118,11 @@ def _compile(
     most = prepared.options.budget.candidates
     count = min(most or len(prepared.queue), len(prepared.queue))
     config = renderer(prepared.dispatch, prepared.queue)
-    specs, failed = [], {}
-    for i in range(count):
-        try:
-            specs.append((f"{i:05d}", spec_of(prepared.dispatch, config(i))))
-        except CannotRender as failure:
-            failed[i] = Compiled(CRASHED, Path(), reason=str(failure))
     observer.phase(f"compiling {count} candidates")
     observer.start(count, None)
     seen: set[str] = set()
-    done = kept.compile(compiler, specs)
-    for compiled in (failed[i] if i in failed else next(done) for i in range(count)):
+    specs = partial(kept.compile, compiler)
+    for _, compiled in compile_queue(prepared.dispatch, config, range(count), kept.folder, specs):
         twin = compiled.kind == OK and compiled.digest in seen
         seen.add(compiled.digest)
         observer.outcome("duplicate" if twin else compiled.kind, None)

@@ -49,15 +49,15 @@ def replay(
         enough: is told the times taken so far, NaN for failures, and says whether a ranker that
             looks back may stop there; the order of any other is always complete.
     """
-    rows, count = np.arange(len(case.times)), len(case.times)
-    frame = case.features
+    count, frame = len(case.times), case.features
     if isinstance(ranker, AdaptiveRanker):
-        frame = case.knobs if ranker.reads_knobs else case.features
+        frame = case.knobs if ranker.reads_knobs else frame
         # Has it forget what it saw of another case.
         ranker.observe(frame.iloc[:0].assign(**{TIME: case.times[:0]}))
     # The queue is what the ranker says before anything is measured, as in a tuning run.
-    queue = rows[order(ranker, frame)]
-    known = {place: _outcomes(case)[row] for place, row in enumerate(queue)}
+    queue = order(ranker, frame)
+    outcomes = _outcomes(case)
+    known = {place: outcomes[row] for place, row in enumerate(queue)}
     taken = Outcomes()
     chosen: Order = QueueOrder(count)
     limits = BudgetLimits(Budget(), count)

@@ -225,7 +225,7 @@ class Session:
             self.observer.note(f"the report of failures is not complete: {error}")
         return stopped
 
-    def _report(self) -> None:
+    def _report(self, _: Course) -> None:
         with suppress(OSError):  # tried again, and told, at the end
             self.report.write(self.journal.outcomes)
 

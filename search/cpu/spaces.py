@@ -167,7 +167,7 @@ def _common(problem: Problem, target: Target) -> list[Constraint]:
     """What holds in every pipeline."""
     accumulator = _accumulator_bytes(problem)
     rules = []
-    for skipped in _skipped_dims(problem):
+    for skipped in kind_of(problem).skipped:
         volume = accumulator * _product(_vec(d) for d in problem.dims if d.name != skipped)
         refused = volume < target.vector_bytes * MAX_NATIVE_VECTORS
         rules.append(Constraint("the compiler refuses large vectors", refused))
@@ -217,11 +217,6 @@ def _footprint(problem: Problem, level: str, *, reused: bool = False) -> z3.Arit
         extents = [1 + sum(c * (tiles[d] - 1) for d, c in terms) for terms in operand.index]
         parts.append(_product(extents) * operand.bytes_per_element)
     return sum(parts[1:], start=parts[0])
-
-
-def _skipped_dims(problem: Problem) -> tuple[str, ...]:
-    """For each product that the op computes, the loop that is not part of it."""
-    return kind_of(problem).skipped
 
 
 def _contiguous(problem: Problem) -> list[Dim]:
