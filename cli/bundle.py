@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
 
+from ..benchmarks.measuring import DEFAULT_BUDGET
 from .choices import (
     extra_option,
     jobs_option,
@@ -19,7 +20,6 @@ from .choices import (
 )
 from .files import check_new_file, check_new_folder
 from .output import Interrupted, Output, shared_options
-from .tune import DEFAULT_CANDIDATES
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = click.Path(path_type=Path)
@@ -37,7 +37,7 @@ def command() -> None:
 @click.option(
     "--budget",
     type=click.IntRange(min=1),
-    default=DEFAULT_CANDIDATES,
+    default=DEFAULT_BUDGET,
     show_default=True,
     metavar="N",
     help="Pack the first N candidates of the queue.",
@@ -76,29 +76,22 @@ def pack(
     from ..experiments.tuning import TuneOptions
 
     output = Output(as_json)
-    observer = make_progress(sys.stderr)
-    try:
-        packed = pack_bundle(
-            TuneOptions(
-                input=file,
-                out=out,
-                budget=Budget(budget),
-                ranker=ranker,
-                devices=(),
-                target=target,
-                seed=seed,
-                jobs=jobs,
-                pool=pool,
-                pipeline=pipeline,
-                extras=freed,
-            ),
-            observer,
-        )
-    finally:
-        observer.close()
-    for line in packed.summary_lines():
-        output.line(line)
-    output.result(packed.to_dict())
+    options = TuneOptions(
+        input=file,
+        out=out,
+        budget=Budget(budget),
+        ranker=ranker,
+        devices=(),
+        target=target,
+        seed=seed,
+        jobs=jobs,
+        pool=pool,
+        pipeline=pipeline,
+        extras=freed,
+    )
+    with closing(make_progress()) as progress:
+        packed = pack_bundle(options, progress)
+    output.summary(packed)
 
 
 @command.command("run")
@@ -198,7 +191,4 @@ def ingest(
         output.line(f"recording    {out}, {rows} candidates")
         output.result({"recording": out, "candidates": rows})
     else:
-        result = ingested.finish(out)
-        for line in result.summary_lines():
-            output.line(line)
-        output.result(result.to_dict())
+        output.summary(ingested.finish(out))

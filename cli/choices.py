@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
 from ..benchmarks.measuring import POOL
-from .output import UsageError
+from .output import Interrupted, UsageError
 
 target_option = click.option(
     "--target",
@@ -91,17 +92,18 @@ def parse_extras(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
     return found
 
 
-# A year.
-MOST_MINUTES = 525_600
+@contextmanager
+def continued_by(command: str, folder: Path | None = None) -> Iterator[None]:
+    """Has Ctrl-C tell the command that goes on.
 
-
-def check_minutes(minutes: float) -> None:
-    """Refuses what is no span of time."""
-    if not 0 < minutes <= MOST_MINUTES:
-        raise UsageError(
-            f"--minutes must be more than 0 and at most {MOST_MINUTES:,}, got {minutes:g}",
-            "such as --minutes 5",
-        )
+    Args:
+        folder: what work goes on in, also where nothing was done yet.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        kept = getattr(interrupt, "kept", None) or folder
+        raise Interrupted(f"continue with: frontrunner {command} {kept}" if kept else "") from None
 
 
 def given(ctx: click.Context, name: str) -> bool:

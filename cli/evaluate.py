@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import __version__
 from .files import check_out
 from .output import Interrupted, Output, shared_options
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Logging 180 runs with their curves took 28 s on a busy machine.
-TRACKING_SECONDS = 300.0
+    from ..experiments.evaluation import Report
+
 NOTHING_SAVED = "nothing is saved; --folds, or fewer rankers or --seeds, take less time"
 
 
@@ -76,17 +72,7 @@ NOTHING_SAVED = "nothing is saved; --folds, or fewer rankers or --seeds, take le
 @click.option("--verbose", is_flag=True, help="Show how hard each recording is, too.")
 @shared_options(seed="The first seed of the rankers; also seeds the confidence intervals.")
 def command(
-    recordings: tuple[Path, ...],
-    rankers: tuple[str, ...],
-    holdout: str,
-    folds: int | None,
-    out: Path | None,
-    seeds: int,
-    jobs: int | None,
-    mlflow: bool,
-    verbose: bool,
-    seed: int,
-    as_json: bool,
+    recordings: tuple[Path, ...], out: Path | None, verbose: bool, as_json: bool, **options: Any
 ) -> None:
     """Compare orders on recordings, each judged on what it was not trained on.
 
@@ -94,85 +80,33 @@ def command(
     """
     check_out(out, "name a new folder")
 
-    from ..experiments.evaluation import (
-        Report,
-        evaluate,
-        find_contenders,
-        track_report,
-        usual_rankers,
-        write_report,
-    )
-    from ..experiments.learning import digest, read_cases
-    from ..experiments.observing import Tracker
+    from ..experiments.evaluation import EvaluationInterrupted, ReportNotWritten, evaluate
 
     output = Output(as_json)
-    contenders = find_contenders(*rankers) if rankers else []
-    cases = read_cases(recordings)
-    contenders = contenders or find_contenders(usual_rankers(cases))
-    for contender in contenders:
-        if warning := contender.elsewhere(cases):
-            output.note(f"warning: {contender.name}: {warning}")
-        if seen := contender.seen(cases):
-            output.note(
-                f"warning: {contender.name} was trained on {len(seen)} of these {len(cases)} "
-                f"recordings, such as {seen[0]}: what it learned by heart flatters it"
-            )
-    asked = {
-        "rankers": ",".join(c.name for c in contenders),
-        "holdout": holdout,
-        "folds": folds,
-        "seeds": seeds,
-        "seed": seed,
-        "recordings": len(cases),
-        "data": digest(cases),
-        "frontrunner": __version__,
-    }
-    written = None
     try:
-        with Tracker(output.note, timeout_s=TRACKING_SECONDS) as tracker:
-            if mlflow:
-                tracker.start("evaluation", asked, {"kind": "evaluation"})
-            with _bar() as progress:
-                evaluation = evaluate(
-                    cases,
-                    contenders,
-                    holdout,
-                    parts=folds,
-                    seeds=range(seed, seed + seeds),
-                    jobs=jobs,
-                    progress=progress,
-                )
-            report = Report.of(evaluation, asked, seed)
-            try:
-                written, missing = write_report(report, out)
-                tracker.rename(written.absolute().name)
-                for text in missing:
-                    output.note(f"warning: {text}")
-                output.result({**report.to_dict(), "out": written})
-            finally:
-                # Figures that cannot be kept are still shown.
-                _show_rankers(output, report.summary)
-                if verbose:
-                    output.line()
-                    _show_cases(output, report.cases)
-            output.line()
-            output.line(f"written to {written}")
-            track_report(report, written, tracker)
+        report = evaluate(recordings, out=out, **options)
+    except EvaluationInterrupted as interrupt:
+        _show(output, interrupt.report, verbose)
+        raise Interrupted(f"the results are in {interrupt.kept}") from None
+    except ReportNotWritten as error:
+        _show(output, error.report, verbose)  # figures that cannot be kept are still shown
+        raise
     except KeyboardInterrupt:
-        raise Interrupted(f"the results are in {written}" if written else NOTHING_SAVED) from None
+        raise Interrupted(NOTHING_SAVED) from None
+    _show(output, report, verbose)
 
 
-@contextmanager
-def _bar() -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr, if a person is looking."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(
-        console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
-    ) as bar:
-        task = bar.add_task("training and replaying", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+def _show(output: Output, report: Report, verbose: bool) -> None:
+    """Shows the figures, and where they are if that is somewhere."""
+    if report.out is not None:
+        output.result({**report.to_dict(), "out": report.out})
+    _show_rankers(output, report.summary)
+    if verbose:
+        output.line()
+        _show_cases(output, report.cases)
+    if report.out is not None:
+        output.line()
+        output.line(f"written to {report.out}")
 
 
 def _show_rankers(output: Output, summary: pd.DataFrame) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -22,14 +19,14 @@ from .generate_options import (
     stacked,
     transpose_options,
 )
-from .output import Output, UsageError, counted
-
-if TYPE_CHECKING:
-    from ..benchmarks.operations import Operation, Types
+from .output import Output, UsageError
 
 # What every kind takes; the rest is of a kind, and of no use to a preset.
 SHARED = set("out force presets commands shrink dtypes as_json".split())
 CONFIGURING = {"configurations", "target", "ranker", "pool", "seed"}
+# What Python calls by the same name; and options that it calls by another.
+COMMON = CONFIGURING | {"shrink", "force"}
+NAMES = {"split_k_slices": "slices", "layouts": "layout", "fuse": "steps"}
 
 
 @click.group("generate", context_settings={"help_option_names": ["-h", "--help"]})
@@ -44,7 +41,7 @@ def command() -> None:
 @stacked(product_options, transpose_options, fuse_option, shared)
 def matmul(**options: Any) -> None:
     """Products of matrices."""
-    _generate("matmul", options, ("m", "n", "k"), _matmuls)
+    _generate("matmul", options, ("m", "n", "k"))
 
 
 @command.command("batch_matmul")
@@ -52,7 +49,7 @@ def matmul(**options: Any) -> None:
 @stacked(product_options, transpose_options, fuse_option, shared)
 def batch_matmul(**options: Any) -> None:
     """Products of matrices, many side by side."""
-    _generate("batch_matmul", options, ("batch", "m", "n", "k"), _matmuls)
+    _generate("batch_matmul", options, ("batch", "m", "n", "k"))
 
 
 @command.command("splitk")
@@ -61,7 +58,7 @@ def batch_matmul(**options: Any) -> None:
 @stacked(fuse_option, shared)
 def splitk(**options: Any) -> None:
     """Products of matrices whose sums are split, for results too small to fill a machine."""
-    _generate("splitk", options, ("m", "n", "k"), _matmuls)
+    _generate("splitk", options, ("m", "n", "k"))
 
 
 @command.command("fused")
@@ -72,7 +69,7 @@ def fused(**options: Any) -> None:
     Without --fuse: bias; bias,relu; bias,gelu; bias,residual; of integers bias; bias,relu;
     bias,quantize.
     """
-    _generate("fused", options, ("m", "n", "k"), partial(_matmuls, usual=True))
+    _generate("fused", options, ("m", "n", "k"))
 
 
 @command.command("conv")
@@ -99,7 +96,7 @@ def fused(**options: Any) -> None:
 )
 def conv(**options: Any) -> None:
     """Two-dimensional convolutions, of images that are padded already."""
-    _generate("conv", options, ("height", "channels", "filters"), _convs)
+    _generate("conv", options, ("height", "channels", "filters"))
 
 
 @command.command("attention")
@@ -112,110 +109,52 @@ def conv(**options: Any) -> None:
 )
 def attention(**options: Any) -> None:
     """Scaled dot-product attention."""
-    _generate("attention", options, ("heads", "queries", "head_dim"), _attentions)
+    _generate("attention", options, ("heads", "queries", "head_dim"))
 
 
 @command.command("all")
 @shared
 def everything(**options: Any) -> None:
     """All kinds, of the models of --preset or the lines of --from-commands."""
-    _generate("all", options, (), None)
+    _generate("all", options, ())
 
 
-Build = Callable[[dict[str, Any], Sequence["Types"]], Iterable["Operation"]]
-
-
-def _matmuls(
-    options: dict[str, Any], types: Sequence[Types], usual: bool = False
-) -> Iterable[Operation]:
-    from ..experiments.profiling import matmuls
-
-    return matmuls(
-        types,
-        options["m"],
-        options["n"],
-        options["k"],
-        batch=options.get("batch", (0,)),
-        slices=options.get("split_k_slices", (0,)),
-        transposed=tuple(s for s in ("lhs", "rhs") if options.get(f"transpose_{s}")),
-        steps=_steps(options["fuse"]),
-        usual=usual,
-    )
-
-
-def _convs(options: dict[str, Any], types: Sequence[Types]) -> Iterable[Operation]:
-    from ..experiments.profiling import convs
-
-    names = "images window stride dilation groups layouts".split()
-    return convs(
-        types,
-        options["height"],
-        options["width"],
-        options["channels"],
-        options["filters"],
-        steps=_steps(options["fuse"]),
-        **{name: options[name] for name in names},
-    )
-
-
-def _attentions(options: dict[str, Any], types: Sequence[Types]) -> Iterable[Operation]:
-    from ..experiments.profiling import attentions
-
-    names = "heads queries keys head_dim".split()
-    return attentions(types, *(options[name] for name in names))
-
-
-def _steps(texts: Sequence[str]) -> list[tuple[str, ...]]:
-    return [tuple(word.strip() for word in text.split(",")) for text in texts]
-
-
-def _generate(
-    kind: str, options: dict[str, Any], needed: Sequence[str], build: Build | None
-) -> None:
+def _generate(kind: str, options: dict[str, Any], needed: Sequence[str]) -> None:
     """Writes what is asked for, once all of it is known to be right."""
     _check(options, needed)
-    out: Path = options["out"]
-    check_writable(out, "--out")
-    output = Output(options["as_json"])
+    check_writable(options["out"], "--out")
+    output = Output(options.pop("as_json"))
 
-    from ..benchmarks.operations import parse_types
-    from ..experiments.observing import make_progress
-    from ..experiments.profiling import families, generate
+    from ..experiments.profiling import generate
 
-    types = [parse_types(text) for text in options["dtypes"] or ("f32",)]
-    if options["presets"] is not None:
-        names = [name.strip() for name in options["presets"].split(",")]
-        asked = families.of_presets(kind, names, types, output.note)
-    elif options["commands"] is not None:
-        piped = options["commands"] == Path("-")
-        lines = Path("/dev/stdin") if piped else options["commands"]
-        asked = families.of_commands(kind, lines, output.note)
-    else:
-        assert build is not None
-        asked = iter(build(options, types))
-    operations = families.collected(asked, options["shrink"])
-    choice = None
-    if options["configurations"]:
-        from ..experiments.profiling import Choice
+    preset, commands = options.pop("presets"), options.pop("commands")
+    common = {name: options.pop(name) for name in sorted(COMMON)}
+    sized = {} if preset is not None or commands is not None else _axes(options)
+    result = generate(
+        kind,
+        options["out"],
+        dtypes=options["dtypes"] or ("f32",),
+        preset=() if preset is None else [name.strip() for name in preset.split(",")],
+        commands=Path("/dev/stdin") if commands == Path("-") else commands,
+        **common,
+        **sized,
+    )
+    output.summary(result)
 
-        choice = Choice(
-            count=options["configurations"],
-            target=options["target"],
-            ranker=options["ranker"],
-            pool=options["pool"],
-            seed=options["seed"],
-        )
-    observer = make_progress(sys.stderr)
-    try:
-        made, counts = generate(operations, out, choice, observer, force=options["force"])
-    finally:
-        observer.close()
-    changed = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
-    more = f" with {counted(made, 'configuration')}" if made else ""
-    output.line(f"{counted(len(operations), 'dispatch', 'es')}{more} in {out} ({changed})")
-    output.line(f"profile them with: frontrunner profile {shlex.quote(str(out))} --verify")
-    names = [operation.name for operation in operations]
-    output.result({"out": out, "operations": names, "configurations": made, "files": counts})
+
+def _axes(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of one kind, by the names that they have in Python."""
+    named = {
+        NAMES.get(name, name): value
+        for name, value in options.items()
+        if name not in ("out", "dtypes")
+    }
+    swapped = tuple(s for s in ("lhs", "rhs") if named.pop(f"transpose_{s}", False))
+    if swapped:
+        named["transposed"] = [swapped]
+    if "steps" in named:
+        named["steps"] = [tuple(map(str.strip, text.split(","))) for text in named["steps"]]
+    return {name: value for name, value in named.items() if value}
 
 
 def _check(options: dict[str, Any], needed: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import click
 
@@ -94,6 +94,16 @@ class Told:
     lost: OSError | None = None
 
 
+class Summary(Protocol):
+    """What verbs return."""
+
+    def summary_lines(self) -> list[str]:
+        """For people."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+
+
 class Output:
     """Where a command writes: with `--json`, stdout holds the JSON result and nothing else.
 
@@ -111,6 +121,12 @@ class Output:
         if self.as_json:
             self.told.result = True
             self._write(json_text(data), err=False)
+
+    def summary(self, result: Summary) -> None:
+        """Writes a result, for people and for machines."""
+        for line in result.summary_lines():
+            self.line(line)
+        self.result(result.to_dict())
 
     def line(self, text: str = "") -> None:
         """Writes a line of the human-readable result."""

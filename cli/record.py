@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ from .choices import (
     pipeline_option,
     target_option,
 )
+from .files import check_writable
 from .output import Output, UsageError, shared_options, write_failure
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -32,7 +30,6 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option(
     "--format",
-    "form",
     type=click.Choice(["parquet", "t4"]),
     default="parquet",
     show_default=True,
@@ -53,17 +50,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @jobs_option
 @shared_options(seed="Seeds the sample, the orders and the inputs of the kernels.")
 def command(
-    files: tuple[Path, ...],
-    out: Path,
-    form: str,
-    candidates: int,
-    devices: tuple[str, ...],
-    target: str,
-    pipeline: str | None,
-    extras: tuple[str, ...],
-    jobs: int | None,
-    seed: int,
-    as_json: bool,
+    files: tuple[Path, ...], out: Path, extras: tuple[str, ...], as_json: bool, **options: Any
 ) -> int:
     """Measure candidates in interleaved rounds, one recording per dispatch.
 
@@ -71,49 +58,25 @@ def command(
     recording goes on. One that fails does not keep the others from it. Leave the machine alone
     meanwhile.
     """
-    freed = parse_extras(extras)
+    options["extras"] = parse_extras(extras)
     for name, times in Counter(f.stem for f in files).items():
         if times > 1:
             raise UsageError(f"{times} files are called {name}", "recordings are named after files")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--out: cannot write {out}: {error.strerror}") from None
+    check_writable(out, "--out")
 
-    from ..benchmarks.measuring import POOL, Budget
     from ..core import FrontrunnerError
     from ..experiments.bundling import record
-    from ..experiments.dataset import Recording, write_t4
-    from ..experiments.observing import make_progress
-    from ..experiments.tuning import TuneOptions
 
     output = Output(as_json)
     made: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
     codes = []
     for file in files:
-        options = TuneOptions(
-            input=file,
-            out=out / f"{file.stem}.parquet",
-            budget=Budget(candidates),
-            target=target,
-            seed=seed,
-            jobs=jobs,
-            pool=max(candidates, POOL),
-            extras=freed,
-            pipeline=pipeline,
-        )
         try:
-            with closing(make_progress(sys.stderr)) as observer:
-                one = record(options, devices, observer, output.note)
-            made.append(asdict(one))
-            there = "" if one.new else "was there already, "
-            best = "none ran" if one.best is None else f"best {one.best:.2f}x, {one.near} near it"
-            output.line(f"{one.path}: {there}{one.ok} of {one.candidates} candidates ran, {best}")
-            if form == "t4":
-                t4 = one.path.with_suffix(".t4.json")
-                write_t4(Recording.read(one.path), t4)
-                made[-1]["t4"] = t4
+            recorded = record(file, out, **options)
+            made.append(recorded.to_dict())
+            for line in recorded.summary_lines():
+                output.line(line)
         except KeyboardInterrupt:
             hint = "the same command goes on from here"
             ended = {"message": "interrupted", "hint": hint}

@@ -62,10 +62,7 @@ def command(
     if seeded and given(ctx, "seed"):
         raise UsageError(f"--seed {seed} and --set {seeded[0]} are both given", "give one of them")
 
-    from ..experiments.learning import train
+    from ..experiments.learning import read_settings, train
 
-    output = Output(as_json)
-    trained = train(recordings, ranker, settings, out, seed)
-    for line in trained.summary_lines():
-        output.line(line)
-    output.result(trained.to_dict())
+    params = read_settings(ranker, settings)
+    Output(as_json).summary(train(recordings, out, ranker=ranker, params=params, seed=seed))

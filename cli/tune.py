@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
+from ..benchmarks.measuring import DEFAULT_BUDGET
 from .choices import (
-    check_minutes,
     check_resume,
+    continued_by,
     device_option,
     extra_option,
     given,
@@ -22,14 +24,11 @@ from .choices import (
     target_option,
 )
 from .files import check_new_folder, check_out
-from .output import Interrupted, Output, UsageError, shared_options
+from .output import Output, UsageError, shared_options
 
-DEFAULT_CANDIDATES = 64
+LIMITS = {"budget", "minutes", "patience"}
 # What a resumed run may be given anew; all else is read from its folder.
-RESUMABLE = {"file", "resume", "budget", "minutes", "patience", "as_json"} | {
-    "keep_failures",
-    "keep_valid",
-}
+RESUMABLE = {"file", "resume", "as_json", "keep_failures", "keep_valid"} | LIMITS
 ANEW = "only --budget, --minutes, --patience and --keep-failures may be given anew"
 # What has no meaning where nothing is measured.
 MEASURING = {"--device": "devices", "--patience": "patience"}
@@ -48,7 +47,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     "--budget",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"Try at most N candidates ({DEFAULT_CANDIDATES} if --minutes is not given either).",
+    help=f"Try at most N candidates ({DEFAULT_BUDGET} if --minutes is not given either).",
 )
 @click.option("--minutes", type=float, metavar="M", help="Stop after M minutes.")
 @click.option(
@@ -82,24 +81,13 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     file: Path | None,
-    budget: int | None,
-    minutes: float | None,
-    patience: int | None,
-    ranker: str | None,
-    devices: tuple[str, ...],
-    target: str,
-    out: Path | None,
     resume: Path | None,
-    jobs: int | None,
-    pool: int,
-    pipeline: str | None,
     extras: tuple[str, ...],
-    compile_only: bool,
-    keep_failures: Path | None,
     keep_valid: bool,
-    seed: int,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Find a faster configuration for one dispatch, within a budget.
 
@@ -111,75 +99,34 @@ def command(
     freed = parse_extras(extras)
     if keep_valid and resume is None:
         raise UsageError("--keep-valid does nothing without --resume", "leave it out")
-    if minutes is not None:
-        check_minutes(minutes)
-    seconds = None if minutes is None else minutes * 60
     if resume is not None:
         check_resume(ctx, resume, RESUMABLE, ANEW)
     elif file is None:
         raise UsageError("IN.mlir is missing", "name a dispatch, or a run with --resume DIR")
     else:
-        check_out(out, f"continue it with `tune --resume {out}`, or name a new folder")
-        if keep_failures is not None:
-            check_new_folder(keep_failures, "--keep-failures", "name a new folder")
-        if compile_only:
-            _check_compile_only(ctx)
+        _check_new(ctx, options)
 
-    from ..benchmarks.measuring import Budget
-    from ..experiments.observing import make_progress
-    from ..experiments.tuning import RunInterrupted, TuneOptions, tune
-    from ..experiments.tuning import resume as resume_run
+    from ..experiments import tuning
 
     output = Output(as_json)
-    observer = make_progress(sys.stderr)
-    try:
+    with continued_by("tune --resume", resume):
         if resume is not None:
-            anew = any(value is not None for value in (budget, seconds, patience))
-            limits = Budget(budget, seconds, patience) if anew else None
-            result = resume_run(
-                resume,
-                limits,
-                observer,
-                input=file,
-                keep_failures=keep_failures,
-                keep_valid=keep_valid,
-            )
+            anew = {name: options[name] for name in LIMITS | {"keep_failures"}}
+            result = tuning.resume(resume, input=file, keep_valid=keep_valid, **anew)
         else:
             assert file is not None
-            if budget is None and seconds is None:
-                budget = DEFAULT_CANDIDATES
-            result = tune(
-                TuneOptions(
-                    input=file,
-                    out=out,
-                    budget=Budget(budget, seconds, patience),
-                    ranker=ranker,
-                    devices=() if compile_only else devices or None,
-                    target=target,
-                    seed=seed,
-                    jobs=jobs,
-                    pool=pool,
-                    pipeline=pipeline,
-                    extras=freed,
-                    compile_only=compile_only,
-                    keep_failures=keep_failures,
-                ),
-                observer,
-            )
-    except KeyboardInterrupt as interrupt:
-        folder = interrupt.folder if isinstance(interrupt, RunInterrupted) else resume
-        hint = f"continue with: frontrunner tune --resume {folder}" if folder else ""
-        raise Interrupted(hint) from None
-    finally:
-        observer.close()
-    for line in result.summary_lines():
-        output.line(line)
-    output.result(result.to_dict())
+            result = tuning.tune(file, extras=freed, **options)
+    output.summary(result)
 
 
-def _check_compile_only(ctx: click.Context) -> None:
+def _check_new(ctx: click.Context, options: Mapping[str, Any]) -> None:
+    """Refuses places that cannot be written, and options that have no meaning together."""
+    out, failures = options["out"], options["keep_failures"]
+    check_out(out, f"continue it with `tune --resume {out}`, or name a new folder")
+    if failures is not None:
+        check_new_folder(failures, "--keep-failures", "name a new folder")
     chosen = [option for option, name in MEASURING.items() if given(ctx, name)]
-    if chosen:
+    if chosen and options["compile_only"]:
         raise UsageError(
             f"{', '.join(chosen)} cannot be given with --compile-only, which measures nothing",
             "leave one of them out",

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from .choices import (
-    check_minutes,
     check_resume,
+    continued_by,
     jobs_option,
     pool_option,
     ranker_option,
     target_option,
 )
 from .files import check_out
-from .output import Interrupted, Output, UsageError, shared_options
+from .output import Output, UsageError, shared_options
 
 RESUMABLE = {"file", "resume", "as_json"}
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -59,7 +58,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option(
     "--spec",
-    "starter",
+    "specs",
     multiple=True,
     type=FILE,
     metavar="SPEC",
@@ -81,23 +80,12 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     file: Path | None,
-    minutes: float,
-    coverage: float,
-    function: str | None,
-    inputs: tuple[str, ...],
-    parameters: tuple[str, ...],
-    starter: tuple[Path, ...],
-    default_specs: bool,
-    ranker: str | None,
-    device: str | None,
-    target: str,
-    out: Path | None,
     resume: Path | None,
-    jobs: int | None,
-    pool: int,
-    seed: int,
+    parameters: tuple[str, ...],
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Find a spec that makes a whole model faster, within a budget.
 
@@ -105,55 +93,26 @@ def command(
     candidates are tried in the model: what stays has to make it faster there. The result is one
     tuning spec, or none.
     """
-    check_minutes(minutes)
-    if math.isnan(coverage):  # which click's range lets through
-        raise UsageError("--coverage must be in 0 to 1, got nan", "such as --coverage 0.9")
-    archives = tuple(_archive(text) for text in parameters)
+    archives = [_archive(text) for text in parameters]
     if resume is not None:
         check_resume(ctx, resume, RESUMABLE, "the options of the first session hold")
     elif file is None:
         raise UsageError("MODEL is missing", "name a model, or a folder with --resume DIR")
     else:
-        check_out(out, f"go on in it with `tune-model --resume {out}`")
+        check_out(options["out"], f"go on in it with `tune-model --resume {options['out']}`")
 
-    from ..experiments.network_tuning import COLUMNS, ModelOptions, resume_model, tune_model
-    from ..experiments.observing import make_progress
-    from ..experiments.tuning import RunInterrupted
+    from ..experiments import network_tuning
 
     output = Output(as_json)
-
-    try:
+    with continued_by("tune-model --resume", resume):
         if resume is not None:
-            result = resume_model(resume, lambda: make_progress(sys.stderr), output.note, file)
+            result = network_tuning.resume_model(resume, input=file)
         else:
             assert file is not None
-            options = ModelOptions(
-                input=file,
-                out=out,
-                minutes=minutes,
-                coverage=coverage,
-                function=function,
-                inputs=inputs,
-                parameters=archives,
-                starter=starter,
-                default_specs=default_specs,
-                ranker=ranker,
-                device=device,
-                target=target,
-                seed=seed,
-                jobs=jobs,
-                pool=pool,
-            )
-            result = tune_model(options, lambda: make_progress(sys.stderr), output.note)
-    except KeyboardInterrupt as interrupt:
-        folder = interrupt.folder if isinstance(interrupt, RunInterrupted) else resume
-        hint = f"continue with: frontrunner tune-model --resume {folder}" if folder else ""
-        raise Interrupted(hint) from None
-    output.table(COLUMNS, result.rows())
+            result = network_tuning.tune_model(file, parameters=archives, **options)
+    output.table(network_tuning.COLUMNS, result.rows())
     output.line()
-    for line in result.summary_lines():
-        output.line(line)
-    output.result(result.to_dict())
+    output.summary(result)
 
 
 def _archive(text: str) -> tuple[str, Path]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .budget import Budget, Course
+    from .budget import Budget, Course, minutes_to_seconds
     from .call import Call
     from .checks import (
         check_counts,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .constants import (
         BATCH_PER_DEVICE,
         BATCH_PER_JOB,
+        DEFAULT_BUDGET,
         DISPATCH_SECONDS,
         DROP_ROUNDS,
         LEAST,
@@ -94,6 +95,7 @@ __all__ = [
     "BATCH_PER_JOB",
     "COMPILE_FAILED",
     "CRASHED",
+    "DEFAULT_BUDGET",
     "DISPATCH_SECONDS",
     "DOCTOR",
     "DROP_ROUNDS",
@@ -160,6 +162,7 @@ __all__ = [
     "is_there",
     "make_input",
     "make_inputs",
+    "minutes_to_seconds",
     "on_device",
     "read_record",
     "sample",

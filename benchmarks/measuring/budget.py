@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from ...core import InputError
 from .outcome import Outcome
 
+# A year.
+MOST_MINUTES = 525_600
+
 
 @dataclass
 class Course:
@@ -78,3 +81,19 @@ class Budget:
     def room(self, candidates: int, batch: int) -> int:
         """How many candidates the next batch may hold."""
         return batch if self.candidates is None else min(batch, self.candidates - candidates)
+
+
+def minutes_to_seconds(minutes: float | None) -> float | None:
+    """A limit in seconds, of one in minutes; None is no limit.
+
+    Raises:
+        InputError: it is no span of time.
+    """
+    if minutes is None:
+        return None
+    if not 0 < minutes <= MOST_MINUTES:
+        raise InputError(
+            f"minutes must be more than 0 and at most {MOST_MINUTES:,}, got {minutes:g}",
+            "give some, such as 5",
+        )
+    return 60 * minutes

@@ -10,6 +10,8 @@ NEAR = 0.05
 # Candidates that a queue is drawn from: enough for the shares of pipelines to be those of their
 # sizes, and drawn, described and ordered in seconds.
 POOL = 100_000
+# Candidates of a run without any limit: about 35 seconds on two cores, for a product of matrices.
+DEFAULT_BUDGET = 64
 
 # Screening ----------------------------------------------------------------------------------------
 # The fewest runs that make a time.

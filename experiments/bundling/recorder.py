@@ -7,10 +7,10 @@ run with further rounds and ingested. So it can be interrupted at any point, and
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ...benchmarks.bundle import run_bundle
 from ...benchmarks.measuring import Budget, check_backend, check_uris, drivers_of
@@ -20,7 +20,8 @@ from ...search.enumeration import sample
 from ...search.reading import read_dispatch
 from ..dataset import Drawn, Recording
 from ..evaluation import near
-from ..observing import Observer
+from ..observing import Notify, Observer
+from ..readable import Readable
 from ..tuning import TuneOptions
 from .ingest import Ingest
 from .packing import pack
@@ -30,13 +31,15 @@ from .recorder_folder import Work, refuse_other
 UNIFORM = "shuffle"
 
 
-@dataclass(frozen=True)
-class Recorded:
+@dataclass(frozen=True, repr=False)
+class Recorded(Readable):
     """A recording that was made, or was there.
 
     Attributes:
         near: candidates within 5 % of the best.
+        best: its speed over that of the compiler's default; None if no candidate ran.
         new: whether it was made now.
+        t4: the same as T4 results, where that was asked for.
     """
 
     path: Path
@@ -47,6 +50,7 @@ class Recorded:
     best: float | None
     noise_floor: float | None
     new: bool
+    t4: Path | None = None
 
     @classmethod
     def of(cls, path: Path, recording: Recording, *, new: bool) -> Recorded:
@@ -64,9 +68,18 @@ class Recorded:
             new=new,
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {k: v for k, v in asdict(self).items() if k != "t4" or v is not None}
 
-def record(
-    options: TuneOptions, devices: tuple[str, ...], observer: Observer, say: Callable[[str], None]
+    def summary_lines(self) -> list[str]:
+        there = "" if self.new else "was there already, "
+        best = f"best {self.best:.2f}x, {self.near} near it" if self.best else "none ran"
+        return [f"{self.path}: {there}{self.ok} of {self.candidates} candidates ran, {best}"]
+
+
+def record_dispatch(
+    options: TuneOptions, devices: tuple[str, ...], observer: Observer, notify: Notify
 ) -> Recorded:
     """Records one dispatch into `options.out`, or says what is recorded there.
 
@@ -91,7 +104,7 @@ def record(
     if not out.exists():
         with work.opened():
             if not out.exists():
-                recording = _record(options, work, dispatch, devices, observer, say)
+                recording = _record(options, work, dispatch, devices, observer, notify)
                 recording.write(out)
                 shutil.rmtree(work.path)
                 return Recorded.of(out, recording, new=True)
@@ -109,14 +122,14 @@ def _record(
     dispatch: Dispatch,
     devices: tuple[str, ...],
     observer: Observer,
-    say: Callable[[str], None],
+    notify: Notify,
 ) -> Recording:
     if not work.packed:
         work.start_packing()
         given = replace(options, out=work.bundle, ranker=UNIFORM, devices=())
         work.finish_packing(pack(given, observer, work.compiled).compile_s)
     compile_s = work.check(options, devices or tuple(drivers_of(dispatch.target.backend)[:1]))
-    run_bundle(work.bundle, devices, work.results, Budget(), say, record=True)
+    run_bundle(work.bundle, devices, work.results, Budget(), notify, record=True)
     return Ingest.read(work.bundle, work.results).recording(compile_s)
 
 

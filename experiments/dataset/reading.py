@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,21 @@ _JSON = re.compile(rb'\s*\{\s*["}]')
 _KNOWN = "give Parquet of `frontrunner record`, T4 results or a Kernel Tuner cache"
 
 
-def read_recording(path: Path) -> Recording:
-    """Reads ours, T4 results and Kernel Tuner caches; the latter two also gzipped.
+def read_recording(path: str | os.PathLike[str]) -> Recording:
+    """Reads all outcomes of a dispatch's candidates: ours, T4 results and Kernel Tuner's caches.
+
+    Example:
+        >>> recording = frontrunner.read_recording("recordings/matmul.parquet")
+        >>> recording.frame.sort_values("time_us").head()
+
+    Args:
+        path: Parquet of `frontrunner record`, T4 results or a Kernel Tuner cache, the latter two
+            also gzipped; told by what is in the file, not by its name.
 
     Raises:
         InputError: it cannot be read, is damaged, or is something else.
     """
+    path = Path(path)
     data = read_limited(path, _KNOWN)
     if not data:
         raise InputError(f"{path} is empty", _KNOWN)

@@ -36,6 +36,7 @@ from ...benchmarks.measuring import (
 from ...core import InputError, decode, parse_json, read_limited, write_whole
 from ...search import DERIVED, PIPELINE, Problem, Target
 from ..parquet import read_table, to_frame
+from ..readable import Readable
 from .validity import check_knobs, check_problem, check_rows, check_target
 
 FORMAT = 1
@@ -151,8 +152,8 @@ class Provenance:
         return provenance
 
 
-@dataclass(frozen=True)
-class Recording:
+@dataclass(frozen=True, repr=False)
+class Recording(Readable):
     """Outcomes of one problem's candidates.
 
     Attributes:
@@ -192,6 +193,19 @@ class Recording:
         frame = pd.concat([candidates[[PIPELINE, *knobs]], told], axis=1)
         frame.insert(0, "index", taken)
         return cls(frame.astype(COLUMNS), provenance)
+
+    def summary_lines(self) -> list[str]:
+        """What was measured where, and what came of it."""
+        about = self.provenance
+        times = self.frame.loc[self.frame["kind"] == OK, "time_us"]
+        best = f", best {times.min():,.1f} us" if len(times) else ""
+        return [
+            f"{about.problem.label} on {', '.join(about.devices.values())}",
+            f"{len(self.frame)} candidates, {len(times)} ran{best}",
+        ]
+
+    def _repr_html_(self) -> str:
+        return self.frame.to_html(max_rows=20)
 
     @property
     def knobs(self) -> list[str]:

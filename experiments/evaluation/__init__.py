@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
+    from .api import EvaluationInterrupted, ReportNotWritten, evaluate
     from .contenders import Contender, find_contenders, usual_rankers
-    from .cross_validation import evaluate
+    from .cross_validation import cross_validate
     from .holdout import PROBLEM
     from .metrics import near
     from .report import Report, track_report, write_report
@@ -17,7 +18,10 @@ else:
 __all__ = [
     "PROBLEM",
     "Contender",
+    "EvaluationInterrupted",
     "Report",
+    "ReportNotWritten",
+    "cross_validate",
     "evaluate",
     "find_contenders",
     "near",

@@ -58,7 +58,7 @@ class Evaluation:
     predictors: dict[str, Predictor]
 
 
-def evaluate(
+def cross_validate(
     cases: Sequence[Case],
     contenders: Sequence[Contender],
     by: str,

@@ -24,6 +24,7 @@ import pandas as pd
 
 from ...core import RUNS, WorkError, place_folder
 from ..observing import Tracker
+from ..readable import Readable
 from .cross_validation import Evaluation
 from .plots import plots
 from .summary import by_case, summarise
@@ -32,21 +33,26 @@ KEYS = ["ranker", "case", "seed"]
 # What a row of results is about, beside its seed.
 ABOUT = ["ranker", "case", "problem", "device", "left_out"]
 PREDICTOR = ".predictor"
+# Columns of `summary` that are shown first.
+SHOWN = ["iterations_geomean", "fewer_than_shuffle", "worst_ratio_to_shuffle", "best_of_16_median"]
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Readable):
     """An evaluation, summed up.
 
     Attributes:
         asked: how it was made, for `evaluation.json` and MLflow.
-        summary, cases: as `scoreboard` makes them.
+        summary: a row per ranker, the one with the fewest iterations first; see `summarise`.
+        cases: a row per recording, with the iterations of each ranker.
+        out: the folder that it was written to; None before.
     """
 
     asked: Mapping[str, Any]
     evaluation: Evaluation
     summary: pd.DataFrame
     cases: pd.DataFrame
+    out: Path | None = None
 
     @classmethod
     def of(cls, evaluation: Evaluation, asked: Mapping[str, Any], seed: int) -> Self:
@@ -57,6 +63,14 @@ class Report:
         """
         results = evaluation.results
         return cls(asked, evaluation, summarise(results, seed), by_case(results))
+
+    def summary_lines(self) -> list[str]:
+        """The main figures of each ranker, and where the rest is."""
+        table = self.summary[SHOWN].round(2).to_string()
+        return [*table.splitlines(), f"written to {self.out}"]
+
+    def _repr_html_(self) -> str:
+        return self.summary[SHOWN].round(2).to_html()
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as JSON has them: what is not known is None."""
@@ -117,8 +131,11 @@ def _fill(folder: Path, report: Report) -> list[str]:
     return missing
 
 
-def track_report(report: Report, folder: Path, tracker: Tracker) -> None:
+def track_report(report: Report, tracker: Tracker) -> None:
     """Tracks what was written: figures, files, a run for each ranker and case, and predictors."""
+    folder = report.out
+    assert folder is not None, "it is written first"
+    tracker.rename(folder.absolute().name)
     evaluation, results = report.evaluation, report.evaluation.results
     for figure, values in report.summary.items():
         for ranker, value in values.items():

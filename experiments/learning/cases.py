@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,9 @@ from ...search import PIPELINE, Problem
 from ..dataset import Kernel, Recording, find_copy, read_recording, stem
 
 ENDINGS = (".parquet", ".json", ".json.gz")
+
+# A file or folder of recordings, or several.
+Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +54,11 @@ class Case:
     seconds: NDArray[np.float64]
     recording: Recording
     baseline_us: float = 1.0
+
+
+def paths_of(files: Files) -> list[Path]:
+    """One or several as a list."""
+    return [Path(files)] if isinstance(files, str | os.PathLike) else [Path(f) for f in files]
 
 
 def read_cases(paths: Sequence[Path]) -> list[Case]:

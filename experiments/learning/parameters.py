@@ -44,6 +44,14 @@ def read_settings(name: str, settings: Sequence[str]) -> dict[str, Any]:
     return found
 
 
+def write_settings(params: Mapping[str, Any]) -> list[str]:
+    """The inverse of `read_settings`."""
+    return [
+        f"{name}={json.dumps(value) if isinstance(value, bool) else value}"
+        for name, value in params.items()
+    ]
+
+
 def _flag(text: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError

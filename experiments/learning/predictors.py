@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,14 @@ from typing import Any
 from ...core import FrontrunnerError, InputError
 from ...features import GENERIC
 from ...models import Ranker, create, is_file, is_saved, ranker_class, save
-from .cases import group_frame, read_cases
-from .parameters import read_settings
+from ..readable import Readable
+from .cases import Files, group_frame, paths_of, read_cases
+from .parameters import write_settings
 from .provenance import describe
 
 
-@dataclass(frozen=True)
-class Trained:
+@dataclass(frozen=True, repr=False)
+class Trained(Readable):
     """A predictor that was written.
 
     Attributes:
@@ -72,24 +74,38 @@ class Trained:
 
 
 def train(
-    recordings: Sequence[Path], name: str, settings: Sequence[str], out: Path, seed: int
+    recordings: Files,
+    out: str | os.PathLike[str],
+    *,
+    ranker: str = "lightgbm",
+    params: Mapping[str, Any] | None = None,
+    seed: int = 0,
 ) -> Trained:
-    """Fits a ranker on all recordings; the same ones and the same seed make the same file.
+    """Fits a ranker on recordings and saves it, for the devices that they were made on.
+
+    The same recordings and the same seed make the same file. It is data: loading it runs nothing.
+
+    Example:
+        >>> frontrunner.train("recordings", "mine.predictor", params={"rounds": 300})
+        >>> frontrunner.tune("matmul.mlir", ranker="mine.predictor")
 
     Args:
-        settings: parameters of the ranker that are not to have their defaults, as `name=value`.
+        recordings: a file or a folder, or several of them.
         out: where the predictor goes; of what may be there, only a predictor is replaced.
+        ranker: a ranker that learns, from `frontrunner rankers`.
+        params: parameters of the ranker that are not to have their defaults.
+        seed: of training; a parameter `seed` goes before it.
 
     Raises:
         InputError: the ranker does not learn, the recordings cannot be learned from, or the file
             holds something else.
         WorkError: the file cannot be written.
     """
+    out, name, params = Path(out), ranker, dict(params or {})
     if not _may_replace(out):
         raise InputError(
             f"{out} is no predictor, so it is not replaced", "name another file, or move it away"
         )
-    params = read_settings(name, settings)
     cls = ranker_class(name)
     if cls.fit is Ranker.fit:
         raise InputError(
@@ -97,12 +113,13 @@ def train(
             "use it by its name, or train another: see `frontrunner rankers`",
         )
     seeded = {"seed": seed} if "seed" in cls.param_names() else {}
-    ranker = create(name, **{**seeded, **params})
-    cases = read_cases(recordings)
+    learner = create(name, **{**seeded, **params})
+    settings = write_settings(params)
+    cases = read_cases(paths_of(recordings))
     frame, groups = group_frame(cases)
     started = time.monotonic()
     try:
-        ranker.fit(frame, groups)
+        learner.fit(frame, groups)
     except FrontrunnerError:
         raise
     except Exception as error:  # each library refuses parameters in its own way
@@ -114,17 +131,17 @@ def train(
         ) from error
     seconds = time.monotonic() - started
     training = describe(cases)
-    save(ranker, out, training)
+    save(learner, out, training)
     return Trained(
         predictor=out,
         ranker=name,
         contender=":".join([name, *settings]),
-        params=ranker.get_params(),
+        params=learner.get_params(),
         recordings=len(cases),
         problems=len(training["problems"]),
         candidates=len(frame),
-        features=len(ranker.catalogue_.features),
-        catalogue=ranker.catalogue_.name,
+        features=len(learner.catalogue_.features),
+        catalogue=learner.catalogue_.name,
         devices=training["devices"],
         data=training["data"],
         size_bytes=out.stat().st_size,

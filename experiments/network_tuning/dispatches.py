@@ -13,7 +13,7 @@ from ...core import FrontrunnerError, InputError, KilledError
 from ...search import spec_of
 from ..observing import Observer
 from ..queue import renderer
-from ..tuning import RunFolder, TuneOptions, TuneResult, resume, tune, write_text
+from ..tuning import RunFolder, TuneOptions, TuneResult, resume_run, start_run, write_text
 from .folder import ModelFolder
 from .options import ModelOptions
 from .plan import Hot, Plan
@@ -96,9 +96,9 @@ def _tune_one(
     try:
         with closing(make_observer()) as observer:
             if begun:
-                result = resume(run.path, budget, observer, tracked=False)
+                result = resume_run(run.path, budget, observer, tracked=False)
             else:
-                result = tune(wanted, observer, tracked=False)
+                result = start_run(wanted, observer, tracked=False)
     except KilledError:
         raise
     except FrontrunnerError as error:

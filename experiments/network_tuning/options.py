@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from ...benchmarks.measuring import POOL
+from ...benchmarks.measuring import POOL, minutes_to_seconds
 from ...benchmarks.networks import Archives
+from ...core import InputError
 from ...models import is_file
 
 
@@ -44,6 +45,14 @@ class ModelOptions:
     seed: int = 0
     jobs: int | None = None
     pool: int = POOL
+
+    def __post_init__(self) -> None:
+        minutes_to_seconds(self.minutes)  # refused where it is no span of time
+        if not 0 < self.coverage <= 1:
+            raise InputError(
+                f"coverage must be more than 0 and at most 1, got {self.coverage:g}",
+                "give a share of the time, such as 0.9",
+            )
 
     def absolute(self) -> Self:
         """The same, for another folder to be the current one."""

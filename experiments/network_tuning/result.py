@@ -44,7 +44,7 @@ class DispatchResult:
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelResult(StoredResult):
     """Figures of a model's tuning.
 

@@ -37,8 +37,9 @@ from ...models import resolve
 from ...search import what_is_tuned
 from ...search.linking import find_matches, link_specs
 from ...search.reading import Model, read_model
+from ..interrupted import resumable
 from ..observing import Tracker
-from ..tuning import resumable, write_text
+from ..tuning import write_text
 from .dispatches import MakeObserver, Tell, best_specs, tune_each
 from .folder import ModelFolder, laid_out
 from .onnx_import import as_mlir
@@ -57,7 +58,7 @@ PROVING = 0.2
 INPUT_SETS = 3
 
 
-def tune_model(options: ModelOptions, make_observer: MakeObserver, tell: Tell) -> ModelResult:
+def start_model_run(options: ModelOptions, make_observer: MakeObserver, tell: Tell) -> ModelResult:
     """Tunes a model into a new folder.
 
     Args:
@@ -78,7 +79,7 @@ def tune_model(options: ModelOptions, make_observer: MakeObserver, tell: Tell) -
         return _tune(model, folder, weighted, started, make_observer, tell)
 
 
-def resume_model(
+def resume_model_run(
     path: Path, make_observer: MakeObserver, tell: Tell, input: Path | None = None
 ) -> ModelResult:
     """Goes on where tuning a model stopped; no dispatch is tuned again.

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Protocol, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.progress import Progress
 from rich.progress_bar import ProgressBar
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from ...core import readable
+
 Clock = Callable[[], float]
+# Tells the user something in a line.
+Notify = Callable[[str], None]
 
 # Kinds of outcomes that are not failures; what was killed from outside is told on its own.
 FINE = ("ok", "duplicate", "killed")
@@ -246,8 +252,35 @@ class RichProgress:
             self._live.start()
 
 
-def make_progress(stream: TextIO) -> Observer:
-    """The display that fits a stream: live on a terminal, plain lines elsewhere."""
+def make_notify(*, quiet: bool = False) -> Notify:
+    """What shows a line on stderr, or nothing; that nobody reads it keeps no work from going on."""
+
+    def notify(text: str) -> None:
+        with suppress(OSError):
+            print(readable(text), file=sys.stderr, flush=True)
+
+    return (lambda _: None) if quiet else notify
+
+
+@contextmanager
+def progress_bar(title: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr, if a person is looking, to be told how many of how many parts are done."""
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=quiet or not sys.stderr.isatty()) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def make_progress(stream: TextIO | None = None, *, quiet: bool = False) -> Observer:
+    """The display that fits a stream: live on a terminal, plain lines elsewhere.
+
+    Args:
+        stream: stderr if None.
+        quiet: whether to show nothing.
+    """
+    if quiet:
+        return NullProgress()
+    stream = stream or sys.stderr
     console = Console(file=stream, highlight=False)
     # `is_terminal` heeds FORCE_COLOR, so a dumb terminal or a pipe may claim to be one.
     if console.is_terminal and not console.is_dumb_terminal and stream.isatty():

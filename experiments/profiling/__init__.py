@@ -5,37 +5,18 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .bench import ProfileOptions
-    from .configurations import Choice
-    from .families import attentions, convs, matmuls
-    from .folder import find_generated
-    from .generation import generate
-    from .libraries import parse_libraries
-    from .log import ProfileLog
-    from .profiles import check, current, profile, wanted
-    from .selection import parse_patterns, select
-    from .tables import peak_line, summary, table, write_tables
+    from .api import ProfileResult, profile, usual_output
+    from .generation import GenerateResult, generate
+    from .tables import ENDINGS, table
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
-    "Choice",
-    "ProfileLog",
-    "ProfileOptions",
-    "attentions",
-    "check",
-    "convs",
-    "current",
-    "find_generated",
+    "ENDINGS",
+    "GenerateResult",
+    "ProfileResult",
     "generate",
-    "matmuls",
-    "parse_libraries",
-    "parse_patterns",
-    "peak_line",
     "profile",
-    "select",
-    "summary",
     "table",
-    "wanted",
-    "write_tables",
+    "usual_output",
 ]

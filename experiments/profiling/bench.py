@@ -58,7 +58,7 @@ from .log import (
     ProfileLog,
     Row,
 )
-from .rows import Wanted
+from .rows import PlannedRows
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Item:
         spec: None for the compiler's default.
     """
 
-    wanted: Wanted
+    planned: PlannedRows
     unit: Unit
     name: str
     spec: str | None
@@ -117,7 +117,7 @@ class Bench:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def run(self, chunk: Sequence[Wanted]) -> None:
+    def run(self, chunk: Sequence[PlannedRows]) -> None:
         """Makes all rows of some dispatches."""
         for one in chunk:
             for name in one.names:  # of an earlier failure
@@ -145,7 +145,7 @@ class Bench:
                 for library in one.libraries:
                     self._log.append(self._compared(one, unit, library))
 
-    def _read(self, reader: Child, one: Wanted) -> Unit | InputError | KilledError:
+    def _read(self, reader: Child, one: PlannedRows) -> Unit | InputError | KilledError:
         path, operation = one.generated.path, one.generated.operation
         try:
             try:
@@ -163,7 +163,7 @@ class Bench:
         except InputError as error:
             return error
 
-    def _refuse(self, one: Wanted, error: InputError | KilledError) -> None:
+    def _refuse(self, one: PlannedRows, error: InputError | KilledError) -> None:
         """Logs the rows of what cannot be read; a crash of the compiler is kept."""
         outcome = KILLED if isinstance(error, KilledError) else REFUSED
         for (_, name, provider), _ in one.rows():
@@ -177,9 +177,9 @@ class Bench:
 
     def _measured(self, item: Item, compiled: Compiled) -> Row:
         """The row of a configuration, after keeping what shows why it failed."""
-        operation = item.wanted.generated.operation
+        operation = item.planned.generated.operation
         verify = self._options.verify and operation is not None
-        row = item.wanted.row(
+        row = item.planned.row(
             item.name,
             IREE,
             outcome=compiled.kind,
@@ -208,10 +208,10 @@ class Bench:
         outcome = Outcome(row.outcome, stage=stage, reason=row.reason, device=self._options.device)
         seed = self._options.seed
         shown = Reproducer(item.unit, item.spec, None, outcome, log, seed, operation)
-        self._keep(self._folder(item.wanted, item.name), shown.write)
+        self._keep(self._folder(item.planned, item.name), shown.write)
         return row
 
-    def _compared(self, one: Wanted, unit: Unit, library: str) -> Row:
+    def _compared(self, one: PlannedRows, unit: Unit, library: str) -> Row:
         """The row of another library."""
         operation, verify = one.generated.operation, self._options.verify
         assert operation is not None
@@ -257,7 +257,7 @@ class Bench:
             self._log.calibrate(measure_peak())
         return self._log.peak
 
-    def _folder(self, one: Wanted, name: str) -> Path:
+    def _folder(self, one: PlannedRows, name: str) -> Path:
         """Where it is kept if it fails."""
         return self._options.failures / f"{one.generated.name}--{name}"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from ...benchmarks.operations import (
     PRESETS,
@@ -16,6 +18,7 @@ from ...benchmarks.operations import (
     read_commands,
 )
 from ...core import InputError
+from ..observing import Notify
 
 # More files than a file system, or anybody, is glad to have.
 MOST = 20_000
@@ -26,100 +29,103 @@ USUAL = {
 }
 FUSED, ALL = "fused", "all"
 
-Sizes = Sequence[int]
-Pairs = Sequence[tuple[int, int]]
-Steps = Sequence[tuple[str, ...]]
+# What a parameter of an operation may be; every combination is an operation.
+Axes = Mapping[str, Sequence[Any]]
 
 
-def matmuls(
-    types: Sequence[Types],
-    m: Sizes,
-    n: Sizes,
-    k: Sizes,
-    *,
-    batch: Sizes = (0,),
-    slices: Sizes = (0,),
-    transposed: tuple[str, ...] = (),
-    steps: Steps = (),
-    usual: bool = False,
-) -> Iterator[Operation]:
-    """Products of all sizes and types.
+@dataclass(frozen=True)
+class Family:
+    """The operations of one kind.
+
+    Attributes:
+        make: an operation of one value of each axis.
+        required: axes without a default.
+        axes: all but the types, with their defaults; the last one changes fastest.
+    """
+
+    make: Callable[..., Operation]
+    required: tuple[str, ...]
+    axes: Axes
+
+
+def _conv(height: int, width: int | None, **more: Any) -> Operation:
+    """Of a square image where no width is given; one number for both directions is enough."""
+    for name in ("window", "stride", "dilation"):
+        more[name] = (more[name], more[name]) if isinstance(more[name], int) else more[name]
+    return Conv(height=height, width=width or height, **more)
+
+
+def _attention(
+    heads: int, queries: int, keys: int | None, head_dim: int, types: Types
+) -> Operation:
+    """With as many keys as queries where their number is not given."""
+    return Attention(heads, queries, keys or queries, head_dim).retyped(types)
+
+
+_PRODUCT: Axes = {"m": (), "n": (), "k": (), "slices": (0,), "transposed": ((),), "steps": ()}
+FAMILIES: Mapping[str, Family] = {
+    "matmul": Family(Matmul, ("m", "n", "k"), _PRODUCT),
+    "batch_matmul": Family(Matmul, ("batch", "m", "n", "k"), {"batch": (), **_PRODUCT}),
+    "splitk": Family(Matmul, ("m", "n", "k"), {**_PRODUCT, "slices": (2, 4)}),
+    FUSED: Family(Matmul, ("m", "n", "k"), _PRODUCT),
+    "conv": Family(
+        _conv,
+        ("height", "channels", "filters"),
+        {
+            "height": (),
+            "width": (None,),
+            "steps": (),
+            "images": (1,),
+            "channels": (),
+            "filters": (),
+            "window": ((1, 1),),
+            "stride": ((1, 1),),
+            "dilation": ((1, 1),),
+            "groups": (1,),
+            "layout": ("nhwc",),
+        },
+    ),
+    "attention": Family(
+        _attention,
+        ("heads", "queries", "head_dim"),
+        {"heads": (), "queries": (), "head_dim": (), "keys": (None,)},
+    ),
+}
+
+
+def values_of(given: Any) -> tuple[Any, ...]:
+    """The values of an axis, of which one may be given by itself."""
+    return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+
+
+def sweep(kind: str, types: Sequence[Types], axes: Axes) -> Iterator[Operation]:
+    """Operations of a kind, of all types and all combinations of values.
 
     Args:
-        steps: alternatives; none for no steps.
-        usual: whether to fuse what models do where there are no steps.
+        axes: what is not to have its default; without `steps`, products of the kind `fused` have
+            those that models have.
+
+    Raises:
+        InputError: there is no such kind or no such axis, or a value is missing.
     """
-    for kind, b, rows, columns, depth, parts in product(types, batch, m, n, k, slices):
-        for fused in steps or (USUAL[kind.whole] if usual else ((),)):
-            yield Matmul(
-                rows,
-                columns,
-                depth,
-                kind,
-                batch=b,
-                transposed=transposed,
-                steps=fused,
-                slices=parts,
-            )
+    if kind not in FAMILIES:
+        raise InputError(f"there is no kind {kind!r}", f"there are: {', '.join(FAMILIES)}")
+    family = FAMILIES[kind]
+    if unknown := [name for name in axes if name not in family.axes]:
+        raise InputError(f"{kind} has no {unknown[0]}", f"it has: {', '.join(family.axes)}")
+    if missing := [name for name in family.required if not axes.get(name)]:
+        raise InputError(f"{', '.join(missing)} missing", "give sizes, a preset or commands")
+    chosen = {name: axes.get(name) or default for name, default in family.axes.items()}
+    for one in types:
+        if "steps" in chosen:
+            usual = USUAL[one.whole] if kind == FUSED else ((),)
+            chosen["steps"] = axes.get("steps") or usual
+        for values in product(*chosen.values()):
+            yield family.make(types=one, **dict(zip(chosen, values, strict=True)))
 
 
-def convs(
-    types: Sequence[Types],
-    height: Sizes,
-    width: Sizes | None,
-    channels: Sizes,
-    filters: Sizes,
-    *,
-    images: Sizes,
-    window: Pairs,
-    stride: Pairs,
-    dilation: Pairs,
-    groups: Sizes,
-    layouts: Sequence[str],
-    steps: Steps = (),
-) -> Iterator[Operation]:
-    """Convolutions of all sizes and types.
-
-    Args:
-        width: None for square images.
-        layouts: none for the usual one.
-    """
-    axes = (images, channels, filters, window, stride, dilation, groups, layouts or ("nhwc",))
-    for kind, rows in product(types, height):
-        for columns, fused, (n, c, f, taps, steps_of, apart, g, layout) in product(
-            width or (rows,), steps or ((),), product(*axes)
-        ):
-            yield Conv(
-                rows,
-                columns,
-                c,
-                f,
-                window=taps,
-                images=n,
-                stride=steps_of,
-                dilation=apart,
-                groups=g,
-                layout=layout,
-                types=kind,
-                steps=fused,
-            )
-
-
-def attentions(
-    types: Sequence[Types], heads: Sizes, queries: Sizes, keys: Sizes | None, width: Sizes
-) -> Iterator[Operation]:
-    """Attention of all sizes and types.
-
-    Args:
-        keys: None for as many as queries.
-    """
-    for kind, h, q, d in product(types, heads, queries, width):
-        for k in keys or (q,):
-            yield Attention(h, q, k, d).retyped(kind)
-
-
-def of_presets(
-    kind: str, names: Sequence[str], types: Sequence[Types], tell: Callable[[str], None]
+def preset_operations(
+    kind: str, names: Sequence[str], types: Sequence[Types], notify: Notify
 ) -> Iterator[Operation]:
     """What models compute, of one kind; what cannot be had in a type is left out.
 
@@ -129,7 +135,7 @@ def of_presets(
     if unknown := [name for name in names if name not in PRESETS]:
         raise InputError(f"no preset {unknown[0]!r}", f"there are: {', '.join(PRESETS)}")
     every = [operation for name in names for operation in PRESETS[name]]
-    found = [operation for operation in every if is_of(kind, operation)]
+    found = [operation for operation in every if _is_kind(kind, operation)]
     if not found:
         kinds = sorted({operation.kind for operation in every})
         raise InputError(f"{', '.join(names)} has no {kind}", f"it has: {', '.join(kinds)}")
@@ -139,12 +145,12 @@ def of_presets(
             yield operation.retyped(of)
             made += 1
         except InputError as error:
-            tell(f"left out: {operation.name}, since {error}")
+            notify(f"left out: {operation.name}, since {error}")
     if not made:
         raise InputError(f"{', '.join(names)} has no {kind} in these types", "give other --dtypes")
 
 
-def of_commands(kind: str, path: Path, tell: Callable[[str], None]) -> Iterator[Operation]:
+def command_operations(kind: str, path: Path, notify: Notify) -> Iterator[Operation]:
     """What a file's command lines compute, of one kind.
 
     Raises:
@@ -157,19 +163,19 @@ def of_commands(kind: str, path: Path, tell: Callable[[str], None]) -> Iterator[
             f"{path} line {wrong[0].number}: {wrong[0].problem}{others}",
             "remove the lines that are not supported",
         )
-    found = [line.operation for line in lines if line.operation and is_of(kind, line.operation)]
+    found = [line.operation for line in lines if line.operation and _is_kind(kind, line.operation)]
     if not found:
         raise InputError(f"{path} has no line of a {kind}", "`generate all` takes every kind")
     if left := len(lines) - len(found):
-        tell(f"of other kinds: {left} lines; `generate all` takes every kind")
+        notify(f"of other kinds: {left} lines; `generate all` takes every kind")
     yield from found
 
 
-def is_of(kind: str, operation: Operation) -> bool:
+def _is_kind(kind: str, operation: Operation) -> bool:
     return kind in (ALL, operation.kind) or (kind == FUSED and bool(operation.fused))
 
 
-def collected(operations: Iterable[Operation], factor: int) -> list[Operation]:
+def unique_operations(operations: Iterable[Operation], factor: int) -> list[Operation]:
     """Each operation once, in order, with its sizes divided.
 
     Raises:

@@ -1,15 +1,22 @@
-"""Writes dispatches, with configurations where they are asked for."""
+"""`frontrunner.generate`, which the command `generate` calls."""
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ...benchmarks.operations import Operation
+from ...benchmarks.measuring import POOL
+from ...benchmarks.operations import Operation, parse_types
 from ...core import NotTunableError
-from ..observing import Observer
+from ..observing import Observer, make_notify, make_progress
+from ..readable import Readable
+from .families import command_operations, preset_operations, sweep, unique_operations, values_of
 from .folder import (
     CONFIGURATIONS,
     compare_files,
@@ -23,7 +30,108 @@ if TYPE_CHECKING:
     from .configurations import Choice
 
 
+@dataclass(frozen=True, repr=False)
+class GenerateResult(Readable):
+    """Dispatches that were written, or were there.
+
+    Attributes:
+        out: the folder, with a folder for each dispatch.
+        operations: their names.
+        configurations: how many tuning specs were written beside them.
+        files: how many were `new`, the `same` and `replaced`.
+    """
+
+    out: Path
+    operations: tuple[str, ...]
+    configurations: int
+    files: dict[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return asdict(self)
+
+    def summary_lines(self) -> list[str]:
+        """How many there are, and what to do with them."""
+        count, made = len(self.operations), self.configurations
+        more = f" with {made:,} configuration{'' if made == 1 else 's'}" if made else ""
+        changed = ", ".join(f"{n} {state}" for state, n in self.files.items() if n)
+        return [
+            f"{count:,} dispatch{'' if count == 1 else 'es'}{more} in {self.out} ({changed})",
+            f"profile them with: frontrunner profile {shlex.quote(str(self.out))} --verify",
+        ]
+
+
 def generate(
+    kind: str,
+    out: str | os.PathLike[str] = "dispatches",
+    *,
+    dtypes: Sequence[str] = ("f32",),
+    preset: Sequence[str] = (),
+    commands: str | os.PathLike[str] | None = None,
+    shrink: int = 1,
+    configurations: int | None = None,
+    target: str = "host",
+    ranker: str | os.PathLike[str] | None = None,
+    pool: int = POOL,
+    seed: int = 0,
+    force: bool = False,
+    quiet: bool = False,
+    **sizes: Any,
+) -> GenerateResult:
+    """Writes dispatches: one folder for each, named for what it computes.
+
+    Example:
+        >>> frontrunner.generate("matmul", m=range(64, 1025, 128), n=1024, k=4096)
+        >>> frontrunner.generate("conv", preset=["resnet50"], dtypes=["f16"], configurations=8)
+
+    Args:
+        kind: `matmul`, `batch_matmul`, `splitk`, `fused`, `conv` or `attention`; with a preset or
+            commands, also `all`.
+        out: the folder to write to.
+        dtypes: element types of the operands and of their sums, such as `f16,f16,f32`.
+        preset: shapes of public models instead of sizes: `bert`, `llama`, `sdxl`, `resnet50`.
+        commands: shapes in a file of command lines instead: of MIOpenDriver, rocblas-bench and
+            hipblaslt-bench.
+        shrink: divide sizes by this, to try things out.
+        configurations: how many tuning specs to write beside each dispatch, the first in the
+            ranker's order.
+        target: of the specs: `host`, a CPU's name, or a GPU's.
+        ranker: of the specs: a name from `frontrunner rankers`, or a trained one's file.
+        pool: how many candidates are ranked.
+        seed: of the sampling of candidates.
+        force: whether to replace files that are there and differ.
+        quiet: whether to show no progress on stderr.
+        sizes: a value or several, each with each. Products: `m`, `n`, `k`, `batch`, `slices` (of
+            split sums), `transposed`. Convolutions: `height`, `width`, `channels`, `filters`,
+            `images`, `window`, `stride`, `dilation`, `groups`, `layout`. Attention: `heads`,
+            `queries`, `keys`, `head_dim`. Fused: `steps=[("bias", "relu")]`. A pair goes for rows
+            and columns: `window=[(3, 5)]`.
+
+    Raises:
+        InputError: something given cannot be used, or other files are there.
+        WorkError: the folder cannot be written.
+    """
+    types = [parse_types(text) for text in values_of(dtypes)]
+    notify = make_notify(quiet=quiet)
+    if preset:
+        asked = preset_operations(kind, values_of(preset), types, notify)
+    elif commands is not None:
+        asked = command_operations(kind, Path(commands), notify)
+    else:
+        asked = sweep(kind, types, {name: values_of(value) for name, value in sizes.items()})
+    operations = unique_operations(asked, shrink)
+    choice = None
+    if configurations:
+        from .configurations import Choice
+
+        named = None if ranker is None else os.fspath(ranker)
+        choice = Choice(configurations, target, named, pool, seed)
+    with closing(make_progress(quiet=quiet)) as progress:
+        made, files = write_dispatches(operations, Path(out), choice, progress, force=force)
+    return GenerateResult(Path(out), tuple(o.name for o in operations), made, dict(files))
+
+
+def write_dispatches(
     operations: Sequence[Operation],
     out: Path,
     choice: Choice | None,

@@ -13,13 +13,13 @@ from ..observing import Observer
 from .bench import Bench, ProfileOptions
 from .folder import Generated
 from .log import DEFAULT, IREE, ProfileLog, Row
-from .rows import Wanted
+from .rows import PlannedRows
 
 # Compiles at a time, by core; what is measured between them is kept when work is interrupted.
 CHUNK = 8
 
 
-def check(every: Sequence[Generated], options: ProfileOptions) -> dict[str, Any]:
+def check_profile(every: Sequence[Generated], options: ProfileOptions) -> dict[str, Any]:
     """Refuses what cannot be profiled, before anything is written.
 
     Returns:
@@ -48,22 +48,19 @@ def check(every: Sequence[Generated], options: ProfileOptions) -> dict[str, Any]
     }
 
 
-def wanted(every: Sequence[Generated], libraries: Sequence[str]) -> list[Wanted]:
-    """The rows that are to be there.
+def planned_rows(every: Sequence[Generated], libraries: Sequence[str]) -> list[PlannedRows]:
+    """The rows that are to be there, by dispatch.
 
     Raises:
         InputError: a file cannot be read.
     """
-    return [_wanted(one, libraries) for one in every]
+    return [_planned(one, libraries) for one in every]
 
 
-def profile(
-    every: Sequence[Wanted], options: ProfileOptions, log: ProfileLog, observer: Observer
-) -> list[Row]:
+def make_missing_rows(
+    every: Sequence[PlannedRows], options: ProfileOptions, log: ProfileLog, observer: Observer
+) -> None:
     """Adds the rows that are missing to a log.
-
-    Returns:
-        The rows of these dispatches, in their order.
 
     Raises:
         WorkError: the log cannot be written.
@@ -78,10 +75,9 @@ def profile(
                 observer.phase(f"dispatches {done + 1} to {last} of {len(todo)}: compiling")
                 bench.run(chunk)
                 done = last
-    return current(every, log)
 
 
-def current(every: Sequence[Wanted], log: ProfileLog) -> list[Row]:
+def current_rows(every: Sequence[PlannedRows], log: ProfileLog) -> list[Row]:
     """The rows of dispatches as they are now."""
     return [
         row
@@ -91,7 +87,7 @@ def current(every: Sequence[Wanted], log: ProfileLog) -> list[Row]:
     ]
 
 
-def _wanted(one: Generated, libraries: Sequence[str]) -> Wanted:
+def _planned(one: Generated, libraries: Sequence[str]) -> PlannedRows:
     mlir = one.read()
     operation = repr(one.operation).encode()
     digests = {(DEFAULT, IREE): _digest(mlir, operation)}
@@ -99,7 +95,7 @@ def _wanted(one: Generated, libraries: Sequence[str]) -> Wanted:
         digests[configuration.name, IREE] = _digest(mlir, operation, one.read_spec(configuration))
     for library in libraries if one.operation else ():
         digests[DEFAULT, library] = _digest(operation)
-    return Wanted(one, digests)
+    return PlannedRows(one, digests)
 
 
 def _digest(*parts: bytes) -> str:
@@ -107,9 +103,9 @@ def _digest(*parts: bytes) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
-def _chunks(every: Sequence[Wanted], rows: int) -> Iterator[list[Wanted]]:
+def _chunks(every: Sequence[PlannedRows], rows: int) -> Iterator[list[PlannedRows]]:
     """Dispatches, as many at a time as come to so many rows."""
-    chunk: list[Wanted] = []
+    chunk: list[PlannedRows] = []
     for one in every:
         chunk.append(one)
         if sum(len(c.digests) for c in chunk) >= rows:

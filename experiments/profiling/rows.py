@@ -14,8 +14,8 @@ Part = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Rows of a dispatch.
+class PlannedRows:
+    """The rows of a dispatch that are to be there.
 
     Attributes:
         digests: of what each row is made of, by the names of its configuration and its provider.
@@ -38,12 +38,12 @@ class Wanted:
         for (name, provider), digest in self.digests.items():
             yield (self.generated.name, name, provider), digest
 
-    def only(self, libraries: Collection[str]) -> Wanted:
+    def only(self, libraries: Collection[str]) -> PlannedRows:
         """The rows of this dispatch here, and in some of the libraries."""
         kept = {IREE, *libraries}
         return replace(self, digests={p: d for p, d in self.digests.items() if p[1] in kept})
 
-    def without(self, rows: Mapping[Key, Row]) -> Wanted:
+    def without(self, rows: Mapping[Key, Row]) -> PlannedRows:
         """What is left to do, given what there is."""
 
         def there(part: Part) -> bool:

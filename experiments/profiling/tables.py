@@ -17,6 +17,8 @@ _TITLES = (
     "operation", "configuration", "provider", "verified", "#time", "#noise", "#GFLOP/s",
     "#of roofline", "#of peak",
 )  # fmt: skip
+# What the table is written as.
+ENDINGS = (".csv", ".parquet")
 _VERIFIED = {PASSED: "yes", UNCHECKED: ""}
 
 

@@ -17,8 +17,7 @@ from ...benchmarks.networks import Gain, ModelFailed, ModelRunner, Subject, prep
 from ...core import run_tool
 from ...search import SPEC_OPTION
 from ...search.reading import read_model
-from ..network_tuning import ModelOptions, ModelResult, resume_model, tune_model
-from ..observing import Observer, make_progress
+from ..network_tuning import ModelResult, resume_model, tune_model
 
 NAMES = ("bert", "vit", "resnet", "decoder", "mobilenet", "unet")
 FLAGS = {"data tiling": ["--iree-opt-data-tiling"], "O3": ["--iree-opt-level=O3"]}
@@ -74,16 +73,9 @@ def _row(out: Path, name: str, minutes: float) -> str:
 
 
 def _tuned(mlir: Path, weights: Path, folder: Path, minutes: float) -> ModelResult:
-    def tell(text: str) -> None:
-        print(text, file=sys.stderr)
-
-    def observer() -> Observer:
-        return make_progress(sys.stderr)
-
     if (folder / "model.json").exists():
-        return resume_model(folder, observer, tell)
-    options = ModelOptions(mlir, folder, minutes=minutes, parameters=(("model", weights),))
-    return tune_model(options, observer, tell)
+        return resume_model(folder)
+    return tune_model(mlir, out=folder, minutes=minutes, parameters={"model": weights})
 
 
 def _compile(mlir: Path, flags: Sequence[str], out: Path) -> bool:

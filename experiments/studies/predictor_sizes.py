@@ -25,7 +25,7 @@ from ...core import InputError, WorkError, run_tool
 from ...features import extract
 from ...models import load, order
 from ...search import Problem
-from ..evaluation import PROBLEM, Contender, evaluate, summarise
+from ..evaluation import PROBLEM, Contender, cross_validate, summarise
 from ..learning import Case, read_cases
 
 CONFIGURATIONS = (
@@ -77,7 +77,7 @@ def measure(contender: Contender, cases: Sequence[Case]) -> dict[str, float]:
         InputError: the recordings are of different kinds, or of other people's kernels.
     """
     describing = _describing(cases[0])
-    judged = evaluate(cases, [contender], PROBLEM, parts=PARTS)
+    judged = cross_validate(cases, [contender], PROBLEM, parts=PARTS)
     predictor = judged.predictors[contender.name]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "predictor"

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
+    from .api import resume, tune
     from .folder import RunFiles, RunFolder, read_run_files, run_files, unwritable, write_text
-    from .interrupted import RunInterrupted, resumable
     from .journal import Journal
     from .manifest import other_versions
     from .options import TuneOptions
     from .preparation import Prepared, digest_of_file, prepare
     from .result import SPEC, TuneResult, expectation
-    from .runs import resume, tune
+    from .runs import resume_run, start_run
     from .stored import StoredResult
 else:
     __getattr__ = exports(__name__)
@@ -23,7 +23,6 @@ __all__ = [
     "Prepared",
     "RunFiles",
     "RunFolder",
-    "RunInterrupted",
     "StoredResult",
     "TuneOptions",
     "TuneResult",
@@ -32,9 +31,10 @@ __all__ = [
     "other_versions",
     "prepare",
     "read_run_files",
-    "resumable",
     "resume",
+    "resume_run",
     "run_files",
+    "start_run",
     "tune",
     "unwritable",
     "write_text",

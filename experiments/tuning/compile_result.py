@@ -25,7 +25,7 @@ _HEADS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CompileResult(StoredResult):
     """Figures of a run.
 

@@ -16,7 +16,7 @@ from .stored import StoredResult
 SPEC = "spec.mlir"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TuneResult(StoredResult):
     """Figures of a run.
 

@@ -11,15 +11,15 @@ from ...benchmarks.runners import CompileRunner, LocalRunner
 from ...core import InputError
 from ...models import AdaptiveRanker, resolve
 from ...search import Dispatch
+from ..interrupted import resumable
 from ..observing import Observer
 from .folder import RunFiles, RunFolder, run_files
-from .interrupted import resumable
 from .options import TuneOptions
 from .preparation import digest_of_file, prepare
 from .session import MakeRunner, Result, Session
 
 
-def make_runner(
+def make_usual_runner(
     folder: RunFolder, options: TuneOptions, dispatch: Dispatch, config: Callable[[int], str]
 ) -> Runner:
     """This machine's, which measures unless only compiling is asked for."""
@@ -30,18 +30,18 @@ def make_runner(
     return LocalRunner(dispatch, config, devices, work, logs, jobs=options.jobs, seed=options.seed)
 
 
-def tune(
+def start_run(
     options: TuneOptions,
     observer: Observer,
     *,
     tracked: bool = True,
-    make_runner: MakeRunner = make_runner,
+    make_runner: MakeRunner | None = None,
 ) -> Result:
     """Tunes one dispatch into a new folder.
 
     Args:
         tracked: whether to be a run in MLflow.
-        make_runner: makes what candidates are run by.
+        make_runner: makes what candidates are run by; this machine's if None.
 
     Raises:
         InputError: something given cannot be used; nothing was written.
@@ -61,7 +61,7 @@ def tune(
             options,
             prepared.dispatch,
             prepared.queue,
-            make_runner,
+            make_runner or make_usual_runner,
             observer,
             looks_back=prepared.manifest.looks_back,
             tracked=tracked,
@@ -69,7 +69,7 @@ def tune(
         return session.run()
 
 
-def resume(
+def resume_run(
     path: Path,
     budget: Budget | None,
     observer: Observer,
@@ -119,7 +119,7 @@ def resume(
         options,
         run.dispatch,
         run.queue,
-        make_runner,
+        make_usual_runner,
         observer,
         looks_back=looks_back,
         keep_valid=keep_valid,

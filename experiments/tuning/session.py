@@ -48,7 +48,7 @@ MakeRunner = Callable[[RunFolder, TuneOptions, Dispatch, Callable[[int], str]], 
 
 
 class Session:
-    """Works on a run until its budget is used up, then sums up; `tune` starts and resumes them."""
+    """Works on a run until its budget is used up, then sums up."""
 
     def __init__(
         self,

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from ...core import read_json
+from ..readable import Readable
 
 
-class StoredResult:
+class StoredResult(Readable):
     """What came out of a run, as a dataclass that has a file of its own in the run's folder."""
 
     @classmethod

@@ -15,6 +15,7 @@ import pytest
 from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.cli import main
 from frontrunner.experiments.dataset.recording import Provenance, Recording
+from frontrunner.experiments.evaluation import api as evaluation_api
 from frontrunner.experiments.evaluation import report as evaluation_report
 from frontrunner.models import create, load, read_manifest, save
 
@@ -207,14 +208,14 @@ def test_recordings_that_cannot_be_used(frontrunner, recordings, tmp_path):
 def written(monkeypatch):
     """Which folders were filled; what is tracked goes nowhere."""
     folders = []
-    write = evaluation_report.write_report
+    write = evaluation_api.write_report
 
     def note(report, out):
         folder, missing = write(report, out)
         folders.append(folder)
         return folder, missing
 
-    monkeypatch.setattr(evaluation_report, "write_report", note)
+    monkeypatch.setattr(evaluation_api, "write_report", note)
     monkeypatch.setattr(evaluation_report.Tracker, "_write", lambda *_: {})
     return folders
 
@@ -235,7 +236,7 @@ def test_ctrl_c_before_anything_is_written(frontrunner, recordings, written, mon
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("frontrunner.experiments.evaluation.cross_validation.evaluate", interrupt)
+    monkeypatch.setattr("frontrunner.experiments.evaluation.api.cross_validate", interrupt)
     ran = frontrunner("evaluate", recordings, *FAST, "--json")
     assert ran.code == 130
     assert json.loads(ran.out)["error"]["hint"].startswith("nothing is saved")
@@ -279,14 +280,14 @@ def test_the_current_folder(frontrunner, recordings, written, tmp_path, monkeypa
 
 
 def test_two_at_a_time(frontrunner, recordings, written, monkeypatch):
-    write = evaluation_report.write_report
+    write = evaluation_api.write_report
 
     def another_first(report, folder):
-        monkeypatch.setattr(evaluation_report, "write_report", write)
+        monkeypatch.setattr(evaluation_api, "write_report", write)
         assert frontrunner("evaluate", recordings, *FAST).code == 0
         return write(report, folder)
 
-    monkeypatch.setattr(evaluation_report, "write_report", another_first)
+    monkeypatch.setattr(evaluation_api, "write_report", another_first)
     ran = frontrunner("evaluate", recordings, *FAST, "--json")
     assert ran.code == 0
     assert [str(folder) for folder in written] == ["runs/evaluation-1", "runs/evaluation-2"]

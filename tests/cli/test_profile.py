@@ -16,7 +16,7 @@ import pytest
 from frontrunner.benchmarks.operations import Attention, Matmul
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.profiling import bench
-from frontrunner.experiments.profiling.generation import generate
+from frontrunner.experiments.profiling.generation import write_dispatches
 
 SMALL = Matmul(8, 12, 16)
 
@@ -24,7 +24,7 @@ SMALL = Matmul(8, 12, 16)
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(bench, "DISPATCH_SECONDS", 0.001)
-    generate([SMALL, Attention(1, 4, 4, 4)], tmp_path / "d", None, NullProgress())
+    write_dispatches([SMALL, Attention(1, 4, 4, 4)], tmp_path / "d", None, NullProgress())
     return tmp_path / "d"
 
 
@@ -170,7 +170,7 @@ def test_no_dispatches(frontrunner, tmp_path):
 def test_ctrl_c_keeps_what_was_measured(folder, tmp_path):
     """Really sent, once two rows are on disk; of the last, the process may not know yet."""
     log = folder / "profile.jsonl"
-    generate([Matmul(m, 8, 8) for m in range(8, 28)], folder, None, NullProgress())
+    write_dispatches([Matmul(m, 8, 8) for m in range(8, 28)], folder, None, NullProgress())
     command = [sys.executable, "-m", "frontrunner", "profile", str(folder), "--providers", "none"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen(

@@ -12,9 +12,9 @@ import pytest
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.cli import main
 from frontrunner.core import InputError, WorkError
-from frontrunner.experiments.bundling import recorder as module
+from frontrunner.experiments.bundling import api as module
 from frontrunner.experiments.bundling.recorder import Recorded
-from frontrunner.experiments.dataset import recording, t4
+from frontrunner.experiments.dataset import recording
 from frontrunner.experiments.tuning.options import TuneOptions
 
 
@@ -27,7 +27,7 @@ def asked(monkeypatch, tmp_path):
         say("on the way")
         return Recorded(options.out, "contraction", 600, 599, 3, 2.5, 0.05, options.seed != 9)
 
-    monkeypatch.setattr(module, "record", record)
+    monkeypatch.setattr(module, "record_dispatch", record)
     monkeypatch.chdir(tmp_path)
     for name in ("a.mlir", "b.mlir"):
         Path(name).touch()
@@ -61,7 +61,7 @@ def test_every_file_is_recorded(asked, frontrunner):
 def test_as_t4_beside_the_recording(asked, frontrunner, monkeypatch):
     written = []
     monkeypatch.setattr(recording.Recording, "read", lambda path: f"what is in {path}")
-    monkeypatch.setattr(t4, "write_t4", lambda *given: written.append(given))
+    monkeypatch.setattr(module, "write_t4", lambda *given: written.append(given))
     ran = frontrunner(*"record a.mlir b.mlir --out o --format t4 --json".split())
     assert ran.code == 0, ran.err
     assert written == [(f"what is in o/{name}.parquet", Path(f"o/{name}.t4.json")) for name in "ab"]
@@ -86,14 +86,14 @@ WRONG, BROKEN = InputError("no such knob", "take another"), WorkError("it does n
 def test_one_that_fails_does_not_keep_the_others_from_it(
     asked, frontrunner, monkeypatch, errors, code
 ):
-    made = module.record
+    made = module.record_dispatch
 
     def record(options, *others):
         if error := errors.get(options.input.stem):
             raise error
         return made(options, *others)
 
-    monkeypatch.setattr(module, "record", record)
+    monkeypatch.setattr(module, "record_dispatch", record)
     Path("c.mlir").touch()
     ran = frontrunner(*"record a.mlir b.mlir c.mlir --out o --json".split())
     assert ran.code == code
@@ -133,14 +133,14 @@ def test_refused(asked, frontrunner, arguments, message):
 
 @pytest.mark.parametrize("arguments", [["--json"], []])
 def test_interrupted(asked, frontrunner, monkeypatch, arguments):
-    made = module.record
+    made = module.record_dispatch
 
     def record(options, *others):
         if options.input.stem == "b":
             raise KeyboardInterrupt
         return made(options, *others)
 
-    monkeypatch.setattr(module, "record", record)
+    monkeypatch.setattr(module, "record_dispatch", record)
     ran = frontrunner("record", "a.mlir", "b.mlir", "--out", "o", *arguments)
     assert ran.code == 130
     assert "error: interrupted\nhint: the same command goes on from here\n" in ran.err
@@ -152,7 +152,7 @@ def test_interrupted(asked, frontrunner, monkeypatch, arguments):
 
 @pytest.mark.parametrize("closed", ["stdout", "stderr"])
 def test_goes_on_when_nobody_listens(asked, monkeypatch, closed):
-    made = module.record
+    made = module.record_dispatch
 
     def record(options, devices, observer, say):
         observer.note("working")
@@ -160,7 +160,7 @@ def test_goes_on_when_nobody_listens(asked, monkeypatch, closed):
             raise WRONG
         return made(options, devices, observer, say)
 
-    monkeypatch.setattr(module, "record", record)
+    monkeypatch.setattr(module, "record_dispatch", record)
     Path("c.mlir").touch()
     read, write = os.pipe()
     os.close(read)

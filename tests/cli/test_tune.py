@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from inspect import signature
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from frontrunner.benchmarks.measuring.budget import Budget
-from frontrunner.experiments.tuning.interrupted import RunInterrupted
+from frontrunner.experiments.interrupted import RunInterrupted
+from frontrunner.experiments.tuning import api
 from frontrunner.experiments.tuning.options import TuneOptions
 
 
@@ -33,7 +31,7 @@ class Loop:
         self.observers = []
         self.interrupt = None
 
-    def tune(self, options, observer):
+    def tune(self, options, observer, *, make_runner=None):
         self.observers.append(observer)
         self.tuned.append(options)
         if self.interrupt:
@@ -52,21 +50,19 @@ class Loop:
 @pytest.fixture
 def loop(monkeypatch, tmp_path):
     loop = Loop()
-    module = ModuleType("frontrunner.experiments.tuning.runs")
-    module.tune, module.resume = loop.tune, loop.resume
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(api, "start_run", loop.tune)
+    monkeypatch.setattr(api, "resume_run", loop.resume)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mm.mlir").write_text("module {}")
     return loop
 
 
 def test_what_stands_in_looks_like_what_it_stands_for():
-    module = importlib.import_module("frontrunner.experiments.tuning.runs")
-    for mine, theirs in [(Loop.tune, module.tune), (Loop.resume, module.resume)]:
+    for mine, theirs in [(Loop.tune, api.start_run), (Loop.resume, api.resume_run)]:
         _, *names = signature(mine).parameters
-        given = [p for p in signature(theirs).parameters if p not in ("tracked", "make_runner")]
+        given = [p for p in signature(theirs).parameters if p != "tracked"]
         assert len(names) == len(given)
-    assert "input" in signature(module.resume).parameters
+    assert "input" in signature(api.resume_run).parameters
 
 
 def test_defaults(loop, frontrunner):
@@ -129,10 +125,10 @@ def test_minutes_alone_are_a_budget(loop, frontrunner):
         ("mm.mlir --budget 0", "0 is not in the range"),
         ("mm.mlir --budget -1", "-1 is not in the range"),
         ("mm.mlir --budget 1.5", "'1.5' is not a valid integer"),
-        ("mm.mlir --minutes 0", "--minutes must be more than 0 and at most 525,600, got 0"),
-        ("mm.mlir --minutes -2", "--minutes must be more than 0 and at most 525,600, got -2"),
-        ("mm.mlir --minutes nan", "--minutes must be more than 0 and at most 525,600, got nan"),
-        ("mm.mlir --minutes inf", "--minutes must be more than 0 and at most 525,600, got inf"),
+        ("mm.mlir --minutes 0", "minutes must be more than 0 and at most 525,600, got 0"),
+        ("mm.mlir --minutes -2", "minutes must be more than 0 and at most 525,600, got -2"),
+        ("mm.mlir --minutes nan", "minutes must be more than 0 and at most 525,600, got nan"),
+        ("mm.mlir --minutes inf", "minutes must be more than 0 and at most 525,600, got inf"),
         ("mm.mlir --patience 0", "0 is not in the range"),
         ("mm.mlir --jobs 0", "0 is not in the range"),
         ("mm.mlir --pool 0", "0 is not in the range"),
@@ -173,10 +169,10 @@ def test_resume(loop, frontrunner, tmp_path):
     assert frontrunner("tune", "mm.mlir", "--resume", "run", "--patience", "4", "--json").code == 0
     assert frontrunner("tune", "--resume", "run", "--keep-failures", "f", "--keep-valid").code == 0
     assert loop.resumed == [
-        (run, None, None, None, False),
+        (run, Budget(), None, None, False),
         (run, Budget(9, 60.0, None), None, None, False),
         (run, Budget(None, None, 4), Path("mm.mlir"), None, False),
-        (run, None, None, Path("f"), True),
+        (run, Budget(), None, Path("f"), True),
     ]
 
 

@@ -13,9 +13,9 @@ from frontrunner.experiments.profiling import bench
 from frontrunner.experiments.profiling.bench import ProfileOptions
 from frontrunner.experiments.profiling.configurations import Choice
 from frontrunner.experiments.profiling.folder import find_generated
-from frontrunner.experiments.profiling.generation import generate
+from frontrunner.experiments.profiling.generation import write_dispatches
 from frontrunner.experiments.profiling.log import ProfileLog, Row
-from frontrunner.experiments.profiling.profiles import profile, wanted
+from frontrunner.experiments.profiling.profiles import current_rows, make_missing_rows, planned_rows
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,7 @@ def made() -> Callable[..., Path]:
     """Writes operations into a folder."""
 
     def make(folder: Path, *operations: Operation, choice: Choice | None = None) -> Path:
-        generate(operations, folder, choice, NullProgress())
+        write_dispatches(operations, folder, choice, NullProgress())
         return folder
 
     return make
@@ -35,12 +35,13 @@ def profiled() -> Callable[..., list[Row]]:
 
     def run(folder: Path, *libraries: str, verify: bool = True) -> list[Row]:
         options = ProfileOptions(folder / "failures", verify=verify, libraries=libraries)
-        every = wanted(find_generated(folder), libraries)
+        every = planned_rows(find_generated(folder), libraries)
         with (
             pytest.MonkeyPatch.context() as patch,
             ProfileLog(folder / "profile.jsonl", {"verify": verify}) as log,
         ):
             patch.setattr(bench, "DISPATCH_SECONDS", 0.001)
-            return profile(every, options, log, NullProgress())
+            make_missing_rows(every, options, log, NullProgress())
+            return current_rows(every, log)
 
     return run

@@ -16,13 +16,13 @@ import pytest
 
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.core import InputError
+from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.network_tuning.folder import laid_out
 from frontrunner.experiments.network_tuning.options import ModelOptions
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning import session
-from frontrunner.experiments.tuning.interrupted import RunInterrupted
 from frontrunner.experiments.tuning.options import TuneOptions
-from frontrunner.experiments.tuning.runs import tune
+from frontrunner.experiments.tuning.runs import start_run
 
 MATMUL = Path(__file__).parents[1] / "data" / "matmul.mlir"
 
@@ -147,7 +147,7 @@ def test_ctrl_c_tells_where_the_run_is(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "runs" / "matmul-6").mkdir(parents=True)
     options = TuneOptions(MATMUL, None, Budget(3), pool=200, compile_only=True, devices=())
     with pytest.raises(RunInterrupted) as interrupted:
-        tune(options, Interrupts())
+        start_run(options, Interrupts())
     assert interrupted.value.folder == Path("runs/matmul-7")
     assert (interrupted.value.folder / "run.json").exists()
 

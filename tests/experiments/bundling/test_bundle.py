@@ -33,7 +33,7 @@ from frontrunner.experiments.dataset.recording import Recording
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning.folder import RunFolder
 from frontrunner.experiments.tuning.options import TuneOptions
-from frontrunner.experiments.tuning.runs import resume
+from frontrunner.experiments.tuning.runs import resume_run
 
 DATA = Path(__file__).parents[2] / "data"
 COUNT = 10
@@ -232,7 +232,7 @@ def test_results_become_a_finished_tuning_run(
     assert [x["index"] for x in lines(folder.journal)] == list(range(COUNT))
     # It is what `tune` would have left: complete, so that nothing is compiled or measured.
     monkeypatch.setattr("frontrunner.experiments.tuning.runs.LocalRunner", None)
-    assert resume(folder.path, None, NullProgress()) == result
+    assert resume_run(folder.path, None, NullProgress()) == result
 
 
 def test_a_winner_gets_its_spec(

@@ -22,7 +22,7 @@ from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.bundling import recorder as module
 from frontrunner.experiments.bundling.packing import pack
-from frontrunner.experiments.bundling.recorder import record
+from frontrunner.experiments.bundling.recorder import record_dispatch
 from frontrunner.experiments.bundling.recorder_folder import Work
 from frontrunner.experiments.dataset.recording import Drawn, Recording
 from frontrunner.experiments.observing.progress import NullProgress
@@ -52,7 +52,7 @@ def silent(_: str) -> None:
 
 def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "matmul.parquet"
-    made = record(options(out), ("local-sync",), NullProgress(), silent)
+    made = record_dispatch(options(out), ("local-sync",), NullProgress(), silent)
     found = Recording.read(out)
     assert (made.candidates, made.ok) == (6, 6)
     assert made.near >= 1
@@ -64,7 +64,7 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         raise AssertionError("recorded again")
 
     monkeypatch.setattr(module, "pack", never)
-    assert record(options(out), (), NullProgress(), silent) == replace(made, new=False)
+    assert record_dispatch(options(out), (), NullProgress(), silent) == replace(made, new=False)
 
     before = out.read_bytes()
     text = (DATA / "matmul.mlir").read_text()
@@ -82,14 +82,14 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"seed": 5, "budget": Budget(7)}, "seed (0), number of candidates (6)"),
     ]:
         with pytest.raises(InputError) as refused:
-            record(options(out, **changes), (), NullProgress(), silent)
+            record_dispatch(options(out, **changes), (), NullProgress(), silent)
         assert f"{out} is a recording of another {says}" in str(refused.value)
     with pytest.raises(InputError, match=r"another device \(local-sync\)"):
-        record(options(out), ("local-task",), NullProgress(), silent)
+        record_dispatch(options(out), ("local-task",), NullProgress(), silent)
     told = replace(found.provenance, drawn=Drawn("CPUDoubleTilingExpert", {"x": (0, 1)}))
     replace(found, provenance=told).write(out)
     with pytest.raises(InputError, match=r"pipeline \(CPUDouble\w+\), set of extra knobs \(x\)$"):
-        record(options(out), (), NullProgress(), silent)
+        record_dispatch(options(out), (), NullProgress(), silent)
     # Older ones do not tell.
     replace(found, provenance=replace(found.provenance, drawn=None)).write(out)
     before = out.read_bytes()
@@ -97,7 +97,7 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     all_of_it = options(out, budget=Budget(1000), pool=3)
     monkeypatch.setattr(module, "build_spaces", lambda *_: ["one", "the other"])
     monkeypatch.setattr(module, "sample", lambda space, pool, seed: [0] * pool)
-    assert not record(all_of_it, (), NullProgress(), silent).new
+    assert not record_dispatch(all_of_it, (), NullProgress(), silent).new
     assert out.read_bytes() == before
 
 
@@ -109,12 +109,12 @@ def test_an_interrupted_recording_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        record(options(out), ("local-sync",), NullProgress(), interrupt)
+        record_dispatch(options(out), ("local-sync",), NullProgress(), interrupt)
     results = tmp_path / ".matmul.work" / "results.jsonl"
     before = results.read_text()
     assert len(before.splitlines()) == 1 + 6
     with pytest.raises(InputError, match=r"another device \(local-sync\)$"):
-        record(options(out), (), NullProgress(), silent)
+        record_dispatch(options(out), (), NullProgress(), silent)
     for changes, says in [
         ({"seed": 5}, "seed (0)"),
         ({"pipeline": "CPUDoubleTilingExpert"}, "pipeline (all)"),
@@ -122,10 +122,10 @@ def test_an_interrupted_recording_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
         ({"budget": Budget(7)}, "number of candidates (6)"),
     ]:
         with pytest.raises(InputError) as refused:
-            record(options(out, **changes), ("local-sync",), NullProgress(), silent)
+            record_dispatch(options(out, **changes), ("local-sync",), NullProgress(), silent)
         assert f"unfinished recording of another {says}" in str(refused.value)
     assert results.read_text() == before
-    made = record(options(out), ("local-sync",), NullProgress(), silent)
+    made = record_dispatch(options(out), ("local-sync",), NullProgress(), silent)
     assert made.candidates == 6
     assert not results.exists()
 
@@ -156,7 +156,7 @@ def test_what_was_compiled_is_not_compiled_again(
     monkeypatch.setattr(module, "run_bundle", never)
     given = options(out, jobs=1, budget=Budget(4))
     with pytest.raises(KeyboardInterrupt):
-        record(given, ("local-sync",), Interrupted(), silent)
+        record_dispatch(given, ("local-sync",), Interrupted(), silent)
     assert len(asked) == 4
     work = tmp_path / ".matmul.work"
     kept = work / "compiled"
@@ -167,7 +167,7 @@ def test_what_was_compiled_is_not_compiled_again(
         file.write('{"name": "0000')
     before, asked[:] = list(asked), []
     with pytest.raises(KeyboardInterrupt):
-        record(given, ("local-sync",), NullProgress(), silent)
+        record_dispatch(given, ("local-sync",), NullProgress(), silent)
     assert asked == [before[1], before[3]]
     times = json.loads((work / "compile_s.json").read_text())
     assert len(times) == 4
@@ -220,7 +220,7 @@ def test_a_damaged_folder_is_found_before_measuring(
         raise KeyboardInterrupt
 
     def again() -> None:
-        record(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+        record_dispatch(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
 
     monkeypatch.setattr(module, "run_bundle", never)
     with pytest.raises(KeyboardInterrupt):
@@ -259,9 +259,9 @@ def test_two_do_not_record_the_same_at_once(
     out, work = tmp_path / "matmul.parquet", Work(tmp_path / ".matmul.work")
     with work.opened():
         with pytest.raises(InputError, match=r"another process is working in .*matmul\.work"):
-            record(options(out), ("local-sync",), NullProgress(), silent)
+            record_dispatch(options(out), ("local-sync",), NullProgress(), silent)
         assert list(work.path.iterdir()) == []
-    record(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+    record_dispatch(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
     recording, opened = out.rename(tmp_path / "finished"), Work.opened
 
     def finished_meanwhile(work: Work) -> AbstractContextManager[None]:
@@ -269,7 +269,7 @@ def test_two_do_not_record_the_same_at_once(
         return opened(work)
 
     monkeypatch.setattr(Work, "opened", finished_meanwhile)
-    found = record(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+    found = record_dispatch(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
     assert not found.new
     assert list(tmp_path.iterdir()) == [out]
 
@@ -277,7 +277,7 @@ def test_two_do_not_record_the_same_at_once(
 def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / ".matmul.work").write_text("mine")
     with pytest.raises(InputError, match=r"cannot make the folder .*matmul\.work") as refused:
-        record(options(tmp_path / "matmul.parquet"), (), NullProgress(), silent)
+        record_dispatch(options(tmp_path / "matmul.parquet"), (), NullProgress(), silent)
     assert "move away what is there" in refused.value.hint
 
 
@@ -286,7 +286,7 @@ def test_a_device_is_refused_before_anything_is_compiled(
     devices: tuple[str, ...], tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="device"):
-        record(options(tmp_path / "matmul.parquet"), devices, NullProgress(), silent)
+        record_dispatch(options(tmp_path / "matmul.parquet"), devices, NullProgress(), silent)
     assert not list(tmp_path.iterdir())
 
 
@@ -294,5 +294,5 @@ def test_what_is_no_recording_is_not_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "matmul.parquet"
     out.write_text("mine")
     with pytest.raises(InputError, match="no Parquet file"):
-        record(options(out), (), NullProgress(), silent)
+        record_dispatch(options(out), (), NullProgress(), silent)
     assert out.read_text() == "mine"

@@ -18,7 +18,7 @@ from frontrunner.experiments.dataset.recording import Kernel, Provenance, Record
 from frontrunner.experiments.evaluation import contenders as contender
 from frontrunner.experiments.evaluation import cross_validation as module
 from frontrunner.experiments.evaluation.contenders import Contender, find_contenders, usual_rankers
-from frontrunner.experiments.evaluation.cross_validation import CURVE, evaluate
+from frontrunner.experiments.evaluation.cross_validation import CURVE, cross_validate
 from frontrunner.experiments.evaluation.summary import by_case, summarise
 from frontrunner.experiments.learning.cases import Case
 from frontrunner.features.cpu import CPU
@@ -131,7 +131,7 @@ NAMES = [Contender(name, name) for name in ("shuffle", "knows", "learns", "wakes
 
 @pytest.fixture
 def results():
-    return evaluate(CASES, NAMES, "problem", jobs=1).results
+    return cross_validate(CASES, NAMES, "problem", jobs=1).results
 
 
 def column(results, ranker, name):
@@ -158,7 +158,9 @@ def test_figures_of_known_orders(results):
 
 def test_a_uniformly_random_order_is_as_good_as_the_expectation():
     """Against the mean's logarithm it would seem to take 1.8 times fewer."""
-    real = evaluate(CASES, [Contender("lots", "lots")], "problem", seeds=range(400), jobs=1).results
+    real = cross_validate(
+        CASES, [Contender("lots", "lots")], "problem", seeds=range(400), jobs=1
+    ).results
     assert summarise(real).fewer_than_shuffle["lots"] == pytest.approx(1, abs=0.1)
 
 
@@ -172,14 +174,14 @@ def test_only_what_learns_has_a_size(results, tmp_path):
 
 def test_cases_of_one_problem_are_not_learned_from():
     cases = [case("a", 10, "p"), case("b", 10, "p"), case("c", 60), case("d", 10)]
-    found = evaluate(cases, NAMES[2:3], "problem", jobs=1).results
+    found = cross_validate(cases, NAMES[2:3], "problem", jobs=1).results
     # From c and d, not from each other: 35 is 25 away.
     assert column(found, "learns", "iterations_5")[:2] == [50, 50]
 
 
 def test_devices_are_left_out():
     cases = [case("a", 10, "p", "one"), case("b", 10, "p", "two"), case("c", 60, "q", "two")]
-    found = evaluate(cases, NAMES[2:3], "device", jobs=1).results
+    found = cross_validate(cases, NAMES[2:3], "device", jobs=1).results
     learned = found[found.ranker == "learns"]
     assert list(learned.left_out) == ["one", "two", "two"]
     assert list(learned.iterations_5) == [50, 1, 61]
@@ -187,7 +189,7 @@ def test_devices_are_left_out():
 
 def test_seeds_are_for_those_that_have_one():
     several = [*NAMES[:2], Contender("spread", "learns", {"spread": 10})]
-    found = evaluate(CASES, several, "problem", seeds=[0, 1, 2], jobs=1).results
+    found = cross_validate(CASES, several, "problem", seeds=[0, 1, 2], jobs=1).results
     assert column(found, "knows", "seed") == [0, 0, 0]
     assert column(found, "shuffle", "seed") == [0, 0, 0]
     assert column(found, "spread", "seed") == [0, 1, 2] * 3
@@ -199,7 +201,7 @@ def test_processes_change_nothing_but_the_clock():
     names = [Contender("shuffle", "shuffle"), Contender("lightgbm", "lightgbm", {"rounds": 5})]
     # In other processes there is only what is installed.
     cases = [_real(c) for c in CASES]
-    runs = [evaluate(cases, names, "problem", seeds=[3, 4], jobs=jobs) for jobs in (1, 2)]
+    runs = [cross_validate(cases, names, "problem", seeds=[3, 4], jobs=jobs) for jobs in (1, 2)]
     first, second = (run.results.drop(columns=clock) for run in runs)
     pd.testing.assert_frame_equal(first, second)
     pd.testing.assert_frame_equal(runs[0].curves, runs[1].curves)
@@ -217,7 +219,7 @@ def _real(made):
 
 
 def test_curves_and_ranks():
-    found = evaluate(CASES, NAMES, "problem", jobs=1)
+    found = cross_validate(CASES, NAMES, "problem", jobs=1)
     assert list(found.curves.columns) == list(range(1, CURVE + 1))
     assert len(found.curves) == len(found.results)
     assert (found.curves[found.results.ranker == "knows"] == 1).all(axis=None)
@@ -233,12 +235,12 @@ def test_curves_and_ranks():
 
 
 def test_predictors_are_trained_on_everything():
-    found = evaluate(CASES, NAMES, "problem", jobs=1)
+    found = cross_validate(CASES, NAMES, "problem", jobs=1)
     assert list(found.predictors) == ["learns"]
     assert list(found.predictors["learns"].importances) == [1, 0]
     mixed = [*CASES, case("other", 1)]
     mixed[-1] = Case(**(vars(mixed[-1]) | {"features": mixed[-1].features.assign(more=1.0)}))
-    assert evaluate(mixed, NAMES[:2], "problem", jobs=1).predictors == {}
+    assert cross_validate(mixed, NAMES[:2], "problem", jobs=1).predictors == {}
 
 
 @pytest.mark.parametrize(
@@ -253,29 +255,31 @@ def test_a_process_that_ends_is_told_in_one_line(monkeypatch, tmp_path, how, err
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(module, "HANDLER", "ending:answer")
     with pytest.raises(error, match=f"^a process of the evaluation {says}"):
-        evaluate([_real(c) for c in CASES], [Contender("adaptive", "adaptive")], "problem", jobs=2)
+        cross_validate(
+            [_real(c) for c in CASES], [Contender("adaptive", "adaptive")], "problem", jobs=2
+        )
 
 
 def test_nothing_to_learn_from():
     with pytest.raises(InputError, match="'learns' has nothing to learn from when the problem a"):
-        evaluate(CASES[:1], NAMES, "problem", jobs=1)
-    found = evaluate(CASES[:1], [NAMES[0], NAMES[1], NAMES[3]], "problem", jobs=1)
+        cross_validate(CASES[:1], NAMES, "problem", jobs=1)
+    found = cross_validate(CASES[:1], [NAMES[0], NAMES[1], NAMES[3]], "problem", jobs=1)
     assert len(found.results) == 3
 
 
 def test_devices_of_one_problem_can_be_left_out():
     cases = [case("a", 10, "p", "one"), case("b", 20, "p", "two")]
     with pytest.raises(InputError, match="has nothing to learn from") as caught:
-        evaluate(cases, NAMES, "problem", jobs=1)
+        cross_validate(cases, NAMES, "problem", jobs=1)
     assert "leave out one device at a time (--holdout device), " in caught.value.hint
     with pytest.raises(InputError) as caught:
-        evaluate(cases[:1], NAMES, "problem", jobs=1)
+        cross_validate(cases[:1], NAMES, "problem", jobs=1)
     assert "--holdout" not in caught.value.hint
 
 
 def test_progress_is_told():
     told = []
-    evaluate(CASES, NAMES, "problem", jobs=1, progress=lambda *parts: told.append(parts))
+    cross_validate(CASES, NAMES, "problem", jobs=1, progress=lambda *parts: told.append(parts))
     assert told[0] == (1, 12)
     assert told[-1] == (12, 12)
     assert len(told) == 12
@@ -304,7 +308,7 @@ def test_a_seed_may_be_among_the_parameters():
     for found, seed in ((forest, 3), (shuffle, 4), (tpe, 5)):
         assert not found.seeded
         assert found.make(seed=9).get_params()["seed"] == seed
-    found = evaluate(CASES, [NAMES[0], shuffle], "problem", seeds=[0, 1], jobs=1).results
+    found = cross_validate(CASES, [NAMES[0], shuffle], "problem", seeds=[0, 1], jobs=1).results
     # One random order, beside the expectation of all.
     assert column(found, "shuffle:seed=4", "seed") == [0, 0, 0]
     assert len(set(column(found, "shuffle:seed=4", "iterations_5"))) > 1
@@ -386,7 +390,7 @@ def test_a_saved_ranker_is_used_as_it_is(tmp_path, monkeypatch):
     )  # fmt: skip
     assert kept.seen([*CASES, case("b elsewhere", 20, "b", "another chip")]) == ["a", "b"]
     assert NAMES[2].seen(CASES) == []
-    found = evaluate(CASES, [kept], "problem", seeds=[0, 1], jobs=1)
+    found = cross_validate(CASES, [kept], "problem", seeds=[0, 1], jobs=1)
     assert column(found.results, str(path), "iterations_5") == [1, 21, 61]
     assert set(column(found.results, str(path), "size_bytes")) == {path.stat().st_size}
     assert found.predictors == {}
@@ -436,7 +440,7 @@ def test_confidence_intervals(results):
 def test_intervals_narrow_with_more_problems():
     cases = [case(str(level), level) for level in range(0, 96, 8)]
     few, many = (
-        summarise(evaluate(some, NAMES[:3], "problem", jobs=1).results).loc["learns"]
+        summarise(cross_validate(some, NAMES[:3], "problem", jobs=1).results).loc["learns"]
         for some in (cases[:4], cases)
     )
     width = [np.log(f.iterations_geomean_high / f.iterations_geomean_low) for f in (few, many)]
@@ -445,7 +449,7 @@ def test_intervals_narrow_with_more_problems():
 
 def test_seeds_widen_an_interval():
     learns = [NAMES[0], Contender("learns", "learns", {"spread": 10})]
-    found = evaluate(CASES[:2], learns, "problem", seeds=[0, 1, 2], jobs=1).results
+    found = cross_validate(CASES[:2], learns, "problem", seeds=[0, 1, 2], jobs=1).results
     figures = summarise(found).loc["learns"]
     per_problem = found[found.ranker == "learns"].groupby("case").iterations_5
     means = np.exp(per_problem.apply(lambda x: np.log(x).mean()))
@@ -456,11 +460,13 @@ def test_seeds_widen_an_interval():
 def test_seconds_are_compared_where_all_are_known():
     cases = [case("a", 10), case("b", 20), case("c", 60)]
     cases[0].seconds[0] = np.nan  # the last that `knows` would take
-    found = summarise(evaluate(cases, NAMES[:2], "problem", jobs=1).results)
+    found = summarise(cross_validate(cases, NAMES[:2], "problem", jobs=1).results)
     assert list(found.seconds) == [2, 101]
     for one in cases:
         one.seconds[:] = np.nan
-    assert summarise(evaluate(cases, NAMES[:2], "problem", jobs=1).results).seconds.isna().all()
+    assert (
+        summarise(cross_validate(cases, NAMES[:2], "problem", jobs=1).results).seconds.isna().all()
+    )
 
 
 def test_each_case_with_its_difficulty(results):

@@ -60,7 +60,7 @@ def test_everything_is_tracked(report, tmp_path, monkeypatch):
     write_report(report, folder)
     tracker = Tracker(print)
     tracker.start("made", {})
-    track_report(report, folder, tracker)
+    track_report(dataclasses.replace(report, out=folder), tracker)
     tracker.finish()
 
     (run,) = written

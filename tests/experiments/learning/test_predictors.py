@@ -17,6 +17,7 @@ from frontrunner.benchmarks.measuring.device import fingerprint
 from frontrunner.core import InputError
 from frontrunner.experiments.dataset.recording import Recording
 from frontrunner.experiments.learning.cases import read_cases
+from frontrunner.experiments.learning.parameters import read_settings
 from frontrunner.experiments.learning.predictors import Trained, train
 from frontrunner.experiments.learning.provenance import describe, digest, elsewhere, told
 from frontrunner.experiments.observing.progress import NullProgress
@@ -46,8 +47,10 @@ def out(tmp_path: Path) -> Path:
 
 
 def trained(paths: Path | list[Path], out: Path, **changes: Any) -> Trained:
-    given: dict[str, Any] = {"name": "lightgbm", "settings": QUICK, "seed": 0, **changes}
-    return train([paths] if isinstance(paths, Path) else paths, out=out, **given)
+    """By the settings that a command line has."""
+    ranker, settings = changes.pop("name", "lightgbm"), changes.pop("settings", QUICK)
+    params = read_settings(ranker, settings)
+    return train(paths, out, ranker=ranker, params=params, **changes)
 
 
 def test_the_file_says_what_it_was_trained_on(folder: Path, out: Path) -> None:

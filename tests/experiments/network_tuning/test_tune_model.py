@@ -115,7 +115,7 @@ def finished(
         run, before = _killed(copy, folder)
         plan = (run / "plan.json").read_text()
         assert not (run / "result.json").exists()
-        result = tune_model.resume_model(Path("run"), NullProgress, nothing, copy)
+        result = tune_model.resume_model_run(Path("run"), NullProgress, nothing, copy)
         assert (run / "runs" / LARGE / "outcomes.jsonl").read_text().startswith(before)
         assert (run / "plan.json").read_text() == plan
         yield replace(result, run=run, spec=run / "spec.mlir"), run
@@ -207,9 +207,9 @@ def _what_is_finished_is_not_done_again(
 ) -> None:
     result, run = finished
     monkeypatch.setattr(tune_model, "read_model", lambda *_: pytest.fail("read again"))
-    assert tune_model.resume_model(run, NullProgress, nothing) == result
+    assert tune_model.resume_model_run(run, NullProgress, nothing) == result
     given = MODELS / "two_matmuls.mlir"
-    assert tune_model.resume_model(run, NullProgress, nothing, given) == result
+    assert tune_model.resume_model_run(run, NullProgress, nothing, given) == result
 
 
 def _a_folder_that_was_moved_still_knows_its_dispatches(
@@ -221,7 +221,7 @@ def _a_folder_that_was_moved_still_knows_its_dispatches(
     assert all(hot.file.parent == moved / "dispatches" for hot in plan.hot)
     assert all(hot.file.exists() for hot in plan.hot)
     # What is finished is told from any folder, and without the model.
-    found = tune_model.resume_model(moved, NullProgress, nothing)
+    found = tune_model.resume_model_run(moved, NullProgress, nothing)
     assert found == replace(finished[0], run=moved, spec=moved / "spec.mlir")
 
 
@@ -235,7 +235,7 @@ def _a_damaged_folder_is_never_finished(finished: tuple[ModelResult, Path], tmp_
         before = path.read_text()
         path.write_text(text)
         with pytest.raises(InputError) as why:
-            tune_model.resume_model(folder, NullProgress, nothing, MODELS / "two_matmuls.mlir")
+            tune_model.resume_model_run(folder, NullProgress, nothing, MODELS / "two_matmuls.mlir")
         assert (folder / "result.json").exists() == (path == result)
         path.write_text(before)
         return str(why.value)
@@ -244,7 +244,7 @@ def _a_damaged_folder_is_never_finished(finished: tuple[ModelResult, Path], tmp_
         assert "result.json does not hold what was written there" in refused(result, text)
     result.unlink()
     with only_process(folder), pytest.raises(InputError, match="another process is working in"):
-        tune_model.resume_model(folder, NullProgress, nothing, MODELS / "two_matmuls.mlir")
+        tune_model.resume_model_run(folder, NullProgress, nothing, MODELS / "two_matmuls.mlir")
     for text in ("{", "[]", "{}"):
         assert "plan.json does not hold what was written there" in refused(plan, text)
     assert "result.json does not hold" in refused(hot / "result.json", "[]")
@@ -255,17 +255,17 @@ def _a_damaged_folder_is_never_finished(finished: tuple[ModelResult, Path], tmp_
 def _resuming_refuses_what_does_not_fit(finished: tuple[ModelResult, Path], tmp_path: Path) -> None:
     _, run = finished
     with pytest.raises(InputError, match=r"softmax.mlir is not what .* was made with"):
-        tune_model.resume_model(run, NullProgress, nothing, MODELS / "softmax.mlir")
+        tune_model.resume_model_run(run, NullProgress, nothing, MODELS / "softmax.mlir")
     with pytest.raises(InputError, match="is not the folder of a model's tuning"):
-        tune_model.resume_model(tmp_path, NullProgress, nothing)
+        tune_model.resume_model_run(tmp_path, NullProgress, nothing)
     content = json.loads((run / "model.json").read_text())
     content["versions"]["iree-base-compiler"] = "1.0"
     (tmp_path / "model.json").write_text(json.dumps(content))
     with pytest.raises(InputError, match=r"was made with .*1\.0.*, this is"):
-        tune_model.resume_model(tmp_path, NullProgress, nothing)
+        tune_model.resume_model_run(tmp_path, NullProgress, nothing)
     (tmp_path / "model.json").write_text("{")
     with pytest.raises(InputError, match="is not the folder of a model's tuning"):
-        tune_model.resume_model(tmp_path, NullProgress, nothing)
+        tune_model.resume_model_run(tmp_path, NullProgress, nothing)
 
 
 def test_a_model_that_was_killed_and_finished(

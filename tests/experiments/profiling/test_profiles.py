@@ -21,7 +21,7 @@ from frontrunner.experiments.profiling.configurations import Choice
 from frontrunner.experiments.profiling.folder import find_generated
 from frontrunner.experiments.profiling.libraries import Libraries
 from frontrunner.experiments.profiling.log import Row
-from frontrunner.experiments.profiling.profiles import check
+from frontrunner.experiments.profiling.profiles import check_profile
 from frontrunner.experiments.profiling.tables import frame_of, table, write_tables
 
 LIBRARIES = ("numpy", "onnxruntime")
@@ -287,4 +287,4 @@ def test_a_library_that_crashes_hangs_or_is_killed(monkeypatch, tmp_path):
 def test_configurations_of_another_target(made, tmp_path):
     made(tmp_path, Matmul(8, 8, 8), choice=Choice(1, target="znver3", pool=50))
     with pytest.raises(InputError, match="are for znver3, not host"):
-        check(find_generated(tmp_path), ProfileOptions(tmp_path))
+        check_profile(find_generated(tmp_path), ProfileOptions(tmp_path))

@@ -33,7 +33,7 @@ def test_the_figures_of_a_predictor(cases: list[Case], tmp_path: Path) -> None:
     figures = measure(Contender("small", "lightgbm", {"rounds": 3}), cases)
     assert tuple(figures) == COLUMNS
     assert all(value > 0 for value in figures.values())
-    same = train([tmp_path], "lightgbm", ["rounds=3"], tmp_path / "x", seed=0)
+    same = train(tmp_path, tmp_path / "x", params={"rounds": 3})
     assert figures["file kB"] == same.size_bytes / 1e3
     assert figures["cold ms"] > figures["load ms"]
 

@@ -23,7 +23,7 @@ from frontrunner.experiments.tuning import session
 from frontrunner.experiments.tuning.compile_result import CompileResult
 from frontrunner.experiments.tuning.journal import Journal
 from frontrunner.experiments.tuning.options import TuneOptions
-from frontrunner.experiments.tuning.runs import resume, tune
+from frontrunner.experiments.tuning.runs import resume_run, start_run
 from frontrunner.search import Dispatch
 from frontrunner.search.gpu import CannotRender
 from frontrunner.search.reading import read_dispatch
@@ -96,7 +96,7 @@ def test_a_run_counts_what_the_compiler_makes_of_candidates(
 ) -> None:
     plant({1: HUGE, 2: matmul.default, 3: LARGE, 4: WRONG})
     run = tmp_path / "run"
-    result = tune(options(run), NullProgress())
+    result = start_run(options(run), NullProgress())
     assert isinstance(result, CompileResult)
     assert result.outcomes == {"ok": 3, "compile_failed": 3}
     assert result.candidates == 6
@@ -128,20 +128,22 @@ def test_a_run_counts_what_the_compiler_makes_of_candidates(
 def test_a_run_goes_on_as_it_began(tmp_path: Path, plant: Plant) -> None:
     plant({0: HUGE, 3: LARGE})
     run, kept_elsewhere = tmp_path / "run", tmp_path / "elsewhere"
-    tune(options(run, budget=Budget(candidates=2), keep_failures=kept_elsewhere), NullProgress())
+    start_run(
+        options(run, budget=Budget(candidates=2), keep_failures=kept_elsewhere), NullProgress()
+    )
     before = (run / "outcomes.jsonl").read_text()
     assert kept(kept_elsewhere) == ["00000-compile_failed", "README.md"]
     (kept_elsewhere / "README.md").unlink()  # as if killed before it was written
     with pytest.raises(InputError, match="patience of 3"):
-        resume(run, Budget(patience=3), NullProgress())
+        resume_run(run, Budget(patience=3), NullProgress())
     # Where it was written to is not believed from a file: it is named again.
-    result = resume(run, Budget(candidates=4), NullProgress(), keep_failures=kept_elsewhere)
+    result = resume_run(run, Budget(candidates=4), NullProgress(), keep_failures=kept_elsewhere)
     assert isinstance(result, CompileResult)
     assert result.candidates == 4
     assert (run / "outcomes.jsonl").read_text().startswith(before)
     assert kept(kept_elsewhere) == ["00003-compile_failed", "README.md"]
     assert "Candidates: 0, 3" in (kept_elsewhere / "README.md").read_text()
-    assert resume(run, None, NullProgress(), keep_failures=kept_elsewhere) == result
+    assert resume_run(run, None, NullProgress(), keep_failures=kept_elsewhere) == result
 
 
 def test_a_candidate_that_cannot_be_expressed_costs_one_outcome(
@@ -162,10 +164,10 @@ def test_a_candidate_that_cannot_be_expressed_costs_one_outcome(
 
     monkeypatch.setattr(session, "renderer", failing)
     run = tmp_path / "run"
-    result = tune(options(run, budget=Budget(candidates=3)), NullProgress())
+    result = start_run(options(run, budget=Budget(candidates=3)), NullProgress())
     assert result.outcomes == {"crashed": 1, "ok": 2}
     assert "SIGSEGV" in (run / "failures" / "00001-crashed" / "reason.txt").read_text()
-    assert resume(run, Budget(candidates=4), NullProgress()).outcomes == {"crashed": 1, "ok": 3}
+    assert resume_run(run, Budget(candidates=4), NullProgress()).outcomes == {"crashed": 1, "ok": 3}
 
 
 def test_what_is_killed_twice_is_taken_and_no_failure(
@@ -180,14 +182,14 @@ def test_what_is_killed_twice_is_taken_and_no_failure(
 
     monkeypatch.setattr(CompilePool, "_compile_once", killed)
     run = tmp_path / "run"
-    result = tune(options(run, budget=Budget(candidates=3)), NullProgress())
+    result = start_run(options(run, budget=Budget(candidates=3)), NullProgress())
     assert result.outcomes == {"killed": 1, "ok": 2}
     assert kept(run / "failures") == ["README.md"]
     reason = "the compiler was killed by SIGKILL (0.3 of 24.0 GB were free), twice"
     assert f"- 1: {reason}" in (run / "failures" / "README.md").read_text()
     monkeypatch.undo()
     # It stands: a log of outcomes has one for each candidate.
-    more = resume(run, Budget(candidates=4), NullProgress())
+    more = resume_run(run, Budget(candidates=4), NullProgress())
     assert more.outcomes == {"killed": 1, "ok": 3}
     with Journal(run / "outcomes.jsonl", 200, ()) as journal:
         assert (journal.outcomes[1].kind, journal.outcomes[1].reason) == ("killed", reason)
@@ -205,10 +207,10 @@ def test_a_default_that_is_killed_ends_the_run(
         patch.setattr(CompilePool, "_compile_once", killed)
         says = "the compiler's default was not compiled: the compiler was killed by SIGKILL, twice"
         with pytest.raises(KilledError, match=says):
-            tune(given, NullProgress())
+            start_run(given, NullProgress())
         with pytest.raises(KilledError, match=says):
             pack(replace(given, out=tmp_path / "a.bundle", compile_only=False), NullProgress())
-    assert resume(run, None, NullProgress()).outcomes == {"ok": 2}
+    assert resume_run(run, None, NullProgress()).outcomes == {"ok": 2}
 
 
 def test_a_report_that_cannot_be_written_costs_no_outcome(tmp_path: Path, plant: Plant) -> None:
@@ -220,7 +222,7 @@ def test_a_report_that_cannot_be_written_costs_no_outcome(tmp_path: Path, plant:
     given = options(
         tmp_path / "run", budget=Budget(candidates=2), keep_failures=tmp_path / "file" / "folder"
     )
-    assert tune(given, observer).outcomes == {"compile_failed": 1, "ok": 1}
+    assert start_run(given, observer).outcomes == {"compile_failed": 1, "ok": 1}
     assert [note for note in notes if "report of failures is not complete" in note]
 
 
@@ -237,7 +239,7 @@ def test_a_run_that_measures_reports_failures_too(
         compile_only=False,
         pipeline="DoubleTilingExpert",
     )
-    assert tune(given, NullProgress()).outcomes == {"ok": 1, "compile_failed": 1}
+    assert start_run(given, NullProgress()).outcomes == {"ok": 1, "compile_failed": 1}
     assert kept(tmp_path / "run" / "failures") == ["00001-compile_failed", "README.md"]
     assert tracked[0]["tags"]["mode"] == "tune"
 
@@ -251,7 +253,7 @@ def test_what_needs_a_device_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_pipeline_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'nonesuch'"):
-        tune(options(tmp_path / "run", pipeline="nonesuch"), NullProgress())
+        start_run(options(tmp_path / "run", pipeline="nonesuch"), NullProgress())
     assert kept(tmp_path) == []
 
 

@@ -25,7 +25,7 @@ from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning import runs, session
 from frontrunner.experiments.tuning.journal import Journal
 from frontrunner.experiments.tuning.options import TuneOptions
-from frontrunner.experiments.tuning.runs import resume, tune
+from frontrunner.experiments.tuning.runs import resume_run, start_run
 
 MATMUL = Path(__file__).parents[2] / "data" / "matmul.mlir"
 COUNT = 6
@@ -49,7 +49,7 @@ def _quick() -> Any:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("finished") / "run"
-    tune(TuneOptions(MATMUL, out, Budget(COUNT), pool=64), NullProgress())
+    start_run(TuneOptions(MATMUL, out, Budget(COUNT), pool=64), NullProgress())
     return out
 
 
@@ -96,7 +96,7 @@ def put(*keys: Any, value: Any) -> Callable[[Any], None]:
 
 
 def test_as_it_was_it_is_resumed(run: Path) -> None:
-    assert resume(run, None, NullProgress()).candidates == COUNT
+    assert resume_run(run, None, NullProgress()).candidates == COUNT
 
 
 # Item 1: shell commands.
@@ -182,7 +182,7 @@ def test_an_executable_that_lies_in_the_folder_is_not_run(run: Path) -> None:
     for index in range(COUNT):
         (run / "work" / f"{index:05d}.vmfb").write_bytes(b"planted")
     (run / "result.json").unlink()
-    resume(run, None, NullProgress())
+    resume_run(run, None, NullProgress())
     assert not (run / "work").exists()
 
 
@@ -220,7 +220,7 @@ def test_a_report_goes_where_the_command_says_not_the_file(run: Path, tmp_path: 
     edit(run / "run.json", put("options", "keep_failures", value=str(elsewhere)))
     fail = {"index": COUNT, "kind": "compile_failed", "reason": "no", "stage": "compile"}
     edit_log(run, lambda records: records.append(fail))
-    resume(run, Budget(COUNT + 1), NullProgress())
+    resume_run(run, Budget(COUNT + 1), NullProgress())
     assert not elsewhere.exists()
     assert (run / "failures" / "README.md").exists()
 
@@ -252,7 +252,9 @@ def test_impossible_outcomes_are_refused_and_the_rest_can_be_kept(
     with Journal(run / "outcomes.jsonl", COUNT, ["local-task"]) as journal:
         known = dict(journal.outcomes)
     # What is left out is taken again, and comes out as it did.
-    monkeypatch.setattr(runs, "make_runner", lambda *_: ReplayRunner(known, {"local-task": 10.0}))
+    monkeypatch.setattr(
+        runs, "make_usual_runner", lambda *_: ReplayRunner(known, {"local-task": 10.0})
+    )
     edit_log(run, LOG[says])
     damaged = (run / "outcomes.jsonl").read_bytes()
     line = refused("tune", "--resume", run)
@@ -262,11 +264,11 @@ def test_impossible_outcomes_are_refused_and_the_rest_can_be_kept(
     notes: list[str] = []
     observer = NullProgress()
     observer.note = notes.append  # type: ignore[method-assign]
-    result = resume(run, None, observer, keep_valid=True)
+    result = resume_run(run, None, observer, keep_valid=True)
     assert result.candidates == COUNT
     assert (run / "outcomes.jsonl.damaged-1").read_bytes() == damaged
     assert "left out, the first: line" in notes[0]
-    resume(run, None, NullProgress())  # as any other
+    resume_run(run, None, NullProgress())  # as any other
 
 
 def test_a_queue_without_a_knob_is_refused(run: Path, refused: Callable[..., str]) -> None:

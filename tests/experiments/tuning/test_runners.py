@@ -23,7 +23,7 @@ from frontrunner.experiments.dataset import Provenance, Recording
 from frontrunner.experiments.evaluation.replay import recorded_outcomes
 from frontrunner.experiments.observing import Observer
 from frontrunner.experiments.observing.progress import NullProgress
-from frontrunner.experiments.tuning import Journal, TuneOptions, TuneResult, resume, tune
+from frontrunner.experiments.tuning import Journal, TuneOptions, TuneResult, resume_run, start_run
 from frontrunner.experiments.tuning.folder import RunFolder
 from frontrunner.search.mlir import compile_with_spec
 from frontrunner.search.reading import read_dispatch
@@ -87,7 +87,7 @@ def run(out: Path, make: Callable[[Callable[[int], str]], Runner], **changes: An
 
     given = {"input": MATMUL, "budget": Budget(candidates=COUNT), "pool": 200, "out": out}
     options = TuneOptions(**{**given, **changes})
-    result = tune(options, NullProgress(), tracked=False, make_runner=make_runner)
+    result = start_run(options, NullProgress(), tracked=False, make_runner=make_runner)
     assert isinstance(result, TuneResult)
     return result
 
@@ -165,7 +165,7 @@ def test_a_run_on_a_recording(tmp_path: Path) -> None:
     assert replayed.winner == best + 1
     assert replayed.spec is not None and "Expected speedup" in replayed.spec.read_text()
     assert applies(replayed)
-    assert resume(tmp_path / "second", None, NullProgress(), tracked=False) == replayed
+    assert resume_run(tmp_path / "second", None, NullProgress(), tracked=False) == replayed
 
 
 def test_what_observers_are_told_is_the_loops(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_what_observers_are_told_is_the_loops(tmp_path: Path) -> None:
 
     watching: Observer = Watching()
     options = TuneOptions(input=MATMUL, budget=Budget(candidates=7), pool=200, out=tmp_path / "r")
-    tune(
+    start_run(
         options,
         watching,
         tracked=False,

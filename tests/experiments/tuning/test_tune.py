@@ -24,7 +24,7 @@ from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning import runs, session
 from frontrunner.experiments.tuning.journal import Journal
 from frontrunner.experiments.tuning.options import TuneOptions
-from frontrunner.experiments.tuning.runs import resume, tune
+from frontrunner.experiments.tuning.runs import resume_run, start_run
 from frontrunner.search.mlir.compiler import compile_with_spec
 from frontrunner.search.reading import read_dispatch
 
@@ -67,7 +67,7 @@ def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
     import mlflow
 
     run = tmp_path / "run"
-    result = tune(options(run, seed=3, budget=Budget(candidates=10)), NullProgress())
+    result = start_run(options(run, seed=3, budget=Budget(candidates=10)), NullProgress())
     assert result.candidates == len(lines(run)) == 10
     assert sum(result.outcomes.values()) == 10
     assert json.loads((run / "result.json").read_text())["candidates"] == 10
@@ -99,7 +99,7 @@ def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
 )
 def test_every_kind_goes_through(name: str, tmp_path: Path) -> None:
     given = options(tmp_path / "run", input=DATA / f"{name}.mlir", budget=Budget(candidates=4))
-    result = tune(given, NullProgress())
+    result = start_run(given, NullProgress())
     assert result.outcomes == {"ok": 4}
 
 
@@ -110,7 +110,7 @@ def test_the_seed_determines_the_queue(tmp_path: Path) -> None:
     queues = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         given = options(tmp_path / name, seed=seed, budget=Budget(candidates=1), ranker="shuffle")
-        tune(given, NullProgress())
+        start_run(given, NullProgress())
         queues.append(pd.read_parquet(tmp_path / name / "queue.parquet"))
     assert queues[0].equals(queues[1])
     assert not queues[0].equals(queues[2])
@@ -119,9 +119,9 @@ def test_the_seed_determines_the_queue(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_tracking")
 def test_a_longer_budget_continues_where_the_run_stopped(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    tune(options(run, budget=Budget(candidates=3)), NullProgress())
+    start_run(options(run, budget=Budget(candidates=3)), NullProgress())
     before = lines(run)
-    result = resume(run, Budget(candidates=5), NullProgress(), input=MATMUL)
+    result = resume_run(run, Budget(candidates=5), NullProgress(), input=MATMUL)
     assert lines(run)[:3] == before
     assert [x["index"] for x in lines(run)] == [0, 1, 2, 3, 4]
     assert result.candidates == 5
@@ -182,28 +182,28 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(
 
     monkeypatch.setattr(Journal, "append", third_fails)
     with pytest.raises(WorkError, match="No space left") as caught:
-        tune(options(run), NullProgress())
+        start_run(options(run), NullProgress())
     assert f"--resume {run}" in caught.value.hint
     before = lines(run)
     assert len(before) == 2
     monkeypatch.setattr(Journal, "append", append)
-    assert resume(run, None, NullProgress()).candidates == 6
+    assert resume_run(run, None, NullProgress()).candidates == 6
     assert lines(run)[:2] == before
 
 
 @pytest.mark.usefixtures("no_tracking")
 def test_resume_refuses_other_inputs_and_other_folders(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    tune(options(run, budget=Budget(candidates=1)), NullProgress())
+    start_run(options(run, budget=Budget(candidates=1)), NullProgress())
     with pytest.raises(InputError, match="run of another input"):
-        resume(run, None, NullProgress(), input=DATA / "conv_nhwc.mlir")
+        resume_run(run, None, NullProgress(), input=DATA / "conv_nhwc.mlir")
     with pytest.raises(InputError, match="not the folder of a tuning run"):
-        resume(tmp_path, None, NullProgress())
+        resume_run(tmp_path, None, NullProgress())
     manifest = json.loads((run / "run.json").read_text())
     manifest["devices"] = ["local-task on something else"]
     (run / "run.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="was measured on"):
-        resume(run, None, NullProgress())
+        resume_run(run, None, NullProgress())
 
 
 @pytest.mark.usefixtures("no_tracking")
@@ -217,7 +217,7 @@ def test_tracking_that_fails_does_not_fail_the_run(
     notes: list[str] = []
     observer = NullProgress()
     monkeypatch.setattr(observer, "note", notes.append)
-    result = tune(options(tmp_path / "run", budget=Budget(candidates=1)), observer)
+    result = start_run(options(tmp_path / "run", budget=Budget(candidates=1)), observer)
     assert result.candidates == 1
     assert any("no server" in note for note in notes)
 
@@ -265,13 +265,13 @@ def test_bad_input_is_one_line_and_writes_nothing(
 @pytest.mark.usefixtures("no_tracking")
 def test_finalists_of_a_killed_session_are_compiled_again(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    tune(options(run, budget=Budget(candidates=3)), NullProgress())
+    start_run(options(run, budget=Budget(candidates=3)), NullProgress())
     (run / "result.json").unlink()
     (run / "work").mkdir()
     for index in range(3):
         (run / "work" / f"{index:05d}.vmfb").write_bytes(b"half a file")
     observer = NullProgress()
-    result = resume(run, None, observer)
+    result = resume_run(run, None, observer)
     assert result.candidates == 3
     assert result.finalists
 
@@ -281,7 +281,7 @@ def test_a_finalist_that_is_killed_is_not_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tmp_path / "run"
-    tune(options(run, budget=Budget(candidates=3)), NullProgress())
+    start_run(options(run, budget=Budget(candidates=3)), NullProgress())
     inner = CompilePool._compile_once
     for name in ("00001", "winner"):
         (run / "result.json").unlink(missing_ok=True)
@@ -302,10 +302,10 @@ def test_a_finalist_that_is_killed_is_not_left_out(
             with pytest.raises(
                 KilledError, match=r"^finalist \d+ was not .* killed by SIGKILL, twice"
             ):
-                resume(run, None, NullProgress())
+                resume_run(run, None, NullProgress())
         assert asked.count(name) == 2
         assert not (run / "result.json").exists()
-    assert resume(run, None, NullProgress()).finalists
+    assert resume_run(run, None, NullProgress()).finalists
 
 
 @pytest.mark.usefixtures("no_tracking")
@@ -313,7 +313,7 @@ def test_a_complete_run_is_not_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tmp_path / "run"
-    result = tune(options(run, budget=Budget(candidates=2)), NullProgress())
+    result = start_run(options(run, budget=Budget(candidates=2)), NullProgress())
     monkeypatch.setattr(runs, "LocalRunner", None)  # nothing may be compiled
-    assert resume(run, None, NullProgress()) == result
-    assert resume(run, Budget(candidates=1), NullProgress()) == result
+    assert resume_run(run, None, NullProgress()) == result
+    assert resume_run(run, Budget(candidates=1), NullProgress()) == result

@@ -8,15 +8,15 @@ from pathlib import Path
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C, after a run's folder was laid out.
+    """Ctrl-C, after something was kept, or nothing.
 
     Attributes:
-        folder: where to go on.
+        kept: the folder or file to go on with; None if there is none.
     """
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.folder = folder
+    def __init__(self, kept: Path | None) -> None:
+        super().__init__(f"what was done is in {kept}" if kept else "nothing was kept")
+        self.kept = kept
 
 
 @contextmanager

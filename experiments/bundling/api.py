@@ -1,0 +1,85 @@
+"""`frontrunner.record`, which the command `record` calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from ...benchmarks.measuring import POOL, Budget
+from ...core import InputError
+from ..dataset import Recording, write_t4
+from ..observing import make_notify, make_progress
+from ..tuning import TuneOptions
+from .recorder import Recorded, record_dispatch
+
+PARQUET, T4 = "parquet", "t4"
+
+
+def record(
+    input: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    candidates: int = 600,
+    format: str = PARQUET,
+    devices: Sequence[str] = (),
+    target: str = "host",
+    pipeline: str | None = None,
+    extras: Mapping[str, Sequence[int]] | None = None,
+    jobs: int | None = None,
+    seed: int = 0,
+    quiet: bool = False,
+) -> Recorded:
+    """Measures a uniform sample of a dispatch's space in interleaved rounds: the data of rankers.
+
+    Leave the machine alone meanwhile. An interrupted recording goes on when it is asked for again,
+    and one that is there already is not made again.
+
+    Example:
+        >>> recorded = frontrunner.record("matmul.mlir", "recordings")
+        >>> frontrunner.read_recording(recorded.path).frame
+
+    Args:
+        input: MLIR with one dispatch.
+        out: the folder for `<name>.parquet`, which is made if it is not there.
+        candidates: how many to measure; all of the space if it has fewer.
+        format: `parquet`, or `t4` for `<name>.t4.json` beside it, which other auto-tuners read.
+        devices: IREE device URIs to measure on; by default the usual one of the target.
+        target: `host`, a CPU's name, or a GPU's.
+        pipeline: the only codegen pipeline to take candidates of.
+        extras: knobs of GPU spaces to set free, with their values.
+        jobs: how many candidates to compile at a time; by default one per core.
+        seed: of the sample, of the orders of measurements, and of the kernels' inputs.
+        quiet: whether to show no progress on stderr.
+
+    Raises:
+        InputError: something given cannot be used, or does not fit what is there already.
+        WorkError: a device does not answer, or results cannot be written.
+    """
+    if format not in (PARQUET, T4):
+        raise InputError(f"there is no format {format!r}", f"give {PARQUET!r} or {T4!r}")
+    input, out = Path(input), Path(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {out}: {error.strerror}", "name another folder") from error
+    options = TuneOptions(
+        input=input,
+        out=out / f"{input.stem}.parquet",
+        budget=Budget(candidates),
+        target=target,
+        seed=seed,
+        jobs=jobs,
+        pool=max(candidates, POOL),
+        extras={name: tuple(values) for name, values in (extras or {}).items()},
+        pipeline=pipeline,
+    )
+    with closing(make_progress(quiet=quiet)) as progress:
+        recorded = record_dispatch(options, tuple(devices), progress, make_notify(quiet=quiet))
+    if format == T4:
+        path = recorded.path.with_suffix(".t4.json")
+        write_t4(Recording.read(recorded.path), path)
+        recorded = replace(recorded, t4=path)
+    return recorded

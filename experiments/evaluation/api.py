@@ -1,0 +1,149 @@
+"""`frontrunner.evaluate`, which the command `evaluate` calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ... import __version__
+from ...core import WorkError
+from ..interrupted import RunInterrupted
+from ..learning import Case, Files, digest, paths_of, read_cases
+from ..observing import Notify, Tracker, make_notify, progress_bar
+from .contenders import Contender, find_contenders, usual_rankers
+from .cross_validation import cross_validate
+from .holdout import PROBLEM
+from .report import Report, track_report, write_report
+
+# Logging 180 runs with their curves took 28 s on a busy machine.
+TRACKING_SECONDS = 300.0
+
+
+class ReportNotWritten(WorkError):
+    """An evaluation is done, and cannot be kept.
+
+    Attributes:
+        report: its figures.
+    """
+
+    def __init__(self, error: WorkError, report: Report) -> None:
+        super().__init__(str(error), error.hint)
+        self.report = report
+
+
+class EvaluationInterrupted(RunInterrupted):
+    """Ctrl-C, after an evaluation was written.
+
+    Attributes:
+        report: its figures.
+    """
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report.out)
+        self.report = report
+
+
+def evaluate(
+    recordings: Files,
+    *,
+    rankers: Sequence[str] = (),
+    holdout: str = PROBLEM,
+    folds: int | None = None,
+    seeds: int = 1,
+    seed: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    mlflow: bool = True,
+    quiet: bool = False,
+) -> Report:
+    """Compares rankers on recordings, each judged on what it was not trained on.
+
+    Recordings are replayed through the loop that tuning uses: a ranker's figure is how many
+    candidates it takes until the first near-optimal one. Random order is there as its exact
+    expectation.
+
+    Example:
+        >>> report = frontrunner.evaluate("recordings", rankers=["heuristic", "forest:trees=30"])
+        >>> report.summary["iterations_geomean"]
+
+    Args:
+        recordings: a file or a folder, or several of them.
+        rankers: names from `frontrunner rankers`, with parameters or not, or files of trained ones;
+            by default those that can order all recordings.
+        holdout: what is left out of the training in turn: `problem` or `device`.
+        folds: in how many parts; by default each on its own.
+        seeds: with how many seeds to train and judge rankers that depend on one.
+        seed: the first of them; also that of the confidence intervals.
+        out: a new folder for tables, plots and trained rankers; by default the next free
+            `runs/evaluation-<n>`.
+        jobs: in how many processes to train and replay; by default one per core.
+        mlflow: whether to track it in MLflow.
+        quiet: whether to show no progress and no warnings on stderr.
+
+    Raises:
+        InputError: something given cannot be used.
+        ReportNotWritten: the folder cannot be written; the error has the figures.
+        EvaluationInterrupted: Ctrl-C while it was tracked; the figures are kept.
+    """
+    notify = make_notify(quiet=quiet)
+    contenders = find_contenders(*rankers) if rankers else []
+    cases = read_cases(paths_of(recordings))
+    contenders = contenders or find_contenders(usual_rankers(cases))
+    _warn(contenders, cases, notify)
+    asked = {
+        "rankers": ",".join(c.name for c in contenders),
+        "holdout": holdout,
+        "folds": folds,
+        "seeds": seeds,
+        "seed": seed,
+        "recordings": len(cases),
+        "data": digest(cases),
+        "frontrunner": __version__,
+    }
+    report = None
+    try:
+        with Tracker(notify, timeout_s=TRACKING_SECONDS) as tracker:
+            if mlflow:
+                tracker.start("evaluation", asked, {"kind": "evaluation"})
+            with progress_bar("training and replaying", quiet=quiet) as progress:
+                evaluation = cross_validate(
+                    cases,
+                    contenders,
+                    holdout,
+                    parts=folds,
+                    seeds=range(seed, seed + seeds),
+                    jobs=jobs,
+                    progress=progress,
+                )
+            report = _write(Report.of(evaluation, asked, seed), out, notify)
+            track_report(report, tracker)
+    except KeyboardInterrupt:  # also while the tracker writes, which it does at the end
+        if report is None:
+            raise RunInterrupted(None) from None
+        raise EvaluationInterrupted(report) from None
+    return report
+
+
+def _write(report: Report, out: str | os.PathLike[str] | None, notify: Notify) -> Report:
+    """The report with its folder, after warning of pictures that cannot be drawn."""
+    try:
+        folder, missing = write_report(report, None if out is None else Path(out))
+    except WorkError as error:
+        raise ReportNotWritten(error, report) from error
+    for text in missing:
+        notify(f"warning: {text}")
+    return replace(report, out=folder)
+
+
+def _warn(contenders: Sequence[Contender], cases: Sequence[Case], notify: Notify) -> None:
+    """Tells which rankers are judged on what they know, or on devices that they do not know."""
+    for contender in contenders:
+        if warning := contender.elsewhere(cases):
+            notify(f"warning: {contender.name}: {warning}")
+        if seen := contender.seen(cases):
+            notify(
+                f"warning: {contender.name} was trained on {len(seen)} of these {len(cases)} "
+                f"recordings, such as {seen[0]}: what it learned by heart flatters it"
+            )

@@ -1,0 +1,108 @@
+"""`frontrunner.tune_model` and `frontrunner.resume_model`, which the command `tune-model` calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from ...benchmarks.measuring import POOL
+from ..observing import make_notify, make_progress
+from .options import ModelOptions
+from .result import ModelResult
+from .runs import resume_model_run, start_model_run
+
+
+def tune_model(
+    input: str | os.PathLike[str],
+    *,
+    minutes: float = 15.0,
+    coverage: float = 0.9,
+    function: str | None = None,
+    inputs: Sequence[str] = (),
+    parameters: Mapping[str, str | os.PathLike[str]] | Sequence[tuple[str, Path]] = (),
+    specs: Sequence[str | os.PathLike[str]] = (),
+    default_specs: bool = False,
+    ranker: str | os.PathLike[str] | None = None,
+    device: str | None = None,
+    target: str = "host",
+    out: str | os.PathLike[str] | None = None,
+    pool: int = POOL,
+    jobs: int | None = None,
+    seed: int = 0,
+    quiet: bool = False,
+) -> ModelResult:
+    """Finds a spec that makes a whole network faster, within a budget of time.
+
+    The network is profiled, the dispatches that take most of its time are tuned, and the best
+    candidates are tried in it: what stays has to make it faster there.
+
+    Example:
+        >>> weights = {"model": "bert.irpa"}
+        >>> frontrunner.tune_model("bert.mlir", parameters=weights, minutes=15)
+
+    Args:
+        input: MLIR of any input dialect, or ONNX.
+        minutes: for everything, from reading the network to proving the gain.
+        coverage: look at the dispatches that make up this share of the time.
+        function: the one to call; by default the only public one.
+        inputs: such as `1x128xi64=7` or `@ids.npy`, in the order of the arguments; by default
+            random ones of the right types.
+        parameters: archives of weights, by scope.
+        specs: tuning specs to compile the network with to begin with, the newest last.
+        default_specs: whether the compiler's own specs apply, too.
+        ranker: a name from `frontrunner rankers`, or a trained one's file.
+        device: the IREE device URI to measure on; by default the usual one of the target.
+        target: `host`, a CPU's name, or a GPU's.
+        out: a new folder; by default the next free `runs/<name>-<n>`.
+        pool: how many candidates of a dispatch are ranked, sampled from spaces that are larger.
+        jobs: how many candidates to compile at a time; by default one per core.
+        seed: of the inputs, of sampling, and of the orders of measurements.
+        quiet: whether to show no progress on stderr.
+
+    Raises:
+        InputError: something given cannot be used; nothing was written.
+        WorkError: the network does not run, or results cannot be written.
+        RunInterrupted: Ctrl-C; `resume_model` goes on.
+    """
+    archives = parameters.items() if isinstance(parameters, Mapping) else parameters
+    options = ModelOptions(
+        input=Path(input),
+        out=None if out is None else Path(out),
+        minutes=minutes,
+        coverage=coverage,
+        function=function,
+        inputs=tuple(inputs),
+        parameters=tuple((scope, Path(path)) for scope, path in archives),
+        starter=tuple(map(Path, specs)),
+        default_specs=default_specs,
+        ranker=None if ranker is None else os.fspath(ranker),
+        device=device,
+        target=target,
+        seed=seed,
+        jobs=jobs,
+        pool=pool,
+    )
+    return start_model_run(options, partial(make_progress, quiet=quiet), make_notify(quiet=quiet))
+
+
+def resume_model(
+    run: str | os.PathLike[str],
+    *,
+    input: str | os.PathLike[str] | None = None,
+    quiet: bool = False,
+) -> ModelResult:
+    """Goes on where tuning a network stopped; no dispatch is tuned again.
+
+    Args:
+        run: the run's folder.
+        input: if given, has to be what the run was started with.
+        quiet: whether to show no progress on stderr.
+    """
+    return resume_model_run(
+        Path(run),
+        partial(make_progress, quiet=quiet),
+        make_notify(quiet=quiet),
+        None if input is None else Path(input),
+    )

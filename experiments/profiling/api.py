@@ -1,0 +1,185 @@
+"""`frontrunner.profile`, which the command `profile` calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ...benchmarks.libraries import NEEDS, Peak
+from ...benchmarks.measuring import drivers_of, shares_cores
+from ...core import InputError, check_inside
+from ...search import backend_of
+from ..interrupted import RunInterrupted
+from ..observing import make_notify, make_progress
+from ..readable import Readable
+from .bench import ProfileOptions
+from .folder import Generated, find_generated
+from .libraries import parse_libraries
+from .log import ProfileLog, Row
+from .profiles import check_profile, current_rows, make_missing_rows, planned_rows
+from .selection import parse_patterns, select
+from .tables import ENDINGS, frame_of, peak_line, summary, write_tables
+
+NAME = "profile.csv"
+
+
+@dataclass(frozen=True, repr=False)
+class ProfileResult(Readable):
+    """Dispatches and their configurations, timed.
+
+    Attributes:
+        rows: one per configuration, and per library that was compared with.
+        output: the table as CSV; Parquet stands beside it.
+        failures: the folder with what reproduces each failure; None if there is none.
+        peak: what this machine reaches; None of GPUs.
+    """
+
+    rows: tuple[Row, ...]
+    output: Path
+    failures: Path | None
+    peak: Peak | None
+
+    @property
+    def failed(self) -> list[Row]:
+        """Rows that are wrong, crashed or did not compile."""
+        return [row for row in self.rows if row.failed]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The rows as a table."""
+        return frame_of(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "rows": [asdict(row) for row in self.rows],
+            "output": self.output,
+            "failed": len(self.failed),
+            "peak": self.peak and asdict(self.peak),
+        }
+
+    def summary_lines(self) -> list[str]:
+        """How many rows came to what, and where they are."""
+        count, failed = len(self.rows), len(self.failed)
+        lines = [] if self.peak is None else [peak_line(self.peak)]
+        rows = f"{count:,} row{'' if count == 1 else 's'}"
+        lines.append(f"{rows}: {summary(self.rows)}; written to {self.output}")
+        if failed:
+            kept = f"; see {self.failures}" if self.failures else ""
+            lines.append(f"{failed} failed, for the reasons in {self.output}{kept}")
+        return lines
+
+    def _repr_html_(self) -> str:
+        return self.frame.to_html()
+
+
+def profile(
+    path: str | os.PathLike[str],
+    *,
+    dispatches: Sequence[str] = (),
+    verify: bool = True,
+    output: str | os.PathLike[str] | None = None,
+    providers: str | None = None,
+    device: str | None = None,
+    target: str = "host",
+    jobs: int | None = None,
+    force: bool = False,
+    keep_valid: bool = False,
+    seed: int = 0,
+    quiet: bool = False,
+) -> ProfileResult:
+    """Compiles, verifies and times dispatches and their configurations.
+
+    A profile that was interrupted goes on where it was when it is asked for again.
+
+    Example:
+        >>> frontrunner.generate("matmul", m=range(64, 257, 64), n=64, k=64, out="sweep")
+        >>> frontrunner.profile("sweep").frame
+
+    Args:
+        path: a folder of dispatches as `generate` writes them, or any MLIR with one dispatch each.
+        dispatches: regular expressions; only those whose names match one anywhere.
+        verify: whether to compare results with a reference in NumPy.
+        output: the table, `.csv` or `.parquet`; by default `profile.csv` in the folder.
+        providers: libraries to compare with, with commas between them: `numpy`, `torch`,
+            `onnxruntime`, or `none`; by default those that are installed, and none for GPUs.
+        device: the IREE device URI to run on; by default the usual one of the target.
+        target: `host`, a CPU's name, or a GPU's.
+        jobs: how many configurations to compile at a time; by default one per core.
+        force: whether to start anew where the output has other rows already.
+        keep_valid: whether logged lines that were not written by a profile are left out, instead of
+            the log being refused.
+        seed: of the inputs.
+        quiet: whether to show no progress on stderr.
+
+    Raises:
+        InputError: something given cannot be used.
+        WorkError: the device does not answer, or results cannot be written.
+        RunInterrupted: Ctrl-C; what was measured is kept.
+    """
+    path, out = Path(path), usual_output(path) if output is None else Path(output)
+    found = find_generated(path)
+    chosen = select(found, parse_patterns(dispatches))
+    uri = drivers_of(backend_of(target))[0] if device is None else device
+    options = ProfileOptions(
+        failures=out.with_name(f"{out.stem}-failures"),
+        verify=verify,
+        target=target,
+        device=uri,
+        libraries=parse_libraries(providers, on_cpu=shares_cores(uri)),
+        seed=seed,
+        jobs=jobs,
+    )
+    log = _open_log(out, chosen, options, force=force, keep_valid=keep_valid)
+    if log.left_out:
+        make_notify(quiet=quiet)(log.left_out)
+    # Tables are of all that is there: a part that is profiled again replaces no whole.
+    planned = planned_rows(found, tuple(NEEDS))
+    names = {one.name for one in chosen}
+    asked = [p.only(options.libraries) for p in planned if p.generated.name in names]
+    with log, closing(make_progress(quiet=quiet)) as progress:
+        try:
+            make_missing_rows(asked, options, log, progress)
+        except KeyboardInterrupt:
+            raise RunInterrupted(out if log.begun else None) from None
+        finally:
+            if rows := current_rows(planned, log):
+                write_tables(rows, out)
+        failures = options.failures if options.failures.is_dir() else None
+        return ProfileResult(tuple(current_rows(asked, log)), out, failures, log.peak)
+
+
+def usual_output(path: str | os.PathLike[str]) -> Path:
+    """Where the table of some dispatches goes if nothing else is said."""
+    path = Path(path)
+    return (path.parent if path.is_file() else path) / NAME
+
+
+def _open_log(
+    out: Path,
+    chosen: Sequence[Generated],
+    options: ProfileOptions,
+    *,
+    force: bool,
+    keep_valid: bool,
+) -> ProfileLog:
+    """The log beside the table, once all that can be refused before any work was not."""
+    if out.suffix not in ENDINGS:
+        raise InputError(f"{out} is to be a table", f"end the output in {' or '.join(ENDINGS)}")
+    check_inside(out.parent, [options.failures])
+    common = check_profile(chosen, options)
+    lines = out.with_suffix(".jsonl")
+    if not lines.exists() and not force:
+        for table in map(out.with_suffix, ENDINGS):
+            if table.exists():
+                raise InputError(
+                    f"{table} is there, and not what a profile can go on with",
+                    "name another --output, or replace it with --force",
+                )
+    return ProfileLog(lines, common, anew=force, keep_valid=keep_valid)

@@ -1,0 +1,133 @@
+"""`frontrunner.tune` and `frontrunner.resume`, which the command `tune` calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from ...benchmarks.measuring import DEFAULT_BUDGET, POOL, Budget, minutes_to_seconds
+from ..observing import make_progress
+from .options import TuneOptions
+from .runs import resume_run, start_run
+from .session import MakeRunner, Result
+
+
+def tune(
+    input: str | os.PathLike[str],
+    *,
+    budget: int | None = None,
+    minutes: float | None = None,
+    patience: int | None = None,
+    ranker: str | os.PathLike[str] | None = None,
+    devices: Sequence[str] = (),
+    target: str = "host",
+    out: str | os.PathLike[str] | None = None,
+    pool: int = POOL,
+    pipeline: str | None = None,
+    extras: Mapping[str, Sequence[int]] | None = None,
+    compile_only: bool = False,
+    keep_failures: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    seed: int = 0,
+    quiet: bool = False,
+    make_runner: MakeRunner | None = None,
+) -> Result:
+    """Finds a faster configuration for one dispatch, within a budget.
+
+    Candidates are compiled, verified and measured in the ranker's order; the best are measured
+    again, interleaved with the compiler's default. Everything is kept in a folder that `resume`
+    continues.
+
+    Example:
+        >>> result = frontrunner.tune("matmul.mlir", budget=64)
+        >>> result.speedup, result.spec
+        (2.64, PosixPath('runs/matmul-1/spec.mlir'))
+
+    Args:
+        input: MLIR with one dispatch: a linalg function, or a benchmark file of the compiler.
+        budget: how many candidates to try; 64 if neither this nor `minutes` is given.
+        minutes: after which to stop.
+        patience: how many candidates in a row may bring no improvement.
+        ranker: a name from `frontrunner rankers`, or a trained one's file; by default `cpu` for
+            CPUs and `heuristic` for GPUs.
+        devices: IREE device URIs to measure on; by default the usual one of the target.
+        target: `host`, a CPU's name, or a GPU's, such as `gfx942` or `sm_80`.
+        out: a new folder; by default the next free `runs/<name>-<n>`.
+        pool: how many candidates are ranked, sampled from spaces that are larger.
+        pipeline: the only codegen pipeline to take candidates of.
+        extras: knobs of GPU spaces to set free, with their values.
+        compile_only: whether to compile candidates and measure nothing, which needs no device.
+        keep_failures: where the report of failures goes; by default into the run's folder.
+        jobs: how many candidates to compile at a time; by default one per core.
+        seed: of sampling, of ties in the order, and of the kernels' inputs.
+        quiet: whether to show no progress on stderr.
+        make_runner: what runs the candidates, for machines of your own; see CONTRIBUTING.
+
+    Returns:
+        A `TuneResult`, whose `spec` is the path of the tuning spec, or None if nothing was faster
+        than the default beyond noise; a `CompileResult` if nothing is measured.
+
+    Raises:
+        InputError: something given cannot be used; nothing was written.
+        WorkError: the default does not run, or results cannot be written.
+        RunInterrupted: Ctrl-C; what was found is kept.
+    """
+    if budget is None and minutes is None:
+        budget = DEFAULT_BUDGET
+    options = TuneOptions(
+        input=Path(input),
+        out=None if out is None else Path(out),
+        budget=Budget(budget, minutes_to_seconds(minutes), patience),
+        ranker=None if ranker is None else os.fspath(ranker),
+        devices=() if compile_only and not devices else tuple(devices) or None,
+        target=target,
+        seed=seed,
+        jobs=jobs,
+        pool=pool,
+        pipeline=pipeline,
+        extras={name: tuple(values) for name, values in (extras or {}).items()},
+        compile_only=compile_only,
+        keep_failures=None if keep_failures is None else Path(keep_failures),
+    )
+    with closing(make_progress(quiet=quiet)) as progress:
+        return start_run(options, progress, make_runner=make_runner)
+
+
+def resume(
+    run: str | os.PathLike[str],
+    *,
+    input: str | os.PathLike[str] | None = None,
+    budget: int | None = None,
+    minutes: float | None = None,
+    patience: int | None = None,
+    keep_failures: str | os.PathLike[str] | None = None,
+    keep_valid: bool = False,
+    quiet: bool = False,
+) -> Result:
+    """Continues a tuning run where it stopped; no measurement is repeated.
+
+    Args:
+        run: the run's folder.
+        input: if given, has to be what the run was started with.
+        budget, minutes, patience: new limits; those that are None stay as they were. Candidates
+            count from the run's start.
+        keep_failures: where the report of failures goes; by default into the run's folder.
+        keep_valid: whether logged outcomes that cannot be this run's are left out, not refused.
+        quiet: whether to show no progress on stderr.
+
+    Raises:
+        InputError: it is no run's folder, was edited, or is of another device.
+        WorkError: results cannot be written.
+        RunInterrupted: Ctrl-C; what was found is kept.
+    """
+    with closing(make_progress(quiet=quiet)) as progress:
+        return resume_run(
+            Path(run),
+            Budget(budget, minutes_to_seconds(minutes), patience),
+            progress,
+            input=None if input is None else Path(input),
+            keep_failures=None if keep_failures is None else Path(keep_failures),
+            keep_valid=keep_valid,
+        )
