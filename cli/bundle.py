@@ -137,11 +137,12 @@ def run(
     """Measure a bundle on this machine, as the bundle itself would."""
     check_new_file(out, "--out")
 
-    from ..benchmarks.bundle import make_budget, run_bundle
+    from ..benchmarks.bundle import run_bundle
+    from ..benchmarks.measuring import Budget, minutes_to_seconds
 
     output = Output(as_json)
     try:
-        limits = make_budget(budget, minutes)
+        limits = Budget(budget, minutes_to_seconds(minutes))
         verdict = run_bundle(
             file, devices, out, limits, output.note, record=record, keep_valid=keep_valid
         )

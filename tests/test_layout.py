@@ -65,7 +65,8 @@ MAY_IMPORT = {
             "experiments.dataset experiments.queue"
         ),
         "experiments.evaluation": (
-            "experiments core features models benchmarks.measuring benchmarks.runners experiments.dataset "
+            "experiments core features models benchmarks.measuring benchmarks.runners "
+            "experiments.dataset "
             "experiments.queue experiments.observing experiments.learning"
         ),
         "experiments.tuning": (
@@ -74,16 +75,19 @@ MAY_IMPORT = {
             "experiments.queue experiments.observing experiments.learning"
         ),
         "experiments.network_tuning": (
-            "experiments core search search.reading search.linking models benchmarks.measuring "
+            "experiments "
+            "core search search.reading search.linking models benchmarks.measuring "
             "benchmarks.compiling benchmarks.libraries benchmarks.networks experiments.queue "
             "experiments.observing experiments.tuning"
         ),
         "experiments.profiling": (
-            "experiments core search search.reading models benchmarks.measuring benchmarks.compiling "
+            "experiments "
+            "core search search.reading models benchmarks.measuring benchmarks.compiling "
             "benchmarks.libraries benchmarks.operations experiments.queue experiments.observing"
         ),
         "experiments.bundling": (
-            "experiments core search search.enumeration search.gpu search.reading benchmarks.measuring "
+            "experiments "
+            "core search search.enumeration search.gpu search.reading benchmarks.measuring "
             "benchmarks.bundle benchmarks.compiling benchmarks.runners experiments.dataset "
             "experiments.queue experiments.observing experiments.evaluation experiments.tuning"
         ),

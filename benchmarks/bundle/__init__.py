@@ -10,7 +10,7 @@ from ...core.lazy import exports
 if TYPE_CHECKING:
     from .archive import Bundle, Entry, Manifest, build
     from .results import Measurements, Verdict, read_results
-    from .run import make_budget, run_bundle
+    from .run import run_bundle
 else:
     __getattr__ = exports(__name__)
 
@@ -21,7 +21,6 @@ __all__ = [
     "Measurements",
     "Verdict",
     "build",
-    "make_budget",
     "read_results",
     "run_bundle",
 ]

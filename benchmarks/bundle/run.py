@@ -6,7 +6,6 @@ python matmul.bundle --device cuda://0 --device cuda://1 --out results.jsonl
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import tempfile
 import time
@@ -19,7 +18,6 @@ from iree.runtime import version as runtime
 
 from ...core import (
     FrontrunnerError,
-    InputError,
     in_temporary_folder,
     limited,
     max_bytes,
@@ -36,6 +34,7 @@ from ..measuring import (
     decide,
     drivers_of,
     fingerprint,
+    minutes_to_seconds,
     search,
 )
 from .archive import Bundle
@@ -141,8 +140,8 @@ def _no_spec(*_: object) -> str:
     return ""
 
 
-def main() -> int:
-    """Runs the bundle that this module was started from; returns the exit code."""
+def _parser() -> argparse.ArgumentParser:
+    """The options of a bundle that is run by itself."""
     parser = argparse.ArgumentParser(
         prog="bundle", description="Measures the candidates in this file, and appends results."
     )
@@ -174,10 +173,15 @@ def main() -> int:
         metavar="SIZE",
         help="refuse a file that is larger, unpacks to more or takes more memory [512M]",
     )
-    given = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    """Runs the bundle that this module was started from; returns the exit code."""
+    given = _parser().parse_args()
     bundle = Path(__file__).parents[3]
     try:
-        budget = make_budget(given.budget, given.minutes)
+        budget = Budget(given.budget, minutes_to_seconds(given.minutes))
         with limited(given.max_bytes or max_bytes()), in_temporary_folder():
             verdict = run_bundle(
                 bundle,
@@ -200,17 +204,6 @@ def main() -> int:
     _say(f"results are in {given.out}")
     _say(verdict.summary())
     return 0
-
-
-def make_budget(candidates: int | None, minutes: float | None) -> Budget:
-    """Limits as they are given on a command line.
-
-    Raises:
-        InputError: one is not more than 0.
-    """
-    if minutes is not None and not (minutes > 0 and math.isfinite(minutes)):
-        raise InputError(f"--minutes must be more than 0, got {minutes:g}", "such as --minutes 5")
-    return Budget(candidates, None if minutes is None else minutes * 60)
 
 
 def _size(text: str) -> int:

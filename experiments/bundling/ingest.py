@@ -20,8 +20,8 @@ from ..dataset import Drawn, Provenance, Recording
 from ..queue import renderer, with_derived
 from ..tuning import (
     Journal,
-    RunFiles,
     RunFolder,
+    RunSetup,
     TuneResult,
     expectation,
     read_run_files,
@@ -40,7 +40,7 @@ class Ingest:
 
     bundle: Bundle
     measured: Measurements
-    run: RunFiles
+    run: RunSetup
 
     @classmethod
     def read(cls, bundle_path: Path, results: Path, *, keep_valid: bool = False) -> Ingest:

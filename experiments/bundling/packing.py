@@ -18,7 +18,7 @@ from ...benchmarks.runners import compile_queue
 from ...core import iree_versions, write_whole
 from ..observing import Observer
 from ..queue import renderer
-from ..tuning import Prepared, RunFiles, TuneOptions, prepare, run_files
+from ..tuning import RunSetup, TuneOptions, prepare, run_files
 from .compiled_log import Kept
 
 
@@ -71,8 +71,8 @@ def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> 
         WorkError: the default does not compile, or the bundle cannot be written.
     """
     assert options.out is not None
-    prepared = prepare(options, observer)
-    dispatch = prepared.dispatch
+    setup = prepare(options, observer)
+    dispatch = setup.dispatch
     target = dispatch.target
     with ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -80,7 +80,7 @@ def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> 
         with Compiler(dispatch, folder, options.jobs) as compiler:
             observer.phase("compiling the compiler's default")
             baseline = checked_default(compiler.baseline())
-            compiled = list(_compile(prepared, compiler, kept, observer))
+            compiled = list(_compile(setup, compiler, kept, observer))
         executables = {
             c.digest: c.executable.read_bytes() for c in [*compiled, baseline] if c.kind == OK
         }
@@ -94,9 +94,8 @@ def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> 
             baseline=baseline.digest,
             queue=tuple(Entry(i, c.kind, c.digest, c.reason) for i, c in enumerate(compiled)),
         )
-    run = run_files(RunFiles(prepared.manifest, dispatch, prepared.queue))
     needed = {digest: executables[digest] for digest in manifest.digests}
-    data = build(manifest, needed, run)
+    data = build(manifest, needed, run_files(setup))
     write_whole(options.out, data)
     return Packed(
         bundle=options.out,
@@ -112,17 +111,17 @@ def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> 
 
 
 def _compile(
-    prepared: Prepared, compiler: Compiler, kept: Kept, observer: Observer
+    setup: RunSetup, compiler: Compiler, kept: Kept, observer: Observer
 ) -> Iterator[Compiled]:
     """Compiles the queue's head, in order."""
-    most = prepared.options.budget.candidates
-    count = min(most or len(prepared.queue), len(prepared.queue))
-    config = renderer(prepared.dispatch, prepared.queue)
+    most = setup.manifest.options.budget.candidates
+    count = min(most or len(setup.queue), len(setup.queue))
+    config = renderer(setup.dispatch, setup.queue)
     observer.phase(f"compiling {count} candidates")
     observer.start(count, None)
     seen: set[str] = set()
     specs = partial(kept.compile, compiler)
-    for _, compiled in compile_queue(prepared.dispatch, config, range(count), kept.folder, specs):
+    for _, compiled in compile_queue(setup.dispatch, config, range(count), kept.folder, specs):
         twin = compiled.kind == OK and compiled.digest in seen
         seen.add(compiled.digest)
         observer.outcome("duplicate" if twin else compiled.kind, None)

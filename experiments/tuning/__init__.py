@@ -6,11 +6,11 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .api import resume, tune
-    from .folder import RunFiles, RunFolder, read_run_files, run_files, unwritable, write_text
+    from .folder import RunFolder, read_run_files, run_files, unwritable, write_text
     from .journal import Journal
-    from .manifest import other_versions
+    from .manifest import RunSetup, other_versions
     from .options import TuneOptions
-    from .preparation import Prepared, digest_of_file, prepare
+    from .preparation import digest_of_file, prepare
     from .result import SPEC, TuneResult, expectation
     from .runs import resume_run, start_run
     from .stored import StoredResult
@@ -20,9 +20,8 @@ else:
 __all__ = [
     "SPEC",
     "Journal",
-    "Prepared",
-    "RunFiles",
     "RunFolder",
+    "RunSetup",
     "StoredResult",
     "TuneOptions",
     "TuneResult",

@@ -20,8 +20,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-import pandas as pd
-
 from ...core import (
     RUNS,
     InputError,
@@ -38,7 +36,7 @@ from ...search.reading import with_emitted
 from ..dataset import check_problem, check_target
 from ..parquet import read_table, to_frame
 from ..queue import check_queue
-from .manifest import RunManifest, other_versions
+from .manifest import RunManifest, RunSetup, other_versions
 
 _WRITTEN = "give the folder that `frontrunner tune --out` wrote"
 # What files that are something else raise when they are taken apart.
@@ -99,7 +97,7 @@ class RunFolder:
         except OSError as error:
             raise unwritable(path, error) from error
 
-    def load(self) -> RunFiles:
+    def load(self) -> RunSetup:
         """What `create` wrote, checked.
 
         Raises:
@@ -111,19 +109,6 @@ class RunFolder:
         return read_run_files(lambda name: read_limited(self.path / name, _WRITTEN), self.path)
 
 
-@dataclass(frozen=True)
-class RunFiles:
-    """The files that a run starts with.
-
-    Attributes:
-        queue: candidates in the order in which they are taken.
-    """
-
-    manifest: RunManifest
-    dispatch: Dispatch
-    queue: pd.DataFrame
-
-
 def unwritable(path: Path | None, error: OSError) -> InputError:
     """Tells that a folder cannot be laid out."""
     return InputError(
@@ -131,7 +116,7 @@ def unwritable(path: Path | None, error: OSError) -> InputError:
     )
 
 
-def run_files(run: RunFiles) -> dict[str, bytes]:
+def run_files(run: RunSetup) -> dict[str, bytes]:
     """The contents of a run's first files, by name."""
     dispatch = run.dispatch
     described = {k: v for k, v in asdict(dispatch).items() if k not in _MADE_AGAIN}
@@ -143,7 +128,7 @@ def run_files(run: RunFiles) -> dict[str, bytes]:
     }
 
 
-def read_run_files(read: Callable[[str], bytes], origin: Path) -> RunFiles:
+def read_run_files(read: Callable[[str], bytes], origin: Path) -> RunSetup:
     """The inverse of `run_files`: what they say is checked, and no compile flag taken from them.
 
     Args:
@@ -169,7 +154,7 @@ def read_run_files(read: Callable[[str], bytes], origin: Path) -> RunFiles:
         raise InputError(
             f"{origin} is not the folder of a tuning run: {in_words(error)}", _WRITTEN
         ) from error
-    return RunFiles(manifest, dispatch, queue)
+    return RunSetup(manifest, dispatch, queue)
 
 
 def write_text(path: Path, text: str) -> None:

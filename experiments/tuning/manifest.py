@@ -7,7 +7,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from ...core import decode, iree_versions
+from ...search import Dispatch
 from .options import TuneOptions
 
 FORMAT = 2
@@ -57,6 +60,21 @@ class RunManifest:
         beside = ("format", "versions", "dispatch", "budget")
         rest = {k: v for k, v in data.items() if k not in beside}
         return decode(cls, {**rest, "options": options})
+
+
+@dataclass(frozen=True)
+class RunSetup:
+    """What a run starts with, and what stands in its folder.
+
+    Attributes:
+        manifest: how it was started.
+        dispatch: what is tuned.
+        queue: candidates in the order in which they are taken.
+    """
+
+    manifest: RunManifest
+    dispatch: Dispatch
+    queue: pd.DataFrame
 
 
 def other_versions(data: Mapping[str, Any], form: int = FORMAT) -> str:

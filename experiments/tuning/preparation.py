@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-
-import pandas as pd
 
 from ...benchmarks.compiling import call_of
 from ...benchmarks.measuring import (
@@ -19,33 +17,19 @@ from ...benchmarks.measuring import (
 )
 from ...core import InputError
 from ...models import AdaptiveRanker, default_ranker, resolve
-from ...search import Dispatch
 from ...search.reading import read_dispatch
 from ..learning import elsewhere
 from ..observing import Observer
 from ..queue import make_queue
-from .manifest import RunManifest
+from .manifest import RunManifest, RunSetup
 from .options import TuneOptions
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A run that can start.
-
-    Attributes:
-        options: as given, with the target's usual ranker and device where none was.
-        queue: candidates in the order in which they are taken.
-        manifest: how it was started.
-    """
-
-    options: TuneOptions
-    dispatch: Dispatch
-    queue: pd.DataFrame
-    manifest: RunManifest
-
-
-def prepare(options: TuneOptions, observer: Observer) -> Prepared:
+def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     """Reads the input and ranks its candidates; writes nothing.
+
+    Returns:
+        With the options as given, and the target's usual ranker and device where none was.
 
     Raises:
         InputError: something given cannot be used.
@@ -89,7 +73,7 @@ def prepare(options: TuneOptions, observer: Observer) -> Prepared:
     if dispatch.silence:
         observer.note(f"the space is frontrunner's own: {dispatch.silence}")
     manifest = RunManifest(options, digest_of_file(options.input), tuple(chips), looks_back)
-    return Prepared(options, dispatch, queue, manifest)
+    return RunSetup(manifest, dispatch, queue)
 
 
 def digest_of_file(path: Path) -> str:

@@ -13,7 +13,7 @@ from ...models import AdaptiveRanker, resolve
 from ...search import Dispatch
 from ..interrupted import resumable
 from ..observing import Observer
-from .folder import RunFiles, RunFolder, run_files
+from .folder import RunFolder, run_files
 from .options import TuneOptions
 from .preparation import digest_of_file, prepare
 from .session import MakeRunner, Result, Session
@@ -51,19 +51,16 @@ def start_run(
     if options.keep_failures is not None:
         # A run may be resumed from another folder than it was started from.
         options = replace(options, keep_failures=options.keep_failures.absolute())
-    prepared = prepare(options, observer)
-    files = run_files(RunFiles(prepared.manifest, prepared.dispatch, prepared.queue))
-    folder = RunFolder.create(options.out, options.input.stem, files)
-    options = replace(prepared.options, out=folder.path)
+    run = prepare(options, observer)
+    folder = RunFolder.create(options.out, options.input.stem, run_files(run))
+    options = replace(run.manifest.options, out=folder.path)
     with resumable(folder.path):
         session = Session(
             folder,
             options,
-            prepared.dispatch,
-            prepared.queue,
+            run,
             make_runner or make_usual_runner,
             observer,
-            looks_back=prepared.manifest.looks_back,
             tracked=tracked,
         )
         return session.run()
@@ -117,11 +114,9 @@ def resume_run(
     session = Session(
         folder,
         options,
-        run.dispatch,
-        run.queue,
+        run,
         make_usual_runner,
         observer,
-        looks_back=looks_back,
         keep_valid=keep_valid,
         tracked=tracked,
     )

@@ -11,8 +11,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, cast
 
-import pandas as pd
-
 from ...benchmarks.compiling import FailureReport
 from ...benchmarks.measuring import (
     OK,
@@ -39,6 +37,7 @@ from ..queue import AdaptiveOrder, renderer
 from .compile_result import CompileResult
 from .folder import RunFolder, write_text
 from .journal import Journal
+from .manifest import RunSetup
 from .options import TuneOptions
 from .result import TuneResult, expectation
 
@@ -54,36 +53,35 @@ class Session:
         self,
         folder: RunFolder,
         options: TuneOptions,
-        dispatch: Dispatch,
-        queue: pd.DataFrame,
+        run: RunSetup,
         make_runner: MakeRunner,
         observer: Observer,
         *,
-        looks_back: bool,
         keep_valid: bool = False,
         tracked: bool = True,
     ) -> None:
         """
         Args:
+            options: of this session; its limits may be others than those that the run began with.
+            run: what it works on, as it stands in the folder.
             make_runner: makes what says what becomes of candidates.
-            looks_back: whether the ranker orders anew what is left after each batch.
             keep_valid: whether outcomes that cannot be this run's are left out instead of refused.
             tracked: whether to be a run in MLflow.
         """
         self.folder = folder
         self.options = options
-        self.dispatch = dispatch
-        self.queue = queue
+        self.dispatch, self.queue = run.dispatch, run.queue
         self.make_runner = make_runner
         self.observer = observer
-        self.looks_back = looks_back
+        # Whether the ranker orders anew what is left after each batch.
+        self.looks_back = run.manifest.looks_back
         self.keep_valid = keep_valid
         self.tracked = tracked
         self.started = time.monotonic()
-        self.limits = BudgetLimits(options.budget, len(queue))
-        self.config = renderer(dispatch, queue)
+        self.limits = BudgetLimits(options.budget, len(run.queue))
+        self.config = renderer(run.dispatch, run.queue)
         self.report = FailureReport(
-            dispatch,
+            run.dispatch,
             options.keep_failures or folder.failures,
             folder.logs,
             self._config,

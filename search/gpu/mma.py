@@ -6,7 +6,7 @@ The constraints are those that the compiler emits for a plain matmul, where it e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from ..problem import Intrinsic, Problem, Target
 from ..space import Constraint, Knob, Space
 from .columns import (
     EXTRAS,
+    Number,
     align,
     ceil_div,
     columns,
@@ -103,67 +104,97 @@ def is_ragged(problem: Problem, target: Target) -> bool:
     return any(d.size % getattr(i, side) for i in kinds for side in "mnk" for d in inner[side])
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """What a configuration comes to, in terms of its knobs.
+
+    Attributes:
+        mma: of the instruction, by side; so of the others.
+        tile: of a workgroup.
+        fragments: of a subgroup.
+        subgroups: how many share a tile.
+        threads: of a workgroup.
+        shared: bytes of shared memory.
+    """
+
+    mma: Mapping[str, Number]
+    tile: Mapping[str, Number]
+    fragments: Mapping[str, Number]
+    subgroups: Mapping[str, Number]
+    threads: Number
+    shared: Number
+
+    @classmethod
+    def of(cls, problem: Problem, target: Target, matmul: Matmul) -> Sizes:
+        assert target.gpu is not None
+        kind, kinds = z3.Int("mma_idx"), intrinsics(problem, target)
+        mma = {s: lookup(kind, [getattr(i, s) for i in kinds]) for s in ("m", "n", "k")}
+        tile = {s: product(x.tile for x in matmul.side(s)) for s in ("batch", "m", "n")}
+        tile["k"] = z3.Int(f"red_{matmul.k.at}") * mma["k"]
+        fragments = {s: product(x.fragments for x in matmul.side(s)) * mma[s] for s in ("m", "n")}
+        subgroups = {s: tile[s] / fragments[s] for s in ("m", "n")}
+        threads = subgroups["m"] * subgroups["n"] * target.gpu.subgroup_size
+        shared = _shared_bytes(problem, matmul, tile)
+        return cls(mma, tile, fragments, subgroups, threads, shared)
+
+
 def build(
     problem: Problem, target: Target, pipeline: str, extras: Mapping[str, tuple[int, ...]]
 ) -> Space:
     """The space of `TileAndFuse` or, for a convolution made a matmul, `TileAndFuse-igemm`."""
-    gpu = target.gpu
-    assert gpu is not None
     matmul = as_matmul(problem, igemm=pipeline.endswith("igemm"))
     assert matmul is not None
     kinds = intrinsics(problem, target)
-    knobs = _knobs(matmul, kinds)
     more = extra_knobs(target, extras, EXTRAS)
-    kind = z3.Int("mma_idx")
-    mma = {s: lookup(kind, [getattr(i, s) for i in kinds]) for s in ("m", "n", "k")}
-    tile = {s: product(x.tile for x in matmul.side(s)) for s in ("batch", "m", "n")}
-    tile["k"] = z3.Int(f"red_{matmul.k.at}") * mma["k"]
-    fragments = {s: product(x.fragments for x in matmul.side(s)) * mma[s] for s in ("m", "n")}
-    subgroups = {s: tile[s] / fragments[s] for s in ("m", "n")}
-    threads = subgroups["m"] * subgroups["n"] * gpu.subgroup_size
-    shared = _shared_bytes(problem, matmul, tile)
-
-    rules: list[Constraint] = []
-    for loop in matmul.loops:
-        rules += _tile_rules(loop, matmul, mma)
-    for side in ("m", "n"):
-        rules.append(Constraint("the tile fits registers", tile[side] <= MAX_TILE))
-        whole = tile[side] % fragments[side] == 0
-        rules.append(Constraint("subgroups share a tile evenly", whole))
-    count = subgroups["m"] * subgroups["n"]
-    rules += [
-        Constraint("the reduction tile fits registers", tile["k"] <= MAX_TILE),
-        Constraint(f"there are at most {MAX_SUBGROUPS} subgroups", count <= MAX_SUBGROUPS),
-        Constraint("threads fit a workgroup", threads <= gpu.max_threads),
-        Constraint("tiles fit shared memory", shared <= gpu.shared_bytes),
-        _registers(problem, target, tile["m"] * tile["n"], threads),
-    ]
-    if matmul.igemm:
-        image = tile["n" if matmul.swapped else "m"] * tile["k"]
-        gathered = image <= MAX_GATHERED[matmul.swapped] * threads
-        rules.append(Constraint("few elements are gathered at once", gathered, prunes=True))
-    of_role = {"m": "n", "n": "m"} if matmul.swapped else {}
-    known = {f"tile_{s}": tile[of_role.get(s, s)] for s in ("batch", "m", "n", "k")}
-    known |= {f"subgroups_{s}": subgroups[of_role.get(s, s)] for s in ("m", "n")}
-    known |= {f"mma_{s}": mma[of_role.get(s, s)] for s in ("m", "n", "k")}
-    known |= {
-        "subgroup_size": gpu.subgroup_size,
-        "threads": threads,
-        "workgroups": product(ceil_div(x.size, x.tile) for x in matmul.loops if x.side != "k"),
-        "shared_bytes": shared,
-        "igemm": int(matmul.igemm),
-        "stages": 2,
-        "bank_padding": 1,
-    }
+    sizes = Sizes.of(problem, target, matmul)
     return Space(
         problem,
         target,
         pipeline,
-        knobs + more,
-        tuple(rules),
+        _knobs(matmul, kinds) + more,
+        tuple(_rules(problem, target, matmul, sizes)),
         partial(render, configure, matmul, kinds, target),
-        columns(known, more),
+        columns(_derived(target, matmul, sizes), more),
     )
+
+
+def _rules(problem: Problem, target: Target, matmul: Matmul, sizes: Sizes) -> Iterator[Constraint]:
+    gpu, tile = target.gpu, sizes.tile
+    assert gpu is not None
+    for loop in matmul.loops:
+        yield from _tile_rules(loop, matmul, sizes.mma)
+    for side in ("m", "n"):
+        yield Constraint("the tile fits registers", tile[side] <= MAX_TILE)
+        whole = tile[side] % sizes.fragments[side] == 0
+        yield Constraint("subgroups share a tile evenly", whole)
+    count = sizes.subgroups["m"] * sizes.subgroups["n"]
+    yield Constraint("the reduction tile fits registers", tile["k"] <= MAX_TILE)
+    yield Constraint(f"there are at most {MAX_SUBGROUPS} subgroups", count <= MAX_SUBGROUPS)
+    yield Constraint("threads fit a workgroup", sizes.threads <= gpu.max_threads)
+    yield Constraint("tiles fit shared memory", sizes.shared <= gpu.shared_bytes)
+    yield _registers(problem, target, tile["m"] * tile["n"], sizes.threads)
+    if matmul.igemm:
+        image = tile["n" if matmul.swapped else "m"] * tile["k"]
+        gathered = image <= MAX_GATHERED[matmul.swapped] * sizes.threads
+        yield Constraint("few elements are gathered at once", gathered, prunes=True)
+
+
+def _derived(target: Target, matmul: Matmul, sizes: Sizes) -> dict[str, Number]:
+    """What features are computed from, by the roles that the problem has."""
+    assert target.gpu is not None
+    side_of = {"m": "n", "n": "m"} if matmul.swapped else {}
+    found = {f"tile_{s}": sizes.tile[side_of.get(s, s)] for s in ("batch", "m", "n", "k")}
+    found |= {f"subgroups_{s}": sizes.subgroups[side_of.get(s, s)] for s in ("m", "n")}
+    found |= {f"mma_{s}": sizes.mma[side_of.get(s, s)] for s in ("m", "n", "k")}
+    return found | {
+        "subgroup_size": target.gpu.subgroup_size,
+        "threads": sizes.threads,
+        "workgroups": product(ceil_div(x.size, x.tile) for x in matmul.loops if x.side != "k"),
+        "shared_bytes": sizes.shared,
+        "igemm": int(matmul.igemm),
+        "stages": 2,
+        "bank_padding": 1,
+    }
 
 
 def configure(

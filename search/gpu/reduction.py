@@ -5,7 +5,7 @@ One parallel loop, the longest, gives rows to lanes and subgroups, too; others a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ import z3
 
 from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
-from .columns import ceil_div, columns, extra_knobs, padded, powers, product
+from .columns import Number, ceil_div, columns, extra_knobs, padded, powers, product
 from .rendering import GpuConfig, render
 
 # Elements of the iteration space that a thread holds in one step; they are unrolled.
@@ -53,10 +53,7 @@ def build(
     ]
     side = problem.dims[row].role
     known = {
-        **{
-            f"tile_{r}": product(tile[i] for i, d in parallel if d.role == r)
-            for r in ("batch", "m", "n")
-        },
+        **_tiles(parallel),
         "tile_k": step,
         f"subgroups_{side}": subgroups[row],
         "subgroups_k": subgroups[k],
@@ -78,6 +75,14 @@ def build(
         partial(render, configure, problem, target),
         columns(known, more),
     )
+
+
+def _tiles(parallel: Sequence[tuple[int, Dim]]) -> dict[str, Number]:
+    """The size of a workgroup's tile by role."""
+    return {
+        f"tile_{role}": product(z3.Int(f"wg_{i}") for i, d in parallel if d.role == role)
+        for role in ("batch", "m", "n")
+    }
 
 
 def configure(problem: Problem, target: Target, candidate: Mapping[str, int]) -> GpuConfig:

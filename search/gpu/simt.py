@@ -50,17 +50,14 @@ def build(
     bits = 8 * max(4, problem.output.bytes_per_element)
 
     rules = [
-        Constraint("threads share a tile evenly", z3.Int(f"wg_{i}") % z3.Int(f"thread_{i}") == 0)
-        for i, _ in parallel
-    ]
-    rules += [
+        *_even_shares(i for i, _ in parallel),
         Constraint("threads fit a workgroup", count <= gpu.max_threads),
         Constraint("tiles fit shared memory", shared <= gpu.shared_bytes),
         Constraint("subgroups are full", count % gpu.subgroup_size == 0, prunes=True),
         Constraint("sums fit a thread's registers", sums * bits <= gpu.register_bits, prunes=True),
         Constraint("unrolled code stays small", sums * tile["k"] <= MAX_UNROLLED, prunes=True),
+        *_extra_rules(promote, more),
     ]
-    rules += _extra_rules(promote, more)
     known = {
         **{f"tile_{role}": size for role, size in tile.items()},
         "subgroup_size": gpu.subgroup_size,
@@ -82,6 +79,12 @@ def build(
         partial(render, configure, problem, target),
         columns(known, more),
     )
+
+
+def _even_shares(loops: Iterable[int]) -> Iterator[Constraint]:
+    for i in loops:
+        whole = z3.Int(f"wg_{i}") % z3.Int(f"thread_{i}") == 0
+        yield Constraint("threads share a tile evenly", whole)
 
 
 def configure(problem: Problem, target: Target, candidate: Mapping[str, int]) -> GpuConfig:

@@ -108,10 +108,9 @@ def _read(
     if match is None:
         raise InputError(f"{name} matches nothing", "give specs with a foreach_match")
     renamed = {old: prefix + old for old in sequences}
+    originals = {old: str(op) for old, op in sequences.items()}
     texts = {
-        renamed[old]: _rename(str(op), renamed)
-        for old, op in sequences.items()
-        if old != entries[0]
+        renamed[old]: _rename(text, renamed) for old, text in originals.items() if old != entries[0]
     }
     pairs = []
     for matcher, action in zip(
@@ -125,17 +124,18 @@ def _read(
             for op in walk(sequences[m])
             if op.name == "transform.param.constant"
         ]
-        # What the matcher includes is a part of what it matches.
-        originals = {old: str(op) for old, op in sequences.items()}
-        body = "".join(
-            originals[old].partition("{")[2] for old in sorted(_reached([m], originals) - {m})
-        )
-        body = originals[m].partition("{")[2] + body
+        body = _matched(m, originals)
         for config in configs:
             body = body.replace(config, "")
         takes = tuple(str(v.type) for v in sequences[a].regions[0].blocks[0].arguments)
         pairs.append(_Pair(name, m, renamed[m], renamed[a], body, " ".join(configs), takes))
     return pairs, texts, passes
+
+
+def _matched(matcher: str, texts: dict[str, str]) -> str:
+    """What a matcher matches: its own body, and those of the sequences that it includes."""
+    included = sorted(_reached([matcher], texts) - {matcher})
+    return "".join(texts[name].partition("{")[2] for name in (matcher, *included))
 
 
 def _reached(start: list[str], texts: dict[str, str]) -> set[str]:

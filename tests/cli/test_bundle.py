@@ -108,7 +108,7 @@ def test_run_interrupted(asked, frontrunner, monkeypatch):
         ("run gone.bundle", "'gone.bundle' does not exist"),
         ("run mm.bundle --budget 0", "0 is not in the range"),
         ("run mm.bundle --minutes nan", "got nan"),
-        ("run mm.bundle --minutes 0", "must be more than 0, got 0"),
+        ("run mm.bundle --minutes 0", "minutes must be more than 0 and at most 525,600, got 0"),
         ("run mm.bundle --out full", "--out: full is a folder"),
         ("ingest mm.bundle", "Missing argument 'RESULTS'"),
         ("ingest mm.bundle r.jsonl", "Missing option '--out'"),
