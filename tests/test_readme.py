@@ -1,0 +1,61 @@
+"""What the README and CONTRIBUTING tell people to type exists."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from inspect import signature
+from pathlib import Path
+
+import click
+import pytest
+
+import frontrunner
+from frontrunner.cli.app import cli
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+COMMANDS = re.findall(r"^ +(?:\.venv/bin/)?frontrunner (.*)$", README, re.MULTILINE)
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+DOCS = README + (ROOT / "CONTRIBUTING.md").read_text()
+PROGRAMS = sorted(set(re.findall(r"python\s-m\s(frontrunner[\w.]*\w)", DOCS)))
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_commands_take_these_options(line):
+    words = shlex.split(line, comments=True)
+    command: click.Command = cli
+    while isinstance(command, click.Group) and words:
+        found = command.get_command(click.Context(command), words.pop(0))
+        assert found is not None
+        command = found
+    options = {name for parameter in command.params for name in parameter.opts}
+    assert {word for word in words if word.startswith("--")} <= options
+
+
+def test_there_are_commands_and_python():
+    assert len(COMMANDS) > 15
+    assert len(BLOCKS) == 2
+
+
+def test_the_functions_exist_and_take_these_keywords():
+    calls = [node for node in ast.walk(ast.parse(BLOCKS[0])) if isinstance(node, ast.Call)]
+    shown = [call for call in calls if ast.unparse(call.func).startswith("frontrunner.")]
+    assert len(shown) >= 4
+    for call in shown:
+        function = getattr(frontrunner, ast.unparse(call.func).partition(".")[2])
+        signature(function).bind(*call.args, **{str(k.arg): k.value for k in call.keywords})
+
+
+def test_the_parts_can_be_used_as_shown(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    found: dict[str, object] = {}
+    exec(BLOCKS[1], found)
+    assert len(found["best_first"]) == 1000
+
+
+@pytest.mark.parametrize("module", PROGRAMS)
+def test_programs_exist(module):
+    path = ROOT.joinpath(*module.split(".")[1:])
+    assert path.with_suffix(".py").exists() or (path / "__main__.py").exists()
