@@ -148,8 +148,8 @@ def test_ctrl_c_tells_where_the_run_is(tmp_path: Path, monkeypatch: pytest.Monke
     options = TuneOptions(MATMUL, None, Budget(3), pool=200, compile_only=True, devices=())
     with pytest.raises(RunInterrupted) as interrupted:
         start_run(options, Interrupts())
-    assert interrupted.value.folder == Path("runs/matmul-7")
-    assert (interrupted.value.folder / "run.json").exists()
+    assert interrupted.value.kept == Path("runs/matmul-7")
+    assert (interrupted.value.kept / "run.json").exists()
 
 
 def test_two_models_at_once_have_a_folder_each(

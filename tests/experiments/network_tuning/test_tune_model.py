@@ -303,7 +303,7 @@ def test_a_dispatch_whose_run_is_killed_is_not_left_out(
     def killed(*_: object, **__: object) -> None:
         raise KilledError("the compiler's default was not compiled: killed by SIGKILL, twice")
 
-    monkeypatch.setattr(hot_runs, "tune", killed)
+    monkeypatch.setattr(hot_runs, "start_run", killed)
     hot = Hot("a", "a problem", ("a",), tmp_path / "a.mlir", 10.0, 1.0, 10.0)
     folder = ModelFolder(tmp_path / "run")
     given = (Plan((hot,), ()), folder, ModelOptions(MODELS / "x.mlir", tmp_path / "run"))
