@@ -7,8 +7,8 @@
     def test_mine(check):
         check()
 
-Without pytest, `check_ranker("mine")` runs them all. They need no data of yours. The package that the
-ranker is in has to be installed, as saved rankers are found by name.
+Without pytest, `check_ranker("mine")` runs them all. They need no data of yours. The package that
+has the ranker must be installed, as saved rankers are found by name.
 """
 
 from typing import TYPE_CHECKING
