@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ..core.lazy import exports
 
 if TYPE_CHECKING:
-    from .ranker import BASE, AdaptiveRanker, Ranker, Reason, Scores, listing, order
+    from .ranker import BASE, AdaptiveRanker, Ranker, Reason, Scores, listing, matrix, order
     from .registry import (
         ENTRY_POINTS,
         RankerInfo,
@@ -37,6 +37,7 @@ __all__ = [
     "known",
     "listing",
     "load",
+    "matrix",
     "order",
     "ranker_class",
     "ranker_names",

@@ -86,7 +86,7 @@ class GaussianRanker(AdaptiveRanker):
         return self
 
     def score(self, frame: pd.DataFrame) -> Scores:
-        if frame.empty:
+        if not len(frame):
             return np.empty(0)
         measured = self._measured if self._measured is not None else frame.iloc[:0]
         count = len(measured)

@@ -1,7 +1,7 @@
 """Reading what was learned from bytes that anyone may have made.
 
-What is read holds numbers, never code. But scikit-learn trusts these numbers: a tree whose child or
-feature is out of range makes it read foreign memory. So trees are checked first.
+What is read holds numbers, never code. But who walks a tree trusts them: a child that is its own
+ancestor would be walked for ever. So trees are checked first.
 """
 
 from __future__ import annotations

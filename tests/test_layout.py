@@ -42,6 +42,7 @@ MAY_IMPORT = {
         "models.trees": "core models",
         "models.heuristic": "core features models",
         "models.knobs": "core models",
+        "models.testing": "core search features models",
         "models.shipped": "features models models.trees models.heuristic",
         "benchmarks": "",
         "benchmarks.measuring": "core",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..ranker import MOST
 from ..training import Training
@@ -64,18 +65,21 @@ class ForestRanker(TreeRanker):
 def _trees(forest: Any) -> Trees:
     """The mean of a forest's trees as a sum."""
     trees = [one.tree_ for one in forest.estimators_]
-    nodes = np.concatenate([tree.__getstate__()["nodes"] for tree in trees])
-    values = np.concatenate([tree.value[:, 0, 0] for tree in trees])
+
+    def joined(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(tree, name) for tree in trees])
+
     node = np.concatenate([np.arange(tree.node_count) for tree in trees])
-    leaf = nodes["left_child"] < 0
+    left, right = joined("children_left"), joined("children_right")
+    leaf = left < 0
     return Trees.make(
         size=[tree.node_count for tree in trees],
-        left=np.where(leaf, 0, nodes["left_child"] - node),
-        right=np.where(leaf, 0, nodes["right_child"] - node),
-        feature=np.where(leaf, 0, nodes["feature"]),
-        threshold=np.where(leaf, 0, nodes["threshold"]),
-        missing=np.where(leaf, 0, nodes["missing_go_to_left"]),
-        value=np.where(leaf, values / len(trees), 0),
-        cover=nodes["weighted_n_node_samples"],
+        left=np.where(leaf, 0, left - node),
+        right=np.where(leaf, 0, right - node),
+        feature=np.where(leaf, 0, joined("feature")),
+        threshold=np.where(leaf, 0, joined("threshold")),
+        missing=np.where(leaf, 0, joined("missing_go_to_left")),
+        value=np.where(leaf, joined("value")[:, 0, 0] / len(trees), 0),
+        cover=joined("weighted_n_node_samples"),
         importance=forest.feature_importances_,
     )

@@ -1,9 +1,9 @@
 """Trees as a few arrays of numbers: small in a file, read in milliseconds, walked fast.
 
 Whatever library trained them. On 22,000 candidates: 300 trees of LightGBM took 126 kB and 16 ms to
-load, not the 332 kB and 70 ms of LightGBM's text with the checks that it needs, and half the time
-to score; 100 trees of scikit-learn 1.9 MB and 43 ms, not the 7.5 MB and 2 s of skops, whose files
-also differ from one run to the next.
+load, not the 332 kB and 70 ms of LightGBM's text with the checks that it needs; 100 trees of
+scikit-learn 1.9 MB and 43 ms, not the 7.5 MB and 2 s of skops, whose files also differ from one run
+to the next.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...core import InputError
 from ..untrusted import check_trees
+from .walker import Walker
 
 # Little-endian, as they stand in files.
 _TYPES = {
@@ -101,6 +102,7 @@ class Trees:
         children = np.concatenate([inner + left[inner], inner + right[inner]])
         if not (
             np.isfinite(self.value).all()
+            and not np.isnan(self.threshold).any()
             and (np.isfinite(cover) & (cover > 0)).all()
             and (cover[children] <= np.tile(cover[inner], 2)).all()
         ):
@@ -112,40 +114,11 @@ class Trees:
 
     def predict(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
         """One answer per row."""
-        found = np.zeros(len(values))
-        for walker in self._walkers:
-            found += walker.predict(values)[:, 0]
-        return found
+        return self._walker.predict(values)
 
     @cached_property
-    def _walkers(self) -> list[Any]:
-        """The trees as scikit-learn has them, which walks them in compiled code."""
-        from sklearn.tree._tree import NODE_DTYPE, Tree
-
-        leaf = self.left == 0
-        ends = np.cumsum(self.size, dtype=np.int64)
-        starts = ends - self.size
-        node = np.arange(len(leaf)) - np.repeat(starts, self.size)
-        nodes = np.zeros(len(leaf), NODE_DTYPE)
-        nodes["left_child"] = np.where(leaf, -1, node + self.left)
-        nodes["right_child"] = np.where(leaf, -1, node + self.right)
-        nodes["feature"] = self.feature
-        nodes["threshold"] = self.threshold
-        nodes["missing_go_to_left"] = self.missing != 0
-        values = self.value.astype(np.float64).reshape(-1, 1, 1)
-        walkers = []
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-            walker = Tree(len(self.importance), np.ones(1, dtype=np.intp), 1)
-            walker.__setstate__(
-                {
-                    "max_depth": 0,  # only paths, which are not asked for, need it
-                    "node_count": end - start,
-                    "nodes": nodes[start:end],
-                    "values": values[start:end],
-                }
-            )
-            walkers.append(walker)
-        return walkers
+    def _walker(self) -> Walker:
+        return Walker(self)
 
 
 def _below(values: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -7,11 +7,9 @@ import textwrap
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from frontrunner import features
+from frontrunner.models.testing import measured_candidates, unseen_candidates
 
 # Test folders are no packages, so what they share is loaded from its file.
 _path = Path(__file__).parents[1] / "features" / "samples.py"
@@ -28,7 +26,7 @@ PLUG_IN = '''
 import json
 
 import numpy as np
-from frontrunner.models import Ranker
+from frontrunner.models import Ranker, matrix
 
 
 class WidestRanker(Ranker):
@@ -49,8 +47,6 @@ class WidestRanker(Ranker):
         return self
 
     def score(self, frame):
-        from frontrunner.models.ranker import matrix
-
         return self.sign * matrix(frame, ["vec_n_log2"], self.name)[:, 0] + self.offset_
 
     def dump(self):
@@ -67,40 +63,16 @@ def samples():
     return _samples
 
 
-def _times(frame: pd.DataFrame, seed: int) -> np.ndarray:
-    """A made-up machine: reuse, lanes, remainders and balance matter, with noise and failures."""
-    f = frame.astype("float64")
-    rng = np.random.default_rng(seed)
-    cost = 0.6 * np.log1p(f["loads_per_fma"]) + 1.5 * np.minimum(f["spill"], 2)
-    cost += 1.2 * (1 - f["lane_fill_out"]) + np.sqrt(f["partial_unpeeled"])
-    cost += 0.7 * f["critical_path"] + 0.2 * np.maximum(12 - f["run_dist_rhs"], 0)
-    times = np.exp(cost + rng.normal(0, 0.05, len(f)) + f["flops_log2"] / 4)
-    failed = f["vec_volume_log2"] > 12
-    return np.where(failed, np.nan, times)
-
-
-def recordings(names: list[str], count: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    frames, groups = [], []
-    for i, name in enumerate(names):
-        problem = _samples.PROBLEMS[name]
-        found = features.extract(
-            problem, _samples.TARGET, _samples.candidates(problem, count, seed + i)
-        )
-        frames.append(found.assign(time_us=_times(found, seed + i)))
-        groups += [name] * count
-    return pd.concat(frames, ignore_index=True), np.array(groups)
-
-
 @pytest.fixture(scope="session")
 def training():
     """Measured candidates of a few problems; none is a convolution."""
-    return recordings(["skinny", "odd", "transposed", "batch"], 150)
+    return measured_candidates()
 
 
 @pytest.fixture(scope="session")
 def unseen():
     """Candidates of a kind that is not in `training`."""
-    return recordings(["conv"], 120, seed=50)[0]
+    return unseen_candidates()
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import subprocess
+import sys
 
 import lightgbm
 import numpy as np
@@ -11,7 +14,7 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 from frontrunner.core.errors import InputError
-from frontrunner.models.trees import boosting, forest
+from frontrunner.models.trees import boosting, forest, walker
 from frontrunner.models.trees.shapley import shapley_values
 from frontrunner.models.trees.trees import Trees
 
@@ -80,6 +83,62 @@ def test_encoded_and_decoded_they_are_the_same(boosted, rows):
     again = Trees.decode(trees.encode(), FEATURES)
     np.testing.assert_array_equal(again.predict(rows), trees.predict(rows))
     assert again.encode() == trees.encode()
+
+
+def one_by_one(trees, row):
+    """The answer for a row, walked as `Trees` describes its nodes."""
+    found = 0.0
+    for node in (np.cumsum(trees.size) - trees.size).tolist():
+        while trees.left[node]:
+            value = row[trees.feature[node]]
+            left = trees.missing[node] if np.isnan(value) else value <= trees.threshold[node]
+            node += int(trees.left[node] if left else trees.right[node])
+        found += float(trees.value[node])
+    return found
+
+
+@pytest.mark.parametrize("which", ["boosted", "grown", "sound", "infinite"])
+def test_answers_are_those_of_a_plain_walk(which, data, rows, request):
+    if which == "sound":
+        trees = Trees.make(**SOUND)
+    elif which == "infinite":  # scikit-learn has such thresholds where only missing values go right
+        trees = Trees.make(**SOUND | {"threshold": [1, 0, 0, np.inf, -np.inf, 0, 0, 0]})
+    else:
+        trees = request.getfixturevalue(which)[1]
+    wild = np.random.default_rng(1).choice(
+        np.array([np.nan, np.inf, -np.inf, 0, 1, 1e30, -1e30], np.float32), (50, FEATURES)
+    )
+    asked = np.vstack([rows, wild])
+    assert trees.predict(asked).tolist() == [one_by_one(trees, row) for row in asked]
+
+
+@pytest.mark.parametrize("which", ["boosted", "grown"])
+def test_an_answer_does_not_depend_on_the_other_rows(which, rows, request, monkeypatch):
+    trees = request.getfixturevalue(which)[1]
+    together = trees.predict(rows)
+    assert [trees.predict(row[None])[0] for row in rows] == together.tolist()
+    for paths, at_once in [(1, 1), (7, 3), (64, 1000)]:
+        monkeypatch.setattr(walker, "PATHS", paths)
+        monkeypatch.setattr(walker, "ROWS", at_once)
+        np.testing.assert_array_equal(trees.predict(rows), together)
+    assert trees.predict(rows[:0]).shape == (0,)
+
+
+def test_walking_imports_no_heavy_library():
+    """Importing scikit-learn or LightGBM takes 0.8 s, with which each run of `tune` would begin."""
+    code = (
+        "import sys; from frontrunner.features import CPU; from frontrunner.models import create\n"
+        "import pandas as pd; create('cpu').score(pd.DataFrame(1.0, [0, 1], list(CPU.names)))\n"
+        "print([n for n in ('sklearn', 'lightgbm', 'scipy', 'joblib') if n in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"
 
 
 def expected(trees, row, known, start):
@@ -169,6 +228,7 @@ def test_the_sound_ones_are_sound():
         ("size", [], "sizes of its trees"),
         ("value", [0, 1, 2, 0, 0, 3, 4], "different lengths"),
         ("value", [0, 1, np.nan, 0, 0, 3, 4, 5], "impossible numbers"),
+        ("threshold", [1, 0, 0, np.nan, 0, 0, 0, 0], "impossible numbers"),
         ("cover", [4, 0, 2, 6, 4, 2, 2, 2], "impossible numbers"),
         ("cover", [np.nan, 2, 2, 6, 4, 2, 2, 2], "impossible numbers"),
         ("cover", [np.inf, 2, 2, 6, 4, 2, 2, 2], "impossible numbers"),
