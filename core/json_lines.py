@@ -14,7 +14,7 @@ from typing import Any
 from .claims import is_at
 from .decoding import in_words
 from .errors import InputError, WorkError
-from .limits import parse_json, read_limited
+from .limits import check_regular, parse_json, read_limited
 
 KEEP_VALID = "keep the valid lines with --keep-valid, or start anew"
 _ANEW = "start anew with another file; this one was edited"
@@ -163,8 +163,7 @@ def parse_lines(
 
 def _open(path: Path) -> int:
     """A file to append to, which no other process has."""
-    if path.exists() and not path.is_file():
-        raise InputError(f"cannot write {path}: it is not a regular file", "name another")
+    check_regular(path, "name another")
     try:
         # What is appended is to end up here, not in a file that somebody else chose.
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)

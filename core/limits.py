@@ -11,7 +11,6 @@ import io
 import json
 import os
 import re
-import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -130,6 +129,16 @@ def read_limited(path: Path, remedy: str = "") -> bytes:
         raise InputError(f"cannot read {path}: {error}", remedy_for(error, remedy)) from None
 
 
+def check_regular(path: Path, remedy: str) -> None:
+    """Refuses a folder, a pipe or a device; what is not there is none of those.
+
+    Raises:
+        InputError: it is one.
+    """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a regular file", remedy)
+
+
 def check_file(path: Path, remedy: str = "") -> None:
     """Refuses what is no regular file, or has more bytes than the limit.
 
@@ -143,8 +152,7 @@ def check_file(path: Path, remedy: str = "") -> None:
         found = path.stat()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", remedy) from error
-    if not stat.S_ISREG(found.st_mode):
-        raise InputError(f"{path} is not a regular file", remedy)
+    check_regular(path, remedy)
     if found.st_size > max_bytes():
         raise InputError(f"cannot read {path}: {_more_than('it has', max_bytes())}", RAISE)
 

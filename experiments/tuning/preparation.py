@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from ...benchmarks.measuring import (
     drivers_of,
     fingerprint,
 )
-from ...core import InputError
+from ...core import InputError, check_regular
 from ...models import AdaptiveRanker, default_ranker, resolve
 from ...search.reading import read_dispatch
 from ..learning import elsewhere
@@ -84,8 +83,7 @@ def digest_of_file(path: Path) -> str:
     """
     # Also of one that is larger than what is read whole.
     remedy = "if it was moved, name it again"
-    if os.path.exists(path) and not path.is_file():
-        raise InputError(f"{path} is not a regular file", remedy)
+    check_regular(path, remedy)
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
