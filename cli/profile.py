@@ -80,7 +80,7 @@ def command(
         check_new_file(file, "--output")
 
     from ..benchmarks.libraries import NEEDS
-    from ..benchmarks.measuring import drivers_of, shares_cores
+    from ..benchmarks.measuring import shares_cores
     from ..core import check_inside
     from ..experiments.observing import make_progress
     from ..experiments.profiling import (
@@ -103,7 +103,7 @@ def command(
 
     found = find_generated(path)
     chosen = select(found, parse_patterns(patterns))
-    uri = drivers_of(backend_of(target))[0] if device is None else device
+    uri = backend_of(target).drivers[0] if device is None else device
     options = ProfileOptions(
         failures=out.with_name(f"{out.stem}-failures"),
         verify=verify,

@@ -214,7 +214,7 @@ def read_cpu() -> Cpu:
                 model = value.strip()
                 break
     try:
-        from ..search.reading import host_caches
+        from ..search.cpu import host_caches
     except ImportError:  # it stands beside code that needs the compiler and Z3
         caches: tuple[int, ...] = ()
     else:
