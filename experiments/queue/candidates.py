@@ -121,6 +121,8 @@ def with_derived(dispatch: Dispatch, queue: pd.DataFrame) -> pd.DataFrame:
     Returns:
         The queue; with what knobs mean, where spaces say so, in columns called `derived.*`.
     """
+    if not any(space.derived for space in _spaces(dispatch, queue).values()):
+        return queue
     parts = [
         found[[name for name, _ in space.derived]] for space, found in _derived(dispatch, queue)
     ]
