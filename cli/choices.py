@@ -72,21 +72,22 @@ def parse_extras(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
     if not given:
         return {}
 
-    from ..search.gpu import EXTRAS
+    from ..search import known_extras
 
+    known = known_extras()
     found: dict[str, tuple[int, ...]] = {}
     for text in given:
         name, equals, values = text.partition("=")
-        if name not in EXTRAS:
-            raise UsageError(f"--extra: no knob {name!r}", f"there are: {', '.join(EXTRAS)}")
+        if name not in known:
+            raise UsageError(f"--extra: no knob {name!r}", f"there are: {', '.join(known)}")
         if name in found:
             raise UsageError(f"--extra: {name} is given twice", "give all values at once: A,B")
         try:
-            numbers = sorted({int(v) for v in values.split(",")}) if equals else EXTRAS[name]
+            numbers = sorted({int(v) for v in values.split(",")}) if equals else known[name]
         except ValueError:
             raise UsageError(
                 f"--extra: {values!r} are not values of {name}",
-                f"such as {name}={','.join(map(str, EXTRAS[name]))}",
+                f"such as {name}={','.join(map(str, known[name]))}",
             ) from None
         found[name] = tuple(numbers)
     return found

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         unzip,
     )
     from .machine import describe_kill, free_memory, physical_cores, usable_cores
+    from .plug_ins import brought_by, load_plug_in
     from .temporary import check_room, in_temporary_folder, temporary_folder
     from .threads import in_threads
     from .tools import run_tool
@@ -83,6 +84,7 @@ __all__ = [
     "TooLarge",
     "UnknownTargetError",
     "WorkError",
+    "brought_by",
     "check_cells",
     "check_file",
     "check_inside",
@@ -99,6 +101,7 @@ __all__ = [
     "in_words",
     "iree_versions",
     "limited",
+    "load_plug_in",
     "make_folder",
     "max_bytes",
     "new_folder",

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from .. import __version__
 from ..core import ChildTimeout, WorkError, run_tool, usable_cores
+from ..search.cpu import host_caches
 from .observing import find_store
 
 NOT_INSTALLED = "not installed"
@@ -100,7 +101,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Cpu:
-    """This machine's processor; caches in bytes, empty where the system does not tell."""
+    """This machine's processor; caches in bytes."""
 
     model: str
     cores: int
@@ -108,8 +109,7 @@ class Cpu:
 
     def describe(self) -> str:
         sizes = "/".join(f"{size / 1024:,.0f}" for size in self.caches)
-        caches = f", L1d/L2/L3 {sizes} KiB" if sizes else ""
-        return f"{self.model}, {self.cores} cores{caches}"
+        return f"{self.model}, {self.cores} cores, L1d/L2/L3 {sizes} KiB"
 
 
 @dataclass(frozen=True)
@@ -213,14 +213,7 @@ def read_cpu() -> Cpu:
             if key.strip() == "model name":
                 model = value.strip()
                 break
-    try:
-        from ..search.reading import host_caches
-    except ImportError:  # it stands beside code that needs the compiler and Z3
-        caches: tuple[int, ...] = ()
-    else:
-        caches = host_caches()
-    cores = usable_cores()
-    return Cpu(model, cores or 1, caches)
+    return Cpu(model, usable_cores() or 1, host_caches())
 
 
 def _ask(code: str, arguments: Sequence[str], timeout_s: float) -> dict[str, Any]:

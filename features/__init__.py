@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ..core.lazy import exports
 
 if TYPE_CHECKING:
-    from .catalogue import CATALOGUES, catalogue_for, catalogue_of, extract
+    from .catalogue import catalogue_for, catalogue_of, catalogues, extract
     from .cpu import CPU
     from .generic import GENERIC, extract_knobs, generic_catalogue, generic_for, generic_of
     from .gpu import GPU
@@ -15,7 +15,6 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
-    "CATALOGUES",
     "CPU",
     "GENERIC",
     "GPU",
@@ -26,6 +25,7 @@ __all__ = [
     "View",
     "catalogue_for",
     "catalogue_of",
+    "catalogues",
     "collect",
     "extract",
     "extract_knobs",

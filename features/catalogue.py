@@ -8,28 +8,59 @@ features is refused when it is loaded, and the version is how.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import entry_points
 
 import pandas as pd
 
-from ..search import Problem, Target
+from ..core import InputError, brought_by, load_plug_in
+from ..search import Problem, Target, backend_named
 from .cpu import CPU
 from .generic import generic_of
 from .gpu import GPU
 from .registry import Catalogue
 
-CATALOGUES = (CPU, GPU)
+ENTRY_POINTS = "frontrunner.catalogues"
+
+
+@cache
+def catalogues() -> tuple[Catalogue, ...]:
+    """All catalogues: those of the package, then those of other packages.
+
+    Raises:
+        InputError: one of another package cannot be used.
+    """
+    found = [CPU, GPU]
+    for entry in entry_points(group=ENTRY_POINTS):
+        catalogue = load_plug_in(entry, "catalogue")
+        if not isinstance(catalogue, Catalogue) or catalogue.name in [c.name for c in found]:
+            raise InputError(
+                f"the catalogue {entry.name!r} of {brought_by(entry)} is not a "
+                f"frontrunner.features.Catalogue with a name of its own: {catalogue!r:.200}",
+                f"uninstall {brought_by(entry)}",
+            )
+        found.append(catalogue)
+    return tuple(found)
 
 
 def catalogue_for(target: Target) -> Catalogue:
-    """The features that candidates for a target have."""
-    return GPU if target.gpu else CPU
+    """The features that candidates for a target have.
+
+    Raises:
+        InputError: there is no backend, or no catalogue, of the name that is said.
+    """
+    name = backend_named(target.backend).features
+    for catalogue in catalogues():
+        if catalogue.name == name:
+            return catalogue
+    raise InputError(f"no catalogue of features {name!r}, which {target.backend} says it has")
 
 
 def catalogue_of(columns: Iterable[str]) -> Catalogue | None:
     """The catalogue that a frame with these columns was computed with; None if with none."""
     present = set(columns)
-    shares = {c.name: len(present & set(c.names)) / len(c.names) for c in CATALOGUES}
-    best = max(CATALOGUES, key=lambda c: shares[c.name])
+    shares = {c.name: len(present & set(c.names)) / len(c.names) for c in catalogues()}
+    best = max(catalogues(), key=lambda c: shares[c.name])
     return best if shares[best.name] else generic_of(present)
 
 
@@ -39,8 +70,8 @@ def extract(problem: Problem, target: Target, candidates: pd.DataFrame) -> pd.Da
     Args:
         problem: what the candidates are for.
         target: what they are compiled for.
-        candidates: one row per candidate, one integer column per knob; for GPUs, also those
-            of `frontrunner.search.enumeration.derive`.
+        candidates: one row per candidate, one integer column per knob, and those of
+            `frontrunner.search.enumeration.derive`.
 
     Returns:
         A float32 frame with the names of the target's catalogue as columns, and the candidates'

@@ -12,16 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from ..core import InputError
-from ..features import CPU, GPU, Catalogue, catalogue_of
+from ..features import CPU, Catalogue, catalogue_of
 from .gaussian import Array, Kernel, Process
-from .ranker import AdaptiveRanker, Ranker, Scores, features
+from .ranker import READY, AdaptiveRanker, Ranker, Scores, features
 from .registry import seeded
 from .resolving import is_file, resolve
 from .training import TIME
 
 USUAL, NOTHING = "usual", "nothing"
-# What `usual` means for candidates of which nothing else is known.
-_READY = {CPU.name: "cpu", GPU.name: "heuristic"}
 
 # The line that carries the prior over to measured times has this slope until measurements say
 # otherwise, as so many would have to. On 24 foreign spaces 10 took 10 % fewer candidates than 1.
@@ -139,7 +137,7 @@ class GaussianRanker(AdaptiveRanker):
             return self.prior_
         name = self.prior
         if name == USUAL:
-            name = _READY.get(self._catalogue(frame).name, NOTHING)
+            name = READY.get(self._catalogue(frame).name, NOTHING)
         return None if name == NOTHING else resolve(name, self.seed)
 
     def _catalogue(self, frame: pd.DataFrame) -> Catalogue:

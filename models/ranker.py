@@ -16,12 +16,15 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import InputError, WorkError
-from ..features import CATALOGUES, CPU, Catalogue, catalogue_of
+from ..features import CPU, GPU, Catalogue, catalogue_of
 
 Scores = NDArray[np.float64]
 
 # The column of `Ranker.contributions` with what scores start from.
 BASE = "base"
+
+# What orders candidates before anything was measured, by the catalogue of their features.
+READY = {CPU.name: "cpu", GPU.name: "heuristic"}
 
 LARGEST = sys.float_info.max
 # LightGBM takes no larger whole numbers.
@@ -241,7 +244,7 @@ def features(frame: pd.DataFrame, catalogue: Catalogue, user: str) -> NDArray[np
     """
     found = catalogue_of(frame.columns)
     if found and found.name != catalogue.name:
-        heuristic = "use the ranker 'heuristic', or " if found in CATALOGUES else ""
+        heuristic = "use the ranker 'heuristic', or " if found.name in READY else ""
         raise InputError(
             f"ranker {user!r} orders candidates for {catalogue.subject}, "
             f"and these are for {found.subject}",

@@ -8,9 +8,9 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from ..core import InputError
-from ..search import Target
-from .ranker import Ranker
+from ..core import InputError, brought_by, load_plug_in
+from ..search import Target, backend_named
+from .ranker import READY, Ranker
 
 ENTRY_POINTS = "frontrunner.rankers"
 
@@ -66,7 +66,7 @@ def known() -> tuple[RankerInfo, ...]:
         for name, item in _BUILT_IN.items()
     ]
     for name, entry in sorted(_plug_ins().items()):
-        source = _source(entry)
+        source = brought_by(entry)
         try:
             cls = _load(entry)
         except InputError as error:
@@ -133,7 +133,7 @@ def ranker_names() -> list[str]:
 
 def default_ranker(target: Target) -> str:
     """The name of the ranker to use where none is asked for."""
-    return "heuristic" if target.gpu else "cpu"
+    return READY.get(backend_named(target.backend).features, "adaptive")
 
 
 def _plug_ins() -> dict[str, EntryPoint]:
@@ -144,36 +144,26 @@ def _plug_ins() -> dict[str, EntryPoint]:
             # One distribution can be found twice, such as in a checkout and installed.
             if other.value == entry.value:
                 continue
-            taken = f"of {_source(other)}"
+            taken = f"of {brought_by(other)}"
         if taken:
             raise InputError(
-                f"the ranker {entry.name!r} of {_source(entry)} has the name of one {taken}",
-                f"rename it, or uninstall {_source(entry)}",
+                f"the ranker {entry.name!r} of {brought_by(entry)} has the name of one {taken}",
+                f"rename it, or uninstall {brought_by(entry)}",
             )
         found[entry.name] = entry
     return found
 
 
-def _source(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist else entry.value
-
-
 def _load(entry: EntryPoint) -> type[Ranker]:
-    try:
-        cls = entry.load()
-    except Exception as error:  # a plug-in can fail in any way
-        raise InputError(
-            f"the ranker {entry.name!r} of {_source(entry)} cannot be imported "
-            f"({type(error).__name__}: {error})"
-        ) from error
+    cls = load_plug_in(entry, "ranker")
     if not (isinstance(cls, type) and issubclass(cls, Ranker)):
         raise InputError(
-            f"the ranker {entry.name!r} of {_source(entry)} must be a subclass of "
+            f"the ranker {entry.name!r} of {brought_by(entry)} must be a subclass of "
             f"frontrunner.models.Ranker, got {cls!r}"
         )
     if cls.name != entry.name:
         raise InputError(
-            f"the ranker {entry.name!r} of {_source(entry)} calls itself {cls.name!r}; "
+            f"the ranker {entry.name!r} of {brought_by(entry)} calls itself {cls.name!r}; "
             "both names must be the same"
         )
     return cls

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import InputError, parse_json, read_limited, size_text, write_whole
-from ..features import CATALOGUES, GENERIC, Catalogue, generic_catalogue, generic_of
+from ..features import GENERIC, Catalogue, catalogues, generic_catalogue, generic_of
 from .ranker import Ranker, listing
 from .registry import create
 from .untrusted import AGAIN, most_bytes, read_zip
@@ -144,7 +144,7 @@ def _catalogue(manifest: Mapping[str, Any], path: str | Path) -> Catalogue:
     """The catalogue that the ranker was trained on, which must be as it was then."""
     said = manifest["features"]
     kind, version, names = said["catalogue"], said["version"], said["names"]
-    known = {c.name: c for c in CATALOGUES}
+    known = {c.name: c for c in catalogues()}
     if kind == GENERIC:
         try:
             known[kind] = generic_of(names) or generic_catalogue(())

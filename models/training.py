@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import InputError
-from ..features import CATALOGUES, CPU, Catalogue, catalogue_of, generic_of
+from ..features import CPU, Catalogue, catalogue_of, catalogues, generic_of
 from .ranker import matrix
 
 TIME = "time_us"
@@ -67,7 +67,7 @@ class Training:
                 "record more candidates, or other problems",
             )
         columns = set(frame.columns)
-        known = (*CATALOGUES, generic_of(columns))
+        known = (*catalogues(), generic_of(columns))
         if sum(set(c.names) <= columns for c in known if c is not None) > 1:
             raise InputError(
                 f"ranker {user!r} got candidates of different kinds of targets",

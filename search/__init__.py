@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 from ..core.lazy import exports
 
 if TYPE_CHECKING:
-    from .backends import build_spaces
+    from .backend import (
+        Backend,
+        backend_named,
+        backend_of,
+        build_spaces,
+        known_backends,
+        known_extras,
+    )
     from .dispatch import Dispatch, TensorType
     from .emitted import EMISSION_FLAGS
-    from .flags import backend_of, target_flags
+    from .flags import target_flags
     from .kind import Kind, kind_of, known_kinds, match_interface, register, what_is_tuned
     from .problem import BYTES, Dim, Gpu, Operand, Problem, Target
     from .space import Constraint, Knob, Space
@@ -27,6 +34,7 @@ __all__ = [
     "EMISSION_FLAGS",
     "PIPELINE",
     "SPEC_OPTION",
+    "Backend",
     "Constraint",
     "Dim",
     "Dispatch",
@@ -39,9 +47,12 @@ __all__ = [
     "Space",
     "Target",
     "TensorType",
+    "backend_named",
     "backend_of",
     "build_spaces",
     "kind_of",
+    "known_backends",
+    "known_extras",
     "known_kinds",
     "match_interface",
     "plain",

@@ -9,14 +9,9 @@ import re
 from collections.abc import Sequence
 
 from ..core import UnknownTargetError
+from .backend import backend_of, known_backends
 
-_KNOWN = (
-    "use 'host', a CPU that LLVM knows, such as znver4, or a GPU that IREE knows, "
-    "such as gfx942, mi300x, gfx1100, sm_80 or sm_89"
-)
 _NAME = re.compile(r"[A-Za-z0-9_.+-]{1,64}")
-_ROCM = re.compile(r"gfx\d\w*|mi\d\w*|rx\d\w*|r9700|v710|w7\d00|[cr]dna\d|phoenix|strix-\w+")
-_CUDA = re.compile(r"sm_\w+|rtx\w+|a100|h100|ada|ampere|turing|volta|pascal")
 
 
 def target_flags(name: str) -> tuple[str, ...]:
@@ -27,15 +22,8 @@ def target_flags(name: str) -> tuple[str, ...]:
     """
     if not _NAME.fullmatch(name):
         raise unknown_target(name)
-    backend = gpu_backend(name)
-    if backend is not None:
-        device = "hip" if backend == "rocm" else backend
-        return (f"--iree-hal-target-device={device}", f"--iree-{backend}-target={name}")
-    return (
-        "--iree-hal-target-device=local",
-        "--iree-hal-local-target-device-backends=llvm-cpu",
-        f"--iree-llvmcpu-target-cpu={name}",
-    )
+    backend = backend_of(name)
+    return (*backend.flags, *backend.target_flags(name))
 
 
 def target_of_flags(flags: Sequence[str]) -> str:
@@ -50,17 +38,6 @@ def target_of_flags(flags: Sequence[str]) -> str:
     return name
 
 
-def gpu_backend(name: str) -> str | None:
-    """The backend for a GPU's name or SKU; None where the name is not a GPU's."""
-    if _ROCM.fullmatch(name):
-        return "rocm"
-    return "cuda" if _CUDA.fullmatch(name) else None
-
-
-def backend_of(name: str) -> str:
-    """The backend for a target's name."""
-    return gpu_backend(name) or "llvm-cpu"
-
-
 def unknown_target(name: str) -> UnknownTargetError:
-    return UnknownTargetError(f"unknown target {name!r}", _KNOWN)
+    known = "; ".join(backend.examples for backend in known_backends().values())
+    return UnknownTargetError(f"unknown target {name!r}", f"use one of: {known}")

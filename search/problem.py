@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..core import decode
+from .backend import backend_named, backend_of, known_backends
 from .flags import target_flags, target_of_flags
 from .kind import kind_of
 
@@ -177,14 +178,14 @@ class Target:
     """What is compiled for, with the facts that spaces and features need.
 
     Attributes:
-        backend: IREE backend, such as `llvm-cpu`, `rocm`, `cuda`.
+        backend: the name of one of `known_backends()`, such as `llvm-cpu` or `rocm`.
         arch: the CPU or GPU name, such as `znver3` or `gfx942`.
         name: what selects it, such as `host`, `znver4` or `mi300x`.
         cores: CPU cores, or compute units of a GPU.
         vector_bytes: width of one vector register.
         registers: vector registers per core.
         cache_bytes: CPU caches L1d, L2, L3 (0 where there is none); on a GPU, shared memory first.
-        gpu: None for CPUs.
+        gpu: None for CPUs; see `Backend.gpu`.
         default_specs: whether the tuning specs that the compiler comes with apply.
     """
 
@@ -203,6 +204,11 @@ class Target:
         """Compile flags that select it."""
         return (*target_flags(self.name), *((DEFAULT_SPECS,) if self.default_specs else ()))
 
+    @property
+    def drivers(self) -> tuple[str, ...]:
+        """Drivers of IREE's runtime that run what is compiled for it, the usual one first."""
+        return backend_named(self.backend).drivers
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -216,4 +222,13 @@ class Target:
         given = dict(data) if isinstance(data, dict) else data
         if isinstance(given, dict) and "flags" in given:
             given["name"] = target_of_flags(decode(tuple[str, ...], given.pop("flags"), "flags"))
-        return decode(cls, given, "target")
+        target = decode(cls, given, "target")
+        known = known_backends().get(target.backend)
+        if known is None:
+            raise ValueError(f"its backend is {target.backend!r:.80}, which is none")
+        if backend_of(target.name) != known:
+            raise ValueError(f"{target.name!r:.80} is no target of {known.name}")
+        if known.gpu != (target.gpu is not None):
+            what = "lacks" if known.gpu else "has"
+            raise ValueError(f"a target of {known.name} {what} facts about a GPU")
+        return target

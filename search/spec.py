@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .backend import known_backends
 from .kind import kind_of
 from .problem import Problem
 
@@ -67,10 +68,11 @@ _INSERT_BATCH = """  %batched = transform.apply_registered_pass
 def spec_option(flags: Sequence[str]) -> str:
     """The option of `iree-compile` that takes a spec, for a target's flags.
 
-    IREE 3.13 hands the path of a tuning spec to its CPU and ROCm backends, but not to CUDA's; there
+    IREE 3.13 hands the path of a tuning spec to its CPU and ROCm backends, but not to others; there
     a spec is taken as a transform library.
     """
-    return _LIBRARY_OPTION if "--iree-hal-target-device=cuda" in flags else SPEC_OPTION
+    selected = (b for b in known_backends().values() if set(b.flags) <= set(flags))
+    return SPEC_OPTION if all(b.takes_specs for b in selected) else _LIBRARY_OPTION
 
 
 @dataclass(frozen=True)

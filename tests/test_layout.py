@@ -29,15 +29,15 @@ MAY_IMPORT = {
         "search.mlir": "core search",
         "search.kinds": "search search.mlir",
         "search.enumeration": "core search",
-        "search.cpu": "search",
+        "search.cpu": "core search",
         "search.gpu": "core search search.mlir search.enumeration",
-        "search.backends": "core search search.cpu search.gpu",
-        "search.reading": "core search search.mlir search.gpu",
+        "search.backends": "search search.cpu search.gpu",
+        "search.reading": "core search search.mlir",
         "search.linking": "core search.mlir search.reading",
         "features": "core search",
         "features.cpu": "search features",
         "features.gpu": "core search features",
-        "features.catalogue": "search features features.cpu features.gpu",
+        "features.catalogue": "core search features features.cpu features.gpu",
         "models": "core search features",
         "models.trees": "core models",
         "models.heuristic": "core features models",
@@ -57,10 +57,10 @@ MAY_IMPORT = {
         "experiments": "core",
         "experiments.dataset": "core search benchmarks.measuring experiments",
         "experiments.queue": (
-            "core search search.enumeration search.gpu features models benchmarks.measuring"
+            "core search search.enumeration features models benchmarks.measuring"
         ),
         "experiments.observing": "core",
-        "experiments.doctor": "core search.reading experiments.observing",
+        "experiments.doctor": "core search.cpu experiments.observing",
         "experiments.learning": (
             "experiments core search search.enumeration features models benchmarks.measuring "
             "experiments.dataset experiments.queue"

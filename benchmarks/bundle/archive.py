@@ -90,6 +90,8 @@ class Manifest:
         seed: of the inputs.
         baseline: digest of the compiler's default.
         queue: candidates in the order in which they are taken.
+        drivers: of the runtime, that run the executables, the usual one first; older bundles do not
+            say.
     """
 
     problem: str
@@ -100,6 +102,7 @@ class Manifest:
     seed: int
     baseline: str
     queue: tuple[Entry, ...]
+    drivers: tuple[str, ...] = ()
 
     @property
     def digests(self) -> set[str]:

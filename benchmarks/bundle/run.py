@@ -18,6 +18,7 @@ from iree.runtime import version as runtime
 
 from ...core import (
     FrontrunnerError,
+    InputError,
     in_temporary_folder,
     limited,
     max_bytes,
@@ -29,10 +30,9 @@ from ..measuring import (
     BudgetLimits,
     Course,
     QueueOrder,
-    check_backend,
+    check_drivers,
     check_uris,
     decide,
-    drivers_of,
     fingerprint,
     minutes_to_seconds,
     search,
@@ -70,9 +70,12 @@ def run_bundle(
     """
     bundle = Bundle(path)
     manifest = bundle.manifest
-    uris = tuple(devices) or tuple(drivers_of(manifest.backend)[:1])
+    uris = tuple(devices) or manifest.drivers[:1]
+    if not uris:
+        raise InputError(f"{path} does not say what runs it", "name a device, as --device URI")
     check_uris(uris)
-    check_backend(uris, manifest.backend, manifest.arch)
+    if manifest.drivers:
+        check_drivers(uris, manifest.drivers, manifest.arch)
     chips = tuple(fingerprint(uri) for uri in uris)
     header = Header(bundle.digest, uris, chips, str(runtime.VERSION))
     with Results(out, header, manifest.queue, keep_valid=keep_valid) as results:

@@ -41,14 +41,8 @@ KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 1024**2), "MALLOC_TRIM_THRESHO
 
 DOCTOR = "see `frontrunner doctor` for the devices that answer"
 
-# Driver to the backend whose code it runs.
-DRIVERS = {
-    "local-task": "llvm-cpu",
-    "local-sync": "llvm-cpu",
-    "cuda": "cuda",
-    "hip": "rocm",
-    "vulkan": "vulkan-spirv",
-}
+# Those that IREE's runtime comes with.
+DRIVERS = ("local-task", "local-sync", "cuda", "hip", "vulkan")
 
 
 class RunFailed(Exception):
@@ -228,23 +222,19 @@ def check_uris(uris: Sequence[str]) -> None:
             raise InputError(f"device {uri!r} is named twice", "name each device once")
 
 
-def check_backend(uris: Sequence[str], backend: str, arch: str, instead: str = "") -> None:
-    """Refuses devices that do not run what a backend makes.
+def check_drivers(uris: Sequence[str], able: Sequence[str], arch: str, instead: str = "") -> None:
+    """Refuses devices that do not run what is compiled for a target.
 
     Args:
+        able: the drivers that do.
+        arch: the target's.
         instead: what else the user can do.
     """
-    able = drivers_of(backend)
     for uri in uris:
         if _driver(uri) not in able:
             raise InputError(
                 f"device {uri!r} does not run code for {arch}", f"use {' or '.join(able)}{instead}"
             )
-
-
-def drivers_of(backend: str) -> list[str]:
-    """Drivers that run what a backend makes, the usual one first."""
-    return [driver for driver, runs in DRIVERS.items() if runs == backend]
 
 
 def shares_cores(uri: str) -> bool:

@@ -93,6 +93,7 @@ def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> 
             seed=options.seed,
             baseline=baseline.digest,
             queue=tuple(Entry(i, c.kind, c.digest, c.reason) for i, c in enumerate(compiled)),
+            drivers=target.drivers,
         )
     needed = {digest: executables[digest] for digest in manifest.digests}
     data = build(manifest, needed, run_files(setup))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...benchmarks.bundle import run_bundle
-from ...benchmarks.measuring import Budget, check_backend, check_uris, drivers_of
+from ...benchmarks.measuring import Budget, check_drivers, check_uris
 from ...core import check_inside, check_own
 from ...search import PIPELINE, Dispatch, build_spaces
 from ...search.enumeration import sample
@@ -95,7 +95,7 @@ def record_dispatch(
     check_uris(devices)
     dispatch = read_dispatch(options.input, options.target)
     # Before candidates are compiled, which takes minutes.
-    check_backend(devices, dispatch.target.backend, dispatch.target.arch)
+    check_drivers(devices, dispatch.target.drivers, dispatch.target.arch)
     out = options.out
     assert out is not None
     work = Work(out.with_name(f".{out.stem}.work"))
@@ -128,7 +128,8 @@ def _record(
         work.start_packing()
         given = replace(options, out=work.bundle, ranker=UNIFORM, devices=())
         work.finish_packing(pack(given, observer, work.compiled).compile_s)
-    compile_s = work.check(options, devices or tuple(drivers_of(dispatch.target.backend)[:1]))
+    devices = devices or dispatch.target.drivers[:1]
+    compile_s = work.check(options, devices)
     run_bundle(work.bundle, devices, work.results, Budget(), notify, record=True)
     return Ingest.read(work.bundle, work.results).recording(compile_s)
 

@@ -215,7 +215,7 @@ class Recording(Readable):
 
     @property
     def derived(self) -> pd.DataFrame:
-        """What a GPU candidate's knobs mean, as features need it; no column on CPUs."""
+        """What knobs mean, as features need it; no column where spaces do not say."""
         columns = [c for c in map(str, self.frame) if c.startswith(DERIVED)]
         return self.frame[columns].rename(columns=lambda c: c.removeprefix(DERIVED))
 

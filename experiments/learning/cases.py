@@ -194,8 +194,9 @@ def _features(
     if target is None or isinstance(problem, Kernel):
         knobs = _knobs(recording)
         return extract_knobs(catalogues[frozenset(knobs)], knobs)
-    if target.gpu is not None:
-        return extract(problem, target, recording.derived)
+    derived = recording.derived
+    if len(derived.columns):
+        return extract(problem, target, derived)
     # One pipeline at a time: it is seen from the columns which knobs a space has.
     parts = [
         extract(problem, target, rows[recording.knobs].dropna(axis="columns").astype(np.int64))

@@ -15,9 +15,8 @@ from ...benchmarks.measuring import (
     NOT_APPLIED,
     OK,
     Compiled,
-    check_backend,
+    check_drivers,
     check_uris,
-    drivers_of,
     fingerprint,
     shares_cores,
 )
@@ -129,8 +128,8 @@ def _read(options: ModelOptions, mlir: Path, parameters: Archives) -> Model:
     if options.default_specs:
         model = replace(model, target=replace(model.target, default_specs=True))
     target = model.target
-    check_backend([options.device] if options.device else [], target.backend, target.arch)
-    fingerprint(options.device or drivers_of(target.backend)[0])  # refused where it does not answer
+    check_drivers([options.device] if options.device else [], target.drivers, target.arch)
+    fingerprint(options.device or target.drivers[0])  # refused where it does not answer
     return model
 
 
@@ -144,7 +143,7 @@ def _tune(
 ) -> ModelResult:
     shutil.rmtree(folder.work, ignore_errors=True)
     make_folder(folder.work, "move away what is there")
-    device = options.device or drivers_of(model.target.backend)[0]
+    device = options.device or model.target.drivers[0]
     subject = _subject(model, options, device, folder.work)
     deadline = started + 60 * options.minutes
     with ExitStack() as stack:

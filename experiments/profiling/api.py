@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from ...benchmarks.libraries import NEEDS, Peak
-from ...benchmarks.measuring import drivers_of, shares_cores
+from ...benchmarks.measuring import shares_cores
 from ...core import InputError, check_inside
 from ...search import backend_of
 from ..interrupted import RunInterrupted
@@ -126,7 +126,7 @@ def profile(
     path, out = Path(path), usual_output(path) if output is None else Path(output)
     found = find_generated(path)
     chosen = select(found, parse_patterns(dispatches))
-    uri = drivers_of(backend_of(target))[0] if device is None else device
+    uri = backend_of(target).drivers[0] if device is None else device
     options = ProfileOptions(
         failures=out.with_name(f"{out.stem}-failures"),
         verify=verify,

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...benchmarks.measuring import check_backend, check_uris, fingerprint
+from ...benchmarks.measuring import check_drivers, check_uris, fingerprint
 from ...core import InputError, iree_versions, usable_cores
 from ...search import backend_of, target_flags
 from ..observing import Observer
@@ -31,7 +31,7 @@ def check_profile(every: Sequence[Generated], options: ProfileOptions) -> dict[s
     """
     check_uris([options.device])
     target_flags(options.target)  # refused where there is no such target
-    check_backend([options.device], backend_of(options.target), options.target)
+    check_drivers([options.device], backend_of(options.target).drivers, options.target)
     for one in every:
         if one.target not in ("", options.target):
             raise InputError(

@@ -10,9 +10,8 @@ import pandas as pd
 from ...core import NotTunableError
 from ...features import extract
 from ...models import Ranker, order
-from ...search import DERIVED, PIPELINE, Dispatch, Space, build_spaces
+from ...search import DERIVED, PIPELINE, Dispatch, Space, build_spaces, known_extras
 from ...search.enumeration import derive, sample
-from ...search.gpu import EXTRAS
 
 
 def make_queue(
@@ -120,9 +119,9 @@ def with_derived(dispatch: Dispatch, queue: pd.DataFrame) -> pd.DataFrame:
     """The queue with all that features need, for when the dispatch is not at hand.
 
     Returns:
-        The queue; on GPUs with what knobs mean, in columns called `derived.*`.
+        The queue; with what knobs mean, where spaces say so, in columns called `derived.*`.
     """
-    if dispatch.target.gpu is None:
+    if not any(space.derived for space in _spaces(dispatch, queue).values()):
         return queue
     parts = [
         found[[name for name, _ in space.derived]] for space, found in _derived(dispatch, queue)
@@ -146,5 +145,5 @@ def _derived(dispatch: Dispatch, queue: pd.DataFrame) -> Iterator[tuple[Space, p
 
 def _spaces(dispatch: Dispatch, queue: pd.DataFrame) -> dict[str, Space]:
     """By pipeline: the spaces that candidates were taken from."""
-    extras = {name: values for name, values in EXTRAS.items() if name in queue}
+    extras = {name: values for name, values in known_extras().items() if name in queue}
     return {s.pipeline: s for s in build_spaces(dispatch, extras=extras)}

@@ -119,7 +119,8 @@ def _describing(case: Case) -> Callable[[], pd.DataFrame]:
     problem, target = recording.provenance.problem, recording.provenance.target
     if target is None or not isinstance(problem, Problem):
         raise InputError(f"{case.name} is of somebody else's kernel", "give recordings of ours")
-    known = recording.frame[recording.knobs] if target.gpu is None else recording.derived
+    derived = recording.derived
+    known = derived if len(derived.columns) else recording.frame[recording.knobs]
     rows = known.dropna(axis="columns").astype("int64")
     rows = rows.sample(CANDIDATES, replace=True, random_state=0)
     return lambda: extract(problem, target, rows)

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from ...benchmarks.compiling import call_of
 from ...benchmarks.measuring import (
-    check_backend,
+    check_drivers,
     check_memory,
     check_uris,
-    drivers_of,
     fingerprint,
 )
 from ...core import InputError, check_regular
@@ -40,11 +39,11 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     dispatch = read_dispatch(options.input, options.target)
     target = dispatch.target
     if options.devices is None:
-        options = replace(options, devices=tuple(drivers_of(target.backend)[:1]))
+        options = replace(options, devices=target.drivers[:1])
     if options.ranker is None:
         options = replace(options, ranker=default_ranker(target))
     devices, name = options.devices or (), options.ranker or ""
-    check_backend(devices, target.backend, target.arch, ", or --compile-only")
+    check_drivers(devices, target.drivers, target.arch, ", or --compile-only")
     chips = [fingerprint(uri) for uri in devices]
     if devices:
         call = call_of(dispatch)

@@ -6,7 +6,8 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .spaces import cpu_spaces
+    from .target import cpu_target, host_caches
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["cpu_spaces"]
+__all__ = ["cpu_spaces", "cpu_target", "host_caches"]

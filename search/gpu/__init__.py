@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .columns import EXTRAS, ONLY_ROCM
+    from .extras import EXTRAS
     from .rendering import CannotRender
     from .spaces import gpu_spaces
-    from .target import describe_gpu, gpu_target
+    from .target import gpu_target
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["EXTRAS", "ONLY_ROCM", "CannotRender", "describe_gpu", "gpu_spaces", "gpu_target"]
+__all__ = ["EXTRAS", "CannotRender", "gpu_spaces", "gpu_target"]

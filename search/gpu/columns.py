@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import z3
 
+from ..backend import backend_named
 from ..problem import Intrinsic, Problem, Target
 from ..space import Knob
 
@@ -20,17 +21,6 @@ COLUMNS = {
     **dict.fromkeys(("shared_bytes", "vector_distribute", "igemm", "stages"), 0),
     **dict.fromkeys(("bank_padding", "waves_per_eu", "flush_denormals"), 0),
 }
-# Knobs that the compiler pins and users may set free, with the values worth trying: stages of loads
-# ahead of their use, padding of shared memory against bank conflicts, waves per SIMD that registers
-# are allotted for (0: LLVM decides), f32 denormals flushed to zero.
-EXTRAS = {
-    "stages": (0, 2, 3),
-    "bank_padding": (0, 1),
-    "waves_per_eu": (0, 1, 2, 4),
-    "flush_denormals": (0, 1),
-}
-# The compiler ties loads ahead of their use, waves and denormals to AMD's instructions.
-ONLY_ROCM = ("stages", "waves_per_eu", "flush_denormals")
 
 Number: TypeAlias = int | z3.ArithRef
 
@@ -49,8 +39,8 @@ def extra_knobs(
     target: Target, extras: Mapping[str, tuple[int, ...]], useful: Iterable[str]
 ) -> tuple[Knob, ...]:
     """Knobs for those extras that do something on the target and in the pipeline."""
-    names = [n for n in useful if target.backend == "rocm" or n not in ONLY_ROCM]
-    return tuple(Knob(n, tuple(sorted(extras[n]))) for n in names if n in extras)
+    names = [n for n in useful if n in extras and n in backend_named(target.backend).extras]
+    return tuple(Knob(n, tuple(sorted(extras[n]))) for n in names)
 
 
 def intrinsics(problem: Problem, target: Target) -> tuple[Intrinsic, ...]:

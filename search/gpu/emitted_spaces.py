@@ -13,7 +13,8 @@ from ..enumeration import lower, solve_domains
 from ..kind import kind_of
 from ..problem import Problem, Target
 from ..space import Constraint, Knob, Space
-from .columns import EXTRAS, Number, ceil_div, columns, extra_knobs, lookup, product
+from .columns import Number, ceil_div, columns, extra_knobs, lookup, product
+from .extras import EXTRAS
 from .rendering import Solution, ask
 
 _IGEMM = "use_igemm_convolution"

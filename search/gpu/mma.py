@@ -17,7 +17,6 @@ from ..kind import kind_of
 from ..problem import Intrinsic, Problem, Target
 from ..space import Constraint, Knob, Space
 from .columns import (
-    EXTRAS,
     Number,
     align,
     ceil_div,
@@ -29,6 +28,7 @@ from .columns import (
     product,
     total,
 )
+from .extras import EXTRAS
 from .rendering import ConvolutionLoops, GpuConfig, MatmulLoops, ask, render
 
 # The compiler's own limits, in elements of a workgroup's tile and in subgroups.

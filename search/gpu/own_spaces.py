@@ -64,7 +64,7 @@ def build(
     """The space of a pipeline for a problem; see `pipelines` for those that can lower it.
 
     Args:
-        extras: values of knobs that the compiler pins, by name (`columns.EXTRAS`); those that
+        extras: values of knobs that the compiler pins, by name (`extras.EXTRAS`); those that
             do nothing in the pipeline are left out.
     """
     return _BUILDERS[pipeline](problem, target, pipeline, extras or {})

@@ -32,12 +32,8 @@ _SHARED = {"sm_86": 99 << 10}
 _SIMDS, _REGISTER_BITS, _LOAD_BITS, _BANKS = 4, 255 * 32, 128, 32
 
 
-def describe_gpu(attribute: Any) -> dict[str, Any]:
-    """Facts from an executable target attribute, in the child that holds it.
-
-    Returns:
-        `backend`, `arch`, `cores` and `gpu`.
-    """
+def gpu_target(attribute: Any, name: str) -> Target:
+    """A target from the compiler's attribute, in the child that holds it."""
     from iree.compiler.dialects import iree_gpu
 
     text = str(attribute)
@@ -51,34 +47,24 @@ def describe_gpu(attribute: Any) -> dict[str, Any]:
         m, n, k = mma.mnk_shape
         a, b, c = (str(t) for t in mma.abc_element_types)
         intrinsics.append(Intrinsic(str(kind), m, n, k, (a, b, c)))
-    return {
-        "backend": "rocm" if '"rocm"' in text else "cuda",
-        "arch": info.arch,
-        "cores": _number(text, "wgp_count") or _LARGEST.get(info.arch, _USUAL_UNITS),
-        "gpu": Gpu(
-            subgroup_sizes=tuple(info.subgroup_size_choices),
-            max_threads=info.max_thread_count_per_workgroup,
-            shared_bytes=_SHARED.get(info.arch, info.max_workgroup_memory_bytes),
-            simds=_number(text, "simds_per_wgp") or _SIMDS,
-            register_bits=_number(text, "vgpr_space_bits") or _REGISTER_BITS,
-            load_bits=_number(text, "max_load_instruction_bits") or _LOAD_BITS,
-            banks=_number(text, "workgroup_memory_bank_count") or _BANKS,
-            intrinsics=tuple(intrinsics),
-        ),
-    }
-
-
-def gpu_target(facts: dict[str, Any], name: str) -> Target:
-    """The Target for what `describe_gpu` found."""
-    gpu: Gpu = facts["gpu"]
+    gpu = Gpu(
+        subgroup_sizes=tuple(info.subgroup_size_choices),
+        max_threads=info.max_thread_count_per_workgroup,
+        shared_bytes=_SHARED.get(info.arch, info.max_workgroup_memory_bytes),
+        simds=_number(text, "simds_per_wgp") or _SIMDS,
+        register_bits=_number(text, "vgpr_space_bits") or _REGISTER_BITS,
+        load_bits=_number(text, "max_load_instruction_bits") or _LOAD_BITS,
+        banks=_number(text, "workgroup_memory_bank_count") or _BANKS,
+        intrinsics=tuple(intrinsics),
+    )
     return Target(
-        backend=facts["backend"],
-        arch=facts["arch"],
+        backend=text.split('"')[1],
+        arch=info.arch,
         name=name,
-        cores=facts["cores"],
+        cores=_number(text, "wgp_count") or _LARGEST.get(info.arch, _USUAL_UNITS),
         vector_bytes=gpu.load_bits // 8,
         registers=gpu.register_bits // 32,
-        cache_bytes=(gpu.shared_bytes, _L2.get(facts["arch"], _USUAL_L2), 0),
+        cache_bytes=(gpu.shared_bytes, _L2.get(info.arch, _USUAL_L2), 0),
         gpu=gpu,
     )
 

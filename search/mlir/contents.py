@@ -14,6 +14,7 @@ from functools import lru_cache
 from iree.compiler import ir
 
 from ...core import InputError, shorten
+from ..backend import known_backends
 from .walking import new_context
 
 # What models and dispatches are made of, at whatever phase. Not among them: `llvm` (assembly, calls
@@ -36,12 +37,6 @@ _REFUSED = re.compile(
     r"|\biree_codegen\.tuning_spec_mlirbc\b|\bllvm\.module_asm\b"
 )
 _TARGET = re.compile(r'#hal\.executable\.target<"([\w-]+)", "([\w-]+)"(?:, )?')
-# Another format has a linker of the system called, or a file written.
-_FORMATS = {
-    "llvm-cpu": re.compile(r"embedded-elf-\w+"),
-    "rocm": re.compile("rocm-hsaco-fb"),
-    "cuda": re.compile("cuda-nvptx-fb"),
-}
 # What a target's dictionary may say. Others turn embedding off or name a file to be written.
 _ENTRIES = frozenset(
     "abi cpu cpu_features data_layout debug_symbols iree.encoding.resolver "
@@ -157,7 +152,9 @@ def _odd_targets(text: str) -> Iterator[str]:
     """Executable targets that are not made as ours are."""
     for found in _TARGET.finditer(text):
         backend, form = found.groups()
-        if backend not in _FORMATS or not _FORMATS[backend].fullmatch(form):
+        known = known_backends().get(backend)
+        # Another format has a linker of the system called, or a file written.
+        if known is None or not re.fullmatch(known.form, form):
             yield f"the target {backend!r}, {form!r}"
         for entry in _entries(text[found.end() :]):
             foreign = entry.name.endswith("tuning_spec") and not _built_in(entry.attr)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         named_after,
         read_model,
     )
-    from .targets import host_caches
 else:
     __getattr__ = exports(__name__)
 
@@ -26,7 +25,6 @@ __all__ = [
     "Function",
     "Model",
     "ModelDispatch",
-    "host_caches",
     "named_after",
     "read_dispatch",
     "read_model",

@@ -8,7 +8,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
 from ...core import InputError, NotTunableError
-from ..gpu import describe_gpu
+from ..backend import known_backends
 from ..kind import known_kinds, what_is_tuned
 from ..mlir import (
     CONFIGURATIONS,
@@ -22,13 +22,13 @@ from ..mlir import (
     walk,
     words_of,
 )
-from ..problem import Problem
+from ..problem import Problem, Target
 from .benchmark_file import is_benchmark_file, rebuild
 
 
 def read(request: dict[str, Any]) -> dict[str, Any]:
     """Compiles the request's MLIR up to configured executables and describes the root op."""
-    name, text, flags = request["name"], request["text"], request["target"]
+    name, text, flags = request["name"], request["text"], request["flags"]
     with new_context():
         try:
             given = parse(text)
@@ -50,7 +50,12 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         configured = unit.text()
     with new_context():
         module = ir.Module.parse(configured)
-        return {"source": sources, **_describe(module, sources, name, computes)}
+        executables = (o.operation for o in module.body.operations)
+        targets = [
+            target_of(op, request["target"]) for op in executables if op.name == "hal.executable"
+        ]
+        described = _describe(module, sources, name, computes)
+        return {"source": sources, "target": targets[-1], **described}
 
 
 def _check_functions(module: ir.Module, name: str) -> None:
@@ -80,11 +85,9 @@ def _describe(
 ) -> dict[str, Any]:
     found: list[tuple[Problem, ir.Operation, str]] = []
     others: list[str] = []
-    target: dict[str, Any] = {}
     function = declaration = ""
     for op in module.body.operations:
         if op.operation.name == "hal.executable":
-            target = executable_target(op.operation)
             sites = sources.count(f"stream.cmd.dispatch @{symbol(op.operation)}::")
             for root in (o for o in walk(op.operation) if "root_op" in o.attributes):
                 problem = _problem_of(root)
@@ -110,7 +113,6 @@ def _describe(
     maps = linalg.get_indexing_maps(root) or root.attributes["indexing_maps"]
     return {
         "problem": problem,
-        "executable_target": target,
         "function": function,
         "declaration": declaration,
         "default": _default(root),
@@ -127,28 +129,21 @@ def _sizes(problem: Problem) -> str:
     return "x".join(str(d.size) for d in problem.dims)
 
 
-def executable_target(executable: ir.Operation) -> dict[str, Any]:
-    """Facts about what an executable is compiled for, as `describe_target` takes them."""
+def target_of(executable: ir.Operation, name: str) -> Target:
+    """What an executable is compiled for.
+
+    Args:
+        name: the target's.
+    """
     variant = next(o for o in walk(executable) if o.name == "hal.executable.variant")
-    text = str(variant.attributes["target"])
-    if '<"rocm"' in text or '<"cuda"' in text:
-        return describe_gpu(variant.attributes["target"])
-    if '<"llvm-cpu"' not in text:
-        backend = _between(text, '"', '"')
+    attribute = variant.attributes["target"]
+    backend = str(attribute).split('"')[1]
+    if backend not in known_backends():
         raise InputError(
-            f"the benchmark file is for {backend}", "frontrunner tunes llvm-cpu, rocm and cuda"
+            f"the benchmark file is for {backend}",
+            f"frontrunner tunes for: {', '.join(known_backends())}",
         )
-    return {
-        "cpu": _between(text, 'cpu = "', '"'),
-        "cpu_features": _between(text, 'cpu_features = "', '"'),
-        "native_vector_size": _between(text, "native_vector_size = ", " ") or "16",
-        "triple": _between(text, 'target_triple = "', '"'),
-    }
-
-
-def _between(text: str, before: str, after: str) -> str:
-    """A field of an attribute whose dialect has no Python binding."""
-    return text.partition(before)[2].partition(after)[0]
+    return known_backends()[backend].describe(attribute, name)
 
 
 def _default(root: ir.Operation) -> str:

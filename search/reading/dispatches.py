@@ -7,10 +7,8 @@ because the compiler can crash on what users bring.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ...core import (
     Child,
@@ -22,12 +20,11 @@ from ...core import (
     check_room,
     first_line,
 )
+from ..backend import backend_named, backend_of
 from ..dispatch import EMISSION_CRASHED, Dispatch, TensorType
 from ..emitted import Emitted
-from ..flags import gpu_backend
 from ..problem import Target
 from .source import ask, read_source
-from .targets import describe_target
 
 READER = "frontrunner.search.reading.dispatch_inspection:read"
 READ_TIMEOUT = 300.0
@@ -50,9 +47,8 @@ def read_dispatch(path: Path, target: str = "host", reader: Child | None = None)
     """
     text = read_source(path, "one dispatch")
     answer = ask(READER, str(path), text, target, READ_TIMEOUT, _REMEDY, reader)
-    facts = answer["executable_target"]
-    found = describe_target(target, facts)
-    _check_target(path, target, facts)
+    found = answer["target"]
+    _check_target(path, target, found)
     emitted, silence = _emitted(answer["source"], found)
     return Dispatch(
         problem=answer["problem"],
@@ -75,22 +71,22 @@ def with_emitted(dispatch: Dispatch) -> Dispatch:
     return replace(dispatch, emitted=emitted, silence=silence)
 
 
-def _check_target(path: Path, target: str, facts: Mapping[str, Any]) -> None:
+def _check_target(path: Path, target: str, found: Target) -> None:
     """Refuses a dumped file for another target: flags would be of one, executables of the other."""
-    meant = gpu_backend(target)
-    found = facts.get("backend")
-    named = facts.get("arch", "host")
-    # An architecture's own name is its own; a SKU's stands for its architecture.
-    other = target.startswith(("gfx", "sm_")) and target != named
-    if meant != found or (found is not None and other):
+    meant, made = backend_of(target), backend_named(found.backend)
+    # An architecture's own name is its own; a product's stands for its architecture.
+    other = re.fullmatch(meant.architectures, target) and target != found.arch
+    if meant != made or other:
+        exact = re.fullmatch(made.architectures, found.arch)
         raise InputError(
-            f"{path} was dumped for {named}, the target is {target}", f"give --target {named}"
+            f"{path} was dumped for {found.arch}, the target is {target}",
+            f"give --target {found.arch}" if exact else f"give as --target {made.examples}",
         )
 
 
 def _emitted(source: str, target: Target) -> tuple[tuple[Emitted, ...], str]:
-    """The constraints that the compiler emits for GPU pipelines, or why there are none."""
-    if target.gpu is None:
+    """The constraints that the compiler emits for pipelines, or why there are none."""
+    if not backend_named(target.backend).emits:
         return (), ""
     with Child("frontrunner.search.reading.emission:emit") as child:
         try:

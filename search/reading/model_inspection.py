@@ -17,7 +17,8 @@ from iree.compiler.dialects import func
 
 from ...core import InputError
 from ..mlir import SOURCES, entry_point, new_context, symbol, users_compilation, walk
-from .dispatch_inspection import executable_target
+from ..problem import Target
+from .dispatch_inspection import target_of
 from .index_limits import index_limits
 
 FLOW = "flow"
@@ -33,7 +34,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         and, by function and input, `limits` of integers that are used as indices.
     """
     name = request["name"]
-    with users_compilation(name, request["text"], request["target"]) as unit:
+    with users_compilation(name, request["text"], request["flags"]) as unit:
         unit.run(stop=FLOW)
         flow = unit.text()
         unit.run(start=FLOW, stop=SOURCES)
@@ -50,20 +51,20 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
                 function: index_limits(module, _imports(body))
                 for function, body in functions.items()
             },
-            "executable_target": _target(source),
+            "target": _target(source, request["target"]),
             "parameters": tuple(dict.fromkeys(_PARAMETER.findall(flow))),
             "dispatches": {key: _alone(op, module) for key, op in _dispatches(module).items()},
         }
 
 
-def _target(source: str) -> dict[str, Any]:
-    """Facts about what the executables are compiled for.
+def _target(source: str, name: str) -> Target:
+    """What the executables are compiled for.
 
     Raises:
         InputError: there are none: the model computes nothing, or all of it when it is compiled.
     """
     for op in _tops(ir.Module.parse(source), "hal.executable"):
-        return executable_target(op)
+        return target_of(op, name)
     raise InputError("the model dispatches nothing", "give a model that computes something")
 
 

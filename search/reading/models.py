@@ -15,7 +15,6 @@ from pathlib import Path
 from ...core import InputError
 from ..problem import Target
 from .source import ask, read_source
-from .targets import describe_target
 
 READER = "frontrunner.search.reading.model_inspection:read"
 READ_TIMEOUT = 1800.0
@@ -128,7 +127,7 @@ def read_model(path: Path, target: str = "host", name: str = "") -> Model:
         ModelDispatch(name, text, reason) for name, (text, reason) in answer["dispatches"].items()
     )
     return Model(
-        describe_target(target, answer["executable_target"]),
+        answer["target"],
         answer["source"],
         answer["parameters"],
         functions,

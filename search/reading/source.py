@@ -18,8 +18,8 @@ from ...core import (
     first_line,
     read_text_file,
 )
+from ..backend import backend_of
 from ..flags import target_flags, unknown_target
-from .targets import says_unknown_target
 
 
 def read_source(path: Path, holds: str) -> bytes:
@@ -49,7 +49,7 @@ def ask(
     """What a child process makes of MLIR for a target, or why it makes nothing of it.
 
     Args:
-        handler: as `Child` takes it; its request has `name`, `text` and the `target`'s flags.
+        handler: as `Child` takes it; its request has `name`, `text`, the `target` and its `flags`.
         name: what to call the MLIR in messages.
         remedy: what the user can do if the compiler crashes.
         child: one of the handler that is there already; it stays.
@@ -58,7 +58,7 @@ def ask(
         InputError: the target is unknown, or the MLIR cannot be used.
         KilledError: the child was killed.
     """
-    request = {"name": name, "text": text, "target": target_flags(target)}
+    request = {"name": name, "text": text, "target": target, "flags": target_flags(target)}
     with Child(handler) if child is None else nullcontext(child) as reader:
         try:
             answer: dict[str, Any] = reader.call(request, timeout=timeout)
@@ -67,7 +67,7 @@ def ask(
         except (ChildDied, InputError) as failure:
             if isinstance(failure, ChildDied):
                 check_room()
-            if says_unknown_target(str(failure)):
+            if any(words in str(failure) for words in backend_of(target).unknown):
                 raise unknown_target(target) from failure
             if isinstance(failure, InputError):
                 raise

@@ -109,7 +109,7 @@ def test_one_pipeline(matmul, frontrunner):
         (["--limit", "0"], "0 is not in the range"),
         (["--out", "/proc/x.parquet"], "--out: cannot write"),
         (["--out", "x.csv"], "is to be a Parquet file"),
-        (["--extra", "stages"], "extra knob 'stages' is one of GPUs"),
+        (["--extra", "stages"], "extra knob 'stages' does nothing on llvm-cpu"),
         (["--out", "no/such/x.parquet"], "--out: there is no folder"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 import sys
 
 import pytest
@@ -72,12 +74,13 @@ def test_stores(monkeypatch, uri, ok, words):
     assert "secret" not in probe.detail
 
 
-def test_the_cpu_is_described_without_the_compiler(monkeypatch):
-    described = doctor.read_cpu()
-    assert described.cores >= 1
-    assert "KiB" in described.describe()
-    monkeypatch.setitem(sys.modules, "frontrunner.search.reading.targets", None)
-    assert "KiB" not in doctor.read_cpu().describe()
+def test_the_cpu_is_described_without_the_compiler():
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['iree', 'z3', 'numpy', 'pandas']));"
+        "from frontrunner.experiments.doctor import read_cpu; print(read_cpu().describe())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert re.search(r", \d+ cores, L1d/L2/L3 [\d,/]+ KiB", done.stdout)
 
 
 def test_a_store_that_cannot_be_named(monkeypatch, tmp_path):

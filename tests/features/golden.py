@@ -34,7 +34,7 @@ def fingerprint(catalogue: features.Catalogue) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    for catalogue in features.CATALOGUES:
+    for catalogue in features.catalogues():
         file = FILES[catalogue.name]
         content = {"version": catalogue.version, "means": fingerprint(catalogue)}
         if file.exists():

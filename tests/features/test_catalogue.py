@@ -15,7 +15,7 @@ from frontrunner import features
 from frontrunner.features import Theme, collect, extract
 from frontrunner.search.problem import Target
 
-CATALOGUES = pytest.mark.parametrize("catalogue", features.CATALOGUES, ids=lambda c: c.name)
+CATALOGUES = pytest.mark.parametrize("catalogue", features.catalogues(), ids=lambda c: c.name)
 
 
 @CATALOGUES
@@ -24,7 +24,7 @@ def test_names_are_unique(catalogue):
 
 
 @pytest.mark.parametrize(
-    "feature", [f for c in features.CATALOGUES for f in c.features], ids=lambda f: f.name
+    "feature", [f for c in features.catalogues() for f in c.features], ids=lambda f: f.name
 )
 def test_is_documented_in_one_line_with_the_reason(feature):
     what, _, why = feature.doc.partition(": ")

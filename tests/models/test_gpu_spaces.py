@@ -13,7 +13,7 @@ from frontrunner.models import create, order
 from frontrunner.models.heuristic import GPU_TERMS
 from frontrunner.search import build_spaces
 from frontrunner.search.enumeration.enumeration import derive, sample
-from frontrunner.search.gpu.columns import EXTRAS
+from frontrunner.search.gpu import EXTRAS
 from frontrunner.search.reading import read_dispatch
 
 CONV = Conv.square(32, 128, 640, 3, types=Types("f16", "f16"))

@@ -42,9 +42,27 @@ def test_flags_of_no_target_are_refused(flags: list[str]) -> None:
 
 
 def test_older_files_hold_flags_in_place_of_the_name() -> None:
-    flags = ["--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]
-    assert Target.from_dict({**without_name(HOST), "flags": flags}).name == "gfx942"
+    flags = [
+        "--iree-hal-target-device=local",
+        "--iree-hal-local-target-device-backends=llvm-cpu",
+        "--iree-llvmcpu-target-cpu=znver4",
+    ]
+    assert Target.from_dict({**without_name(HOST), "flags": flags}).name == "znver4"
     assert Target.from_dict(asdict(HOST)) == HOST
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"backend": "vmvx"}, "its backend is 'vmvx', which is none"),
+        ({"backend": "cuda"}, "'host' is no target of cuda"),
+        ({"name": "gfx942"}, "'gfx942' is no target of llvm-cpu"),
+        ({"backend": "cuda", "name": "sm_80"}, "a target of cuda lacks facts about a GPU"),
+    ],
+)
+def test_what_a_file_says_of_a_target_fits_its_backend(changes: dict[str, str], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Target.from_dict({**asdict(HOST), **changes})
 
 
 def test_specs_of_the_compiler_are_a_switch() -> None:

@@ -42,7 +42,7 @@ def ask(path: Path) -> object:
 
 
 def emit(path: Path) -> object:
-    return reader._emitted("", SimpleNamespace(gpu=True, flags=()))
+    return reader._emitted("", SimpleNamespace(backend="cuda", flags=()))
 
 
 def match(path: Path) -> object:

@@ -19,12 +19,12 @@ from frontrunner.search import (
     known_kinds,
     register,
     spec_of,
+    target_flags,
 )
 from frontrunner.search.enumeration import sample
 from frontrunner.search.mlir import assemble, compile_with_spec
 from frontrunner.search.reading import dispatch_inspection, read_dispatch
 from frontrunner.search.reading.dispatches import parse_signature
-from frontrunner.search.reading.targets import describe_target
 
 ROW_SUMS = """
 #in = affine_map<(d0, d1) -> (d0, d1)>
@@ -91,28 +91,11 @@ def row_sums() -> Iterator[Kind]:
 
 def read(text: str) -> Dispatch:
     """As `read_dispatch` does, but in this process, which knows the kind."""
-    target = describe_target("host", {"backend": "llvm-cpu", **_host()})
-    answer = dispatch_inspection.read({"name": "x", "text": text.encode(), "target": target.flags})
+    request = {"name": "x", "text": text.encode(), "target": "host", "flags": target_flags("host")}
+    answer = dispatch_inspection.read(request)
     inputs, outputs = parse_signature(answer["declaration"])
-    facts = {key: answer[key] for key in ("problem", "source", "function", "default")}
-    return Dispatch(
-        target=target,
-        inputs=inputs,
-        outputs=outputs,
-        indexing_maps=answer["indexing_maps"],
-        **facts,
-    )
-
-
-def _host() -> dict[str, Any]:
-    target = read_dispatch(DATA / "matmul.mlir").target
-    features = "+avx512f" if target.registers == 32 else ""
-    return {
-        "cpu": target.arch,
-        "cpu_features": features,
-        "triple": "x86_64",
-        "native_vector_size": target.vector_bytes,
-    }
+    names = ("problem", "target", "source", "function", "default", "indexing_maps")
+    return Dispatch(inputs=inputs, outputs=outputs, **{name: answer[name] for name in names})
 
 
 def test_without_it_the_op_cannot_be_tuned(tmp_path: Path) -> None:

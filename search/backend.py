@@ -1,0 +1,163 @@
+"""What a backend of the compiler is to the rest: its targets, its flags, its spaces, its drivers.
+
+A backend is an entry of `BACKENDS` in a module of `search/backends`; nothing else names it. Other
+packages bring theirs by the entry-point group `frontrunner.backends`: the processes that run the
+compiler find them there, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+from ..core import InputError, brought_by, load_plug_in
+
+if TYPE_CHECKING:
+    from .dispatch import Dispatch
+    from .problem import Target
+    from .space import Space
+
+ENTRY_POINTS = "frontrunner.backends"
+
+Extras = Mapping[str, tuple[int, ...]]
+Spaces = Mapping[str, "Callable[[], Space]"]
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A backend of the compiler.
+
+    Attributes:
+        name: the compiler's, such as `llvm-cpu`; its targets say it in `Target.backend`.
+        names: a pattern of its targets' names; empty for all that are no other backend's.
+        architectures: a pattern of those that the compiler's attribute repeats; others, such as a
+            product's, stand for one of these.
+        examples: such names, in words, for hints.
+        unknown: what the compiler says of a name that it does not know, as parts of the message.
+        flags: what selects it, whatever the target.
+        target_flags: what selects a target, by its name.
+        form: a pattern of the format of its executables. Others could have the compiler run a
+            linker or write a file.
+        describe: the target, from the compiler's attribute and its name. It is called in a child
+            process, which has the compiler's bindings.
+        spaces: by pipeline that can lower a dispatch: what makes its space, given the knobs that
+            are set free.
+        features: name of the catalogue that its candidates are described by; spaces that name knobs
+            (`cpu`) or derived columns (`gpu`) as `space.py` says share those of the package.
+        drivers: of IREE's runtime, that run what it makes, the usual one first.
+        gpu: whether `Target.gpu` tells about its targets.
+        extras: knobs that the compiler pins and users may set free, with the values worth trying.
+        emits: whether the compiler emits constraints about its pipelines.
+        takes_specs: whether the compiler hands it the path of a tuning spec; if not, a spec is
+            given as a transform library.
+    """
+
+    name: str
+    names: str
+    examples: str
+    unknown: tuple[str, ...]
+    flags: tuple[str, ...]
+    target_flags: Callable[[str], tuple[str, ...]]
+    form: str
+    describe: Callable[[Any, str], Target]
+    spaces: Callable[[Dispatch, Extras], Spaces]
+    features: str
+    drivers: tuple[str, ...]
+    architectures: str = ""
+    gpu: bool = False
+    extras: Extras = field(default_factory=dict)
+    emits: bool = False
+    takes_specs: bool = True
+
+
+@cache
+def known_backends() -> dict[str, Backend]:
+    """All backends by name, those of other packages first.
+
+    Raises:
+        InputError: one of another package cannot be used.
+    """
+    package = import_module(".backends", __package__)
+    modules = [
+        import_module(f".backends.{m.name}", __package__) for m in iter_modules(package.__path__)
+    ]
+    built_in = {backend.name: backend for module in modules for backend in module.BACKENDS}
+    found: dict[str, Backend] = {}
+    for entry in entry_points(group=ENTRY_POINTS):
+        backend = load_plug_in(entry, "backend")
+        if not isinstance(backend, Backend) or backend.name in built_in:
+            raise InputError(
+                f"the backend {entry.name!r} of {brought_by(entry)} is not a "
+                f"frontrunner.search.Backend with a name of its own: {backend!r:.200}",
+                f"uninstall {brought_by(entry)}",
+            )
+        found[backend.name] = backend
+    return found | built_in
+
+
+def backend_named(name: str) -> Backend:
+    """The backend that a target says it is of.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    if name not in known_backends():
+        raise InputError(f"unknown backend {name!r}", f"there are: {', '.join(known_backends())}")
+    return known_backends()[name]
+
+
+def backend_of(target: str) -> Backend:
+    """The backend for a target's name."""
+    known = known_backends().values()
+    named = (b for b in known if b.names and re.fullmatch(b.names, target))
+    return next(named, None) or next(b for b in known if not b.names)
+
+
+def known_extras() -> Extras:
+    """The knobs that can be set free on some target."""
+    return {name: values for b in known_backends().values() for name, values in b.extras.items()}
+
+
+def build_spaces(
+    dispatch: Dispatch, pipeline: str | None = None, extras: Extras | None = None
+) -> tuple[Space, ...]:
+    """The spaces of a dispatch: one per codegen pipeline that can lower it, or the given one's.
+
+    Args:
+        extras: knobs to set free that the compiler pins, with their values; see `Backend.extras`.
+
+    Raises:
+        InputError: the pipeline cannot lower the problem, or an extra knob does nothing.
+    """
+    backend = backend_named(dispatch.target.backend)
+    _check_extras(backend, extras or {})
+    builders = backend.spaces(dispatch, extras or {})
+    if pipeline is not None and pipeline not in builders:
+        raise InputError(
+            f"pipeline {pipeline!r} cannot lower this {dispatch.problem.kind}",
+            f"use one of: {', '.join(builders)}" if builders else "nothing can lower it",
+        )
+    return tuple(build() for name, build in builders.items() if pipeline in (None, name))
+
+
+def _check_extras(backend: Backend, extras: Extras) -> None:
+    """Refuses knobs that do not exist or that do nothing on the target."""
+    for name, values in extras.items():
+        if name not in known_extras():
+            raise InputError(f"no extra knob {name!r}", f"there are: {', '.join(known_extras())}")
+        if name not in backend.extras:
+            raise InputError(
+                f"extra knob {name!r} does nothing on {backend.name}",
+                f"these do something: {', '.join(backend.extras) or 'none'}",
+            )
+        if unknown := set(values) - set(backend.extras[name]):
+            raise InputError(
+                f"extra knob {name!r} cannot be {min(unknown)}",
+                f"it takes: {', '.join(map(str, backend.extras[name]))}",
+            )

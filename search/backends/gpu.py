@@ -1,0 +1,65 @@
+"""GPUs of AMD (ROCm) and NVIDIA (CUDA): one room has the spaces of both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..backend import Backend, Extras, Spaces
+from ..gpu import EXTRAS
+
+if TYPE_CHECKING:
+    from ..dispatch import Dispatch
+    from ..problem import Target
+
+
+def _describe(attribute: Any, name: str) -> Target:
+    from ..gpu import gpu_target
+
+    return gpu_target(attribute, name)
+
+
+def _spaces(dispatch: Dispatch, extras: Extras) -> Spaces:
+    from ..gpu import gpu_spaces
+
+    return gpu_spaces(dispatch, extras)
+
+
+BACKENDS = (
+    Backend(
+        name="rocm",
+        names=r"gfx\d\w*|mi\d\w*|rx\d\w*|r9700|v710|w7\d00|[cr]dna\d|phoenix|strix-\w+",
+        architectures=r"gfx\w+",
+        examples="an AMD GPU that IREE knows, such as gfx942, mi300x or gfx1100",
+        unknown=("Unknown ROCM target", "missing GPU target"),
+        flags=("--iree-hal-target-device=hip",),
+        target_flags=lambda name: (f"--iree-rocm-target={name}",),
+        form="rocm-hsaco-fb",
+        describe=_describe,
+        spaces=_spaces,
+        features="gpu",
+        drivers=("hip",),
+        gpu=True,
+        extras=EXTRAS,
+        emits=True,
+    ),
+    Backend(
+        name="cuda",
+        names=r"sm_\w+|rtx\w+|a100|h100|ada|ampere|turing|volta|pascal",
+        architectures=r"sm_\w+",
+        examples="an NVIDIA GPU that IREE knows, such as sm_80 or sm_89",
+        unknown=("Unknown CUDA target", "missing GPU target"),
+        flags=("--iree-hal-target-device=cuda",),
+        target_flags=lambda name: (f"--iree-cuda-target={name}",),
+        form="cuda-nvptx-fb",
+        describe=_describe,
+        spaces=_spaces,
+        features="gpu",
+        drivers=("cuda",),
+        gpu=True,
+        # The compiler ties the others to AMD's instructions.
+        extras={"bank_padding": EXTRAS["bank_padding"]},
+        emits=True,
+        # IREE 3.13 ignores it without a word.
+        takes_specs=False,
+    ),
+)

@@ -1,0 +1,153 @@
+"""A backend is one value: one from another package is read, enumerated, ordered, tuned, packed."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.bundle import run_bundle
+from frontrunner.benchmarks.measuring import Budget
+from frontrunner.core import InputError, UnknownTargetError
+from frontrunner.experiments.bundling import pack
+from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.queue import make_queue, renderer
+from frontrunner.experiments.queue.candidates import features_of
+from frontrunner.experiments.tuning import TuneOptions, TuneResult, tune
+from frontrunner.features import catalogues
+from frontrunner.models import default_ranker, resolve
+from frontrunner.search import (
+    Target,
+    backend_of,
+    build_spaces,
+    known_backends,
+    spec_of,
+    spec_option,
+    target_flags,
+)
+from frontrunner.search.enumeration import count, enumerate_space
+from frontrunner.search.mlir import compile_with_spec
+from frontrunner.search.reading import read_dispatch
+
+HERE = Path(__file__).parent
+MATMUL = HERE.parents[1] / "data" / "matmul.mlir"
+MODULES = ("frontrunner_vmvx", "frontrunner_vmvx_features")
+ENTRY_POINTS = {
+    "frontrunner.backends": "frontrunner_vmvx:BACKEND",
+    "frontrunner.catalogues": "frontrunner_vmvx_features:CATALOGUE",
+}
+
+Install = Callable[[Mapping[str, str]], None]
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Iterator[Install]:
+    """Installs a package with the toy's modules, and entry points by group."""
+
+    def forget() -> None:
+        known_backends.cache_clear()
+        catalogues.cache_clear()
+        for module in MODULES:
+            sys.modules.pop(module, None)
+        importlib.invalidate_caches()
+
+    with pytest.MonkeyPatch.context() as patch:
+
+        def make(entry_points: Mapping[str, str]) -> None:
+            site = tmp_path / "site"
+            info = site / "frontrunner_vmvx-1.0.dist-info"
+            info.mkdir(parents=True)
+            (info / "METADATA").write_text(
+                "Metadata-Version: 2.1\nName: frontrunner-vmvx\nVersion: 1.0\n"
+            )
+            lines = (f"[{group}]\nvmvx = {named}\n" for group, named in entry_points.items())
+            (info / "entry_points.txt").write_text("\n".join(lines))
+            for module in MODULES:
+                shutil.copy(HERE / f"{module}.py", site)
+            patch.syspath_prepend(site)
+            forget()
+
+        yield make
+    forget()
+
+
+@pytest.fixture
+def vmvx(install: Install) -> None:
+    install(ENTRY_POINTS)
+
+
+def test_without_it_there_is_no_such_target() -> None:
+    assert list(known_backends()) == ["llvm-cpu", "rocm", "cuda"]
+    with pytest.raises(UnknownTargetError) as caught:
+        read_dispatch(MATMUL, "vmvx")
+    assert "'host' or a CPU that LLVM knows, such as znver4; an AMD GPU" in caught.value.hint
+
+
+@pytest.mark.usefixtures("vmvx")
+def test_a_backend_from_outside(tmp_path: Path) -> None:
+    assert backend_of("vmvx").name == "vmvx" and backend_of("host").name == "llvm-cpu"
+    dispatch = read_dispatch(MATMUL, "vmvx")
+    target = dispatch.target
+    assert (target.backend, target.drivers) == ("vmvx", ("local-task", "local-sync"))
+    assert target.flags == target_flags("vmvx")
+    assert spec_option(target.flags) == "--iree-codegen-transform-dialect-library"
+    assert Target.from_dict(json.loads(json.dumps(target.to_dict()))) == target
+    (space,) = build_spaces(dispatch)
+    everything = enumerate_space(space)
+    assert count(space).value == len(everything) == 35
+    with pytest.raises(InputError, match="'stages' does nothing on vmvx"):
+        build_spaces(dispatch, extras={"stages": (0,)})
+    # Candidates in an order that its own features give.
+    assert default_ranker(target) == "adaptive"
+    queue = make_queue(dispatch, resolve("adaptive", seed=3), pool=200, seed=3)
+    assert len(queue) == 35
+    features = features_of(dispatch, queue)
+    assert list(features) == ["vmvx_workgroups", "vmvx_points_log2"]
+    assert features.nunique().min() > 3
+    # The compiler makes of each what it says.
+    default, _ = compile_with_spec(dispatch.source, target.flags, None)
+    config, made = renderer(dispatch, queue), set()
+    for index in range(4):
+        path = tmp_path / "spec.mlir"
+        path.write_text(spec_of(dispatch, config(index)))
+        executable, matched = compile_with_spec(dispatch.source, target.flags, path)
+        assert matched
+        made.add(executable)
+    assert len(made | {default}) >= 4
+
+
+@pytest.mark.usefixtures("vmvx")
+def test_it_is_tuned_and_carried_like_those_of_the_package(tmp_path: Path) -> None:
+    small = tmp_path / "small.mlir"
+    small.write_text(MATMUL.read_text().replace("64x", "16x").replace("96", "8"))
+    budget = Budget(candidates=2)
+    options = TuneOptions(input=small, target="vmvx", budget=budget, out=tmp_path / "run")
+    result = tune(options, NullProgress(), tracked=False)
+    assert isinstance(result, TuneResult) and result.outcomes == {"ok": 2}
+    said = json.loads((tmp_path / "run" / "run.json").read_text())["options"]
+    assert (said["devices"], said["ranker"]) == (["local-task"], "adaptive")
+    bundle = tmp_path / "m.bundle"
+    pack(replace(options, out=bundle, devices=()), NullProgress())
+    verdict = run_bundle(bundle, (), tmp_path / "results.jsonl", budget, lambda _: None)
+    assert verdict.candidates == 2
+    with pytest.raises(InputError, match="device 'cuda' does not run code for vmvx"):
+        run_bundle(bundle, ["cuda"], tmp_path / "others.jsonl", budget, lambda _: None)
+
+
+def test_what_is_no_backend_is_refused(install: Install) -> None:
+    install({"frontrunner.backends": "frontrunner_vmvx:PIPELINE"})
+    with pytest.raises(InputError, match="the backend 'vmvx' of frontrunner-vmvx is not a"):
+        target_flags("host")
+
+
+def test_features_that_nobody_brings_are_missed(install: Install) -> None:
+    install({"frontrunner.backends": "frontrunner_vmvx:BACKEND"})
+    dispatch = read_dispatch(MATMUL, "vmvx")
+    with pytest.raises(InputError, match="no catalogue of features 'vmvx'"):
+        make_queue(dispatch, resolve("shuffle"), pool=10, seed=0)
