@@ -66,6 +66,8 @@ def test_a_bundle_and_its_results(frontrunner):
     ran = frontrunner("bundle", "ingest", "mv.bundle", "results.jsonl", "--out", "mv.parquet")
     assert ran.code == 0, ran.err
     assert "3 candidates" in ran.out
+    ran = frontrunner("bundle", "run", "mv.bundle", "--out", "more.jsonl", "--device", "cuda")
+    assert (ran.code, "does not run code for znver4" in ran.err) == (2, True), ran.err
 
 
 def test_a_profile():

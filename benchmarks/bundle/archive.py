@@ -79,6 +79,10 @@ class Entry:
     reason: str = ""
 
 
+# Of bundles of versions that did not say, by backend.
+_DRIVERS = {"llvm-cpu": ("local-task", "local-sync"), "rocm": ("hip",), "cuda": ("cuda",)}
+
+
 @dataclass(frozen=True)
 class Manifest:
     """What a bundle measures.
@@ -90,8 +94,7 @@ class Manifest:
         seed: of the inputs.
         baseline: digest of the compiler's default.
         queue: candidates in the order in which they are taken.
-        drivers: of the runtime, that run the executables, the usual one first; older bundles do not
-            say.
+        drivers: of the runtime, that run the executables, the usual one first.
     """
 
     problem: str
@@ -102,7 +105,7 @@ class Manifest:
     seed: int
     baseline: str
     queue: tuple[Entry, ...]
-    drivers: tuple[str, ...] = ()
+    drivers: tuple[str, ...]
 
     @property
     def digests(self) -> set[str]:
@@ -116,11 +119,13 @@ class Manifest:
         Raises:
             ValueError: it is something else.
         """
-        manifest = decode(cls, data)
+        manifest = decode(cls, {"drivers": _DRIVERS.get(data["backend"], ()), **data})
         if [entry.index for entry in manifest.queue] != list(range(len(manifest.queue))):
             raise ValueError("the queue has gaps")
         if unknown := {entry.kind for entry in manifest.queue} - set(KINDS):
             raise ValueError(f"no outcome is {unknown.pop()!r}")
+        if not manifest.drivers:
+            raise ValueError(f"no driver runs {manifest.backend!r}")
         if manifest.seed < 0:
             raise ValueError(f"the seed is {manifest.seed}")
         return manifest

@@ -18,7 +18,6 @@ from iree.runtime import version as runtime
 
 from ...core import (
     FrontrunnerError,
-    InputError,
     in_temporary_folder,
     limited,
     max_bytes,
@@ -71,11 +70,8 @@ def run_bundle(
     bundle = Bundle(path)
     manifest = bundle.manifest
     uris = tuple(devices) or manifest.drivers[:1]
-    if not uris:
-        raise InputError(f"{path} does not say what runs it", "name a device, as --device URI")
     check_uris(uris)
-    if manifest.drivers:
-        check_drivers(uris, manifest.drivers, manifest.arch)
+    check_drivers(uris, manifest.drivers, manifest.arch)
     chips = tuple(fingerprint(uri) for uri in uris)
     header = Header(bundle.digest, uris, chips, str(runtime.VERSION))
     with Results(out, header, manifest.queue, keep_valid=keep_valid) as results:

@@ -47,6 +47,7 @@ GIVEN = Manifest(
         Entry(1, "compile_failed", reason="too much shared memory"),
         Entry(2, "ok", digest(FAST)),
     ),
+    drivers=("cuda",),
 )
 
 
