@@ -19,7 +19,7 @@ from frontrunner.experiments.bundling import pack
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.queue import make_queue, renderer
 from frontrunner.experiments.queue.candidates import features_of
-from frontrunner.experiments.tuning import TuneOptions, TuneResult, tune
+from frontrunner.experiments.tuning import TuneOptions, TuneResult, start_run
 from frontrunner.features import catalogues
 from frontrunner.models import default_ranker, resolve
 from frontrunner.search import (
@@ -128,7 +128,7 @@ def test_it_is_tuned_and_carried_like_those_of_the_package(tmp_path: Path) -> No
     small.write_text(MATMUL.read_text().replace("64x", "16x").replace("96", "8"))
     budget = Budget(candidates=2)
     options = TuneOptions(input=small, target="vmvx", budget=budget, out=tmp_path / "run")
-    result = tune(options, NullProgress(), tracked=False)
+    result = start_run(options, NullProgress(), tracked=False)
     assert isinstance(result, TuneResult) and result.outcomes == {"ok": 2}
     said = json.loads((tmp_path / "run" / "run.json").read_text())["options"]
     assert (said["devices"], said["ranker"]) == (["local-task"], "adaptive")
