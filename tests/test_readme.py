@@ -19,6 +19,10 @@ README = (ROOT / "README.md").read_text()
 COMMANDS = re.findall(r"^ +(?:\.venv/bin/)?frontrunner (.*)$", README, re.MULTILINE)
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 DOCS = README + (ROOT / "CONTRIBUTING.md").read_text()
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(p for f in ("search", "experiments") for p in (ROOT / f).rglob("*.md")),
+]
 PROGRAMS = sorted(set(re.findall(r"python\s-m\s(frontrunner[\w.]*\w)", DOCS)))
 
 
@@ -59,3 +63,10 @@ def test_the_parts_can_be_used_as_shown(monkeypatch):
 def test_programs_exist(module):
     path = ROOT.joinpath(*module.split(".")[1:])
     assert path.with_suffix(".py").exists() or (path / "__main__.py").exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_files_that_are_named_exist(page):
+    named = set(re.findall(r"`((?:\w+/)+\w+\.(?:py|md|mlir))`", page.read_text()))
+    found = {name for name in named if (ROOT / name).exists() or (page.parent / name).exists()}
+    assert found == named
