@@ -83,6 +83,40 @@ def record_sample() -> Callable[..., Path]:
     return record
 
 
+# By the modules that use them, for tests that look at no time.
+MEASURING = "frontrunner.benchmarks.measuring"
+BRIEF: dict[str, dict[str, float]] = {
+    f"{MEASURING}.device_group": {"FIRST_BASELINE_SECONDS": 0.01},
+    f"{MEASURING}.screening": {"BASELINE_SECONDS": 0.01, "SCREEN_SECONDS": 0.01},
+    f"{MEASURING}.finals": {"FINALS_ROUNDS": 4, "FINALS_SECONDS": 0.01},
+    f"{MEASURING}.rounds": {"RECORD_SECONDS": 0.005},
+    "frontrunner.benchmarks.libraries.peak": {"PEAK_SECONDS": 0.01},
+    "frontrunner.experiments.profiling.bench": {"DISPATCH_SECONDS": 0.001},
+}
+
+
+@pytest.fixture(scope="module")
+def brief() -> Iterator[None]:
+    """Has what this process measures measured briefly."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, constants in BRIEF.items():
+            for name, value in constants.items():
+                patch.setattr(f"{module}.{name}", value)
+        yield
+
+
+@pytest.fixture(scope="session")
+def brief_command() -> list[str]:
+    """Starts a process in which `frontrunner` measures briefly; its arguments are to follow."""
+    constants = [f"constants.{n} = {v}" for some in BRIEF.values() for n, v in some.items()]
+    lines = [
+        f"import sys; from {MEASURING} import constants",  # before others import them by name
+        *constants,
+        "from frontrunner.cli import main; sys.exit(main())",
+    ]
+    return [sys.executable, "-c", "\n".join(lines)]
+
+
 @pytest.fixture(scope="session")
 def warm() -> Iterator[None]:
     """Has models read by one process, one after the other: a new one takes a second to start."""

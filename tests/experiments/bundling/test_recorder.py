@@ -14,7 +14,6 @@ import pytest
 
 from frontrunner.benchmarks.bundle.archive import Bundle
 from frontrunner.benchmarks.compiling.compiler import CompilePool, Compiler, Job
-from frontrunner.benchmarks.measuring import finals, rounds
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.measuring.outcome import Compiled
 from frontrunner.core import InputError
@@ -34,10 +33,7 @@ READ = cache(read_dispatch)  # of a second each
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finals, "FINALS_ROUNDS", 3)
-    monkeypatch.setattr(finals, "FINALS_SECONDS", 0.005)
-    monkeypatch.setattr(rounds, "RECORD_SECONDS", 0.005)
+def quick(brief: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "read_dispatch", READ)
 
 

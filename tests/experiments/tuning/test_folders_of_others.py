@@ -17,7 +17,6 @@ import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.bundle.run import run_bundle
-from frontrunner.benchmarks.measuring import finals
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.runners import ReplayRunner
 from frontrunner.experiments.bundling.packing import pack
@@ -38,10 +37,8 @@ class Ran:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _quick() -> Any:
+def _untracked(brief: None) -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finals, "FINALS_ROUNDS", 4)
-        patch.setattr(finals, "FINALS_SECONDS", 0.01)
         patch.setattr(session.Tracker, "_write", lambda self, run: {"run_id": "none"})
         yield
 

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from frontrunner.benchmarks.compiling.compiler import CompilePool
-from frontrunner.benchmarks.measuring import finals
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.core import InputError, WorkError
 from frontrunner.core.errors import KilledError
@@ -32,10 +31,11 @@ DATA = Path(__file__).parents[2] / "data"
 MATMUL = DATA / "matmul.mlir"
 
 
+pytestmark = pytest.mark.usefixtures("brief")
+
+
 @pytest.fixture(autouse=True)
-def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finals, "FINALS_ROUNDS", 4)
-    monkeypatch.setattr(finals, "FINALS_SECONDS", 0.01)
+def _store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
 
 
@@ -128,7 +128,7 @@ def test_a_longer_budget_continues_where_the_run_stopped(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_kill_and_resume(how: signal.Signals, tmp_path: Path) -> None:
+def test_kill_and_resume(how: signal.Signals, brief_command: list[str], tmp_path: Path) -> None:
     run = tmp_path / "run"
     arguments = command("tune", MATMUL, "--budget", 12, "--pool", 200, "--out", run)
     with subprocess.Popen(
@@ -150,7 +150,7 @@ def test_kill_and_resume(how: signal.Signals, tmp_path: Path) -> None:
     before = lines(run)
     assert 1 <= len(before) < 12
     resumed = subprocess.run(
-        command("tune", "--resume", run, "--json"),
+        [*brief_command, "tune", "--resume", run, "--json"],
         env=environment(), cwd=tmp_path, capture_output=True, text=True,
     )  # fmt: skip
     assert resumed.returncode == 0, resumed.stderr
