@@ -20,7 +20,7 @@ import pytest
 from frontrunner.cli import main
 from frontrunner.core.children import Child
 from frontrunner.core.temporary import temporary_folder
-from frontrunner.search.reading import models as model
+from frontrunner.search.reading import dispatches, models
 from frontrunner.search.reading import source as asking
 
 
@@ -118,14 +118,21 @@ def brief_command() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def warm() -> Iterator[None]:
-    """Has models read by one process, one after the other: a new one takes a second to start."""
+def readers() -> Iterator[dict[str, Child]]:
+    """A process for models and one for dispatches, by their handlers; they start when asked."""
     temporary_folder()  # made before a command begins, so that it is there after that has ended
-    with Child(model.READER) as reader, pytest.MonkeyPatch.context() as patch:
+    with Child(models.READER) as of_models, Child(dispatches.READER) as of_dispatches:
+        yield {child.handler: child for child in (of_models, of_dispatches)}
 
-        def child(handler: str) -> AbstractContextManager[Child]:
-            return nullcontext(reader) if handler == model.READER else Child(handler)
 
+@pytest.fixture(scope="module")
+def warm(readers: dict[str, Child]) -> Iterator[None]:
+    """Has files read by processes that are there already: a new one takes a second to start."""
+
+    def child(handler: str) -> AbstractContextManager[Child]:
+        return nullcontext(readers[handler]) if handler in readers else Child(handler)
+
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asking, "Child", child)
         yield
 

@@ -36,7 +36,7 @@ from frontrunner.experiments.tuning.runs import resume
 
 DATA = Path(__file__).parents[2] / "data"
 COUNT = 10
-pytestmark = pytest.mark.usefixtures("brief")
+pytestmark = pytest.mark.usefixtures("brief", "warm")
 
 
 def options(out: Path, **changes: Any) -> TuneOptions:

@@ -39,6 +39,8 @@ LARGE = HUGE.replace("[64, 128, 0]", "[64, 64, 0]")
 # Tiling a reduction as if it were parallel is refused before vectors are looked at.
 WRONG = HUGE.replace("distribution = [64, 128, 0]", "distribution = [64, 128, 32]")
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 Plant = Callable[[dict[int, str]], None]
 
 

@@ -37,7 +37,7 @@ class Ran:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _untracked(brief: None) -> Any:
+def _untracked(brief: None, warm: None) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session.Tracker, "_write", lambda self, run: {"run_id": "none"})
         yield
