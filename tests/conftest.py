@@ -165,7 +165,8 @@ class Family:
         """Waits until there are so many."""
         until = time.monotonic() + seconds
         while len(self.members()) < count and time.monotonic() < until:
-            pass
+            # Looking without a pause would take a core from those that are waited for.
+            select.select(list(self._ends.values()), [], [], 0.02)
         return len(self.members()) >= count
 
     def has_shrunk(self, count: int, seconds: float = 60) -> bool:

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("brief", "warm")
 
 
 def options(out: Path, **changes: Any) -> TuneOptions:
-    given: dict[str, Any] = {"input": DATA / "matmul.mlir", "devices": (), "pool": 200}
+    given: dict[str, Any] = {"input": DATA / "matmul.mlir", "devices": (), "pool": 200, "jobs": 1}
     return TuneOptions(**{**given, "budget": Budget(COUNT), "out": out, **changes})
 
 

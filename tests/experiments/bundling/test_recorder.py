@@ -38,7 +38,7 @@ def quick(brief: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def options(out: Path, **changes: Any) -> TuneOptions:
-    given: dict[str, Any] = {"input": DATA / "matmul.mlir", "pool": 500}
+    given: dict[str, Any] = {"input": DATA / "matmul.mlir", "pool": 500, "jobs": 1}
     return TuneOptions(**{**given, "budget": Budget(6), "out": out, **changes})
 
 
@@ -150,7 +150,7 @@ def test_what_was_compiled_is_not_compiled_again(
 
     monkeypatch.setattr(Compiler, "compile", counted)
     monkeypatch.setattr(module, "run_bundle", never)
-    given = options(out, jobs=1, budget=Budget(4))
+    given = options(out, budget=Budget(4))
     with pytest.raises(KeyboardInterrupt):
         record(given, ("local-sync",), Interrupted(), silent)
     assert len(asked) == 4
@@ -191,7 +191,7 @@ def test_what_was_killed_is_not_settled(tmp_path: Path, monkeypatch: pytest.Monk
             if self.taken == 3:
                 raise KeyboardInterrupt
 
-    given = options(tmp_path / "a.bundle", jobs=1, budget=Budget(3), ranker="shuffle")
+    given = options(tmp_path / "a.bundle", budget=Budget(3), ranker="shuffle")
     work = tmp_path / "kept"
     work.mkdir()
     with monkeypatch.context() as patch:

@@ -85,6 +85,7 @@ def options(out: Path, **changes: Any) -> TuneOptions:
         "pool": 200,
         "devices": (),
         "compile_only": True,
+        "jobs": 1,
     }
     return TuneOptions(**{**given, "out": out, **changes})
 

@@ -46,7 +46,7 @@ def _untracked(brief: None, warm: None) -> Any:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("finished") / "run"
-    tune(TuneOptions(MATMUL, out, Budget(COUNT), pool=64), NullProgress())
+    tune(TuneOptions(MATMUL, out, Budget(COUNT), pool=64, jobs=1), NullProgress())
     return out
 
 
@@ -132,7 +132,7 @@ def test_flags_of_a_bundle_run_nothing(
 ) -> None:
     planted, flag = canary(tmp_path)
     bundle, results = tmp_path / "m.bundle", tmp_path / "results.jsonl"
-    pack(TuneOptions(MATMUL, bundle, Budget(2), devices=(), pool=64), NullProgress())
+    pack(TuneOptions(MATMUL, bundle, Budget(2), devices=(), pool=64, jobs=1), NullProgress())
     honest = shutil.copy(bundle, tmp_path / "honest.bundle")
     made_again(bundle, "run/run.json", put("dispatch", "target", "flags", value=[flag]))
     for one in (honest, bundle):

@@ -22,8 +22,8 @@ from frontrunner.core import InputError, WorkError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning import runs, session
-from frontrunner.experiments.tuning.journal import Journal
 from frontrunner.experiments.tuning.interrupted import RunInterrupted
+from frontrunner.experiments.tuning.journal import Journal
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.result import TuneResult
 from frontrunner.experiments.tuning.runs import resume, tune
