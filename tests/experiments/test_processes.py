@@ -127,7 +127,7 @@ def test_processes_of_an_evaluation_that_are_killed(started: Started, recordings
 
 
 def test_two_tunings_at_once_have_a_folder_each(started: Started) -> None:
-    line = ("tune", MATMUL, "--pool", 200, "--budget", 3, "--compile-only", "--json")
+    line = ("tune", MATMUL, "--pool", 200, "--budget", 3, "--compile-only", "--jobs", 1, "--json")
     with started.command(*line) as first, started.command(*line) as second:
         said = [json.loads(process.communicate()[0]) for process in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0)

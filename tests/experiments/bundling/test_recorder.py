@@ -14,6 +14,7 @@ import pytest
 
 from frontrunner.benchmarks.bundle.archive import Bundle
 from frontrunner.benchmarks.compiling.compiler import CompilePool, Compiler, Job
+from frontrunner.benchmarks.measuring import rounds
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.measuring.outcome import Compiled
 from frontrunner.core import InputError
@@ -34,6 +35,7 @@ READ = cache(read_dispatch)  # of a second each
 
 @pytest.fixture(autouse=True)
 def quick(brief: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "NEAR_ROUNDS", 8)
     monkeypatch.setattr(module, "read_dispatch", READ)
 
 
