@@ -43,10 +43,10 @@ predictor: env  ## train the predictor that ships in the package, as it is in th
 	$(BIN)/frontrunner train experiments/recordings --ranker lightgbm --out models/data/cpu.predictor
 
 test: env-dev  ## run all tests
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 test-quick: env-dev  ## run those that compile and measure nothing, in under a minute
-	$(BIN)/python -m pytest -n 2 -q --no-header $(QUICK) $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q --no-header $(QUICK) $(ARGS)
 
 # mypy does not follow editable installs, so it is shown the package through a link; running it
 # beside the link makes it report paths as `frontrunner/...`.

@@ -20,7 +20,7 @@ import pytest
 from frontrunner.cli import main
 from frontrunner.core.children import Child
 from frontrunner.core.temporary import temporary_folder
-from frontrunner.search.reading import models as model
+from frontrunner.search.reading import dispatches, models
 from frontrunner.search.reading import source as asking
 
 
@@ -83,15 +83,56 @@ def record_sample() -> Callable[..., Path]:
     return record
 
 
+# By the modules that use them, for tests that look at no time.
+MEASURING = "frontrunner.benchmarks.measuring"
+BRIEF: dict[str, dict[str, float]] = {
+    f"{MEASURING}.device_group": {"FIRST_BASELINE_SECONDS": 0.01},
+    f"{MEASURING}.screening": {"BASELINE_SECONDS": 0.01, "SCREEN_SECONDS": 0.01},
+    f"{MEASURING}.finals": {"FINALS_ROUNDS": 4, "FINALS_SECONDS": 0.01},
+    f"{MEASURING}.rounds": {"RECORD_SECONDS": 0.005},
+    "frontrunner.benchmarks.libraries.peak": {"PEAK_SECONDS": 0.01},
+    "frontrunner.experiments.profiling.bench": {"DISPATCH_SECONDS": 0.001},
+}
+
+
+@pytest.fixture(scope="module")
+def brief() -> Iterator[None]:
+    """Has what this process measures measured briefly."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, constants in BRIEF.items():
+            for name, value in constants.items():
+                patch.setattr(f"{module}.{name}", value)
+        yield
+
+
 @pytest.fixture(scope="session")
-def warm() -> Iterator[None]:
-    """Has models read by one process, one after the other: a new one takes a second to start."""
+def brief_command() -> list[str]:
+    """Starts a process in which `frontrunner` measures briefly; its arguments are to follow."""
+    constants = [f"constants.{n} = {v}" for some in BRIEF.values() for n, v in some.items()]
+    lines = [
+        f"import sys; from {MEASURING} import constants",  # before others import them by name
+        *constants,
+        "from frontrunner.cli import main; sys.exit(main())",
+    ]
+    return [sys.executable, "-c", "\n".join(lines)]
+
+
+@pytest.fixture(scope="session")
+def readers() -> Iterator[dict[str, Child]]:
+    """A process for models and one for dispatches, by their handlers; they start when asked."""
     temporary_folder()  # made before a command begins, so that it is there after that has ended
-    with Child(model.READER) as reader, pytest.MonkeyPatch.context() as patch:
+    with Child(models.READER) as of_models, Child(dispatches.READER) as of_dispatches:
+        yield {child.handler: child for child in (of_models, of_dispatches)}
 
-        def child(handler: str) -> AbstractContextManager[Child]:
-            return nullcontext(reader) if handler == model.READER else Child(handler)
 
+@pytest.fixture(scope="module")
+def warm(readers: dict[str, Child]) -> Iterator[None]:
+    """Has files read by processes that are there already: a new one takes a second to start."""
+
+    def child(handler: str) -> AbstractContextManager[Child]:
+        return nullcontext(readers[handler]) if handler in readers else Child(handler)
+
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asking, "Child", child)
         yield
 
@@ -124,7 +165,8 @@ class Family:
         """Waits until there are so many."""
         until = time.monotonic() + seconds
         while len(self.members()) < count and time.monotonic() < until:
-            pass
+            # Looking without a pause would take a core from those that are waited for.
+            select.select(list(self._ends.values()), [], [], 0.02)
         return len(self.members()) >= count
 
     def has_shrunk(self, count: int, seconds: float = 60) -> bool:

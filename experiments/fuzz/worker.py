@@ -46,8 +46,21 @@ _USED = """
     matplotlib.pyplot onnx pyarrow.parquet rich.live scipy.stats sklearn.ensemble z3
 """.split()
 
+# Nobody looks at the times, and half of that of a case would go to them.
+_MEASURED = {
+    "SCREEN_SECONDS": 0.005, "BASELINE_SECONDS": 0.005, "FIRST_BASELINE_SECONDS": 0.005,
+    "FINALS_ROUNDS": 4, "FINALS_SECONDS": 0.005, "RECORD_SECONDS": 0.002, "NEAR_ROUNDS": 8,
+    "RACE_ROUNDS": 4, "TURN_SECONDS": 0.02, "RACE_PATIENCE": 0.2, "PROFILE_ROUNDS": 2,
+    "PROFILE_SECONDS": 0.05, "DROP_ROUNDS": 2, "DISPATCH_SECONDS": 0.005, "PEAK_SECONDS": 0.05,
+}  # fmt: skip
+
 
 def main() -> NoReturn:
+    # Before others import them by name.
+    constants = importlib.import_module("frontrunner.benchmarks.measuring.constants")
+    for name, value in _MEASURED.items():
+        assert hasattr(constants, name)
+        setattr(constants, name, value)
     for name in _USED:
         with suppress(ImportError):  # an extra, or a module that is called otherwise by now
             importlib.import_module(name)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,9 +30,17 @@ def compiler(matmul: Dispatch, tmp_path: Path) -> Iterator[Compiler]:
         yield pool
 
 
+@pytest.fixture(scope="session")
+def compiled(matmul: Dispatch, tmp_path_factory: pytest.TempPathFactory) -> Compiled:
+    """The compiler's default."""
+    with Compiler(matmul, tmp_path_factory.mktemp("compiled"), jobs=1) as pool:
+        return pool.baseline()
+
+
 @pytest.fixture
-def baseline(compiler: Compiler) -> Compiled:
-    return compiler.baseline()
+def baseline(compiled: Compiled, tmp_path: Path) -> Compiled:
+    """A copy of it."""
+    return replace(compiled, executable=Path(shutil.copy(compiled.executable, tmp_path)))
 
 
 @pytest.fixture

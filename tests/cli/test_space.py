@@ -20,6 +20,7 @@ func.func @matmul(%a: tensor<32x64xf32>, %b: tensor<64x48xf32>) -> tensor<32x48x
   return %c : tensor<32x48xf32>
 }
 """
+pytestmark = pytest.mark.usefixtures("warm")
 
 
 @pytest.fixture

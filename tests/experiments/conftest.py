@@ -9,7 +9,6 @@ import pytest
 
 from frontrunner.benchmarks.operations import Operation
 from frontrunner.experiments.observing.progress import NullProgress
-from frontrunner.experiments.profiling import bench
 from frontrunner.experiments.profiling.bench import ProfileOptions
 from frontrunner.experiments.profiling.configurations import Choice
 from frontrunner.experiments.profiling.folder import find_generated
@@ -29,18 +28,14 @@ def made() -> Callable[..., Path]:
     return make
 
 
-@pytest.fixture(scope="session")
-def profiled() -> Callable[..., list[Row]]:
+@pytest.fixture(scope="module")
+def profiled(brief: None) -> Callable[..., list[Row]]:
     """Profiles a folder; times are not looked at."""
 
     def run(folder: Path, *libraries: str, verify: bool = True) -> list[Row]:
         options = ProfileOptions(folder / "failures", verify=verify, libraries=libraries)
         every = planned_rows(find_generated(folder), libraries)
-        with (
-            pytest.MonkeyPatch.context() as patch,
-            ProfileLog(folder / "profile.jsonl", {"verify": verify}) as log,
-        ):
-            patch.setattr(bench, "DISPATCH_SECONDS", 0.001)
+        with ProfileLog(folder / "profile.jsonl", {"verify": verify}) as log:
             make_missing_rows(every, options, log, NullProgress())
             return current_rows(every, log)
 

@@ -8,18 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from frontrunner.core.children import Child
 from frontrunner.search import Dispatch
-from frontrunner.search.reading import read_dispatch
+from frontrunner.search.reading import READER, read_dispatch
 
 DATA = Path(__file__).parents[1] / "data"
 
 
-@cache
-def _read(name: str) -> Dispatch:
-    return read_dispatch(DATA / f"{name}.mlir")
-
-
-@pytest.fixture
-def dispatch() -> Callable[[str], Dispatch]:
+@pytest.fixture(scope="session")
+def dispatch(readers: dict[str, Child]) -> Callable[[str], Dispatch]:
     """Reads `tests/data/NAME.mlir`."""
-    return _read
+
+    @cache
+    def read(name: str) -> Dispatch:
+        return read_dispatch(DATA / f"{name}.mlir", reader=readers[READER])
+
+    return read

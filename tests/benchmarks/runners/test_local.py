@@ -23,9 +23,10 @@ HUGE = (
     "pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>"
 )
 Make = Callable[..., LocalRunner]
+pytestmark = pytest.mark.usefixtures("brief")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def configs(matmul: Dispatch) -> list[str]:
     (space,) = build_spaces(matmul)
     return [space.render(row) for row in sample(space, 3, 0).to_dict("records")]

@@ -21,7 +21,6 @@ from frontrunner.benchmarks.bundle.archive import Bundle
 from frontrunner.benchmarks.bundle.results import Verdict, read_results
 from frontrunner.benchmarks.bundle.run import run_bundle
 from frontrunner.benchmarks.compiling.compiler import CompilePool
-from frontrunner.benchmarks.measuring import finals, rounds
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.measuring.outcome import BASELINE
 from frontrunner.benchmarks.measuring.rounds import NEAR_ROUNDS, WITHIN_REACH
@@ -37,10 +36,11 @@ from frontrunner.experiments.tuning.runs import resume_run
 
 DATA = Path(__file__).parents[2] / "data"
 COUNT = 10
+pytestmark = pytest.mark.usefixtures("brief", "warm")
 
 
 def options(out: Path, **changes: Any) -> TuneOptions:
-    given: dict[str, Any] = {"input": DATA / "matmul.mlir", "devices": (), "pool": 200}
+    given: dict[str, Any] = {"input": DATA / "matmul.mlir", "devices": (), "pool": 200, "jobs": 1}
     return TuneOptions(**{**given, "budget": Budget(COUNT), "out": out, **changes})
 
 
@@ -48,13 +48,6 @@ def options(out: Path, **changes: Any) -> TuneOptions:
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Packed:
     out = tmp_path_factory.mktemp("packed") / "matmul.bundle"
     return pack(options(out), NullProgress())
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finals, "FINALS_ROUNDS", 4)
-    monkeypatch.setattr(finals, "FINALS_SECONDS", 0.01)
-    monkeypatch.setattr(rounds, "RECORD_SECONDS", 0.005)
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +150,6 @@ def test_a_bundle_runs_with_numpy_and_the_runtime_alone_and_survives_a_kill(
     assert results.read_text() == after
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_recording_has_further_rounds(packed: Packed, tmp_path: Path) -> None:
     results = tmp_path / "r.jsonl"
 
@@ -203,10 +195,7 @@ def test_a_bundle_refuses_in_one_line(packed: Packed, elsewhere: Path, tmp_path:
 def measured(packed: Packed, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of two devices."""
     out = tmp_path_factory.mktemp("measured") / "results.jsonl"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finals, "FINALS_ROUNDS", 4)
-        patch.setattr(finals, "FINALS_SECONDS", 0.01)
-        run_bundle(packed.bundle, ("local-task", "local-sync"), out, Budget(), lambda text: None)
+    run_bundle(packed.bundle, ("local-task", "local-sync"), out, Budget(), lambda text: None)
     return out
 
 
@@ -342,7 +331,6 @@ def test_edited_results_are_refused(
         run_bundle(packed.bundle, ("local-sync", "local-task"), edited, Budget(), lambda _: None)
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_longer_budget_continues_where_the_run_stopped(packed: Packed, tmp_path: Path) -> None:
     out = tmp_path / "r.jsonl"
     first = run_bundle(packed.bundle, (), out, Budget(3), lambda text: None)

@@ -14,7 +14,7 @@ import pytest
 
 from frontrunner.benchmarks.bundle.archive import Bundle
 from frontrunner.benchmarks.compiling.compiler import CompilePool, Compiler, Job
-from frontrunner.benchmarks.measuring import finals, rounds
+from frontrunner.benchmarks.measuring import rounds
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.measuring.outcome import Compiled
 from frontrunner.core import InputError
@@ -34,15 +34,13 @@ READ = cache(read_dispatch)  # of a second each
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finals, "FINALS_ROUNDS", 3)
-    monkeypatch.setattr(finals, "FINALS_SECONDS", 0.005)
-    monkeypatch.setattr(rounds, "RECORD_SECONDS", 0.005)
+def quick(brief: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "NEAR_ROUNDS", 8)
     monkeypatch.setattr(module, "read_dispatch", READ)
 
 
 def options(out: Path, **changes: Any) -> TuneOptions:
-    given: dict[str, Any] = {"input": DATA / "matmul.mlir", "pool": 500}
+    given: dict[str, Any] = {"input": DATA / "matmul.mlir", "pool": 500, "jobs": 1}
     return TuneOptions(**{**given, "budget": Budget(6), "out": out, **changes})
 
 
@@ -154,7 +152,7 @@ def test_what_was_compiled_is_not_compiled_again(
 
     monkeypatch.setattr(Compiler, "compile", counted)
     monkeypatch.setattr(module, "run_bundle", never)
-    given = options(out, jobs=1, budget=Budget(4))
+    given = options(out, budget=Budget(4))
     with pytest.raises(KeyboardInterrupt):
         record_dispatch(given, ("local-sync",), Interrupted(), silent)
     assert len(asked) == 4
@@ -195,7 +193,7 @@ def test_what_was_killed_is_not_settled(tmp_path: Path, monkeypatch: pytest.Monk
             if self.taken == 3:
                 raise KeyboardInterrupt
 
-    given = options(tmp_path / "a.bundle", jobs=1, budget=Budget(3), ranker="shuffle")
+    given = options(tmp_path / "a.bundle", budget=Budget(3), ranker="shuffle")
     work = tmp_path / "kept"
     work.mkdir()
     with monkeypatch.context() as patch:

@@ -246,7 +246,7 @@ def notes(file: Path | str, tmp_path: Path, **changes: Any) -> list[str]:
     return [n for n in observer.notes if "was trained on" in n]
 
 
-def test_tuning_and_packing_warn_and_go_on(tmp_path: Path) -> None:
+def test_tuning_and_packing_warn_and_go_on(brief: None, warm: None, tmp_path: Path) -> None:
     file = tmp_path / "x.predictor"
     save(create("heuristic"), file, {"devices": ["local-task on a chip"], "archs": ["z80"]})
     (note,) = notes(file, tmp_path)

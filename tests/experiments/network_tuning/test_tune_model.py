@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from frontrunner.benchmarks.compiling.compiler import CompilePool, Compiler, Job
-from frontrunner.benchmarks.measuring import finals
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.networks import runner as model_runner
 from frontrunner.core import InputError
@@ -54,8 +53,6 @@ def nothing(_: str) -> None:
 def quicken(patch: pytest.MonkeyPatch) -> None:
     """A few candidates, and measurements that are short rather than right."""
     patch.setattr(hot_runs, "Budget", lambda **limits: Budget(4, **limits))
-    patch.setattr(finals, "FINALS_ROUNDS", 4)
-    patch.setattr(finals, "FINALS_SECONDS", 0.01)
     patch.setattr(model_runner, "TURN_SECONDS", 0.01)
     patch.setattr(in_model, "PROFILE_ROUNDS", 2)
     patch.setattr(in_model, "RACE_PATIENCE", 0.0)
@@ -93,7 +90,7 @@ def _keep_tracked(_: object, run: dict[str, Any]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def finished(
-    tmp_path_factory: pytest.TempPathFactory, warm: None
+    tmp_path_factory: pytest.TempPathFactory, warm: None, brief: None
 ) -> Iterator[tuple[ModelResult, Path]]:
     """A model's tuning that was killed on the way, and then finished."""
     folder = tmp_path_factory.mktemp("finished")

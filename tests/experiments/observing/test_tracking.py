@@ -35,13 +35,30 @@ def nowhere_else(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory):
-    """An empty store; making one takes MLflow seconds."""
-    database = tmp_path_factory.mktemp("template") / "mlflow.db"
-    runs = (database.parent / "mlruns").as_uri()
-    tracker = Tracker(print, Store(f"sqlite:///{database}", runs))
-    tracker.start("template", {})
-    tracker.finish()
+def first(tmp_path_factory):
+    """The first run in the default store, where it is, and what was warned of: making a store
+    takes MLflow seconds."""
+    folder, warnings = tmp_path_factory.mktemp("first"), []
+    spec = folder / "spec.mlir"
+    spec.write_text("module {}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        patch.chdir(folder)
+        tracker = Tracker(warnings.append)
+        tracker.start("matmul", {"budget": 64, "ranker": "heuristic"}, {"device": "local-task"})
+        for step, best in enumerate([9.0, 7.0, 7.0]):
+            tracker.metric("best_us", best, step)
+        tracker.metric("ignored", math.nan)
+        tracker.metric("ignored", math.inf)
+        tracker.artifact(spec)
+        tracker.finish(metrics={"speedup": 2.5})
+    return tracker, folder, warnings
+
+
+@pytest.fixture(scope="module")
+def template(first, tmp_path_factory):
+    """The same store, emptied."""
+    database = Path(shutil.copy(first[1] / "mlflow.db", tmp_path_factory.mktemp("template")))
     with closing(sqlite3.connect(database)) as connection, connection:
         for table in ("tags", "latest_metrics", "metrics", "params", "runs"):
             connection.execute(f"delete from {table}")
@@ -59,20 +76,10 @@ def rows(database: Path, query: str) -> list[tuple[object, ...]]:
         return connection.execute(query).fetchall()
 
 
-def test_a_run_in_the_default_store(tmp_path, warnings):
-    spec = tmp_path / "spec.mlir"
-    spec.write_text("module {}")
-    tracker = Tracker(warnings.append)
-    tracker.start("matmul", {"budget": 64, "ranker": "heuristic"}, {"device": "local-task"})
-    for step, best in enumerate([9.0, 7.0, 7.0]):
-        tracker.metric("best_us", best, step)
-    tracker.metric("ignored", math.nan)
-    tracker.metric("ignored", math.inf)
-    tracker.artifact(spec)
-    tracker.finish(metrics={"speedup": 2.5})
-
+def test_a_run_in_the_default_store(first):
+    tracker, folder, warnings = first
     assert warnings == []
-    database = tmp_path / "mlflow.db"
+    database = folder / "mlflow.db"
     runs = rows(database, "select run_uuid, name, status, end_time >= start_time from runs")
     assert runs == [(tracker.run_id, "matmul", "FINISHED", 1)]
     names = rows(database, "select e.name from experiments e join runs using (experiment_id)")
@@ -89,7 +96,7 @@ def test_a_run_in_the_default_store(tmp_path, warnings):
     ]
     tags = rows(database, "select value from tags where key = 'device'")
     assert tags == [("local-task",)]
-    (kept,) = (tmp_path / "mlruns").rglob("spec.mlir")
+    (kept,) = (folder / "mlruns").rglob("spec.mlir")
     assert kept.read_text() == "module {}"
 
 

@@ -39,6 +39,8 @@ LARGE = HUGE.replace("[64, 128, 0]", "[64, 64, 0]")
 # Tiling a reduction as if it were parallel is refused before vectors are looked at.
 WRONG = HUGE.replace("distribution = [64, 128, 0]", "distribution = [64, 128, 32]")
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 Plant = Callable[[dict[int, str]], None]
 
 
@@ -83,6 +85,7 @@ def options(out: Path, **changes: Any) -> TuneOptions:
         "pool": 200,
         "devices": (),
         "compile_only": True,
+        "jobs": 1,
     }
     return TuneOptions(**{**given, "out": out, **changes})
 
@@ -180,14 +183,14 @@ def test_what_is_killed_twice_is_taken_and_no_failure(
             raise KilledError("the compiler was killed by SIGKILL (0.3 of 24.0 GB were free)")
         return inner(self, child, job)
 
-    monkeypatch.setattr(CompilePool, "_compile_once", killed)
     run = tmp_path / "run"
-    result = start_run(options(run, budget=Budget(candidates=3)), NullProgress())
+    with monkeypatch.context() as patch:
+        patch.setattr(CompilePool, "_compile_once", killed)
+        result = start_run(options(run, budget=Budget(candidates=3)), NullProgress())
     assert result.outcomes == {"killed": 1, "ok": 2}
     assert kept(run / "failures") == ["README.md"]
     reason = "the compiler was killed by SIGKILL (0.3 of 24.0 GB were free), twice"
     assert f"- 1: {reason}" in (run / "failures" / "README.md").read_text()
-    monkeypatch.undo()
     # It stands: a log of outcomes has one for each candidate.
     more = resume_run(run, Budget(candidates=4), NullProgress())
     assert more.outcomes == {"killed": 1, "ok": 3}
@@ -227,10 +230,8 @@ def test_a_report_that_cannot_be_written_costs_no_outcome(tmp_path: Path, plant:
 
 
 def test_a_run_that_measures_reports_failures_too(
-    tmp_path: Path, plant: Plant, monkeypatch: pytest.MonkeyPatch, tracked: list[dict[str, Any]]
+    tmp_path: Path, plant: Plant, brief: None, tracked: list[dict[str, Any]]
 ) -> None:
-    monkeypatch.setattr("frontrunner.benchmarks.measuring.finals.FINALS_ROUNDS", 2)
-    monkeypatch.setattr("frontrunner.benchmarks.measuring.finals.FINALS_SECONDS", 0.01)
     plant({1: HUGE})
     given = options(
         tmp_path / "run",

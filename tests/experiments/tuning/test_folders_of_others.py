@@ -17,7 +17,6 @@ import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.bundle.run import run_bundle
-from frontrunner.benchmarks.measuring import finals
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.runners import ReplayRunner
 from frontrunner.experiments.bundling.packing import pack
@@ -38,10 +37,8 @@ class Ran:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _quick() -> Any:
+def _untracked(brief: None, warm: None) -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finals, "FINALS_ROUNDS", 4)
-        patch.setattr(finals, "FINALS_SECONDS", 0.01)
         patch.setattr(session.Tracker, "_write", lambda self, run: {"run_id": "none"})
         yield
 
@@ -49,7 +46,7 @@ def _quick() -> Any:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("finished") / "run"
-    start_run(TuneOptions(MATMUL, out, Budget(COUNT), pool=64), NullProgress())
+    start_run(TuneOptions(MATMUL, out, Budget(COUNT), pool=64, jobs=1), NullProgress())
     return out
 
 
@@ -135,7 +132,7 @@ def test_flags_of_a_bundle_run_nothing(
 ) -> None:
     planted, flag = canary(tmp_path)
     bundle, results = tmp_path / "m.bundle", tmp_path / "results.jsonl"
-    pack(TuneOptions(MATMUL, bundle, Budget(2), devices=(), pool=64), NullProgress())
+    pack(TuneOptions(MATMUL, bundle, Budget(2), devices=(), pool=64, jobs=1), NullProgress())
     honest = shutil.copy(bundle, tmp_path / "honest.bundle")
     made_again(bundle, "run/run.json", put("dispatch", "target", "flags", value=[flag]))
     for one in (honest, bundle):

@@ -30,6 +30,7 @@ from frontrunner.search.reading import read_dispatch
 
 MATMUL = Path(__file__).parents[2] / "data" / "matmul.mlir"
 COUNT = 24
+pytestmark = pytest.mark.usefixtures("warm")
 
 
 class ElsewhereRunner:

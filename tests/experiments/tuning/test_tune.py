@@ -7,23 +7,27 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from frontrunner.benchmarks.compiling.compiler import CompilePool
-from frontrunner.benchmarks.measuring import finals
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.core import InputError, WorkError
 from frontrunner.core.errors import KilledError
+from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning import runs, session
 from frontrunner.experiments.tuning.journal import Journal
 from frontrunner.experiments.tuning.options import TuneOptions
+from frontrunner.experiments.tuning.result import TuneResult
 from frontrunner.experiments.tuning.runs import resume_run, start_run
 from frontrunner.search.mlir.compiler import compile_with_spec
 from frontrunner.search.reading import read_dispatch
@@ -32,10 +36,11 @@ DATA = Path(__file__).parents[2] / "data"
 MATMUL = DATA / "matmul.mlir"
 
 
+pytestmark = pytest.mark.usefixtures("brief", "warm")
+
+
 @pytest.fixture(autouse=True)
-def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finals, "FINALS_ROUNDS", 4)
-    monkeypatch.setattr(finals, "FINALS_SECONDS", 0.01)
+def _store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
 
 
@@ -45,7 +50,12 @@ def no_tracking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def options(out: Path, **changes: Any) -> TuneOptions:
-    given: dict[str, Any] = {"input": MATMUL, "budget": Budget(candidates=6), "pool": 200}
+    given: dict[str, Any] = {
+        "input": MATMUL,
+        "budget": Budget(candidates=4),
+        "pool": 200,
+        "jobs": 1,
+    }
     return TuneOptions(**{**given, "out": out, **changes})
 
 
@@ -59,18 +69,32 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "MLFLOW_TRACKING_URI": "sqlite:////proc/no/mlflow.db"}
 
 
+@pytest.fixture(scope="module")
+def finished(brief: None, warm: None, tmp_path_factory: pytest.TempPathFactory) -> TuneResult:
+    """A run of three candidates, not tracked."""
+    out = tmp_path_factory.mktemp("finished") / "run"
+    given = options(out, budget=Budget(candidates=3))
+    result = start_run(given, NullProgress(), tracked=False)
+    assert isinstance(result, TuneResult)
+    return result
+
+
+@pytest.fixture
+def run(finished: TuneResult, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(finished.run, tmp_path / "run"))
+
+
 def lines(run: Path) -> list[dict[str, Any]]:
     return [json.loads(s) for s in (run / "outcomes.jsonl").read_text().splitlines()]
 
 
 def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
-    import mlflow
-
     run = tmp_path / "run"
-    result = start_run(options(run, seed=3, budget=Budget(candidates=10)), NullProgress())
-    assert result.candidates == len(lines(run)) == 10
-    assert sum(result.outcomes.values()) == 10
-    assert json.loads((run / "result.json").read_text())["candidates"] == 10
+    result = start_run(options(run, seed=3, budget=Budget(candidates=6)), NullProgress())
+    assert result.candidates == len(lines(run)) == 6
+    assert sum(result.outcomes.values()) == 6
+    assert json.loads((run / "result.json").read_text())["candidates"] == 6
     assert not (run / "work").exists()
     if result.spec is None:
         assert result.speedup == 1.0
@@ -81,15 +105,17 @@ def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
         dispatch = read_dispatch(MATMUL)
         _, applied = compile_with_spec(dispatch.source, dispatch.target.flags, result.spec)
         assert applied
-    client = mlflow.MlflowClient(tracking_uri=os.environ["MLFLOW_TRACKING_URI"])
-    (experiment,) = client.search_experiments(filter_string="name = 'frontrunner'")
-    (tracked,) = client.search_runs([experiment.experiment_id])
-    assert tracked.data.params["ranker"] == "cpu"
-    assert tracked.data.params["dim_k"] == "96"
-    assert tracked.data.metrics["speedup"] == pytest.approx(result.speedup)
-    curve = client.get_metric_history(tracked.info.run_id, "best_so_far_relative")
-    assert [m.step for m in curve] == list(range(1, 11))
-    best = [m.value for m in sorted(curve, key=lambda m: m.step)]
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as store:
+        names = "select e.name from experiments e join runs using (experiment_id)"
+        assert store.execute(names).fetchall() == [("frontrunner",)]
+        params = dict(store.execute("select key, value from params"))
+        assert (params["ranker"], params["dim_k"]) == ("cpu", "96")
+        said = "select step, value from metrics where key = ? order by step"
+        ((_, speedup),) = store.execute(said, ["speedup"])
+        assert speedup == pytest.approx(result.speedup)
+        curve = store.execute(said, ["best_so_far_relative"]).fetchall()
+    assert [step for step, _ in curve] == list(range(1, 7))
+    best = [value for _, value in curve]
     assert best == sorted(best, reverse=True)
 
 
@@ -98,28 +124,30 @@ def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
     "name", ["conv_nhwc", "conv_strided", "attention", "matmul_fused", "matmul_i8", "matmul_bf16"]
 )
 def test_every_kind_goes_through(name: str, tmp_path: Path) -> None:
-    given = options(tmp_path / "run", input=DATA / f"{name}.mlir", budget=Budget(candidates=4))
+    given = options(tmp_path / "run", input=DATA / f"{name}.mlir", budget=Budget(candidates=2))
     result = start_run(given, NullProgress())
-    assert result.outcomes == {"ok": 4}
+    assert result.outcomes == {"ok": 2}
 
 
 @pytest.mark.usefixtures("no_tracking")
 def test_the_seed_determines_the_queue(tmp_path: Path) -> None:
     import pandas as pd
 
+    def never(*_: object) -> Any:
+        raise KeyboardInterrupt
+
     queues = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        given = options(tmp_path / name, seed=seed, budget=Budget(candidates=1), ranker="shuffle")
-        start_run(given, NullProgress())
+        given = options(tmp_path / name, seed=seed, ranker="shuffle")
+        with pytest.raises(RunInterrupted):
+            start_run(given, NullProgress(), make_runner=never)
         queues.append(pd.read_parquet(tmp_path / name / "queue.parquet"))
     assert queues[0].equals(queues[1])
     assert not queues[0].equals(queues[2])
 
 
 @pytest.mark.usefixtures("no_tracking")
-def test_a_longer_budget_continues_where_the_run_stopped(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    start_run(options(run, budget=Budget(candidates=3)), NullProgress())
+def test_a_longer_budget_continues_where_the_run_stopped(run: Path) -> None:
     before = lines(run)
     result = resume_run(run, Budget(candidates=5), NullProgress(), input=MATMUL)
     assert lines(run)[:3] == before
@@ -128,9 +156,9 @@ def test_a_longer_budget_continues_where_the_run_stopped(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_kill_and_resume(how: signal.Signals, tmp_path: Path) -> None:
+def test_kill_and_resume(how: signal.Signals, brief_command: list[str], tmp_path: Path) -> None:
     run = tmp_path / "run"
-    arguments = command("tune", MATMUL, "--budget", 12, "--pool", 200, "--out", run)
+    arguments = command("tune", MATMUL, "--budget", 10, "--pool", 200, "--out", run)
     with subprocess.Popen(
         arguments, stderr=subprocess.PIPE, text=True, env=environment(), cwd=tmp_path
     ) as process:
@@ -138,7 +166,7 @@ def test_kill_and_resume(how: signal.Signals, tmp_path: Path) -> None:
         said = []
         for line in process.stderr:
             said.append(line)
-            if "/12" in line:
+            if "/10" in line:
                 break
         process.send_signal(how)
         said += process.stderr.readlines()
@@ -148,16 +176,16 @@ def test_kill_and_resume(how: signal.Signals, tmp_path: Path) -> None:
     else:
         assert process.returncode == -signal.SIGKILL
     before = lines(run)
-    assert 1 <= len(before) < 12
+    assert 1 <= len(before) < 10
     resumed = subprocess.run(
-        command("tune", "--resume", run, "--json"),
+        [*brief_command, "tune", "--resume", run, "--json"],
         env=environment(), cwd=tmp_path, capture_output=True, text=True,
     )  # fmt: skip
     assert resumed.returncode == 0, resumed.stderr
     assert lines(run)[: len(before)] == before
-    assert [x["index"] for x in lines(run)] == list(range(12))
+    assert [x["index"] for x in lines(run)] == list(range(10))
     answer = json.loads(resumed.stdout)
-    assert answer["candidates"] == 12
+    assert answer["candidates"] == 10
     for key in ("speedup", "noise_floor", "spec", "baseline_us", "best_us", "outcomes"):
         assert key in answer
 
@@ -187,14 +215,12 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(
     before = lines(run)
     assert len(before) == 2
     monkeypatch.setattr(Journal, "append", append)
-    assert resume_run(run, None, NullProgress()).candidates == 6
+    assert resume_run(run, None, NullProgress()).candidates == 4
     assert lines(run)[:2] == before
 
 
 @pytest.mark.usefixtures("no_tracking")
-def test_resume_refuses_other_inputs_and_other_folders(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    start_run(options(run, budget=Budget(candidates=1)), NullProgress())
+def test_resume_refuses_other_inputs_and_other_folders(run: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="run of another input"):
         resume_run(run, None, NullProgress(), input=DATA / "conv_nhwc.mlir")
     with pytest.raises(InputError, match="not the folder of a tuning run"):
@@ -263,9 +289,7 @@ def test_bad_input_is_one_line_and_writes_nothing(
 
 
 @pytest.mark.usefixtures("no_tracking")
-def test_finalists_of_a_killed_session_are_compiled_again(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    start_run(options(run, budget=Budget(candidates=3)), NullProgress())
+def test_finalists_of_a_killed_session_are_compiled_again(run: Path) -> None:
     (run / "result.json").unlink()
     (run / "work").mkdir()
     for index in range(3):
@@ -278,10 +302,8 @@ def test_finalists_of_a_killed_session_are_compiled_again(tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("no_tracking")
 def test_a_finalist_that_is_killed_is_not_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = tmp_path / "run"
-    start_run(options(run, budget=Budget(candidates=3)), NullProgress())
     inner = CompilePool._compile_once
     for name in ("00001", "winner"):
         (run / "result.json").unlink(missing_ok=True)
@@ -310,10 +332,9 @@ def test_a_finalist_that_is_killed_is_not_left_out(
 
 @pytest.mark.usefixtures("no_tracking")
 def test_a_complete_run_is_not_measured_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    finished: TuneResult, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = tmp_path / "run"
-    result = start_run(options(run, budget=Budget(candidates=2)), NullProgress())
+    result = replace(finished, run=run, spec=finished.spec and run / "spec.mlir")
     monkeypatch.setattr(runs, "LocalRunner", None)  # nothing may be compiled
     assert resume_run(run, None, NullProgress()) == result
     assert resume_run(run, Budget(candidates=1), NullProgress()) == result

@@ -36,6 +36,7 @@ COUNTS = {
 }
 CASES = [(file, target, p) for (file, target), counts in COUNTS.items() for p in counts]
 EXTRAS = {"stages": (0, 2), "bank_padding": (0, 1), "waves_per_eu": (0, 2)}
+pytestmark = pytest.mark.usefixtures("warm")
 
 
 @cache

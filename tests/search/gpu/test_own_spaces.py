@@ -41,6 +41,7 @@ FAMILIES = [
     (DEPTHWISE, "gfx1100", "TileAndFuse-simt"),
 ]
 DEFAULT = {"mma_idx": 0, "wg_0": 1, "wg_1": 64, "sg_1": 2, "wg_2": 128, "sg_2": 4, "red_3": 8}
+pytestmark = pytest.mark.usefixtures("warm")
 
 
 @cache

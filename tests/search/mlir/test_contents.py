@@ -17,6 +17,7 @@ from frontrunner.search.spec import spec_of
 
 DATA = Path(__file__).parents[2] / "data"
 CHECK = "frontrunner.search.mlir.contents"
+pytestmark = pytest.mark.usefixtures("warm")
 
 
 @cache

@@ -18,6 +18,7 @@ from frontrunner.search.reading import read_dispatch
 DATA = Path(__file__).parents[2] / "data"
 COMPILER = str(Path(sys.executable).with_name("iree-compile"))
 Read = Callable[[str], Dispatch]
+pytestmark = pytest.mark.usefixtures("warm")
 
 
 def roles(problem: Problem) -> dict[str, tuple[int, str]]:
