@@ -18,7 +18,7 @@ import click
 
 from .. import __version__
 from ..core import in_temporary_folder
-from .output import Told, UsageError, write_failure
+from .output import OutputState, UsageError, write_failure
 
 # Name to summary. Modules are imported when their command is used, so that help stays fast.
 COMMANDS = {
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for Ctrl-C and SIGTERM.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    told = Told()
+    told = OutputState()
     _open_streams()
     with _sigterm_as_ctrl_c():
         code = _run(words, told)
@@ -116,7 +116,7 @@ def _flush(stream: TextIO) -> OSError | None:
     return None
 
 
-def _run(words: list[str], told: Told) -> int:
+def _run(words: list[str], told: OutputState) -> int:
     """The exit code of a command, after telling why it failed if it did."""
     as_json = "--json" in words
     try:
@@ -130,7 +130,7 @@ def _run(words: list[str], told: Told) -> int:
     except Exception as error:
         if os.environ.get("FRONTRUNNER_DEBUG"):
             traceback.print_exc()
-        return write_failure(*explain(error), as_json and not told.result)
+        return write_failure(*describe_failure(error), as_json and not told.result)
 
 
 def _open_streams() -> None:
@@ -163,7 +163,7 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def explain(error: Exception) -> tuple[str, str, int]:
+def describe_failure(error: Exception) -> tuple[str, str, int]:
     """The message, the hint and the exit code for an exception."""
     if isinstance(error, click.ClickException):
         hint = getattr(error, "hint", "")

@@ -68,7 +68,7 @@ def pack(
     NumPy and the IREE runtime, and no frontrunner.
     """
     check_new_file(out, "--out")
-    freed = parse_extras(extras)
+    extra_knobs = parse_extras(extras)
 
     from ..benchmarks.measuring import Budget
     from ..experiments.bundling import pack as pack_bundle
@@ -87,7 +87,7 @@ def pack(
         jobs=jobs,
         pool=pool,
         pipeline=pipeline,
-        extras=freed,
+        extras=extra_knobs,
     )
     with closing(make_progress()) as progress:
         packed = pack_bundle(options, progress)
@@ -144,7 +144,7 @@ def run(
     try:
         limits = Budget(budget, minutes_to_seconds(minutes))
         verdict = run_bundle(
-            file, devices, out, limits, output.note, record=record, keep_valid=keep_valid
+            file, devices, out, limits, output.notify, record=record, keep_valid=keep_valid
         )
     except KeyboardInterrupt:
         raise Interrupted("the same command goes on from here") from None
@@ -179,17 +179,17 @@ def ingest(
     else:
         check_new_folder(out, "--out", "name a new folder")
 
-    from ..experiments.bundling import Ingest
+    from ..experiments.bundling import IngestedBundle
 
     output = Output(as_json)
-    ingested = Ingest.read(file, results, keep_valid=keep_valid)
-    for wrong in ingested.measured.left_out:
-        output.note(f"left out: {results} {wrong}")
+    ingested = IngestedBundle.read(file, results, keep_valid=keep_valid)
+    for wrong in ingested.measured.skipped_lines:
+        output.notify(f"left out: {results} {wrong}")
     if as_recording:
-        recording = ingested.recording()
+        recording = ingested.to_recording()
         recording.write(out)
         rows = len(recording.frame)
         output.line(f"recording    {out}, {rows} candidates")
         output.result({"recording": out, "candidates": rows})
     else:
-        output.summary(ingested.finish(out))
+        output.summary(ingested.write_run(out))

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from ..benchmarks.measuring import POOL
+from ..benchmarks.measuring import POOL_SIZE
 from .output import Interrupted, UsageError
 
 target_option = click.option(
@@ -56,7 +56,7 @@ jobs_option = click.option(
 pool_option = click.option(
     "--pool",
     type=click.IntRange(min=1),
-    default=POOL,
+    default=POOL_SIZE,
     show_default=True,
     metavar="N",
     help="Rank at most N candidates, sampled from spaces that are larger.",
@@ -107,7 +107,7 @@ def continued_by(command: str, folder: Path | None = None) -> Iterator[None]:
         raise Interrupted(f"continue with: frontrunner {command} {kept}" if kept else "") from None
 
 
-def given(ctx: click.Context, name: str) -> bool:
+def is_given(ctx: click.Context, name: str) -> bool:
     """Whether the user gave a parameter."""
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
@@ -124,7 +124,7 @@ def check_resume(ctx: click.Context, folder: Path, again: Collection[str], hint:
     fixed = [
         parameter.opts[0]
         for parameter in ctx.command.params
-        if parameter.name not in again and given(ctx, str(parameter.name))
+        if parameter.name not in again and is_given(ctx, str(parameter.name))
     ]
     if fixed:
         raise UsageError(f"{', '.join(fixed)} cannot change when a run is resumed", hint)

@@ -9,7 +9,7 @@ import click
 
 from .choices import (
     extra_option,
-    given,
+    is_given,
     parse_extras,
     pipeline_option,
     pool_option,
@@ -19,10 +19,15 @@ from .choices import (
 from .output import Output, UsageError, shared_options
 
 if TYPE_CHECKING:
-    from ..experiments.learning import Explained, Score, Share
+    from ..experiments.learning import Contribution, Explanation, Score
 
 # What says which candidates there are, where they are not those of a recording.
-DRAWING = {"--target": "target", "--pipeline": "pipeline", "--extra": "extras", "--pool": "pool"}
+SAMPLING_OPTIONS = {
+    "--target": "target",
+    "--pipeline": "pipeline",
+    "--extra": "extras",
+    "--pool": "pool",
+}
 
 
 @click.command("explain")
@@ -94,33 +99,41 @@ def command(
     if len(chosen) > 1:
         raise UsageError(f"{' and '.join(chosen)} cannot be given together", "give one of them")
     knobs = _parse_knobs(settings)
-    freed = parse_extras(extras)
+    extra_knobs = parse_extras(extras)
 
-    from ..experiments.dataset import looks_recorded
-    from ..experiments.learning import ENDINGS, Choice, Pool, elsewhere, explain
-    from ..models import resolve
+    from ..experiments.dataset import looks_like_recording
+    from ..experiments.learning import (
+        ENDINGS,
+        CandidatePool,
+        CandidateSelection,
+        device_warning,
+        explain,
+    )
+    from ..models import resolve_ranker
     from ..search.reading import read_dispatch
 
     # By its name, too: so what is wrong with a damaged one is told.
-    recorded = file.name.endswith(ENDINGS) or looks_recorded(file)
+    recorded = file.name.endswith(ENDINGS) or looks_like_recording(file)
     if recorded:
         _check_recording(ctx)
     elif row is not None:
         raise UsageError("--row is for recordings", "choose with --candidate, --top or --set")
     output = Output(as_json)
     # A ranker that cannot be used is refused before the compiler is asked.
-    chosen_ranker = resolve(ranker, seed=seed) if ranker else None
+    chosen_ranker = resolve_ranker(ranker, seed=seed) if ranker else None
     if recorded:
-        candidates = Pool.of_recording(file)
+        candidates = CandidatePool.of_recording(file)
     else:
-        candidates = Pool.of_dispatch(read_dispatch(file, target), pool, seed, pipeline, freed)
+        candidates = CandidatePool.of_dispatch(
+            read_dispatch(file, target), pool, seed, pipeline, extra_knobs
+        )
     if chosen_ranker is None:
         if not candidates.ranker:
             raise UsageError("--ranker is missing", "other people's kernels have no usual one")
-        chosen_ranker = resolve(candidates.ranker, seed=seed)
-    if warning := elsewhere(chosen_ranker, candidates.devices, candidates.arch):
-        output.note(warning)
-    choice = Choice(position=candidate or 1, top=top, row=row, knobs=knobs)
+        chosen_ranker = resolve_ranker(candidates.ranker, seed=seed)
+    if warning := device_warning(chosen_ranker, candidates.devices, candidates.arch):
+        output.notify(warning)
+    choice = CandidateSelection(position=candidate or 1, top=top, row=row, knobs=knobs)
     explained = explain(chosen_ranker, candidates, choice, seed)
     for one in explained:
         _show(output, one, most)
@@ -140,7 +153,7 @@ def _parse_knobs(settings: tuple[str, ...]) -> dict[str, str]:
 
 
 def _check_recording(ctx: click.Context) -> None:
-    drawing = [option for option, name in DRAWING.items() if given(ctx, name)]
+    drawing = [option for option, name in SAMPLING_OPTIONS.items() if is_given(ctx, name)]
     if drawing:
         raise UsageError(
             f"{', '.join(drawing)} cannot be given with a recording, which has its candidates",
@@ -148,7 +161,7 @@ def _check_recording(ctx: click.Context) -> None:
         )
 
 
-def _show(output: Output, one: Explained, most: int) -> None:
+def _show(output: Output, one: Explanation, most: int) -> None:
     place = f"{one.position:,} of {one.candidates:,}"
     output.line(f"candidate    {', '.join(filter(None, [place, one.pipeline]))}")
     output.line(f"knobs        {' '.join(f'{k}={v}' for k, v in one.knobs.items())}")
@@ -172,7 +185,7 @@ def _show_score(output: Output, name: str, score: Score, most: int) -> None:
         _show_score(output, part, explained, most)
 
 
-def _values(share: Share) -> str:
+def _values(share: Contribution) -> str:
     if list(share.values) == [share.name]:
         return f"{share.values[share.name]:g}"
     return ", ".join(f"{name} {value:g}" for name, value in share.values.items())

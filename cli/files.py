@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from ..core import RUNS, remove_drafts
+from ..core import RUNS_FOLDER, remove_drafts
 from .output import UsageError
 
 
@@ -22,10 +22,10 @@ def check_out(out: Path | None, hint: str) -> None:
     """
     if out is not None:
         check_new_folder(out, "--out", hint)
-    elif os.path.lexists(RUNS) and not RUNS.is_dir():
-        raise UsageError(f"{RUNS} is not a folder", "name another with --out")
+    elif os.path.lexists(RUNS_FOLDER) and not RUNS_FOLDER.is_dir():
+        raise UsageError(f"{RUNS_FOLDER} is not a folder", "name another with --out")
     else:
-        check_writable(RUNS, "--out")
+        check_writable(RUNS_FOLDER, "--out")
 
 
 def check_new_folder(path: Path, option: str, hint: str) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
-from .choices import given
+from .choices import is_given
 from .files import check_writable
 from .generate_options import (
+    combine_options,
     fuse_option,
     pairs,
     product_options,
     shared,
     sizes,
-    stacked,
     transpose_options,
 )
 from .output import Output, UsageError
@@ -38,7 +38,7 @@ def command() -> None:
 
 
 @command.command("matmul")
-@stacked(product_options, transpose_options, fuse_option, shared)
+@combine_options(product_options, transpose_options, fuse_option, shared)
 def matmul(**options: Any) -> None:
     """Products of matrices."""
     _generate("matmul", options, ("m", "n", "k"))
@@ -46,7 +46,7 @@ def matmul(**options: Any) -> None:
 
 @command.command("batch_matmul")
 @sizes("batch", "How many products there are side by side.")
-@stacked(product_options, transpose_options, fuse_option, shared)
+@combine_options(product_options, transpose_options, fuse_option, shared)
 def batch_matmul(**options: Any) -> None:
     """Products of matrices, many side by side."""
     _generate("batch_matmul", options, ("batch", "m", "n", "k"))
@@ -55,14 +55,14 @@ def batch_matmul(**options: Any) -> None:
 @command.command("splitk")
 @product_options
 @sizes("split-k-slices", "Parts that sums are split into; each must divide K.", "2,4")
-@stacked(fuse_option, shared)
+@combine_options(fuse_option, shared)
 def splitk(**options: Any) -> None:
     """Products of matrices whose sums are split, for results too small to fill a machine."""
     _generate("splitk", options, ("m", "n", "k"))
 
 
 @command.command("fused")
-@stacked(product_options, transpose_options, fuse_option, shared)
+@combine_options(product_options, transpose_options, fuse_option, shared)
 def fused(**options: Any) -> None:
     """Products of matrices with elementwise steps, as models have them.
 
@@ -73,7 +73,7 @@ def fused(**options: Any) -> None:
 
 
 @command.command("conv")
-@stacked(
+@combine_options(
     sizes("images", "How many images.", "1"),
     sizes("height", "Rows of the result."),
     sizes("width", "Columns of the result  [default: as many as rows]"),
@@ -100,7 +100,7 @@ def conv(**options: Any) -> None:
 
 
 @command.command("attention")
-@stacked(
+@combine_options(
     sizes("heads", "Heads, of all sequences."),
     sizes("queries", "Queries of each head."),
     sizes("keys", "Keys and values of each head  [default: as many as queries]"),
@@ -161,7 +161,7 @@ def _check(options: dict[str, Any], needed: Sequence[str]) -> None:
     """Refuses options that would do nothing, and sizes that are missing."""
     ctx = click.get_current_context()
     parameters = {str(p.name): p.opts[0] for p in ctx.command.params if p.name}
-    chosen = {name: option for name, option in parameters.items() if given(ctx, name)}
+    chosen = {name: option for name, option in parameters.items() if is_given(ctx, name)}
     sources = [chosen[name] for name in ("presets", "commands") if name in chosen]
     own = [option for n, option in chosen.items() if n not in SHARED | CONFIGURING]
     if sources and (len(sources) > 1 or own):

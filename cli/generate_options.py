@@ -35,7 +35,7 @@ def pairs(name: str, words: str) -> Decorator[Any]:
     )
 
 
-def stacked(*options: Decorator[Any]) -> Decorator[Any]:
+def combine_options(*options: Decorator[Any]) -> Decorator[Any]:
     """Options in the order in which `--help` shows them."""
 
     def decorate(function: Function) -> Function:
@@ -46,12 +46,12 @@ def stacked(*options: Decorator[Any]) -> Decorator[Any]:
     return decorate
 
 
-product_options = stacked(
+product_options = combine_options(
     sizes("m", "Rows of the result."),
     sizes("n", "Columns of the result."),
     sizes("k", "How many products are summed up in each value."),
 )
-transpose_options = stacked(
+transpose_options = combine_options(
     click.option("--transpose-lhs", is_flag=True, help="The left operand is K x M."),
     click.option("--transpose-rhs", is_flag=True, help="The right operand is N x K."),
 )
@@ -62,7 +62,7 @@ fuse_option = click.option(
     help="Elementwise steps on the result: bias, residual, relu, relu6, gelu, gelu_tanh, quantize "
     "(to i8), truncate (to the type of the operands); repeated: dispatches of each.",
 )
-shared = stacked(
+shared = combine_options(
     click.option(
         "--dtypes",
         multiple=True,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .choices import given, target_option
+from .choices import is_given, target_option
 from .files import check_new_file
 from .output import Output, UsageError, shared_options
 
@@ -44,27 +44,27 @@ def command(
     """
     if out is not None:
         check_new_file(out, "--out")
-    if model is None and given(click.get_current_context(), "target"):
+    if model is None and is_given(click.get_current_context(), "target"):
         raise UsageError("--target does nothing without --model", "leave it out, or name a model")
 
-    from ..core import write_whole
+    from ..core import write_atomically
     from ..search.linking import find_matches, link_specs
-    from ..search.reading import read_model
+    from ..search.reading import read_network
 
     output = Output(as_json)
     linked = link_specs(specs)
     for conflict in linked.conflicts:
-        output.note(f"conflict: {conflict}")
+        output.notify(f"conflict: {conflict}")
     for dropped in linked.dropped:
-        output.note(f"dropped: {dropped}")
+        output.notify(f"dropped: {dropped}")
     matches = None
     if model is not None:
-        matches = find_matches(read_model(model, target), linked)
+        matches = find_matches(read_network(model, target), linked)
         for name, dispatches in matches.items():
-            output.note(f"{name} matches {', '.join(dispatches) or f'nothing in {model}'}")
+            output.notify(f"{name} matches {', '.join(dispatches) or f'nothing in {model}'}")
     if out is not None:
-        write_whole(out, linked.text.encode())
-        output.note(f"{len(linked.matchers)} matchers from {len(specs)} specs written to {out}")
+        write_atomically(out, linked.text.encode())
+        output.notify(f"{len(linked.matchers)} matchers from {len(specs)} specs written to {out}")
     elif not as_json:
         click.echo(linked.text, nl=not linked.text.endswith("\n"))
     output.result(

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
-from ..core import DEFAULT_MAX_BYTES, limited, parse_size, readable
+from ..core import DEFAULT_MAX_BYTES, escape_undecodable, limit_bytes, parse_size
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -44,7 +44,7 @@ def _limit(ctx: click.Context, _: click.Parameter, text: str | None) -> None:
     if text is None:
         return
     try:
-        ctx.with_resource(limited(parse_size(text)))
+        ctx.with_resource(limit_bytes(parse_size(text)))
     except ValueError as error:
         raise UsageError(f"--max-bytes: {error}") from None
 
@@ -82,8 +82,8 @@ def shared_options(seed: str) -> Callable[[Function], Function]:
 
 
 @dataclass
-class Told:
-    """What has become of a command's output so far, for `main` to end with.
+class OutputState:
+    """State of a command's output, from which `main` chooses the exit code.
 
     Attributes:
         result: the machine-readable result is out, so that no second document may follow.
@@ -114,12 +114,12 @@ class Output:
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
         context = click.get_current_context(silent=True)
-        self.told = context.ensure_object(Told) if context else Told()
+        self.state = context.ensure_object(OutputState) if context else OutputState()
 
     def result(self, data: Mapping[str, Any]) -> None:
         """Writes the machine-readable result, if that was asked for."""
         if self.as_json:
-            self.told.result = True
+            self.state.result = True
             self._write(json_text(data), err=False)
 
     def summary(self, result: Summary) -> None:
@@ -132,7 +132,7 @@ class Output:
         """Writes a line of the human-readable result."""
         self._write(text, err=self.as_json)
 
-    def note(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         """Writes a remark that is not part of the result."""
         self._write(text, err=True)
 
@@ -160,29 +160,29 @@ class Output:
 
     def _write(self, text: str, err: bool) -> None:
         try:
-            click.echo(readable(text), err=err)
+            click.echo(escape_undecodable(text), err=err)
         except OSError as error:
             # The result is on stdout; remarks that nobody can read change nothing.
             if not err:
-                self.told.lost = self.told.lost or error
+                self.state.lost = self.state.lost or error
 
 
-def counted(number: int, noun: str, ending: str = "s") -> str:
+def count_of(number: int, noun: str, ending: str = "s") -> str:
     """How many there are of something."""
     return f"{number:,} {noun}{'' if number == 1 else ending}"
 
 
 def json_text(data: Mapping[str, Any]) -> str:
     """Strict JSON: paths as text, NaN and infinity as null."""
-    return json.dumps(plain(data), indent=2, allow_nan=False)
+    return json.dumps(jsonable(data), indent=2, allow_nan=False)
 
 
-def plain(value: Any) -> Any:
+def jsonable(value: Any) -> Any:
     """The nearest value that JSON can hold."""
     if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {str(k): jsonable(v) for k, v in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(v) for v in value]
+        return [jsonable(v) for v in value]
     if isinstance(value, Path):
         return str(value)
     if hasattr(value, "item"):  # a numpy scalar

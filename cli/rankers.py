@@ -13,10 +13,10 @@ TRAINING = {True: "yes", False: "no", None: "unknown"}
 @shared_options(seed="Accepted as everywhere; nothing here is random.")
 def command(seed: int, as_json: bool) -> None:
     """List rankers, built in and plugged in."""
-    from ..models import known
+    from ..models import list_rankers
 
     output = Output(as_json)
-    infos = known()
+    infos = list_rankers()
     output.table(
         ["ranker", "needs training", "from", "what it does"],
         [(i.name, TRAINING[i.needs_training], i.source, i.summary) for i in infos],

@@ -15,7 +15,7 @@ _SIZE, _RANGE = re.compile(_DIGITS), re.compile(f"{_DIGITS}:{_DIGITS}:{_DIGITS}"
 _PAIR = re.compile(f"{_DIGITS}(?:x{_DIGITS})?")
 
 
-class Sizes(click.ParamType):  # type: ignore[type-arg]  # older ones take none
+class SizesType(click.ParamType):  # type: ignore[type-arg]  # older ones take none
     """Whole numbers of at least 1; `64:1024:128` goes from 64 in steps of 128 up to 1024."""
 
     name = "sizes"
@@ -47,7 +47,7 @@ class Sizes(click.ParamType):  # type: ignore[type-arg]  # older ones take none
         return tuple(dict.fromkeys(found))
 
 
-class Pairs(click.ParamType):  # type: ignore[type-arg]  # older ones take none
+class PairsType(click.ParamType):  # type: ignore[type-arg]  # older ones take none
     """Sizes in two directions: `3` for 3x3, `3x5`, or some of them, with commas."""
 
     name = "pairs"
@@ -67,4 +67,4 @@ class Pairs(click.ParamType):  # type: ignore[type-arg]  # older ones take none
         return tuple(dict.fromkeys(found))
 
 
-SIZES, PAIRS = Sizes(), Pairs()
+SIZES, PAIRS = SizesType(), PairsType()

@@ -57,16 +57,16 @@ def command(
         if out.suffix != ".parquet":
             raise UsageError(f"--out: {out} is to be a Parquet file", "such as candidates.parquet")
 
-    freed = parse_extras(extras)
+    extra_knobs = parse_extras(extras)
 
-    from ..core import write_whole
+    from ..core import write_atomically
     from ..search import build_spaces
     from ..search.enumeration import count
     from ..search.reading import read_dispatch
 
     output = Output(as_json)
     dispatch = read_dispatch(file, target)
-    spaces = build_spaces(dispatch, pipeline, freed)
+    spaces = build_spaces(dispatch, pipeline, extra_knobs)
     counts = [count(space) for space in spaces]
     total = sum(c.value for c in counts)
     data: dict[str, Any] = {
@@ -84,9 +84,9 @@ def command(
                 f"{rows:,} candidates are too many for one table",
                 f"take a sample: --limit N, at most {MOST_ROWS:,}",
             )
-        frame = _sample(spaces, shares([c.value for c in counts], rows), seed)
+        frame = _sample(spaces, split_sample([c.value for c in counts], rows), seed)
         if out is not None:
-            write_whole(out, frame.to_parquet(index=False))
+            write_atomically(out, frame.to_parquet(index=False))
             output.line(f"{len(frame):,} candidates written to {out}")
             data["out"] = out
         else:
@@ -96,21 +96,23 @@ def command(
     output.result(data)
 
 
-def shares(sizes: list[int], wanted: int) -> list[int]:
+def split_sample(sizes: list[int], sample_size: int) -> list[int]:
     """Splits a sample over pipelines in proportion to their sizes.
 
     Args:
         sizes: candidates per pipeline.
-        wanted: size of the whole sample, at most the sum of `sizes`.
+        sample_size: size of the whole sample, at most the sum of `sizes`.
 
     Returns:
-        Parts that add up to `wanted`, none larger than its pipeline.
+        Parts that add up to `sample_size`, none larger than its pipeline.
     """
     total = sum(sizes)
-    parts = [wanted * size // total if total else 0 for size in sizes]
+    parts = [sample_size * size // total if total else 0 for size in sizes]
     # What rounding down left over goes to those that lost most by it.
-    lost = sorted(range(len(sizes)), key=lambda i: -(wanted * sizes[i] % total if total else 0))
-    for i in lost[: wanted - sum(parts)]:
+    lost = sorted(
+        range(len(sizes)), key=lambda i: -(sample_size * sizes[i] % total if total else 0)
+    )
+    for i in lost[: sample_size - sum(parts)]:
         parts[i] += 1
     return parts
 
@@ -135,9 +137,9 @@ def _show(
             for s, c in zip(spaces, counts, strict=True)
         ],
     )
-    if dispatch.silence:
+    if dispatch.no_constraints_reason:
         whose = "these spaces are frontrunner's own" if spaces else "there is no space"
-        output.note(f"{whose}: {dispatch.silence}")
+        output.notify(f"{whose}: {dispatch.no_constraints_reason}")
 
 
 def _sample(spaces: tuple[Space, ...], sizes: list[int], seed: int) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .choices import given
+from .choices import is_given
 from .files import check_new_file
 from .output import Output, UsageError, shared_options
 
@@ -59,10 +59,10 @@ def command(
     """
     check_new_file(out, "--out")
     seeded = [text for text in settings if text.partition("=")[0] == "seed"]
-    if seeded and given(ctx, "seed"):
+    if seeded and is_given(ctx, "seed"):
         raise UsageError(f"--seed {seed} and --set {seeded[0]} are both given", "give one of them")
 
-    from ..experiments.learning import read_settings, train
+    from ..experiments.learning import parse_parameters, train
 
-    params = read_settings(ranker, settings)
+    params = parse_parameters(ranker, settings)
     Output(as_json).summary(train(recordings, out, ranker=ranker, params=params, seed=seed))

@@ -14,7 +14,7 @@ from .choices import (
     continued_by,
     device_option,
     extra_option,
-    given,
+    is_given,
     jobs_option,
     keep_valid_option,
     parse_extras,
@@ -31,7 +31,7 @@ LIMITS = {"budget", "minutes", "patience"}
 RESUMABLE = {"file", "resume", "as_json", "keep_failures", "keep_valid"} | LIMITS
 ANEW = "only --budget, --minutes, --patience and --keep-failures may be given anew"
 # What has no meaning where nothing is measured.
-MEASURING = {"--device": "devices", "--patience": "patience"}
+MEASURING_OPTIONS = {"--device": "devices", "--patience": "patience"}
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -96,7 +96,7 @@ def command(
     `--iree-codegen-transform-dialect-library=`). With --compile-only, it is a table of what the
     compiler makes of each pipeline's candidates.
     """
-    freed = parse_extras(extras)
+    extra_knobs = parse_extras(extras)
     if keep_valid and resume is None:
         raise UsageError("--keep-valid does nothing without --resume", "leave it out")
     if resume is not None:
@@ -115,7 +115,7 @@ def command(
             result = tuning.resume(resume, input=file, keep_valid=keep_valid, **anew)
         else:
             assert file is not None
-            result = tuning.tune(file, extras=freed, **options)
+            result = tuning.tune(file, extras=extra_knobs, **options)
     output.summary(result)
 
 
@@ -125,7 +125,7 @@ def _check_new(ctx: click.Context, options: Mapping[str, Any]) -> None:
     check_out(out, f"continue it with `tune --resume {out}`, or name a new folder")
     if failures is not None:
         check_new_folder(failures, "--keep-failures", "name a new folder")
-    chosen = [option for option, name in MEASURING.items() if given(ctx, name)]
+    chosen = [option for option, name in MEASURING_OPTIONS.items() if is_given(ctx, name)]
     if chosen and options["compile_only"]:
         raise UsageError(
             f"{', '.join(chosen)} cannot be given with --compile-only, which measures nothing",

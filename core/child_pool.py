@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from .children import Child, ChildDied
 from .errors import KilledError
 from .machine import usable_cores
-from .turns import Turns
+from .turns import SharedLock
 
 if TYPE_CHECKING:
     from typing import Self
@@ -27,7 +27,7 @@ def _raise(_: Any, error: KilledError) -> NoReturn:
 
 
 class ChildPool:
-    """Children of one handler.
+    """A pool of child processes that all run the same handler function.
 
     joblib hands the work to threads, each of which drives one child of its own: a pool of processes
     would be torn down as a whole by the first crash.
@@ -42,7 +42,7 @@ class ChildPool:
     ) -> None:
         self.jobs = jobs or usable_cores()
         self._given_up = False
-        self._turns = Turns()
+        self._turns = SharedLock()
         self._closing = threading.Lock()
         self._times_closed = 0
         self._all = [Child(handler, env) for _ in range(self.jobs)]
@@ -50,24 +50,25 @@ class ChildPool:
         for child in self._all:
             self._free.put(child)
 
-    def one(
+    def run(
         self,
         work: Callable[[Child, Item], Result],
         item: Item,
-        killed: Callable[[Item, KilledError], Result] = _raise,
+        on_killed: Callable[[Item, KilledError], Result] = _raise,
     ) -> Result:
-        """What `work` makes of an item with a child that is free.
+        """Runs `work` on one item with the next idle child process, and returns its result.
 
         Work that raises `KilledError` is tried once more, with no other of this pool beside it.
 
         Args:
-            killed: what to make of an item whose child is killed both times.
+            on_killed: called in place of `work` for an item whose child process was killed twice;
+                its result is used.
         """
         child = self._free.get()
         try:
             return self._try_twice(work, child, item)
         except KilledError as error:
-            return killed(item, error)
+            return on_killed(item, error)
         finally:
             self._free.put(child)
 
@@ -75,17 +76,19 @@ class ChildPool:
         self,
         work: Callable[[Child, Item], Result],
         items: Iterable[Item],
-        killed: Callable[[Item, KilledError], Result] = _raise,
+        on_killed: Callable[[Item, KilledError], Result] = _raise,
     ) -> Iterator[Result]:
-        """Results in order, as they are done; who stops before the end cancels the rest.
+        """Runs `work` on all items in parallel, and yields results in the items' order.
+
+        Closing the generator cancels the remaining items.
 
         Args:
-            killed: as of `one`.
+            on_killed: as of `run`.
         """
 
         def unless_given_up(item: Item) -> Result:
             # Nobody waits for it any more.
-            return self.one(work, item, killed) if not self._given_up else None  # type: ignore[return-value]
+            return self.run(work, item, on_killed) if not self._given_up else None  # type: ignore[return-value]
 
         self._given_up = False
         run = Parallel(n_jobs=self.jobs, backend="threading", return_as="generator")
@@ -112,16 +115,16 @@ class ChildPool:
     def _try_twice(self, work: Callable[[Child, Item], Result], child: Child, item: Item) -> Result:
         times_closed = self._times_closed
         try:
-            with self._turns.beside():
+            with self._turns.shared():
                 self._check_open(times_closed)
                 return work(child, item)
         except KilledError:
-            with self._turns.alone():
+            with self._turns.exclusive():
                 self._close_others(child, times_closed)
                 return work(child, item)
 
     def _close_others(self, working: Child, times_closed: int) -> None:
-        """Has the idle children give their memory back; they start again when they are asked."""
+        """Ends the idle children, to free their memory; each starts again when it is called."""
         with self._closing:
             self._check_open(times_closed)
             for child in self._all:

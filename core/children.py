@@ -26,7 +26,7 @@ from .machine import describe_kill
 from .temporary import temporary_folder
 
 # A crashed compiler says what was wrong first, and then some 10 kB of stack.
-LAST_WORDS = 32_000
+STDERR_TAIL_BYTES = 32_000
 
 
 class ChildDied(Exception):
@@ -93,8 +93,8 @@ class Child:
             # ValueError: another thread closed this child, and with it the files.
             code, peak = _reap(process)
             if code == -signal.SIGKILL and process is not self._closed:
-                raise ChildKilled(self._killed(peak)) from error
-            raise ChildDied(_obituary(code, stderr)) from error
+                raise ChildKilled(self._kill_message(peak)) from error
+            raise ChildDied(_exit_message(code, stderr)) from error
         except BaseException:
             # Ctrl-C between send and receive: a late answer must not meet the next request.
             self.close()
@@ -103,8 +103,11 @@ class Child:
             raise answer
         return answer
 
-    def try_twice(self, request: Any, timeout: float | None = None) -> Any:
-        """As `call`, and once more if the process is killed; for what needs no earlier request."""
+    def call_with_retry(self, request: Any, timeout: float | None = None) -> Any:
+        """As `call`, with one retry if the process is killed.
+
+        For requests that need no earlier one.
+        """
         try:
             return self.call(request, timeout)
         except ChildKilled:
@@ -151,8 +154,8 @@ class Child:
         theirs.close()
         self._connection = Connection(ours.detach())
 
-    def _killed(self, peak: int) -> str:
-        """What is said of a process that somebody else killed.
+    def _kill_message(self, peak: int) -> str:
+        """The error message for a child process that was killed from outside.
 
         Args:
             peak: what the kernel says of its memory, which starts from that of its parent.
@@ -179,12 +182,12 @@ def _reap(process: subprocess.Popen[bytes]) -> tuple[int, int]:
     return process.wait(), 0
 
 
-def _obituary(code: int, stderr: IO[bytes]) -> str:
+def _exit_message(code: int, stderr: IO[bytes]) -> str:
     """How a process ended, and its last words."""
     how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     if stderr.closed:
         return how
-    stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - LAST_WORDS))
+    stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - STDERR_TAIL_BYTES))
     words = stderr.read().decode(errors="replace").strip()
     return f"{how}\n{words}" if words else how
 

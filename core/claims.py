@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def claim(make: Callable[[], Path]) -> tuple[Path, int]:
-    """Makes a file or a folder that nobody takes for abandoned.
+    """Creates a file or folder and locks it, so that no other process removes it as abandoned.
 
     Args:
         make: makes it, under a name that is not taken; it may be called more than once.

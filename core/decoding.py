@@ -1,4 +1,4 @@
-"""Values from what JSON made of them: lists for tuples, objects for dataclasses.
+"""Decodes JSON into values of declared types: tuples from lists, dataclasses from objects.
 
 Files are edited, cut and made by others; so every field is checked against its declared type, all
 the way down, and what is unknown is refused.
@@ -18,7 +18,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 T = TypeVar("T")
 
 # Whole numbers up to here are exact as floats, too, and fit wherever numbers go.
-LARGEST = 1 << 53
+MAX_EXACT_INT = 1 << 53
 
 
 def decode(kind: type[T], data: Any, where: str = "") -> T:
@@ -36,8 +36,8 @@ def decode(kind: type[T], data: Any, where: str = "") -> T:
     return found
 
 
-def in_words(error: Exception) -> str:
-    """What is wrong with data that something else was expected of, in one line."""
+def describe_error(error: Exception) -> str:
+    """One line for an exception that was raised while data was decoded."""
     said = (str(error).splitlines() or [""])[0]
     if isinstance(error, KeyError):
         return f"{said} is missing"
@@ -121,8 +121,8 @@ def _plain(kind: Any, data: Any, where: str) -> Any:
     if kind is float and type(data) in (int, float) and math.isfinite(data):
         return data
     if kind is int and type(data) is int:
-        if abs(data) > LARGEST:
-            raise _misfit(where, data, f"at most {LARGEST}")
+        if abs(data) > MAX_EXACT_INT:
+            raise _misfit(where, data, f"at most {MAX_EXACT_INT}")
         return data
     if kind in (str, bool) and type(data) is kind:
         return data

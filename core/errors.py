@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+# Tells the user something in a line.
+Notify = Callable[[str], None]
+
 # The kernel kills what takes most memory, if there is none left.
 _MORE_MEMORY = (
     "make memory free (end other programs, give fewer --jobs) and try again; "
@@ -39,7 +44,7 @@ class CompilerCrashedError(InputError):
 
 
 class UnknownTargetError(InputError):
-    """Nobody knows what is to be compiled for."""
+    """Neither the compiler nor frontrunner knows the target's name."""
 
 
 class WorkError(FrontrunnerError):

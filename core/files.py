@@ -21,18 +21,18 @@ from .limits import parse_json, read_limited, remedy_for
 Parsed = TypeVar("Parsed")
 
 # Where the folders of runs go, unless another place is named.
-RUNS = Path("runs")
+RUNS_FOLDER = Path("runs")
 # What is not complete yet, beside the place where it will be.
 _DRAFT = re.compile(r"\..*\.frontrunner-[0-9a-f]{8}")
 
 
-def read_text_file(path: Path, remedy: str) -> bytes:
-    """What is in a file, without the mark that some editors put first: parsers stumble over it."""
+def read_without_bom(path: Path, remedy: str) -> bytes:
+    """Reads a file's bytes without a UTF-8 byte-order mark, which parsers do not accept."""
     return read_limited(path, remedy).removeprefix(codecs.BOM_UTF8)
 
 
 def read_json(path: Path, parse: Callable[[Any], Parsed], remedy: str) -> Parsed:
-    """What was written to a file as JSON.
+    """Reads a JSON file that frontrunner wrote, and parses its content into a value.
 
     Args:
         parse: makes the value of what JSON holds; whatever it raises, the file was edited.
@@ -51,7 +51,7 @@ def read_json(path: Path, parse: Callable[[Any], Parsed], remedy: str) -> Parsed
 
 
 def check_inside(folder: Path, paths: Iterable[Path]) -> None:
-    """Refuses places that links within a folder take outside of it.
+    """Raises if a symbolic link makes one of the paths lead out of the folder.
 
     Raises:
         InputError: naming the first.
@@ -65,8 +65,8 @@ def check_inside(folder: Path, paths: Iterable[Path]) -> None:
             )
 
 
-def check_own(folder: Path) -> None:
-    """Refuses a folder with anything but files and folders of its own.
+def check_no_links(folder: Path) -> None:
+    """Raises if a folder holds links, devices or sockets, which lead elsewhere; it may be missing.
 
     What is written into it must not end up elsewhere, nor what is elsewhere be taken for its own.
     One that is not there is none of those.
@@ -92,7 +92,7 @@ def check_own(folder: Path) -> None:
 
 
 @contextmanager
-def only_process(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Keeps other processes from working in a folder, as long as this one lives.
 
     Raises:
@@ -115,7 +115,9 @@ def only_process(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def write_whole(path: Path, data: bytes, remedy: str = "make room, or name another place") -> None:
+def write_atomically(
+    path: Path, data: bytes, remedy: str = "make room, or name another place"
+) -> None:
     """Writes a file that appears only when it is complete and on disk; one there is replaced.
 
     Several processes may write the same file: the last one's stays.
@@ -142,8 +144,10 @@ def write_whole(path: Path, data: bytes, remedy: str = "make room, or name anoth
 
 
 @contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill, which is at `path` when it is complete: over an empty one, but no other.
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yields a temporary folder, which is renamed to `path` at the end.
+
+    `path` must be missing or an empty folder.
 
     Raises:
         OSError: it cannot be made.
@@ -159,11 +163,11 @@ def new_folder(path: Path) -> Iterator[Path]:
             draft.rename(path)
 
 
-def next_folder(parent: Path, stem: str, fill: Callable[[Path], None]) -> Path:
-    """Makes the first free `<stem>-<n>` in a folder: of several processes, each its own.
+def make_numbered_folder(parent: Path, stem: str, fill: Callable[[Path], None]) -> Path:
+    """Creates `<stem>-<n>` with the next free number, safely if several processes do so at once.
 
     Args:
-        fill: puts into a folder what is to be in it; it is given another one.
+        fill: writes the content; gets the temporary folder, which is renamed afterwards.
 
     Returns:
         Where it is.
@@ -184,11 +188,11 @@ def next_folder(parent: Path, stem: str, fill: Callable[[Path], None]) -> Path:
         raise
 
 
-def place_folder(path: Path | None, stem: str, fill: Callable[[Path], None]) -> Path:
-    """As `new_folder`, or, if there is no path, as `next_folder` in `RUNS`."""
+def make_output_folder(path: Path | None, stem: str, fill: Callable[[Path], None]) -> Path:
+    """As `atomic_folder`, or, if there is no path, as `make_numbered_folder` in `RUNS_FOLDER`."""
     if path is None:
-        return next_folder(RUNS, stem, fill)
-    with new_folder(path) as folder:
+        return make_numbered_folder(RUNS_FOLDER, stem, fill)
+    with atomic_folder(path) as folder:
         fill(folder)
     return path
 
@@ -202,7 +206,7 @@ def remove_drafts(folder: Path) -> None:
 
 @contextmanager
 def _draft(folder: Path, name: str, make: Callable[[Path], None]) -> Iterator[Path]:
-    """What is made in a folder under a name of its own; it is removed unless it gets another."""
+    """A temporary file or folder of a unique name, removed at the end unless it was renamed."""
 
     def draft() -> Path:
         path = folder / f".{name[:50]}.frontrunner-{secrets.token_hex(4)}"
@@ -220,7 +224,7 @@ def _draft(folder: Path, name: str, make: Callable[[Path], None]) -> Iterator[Pa
 
 def _move_out(draft: Path, folder: Path) -> None:
     """Moves what is in a draft to the folder that it is in, unless there is something already."""
-    with only_process(folder):
+    with lock_folder(folder):
         if not all(_DRAFT.fullmatch(name) for name in os.listdir(folder)):
             raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
         for path in sorted(draft.iterdir()):
@@ -256,6 +260,6 @@ def make_folder(path: Path, remedy: str) -> None:
         raise InputError(f"cannot make the folder {path}: {error.strerror}", remedy) from error
 
 
-def readable(text: str) -> str:
-    """Text that can be written anywhere: the name of a file may be in no encoding at all."""
+def escape_undecodable(text: str) -> str:
+    """Escapes characters that UTF-8 cannot encode, which undecodable file names hold."""
     return text.encode(errors="backslashreplace").decode()

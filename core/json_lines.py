@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from .claims import is_at
-from .decoding import in_words
+from .decoding import describe_error
 from .errors import InputError, WorkError
 from .limits import check_regular, parse_json, read_limited
 
-KEEP_VALID = "keep the valid lines with --keep-valid, or start anew"
+KEEP_VALID_HINT = "keep the valid lines with --keep-valid, or start anew"
 _ANEW = "start anew with another file; this one was edited"
 
 Record = dict[str, Any]
@@ -26,24 +26,25 @@ def _any(record: Record) -> None:
     pass
 
 
-class LineFile:
-    """Records in the file that they were read from and are appended to.
+class JsonLinesFile:
+    """An append-only JSON-lines file, and the records that it holds already.
 
     A line that a crash or a full disk cut short is passed over, and overwritten by the next.
 
     Args:
         remedy: what the user can do when the disk is full.
-        anew: whether the first new record replaces all that is there. Until then nothing is lost,
-            and only the first is read, so that one can see whose they are.
+        overwrite: whether the first appended record replaces what is in the file. Until then the
+            file stays as it is, and only its first record is read, which says whose they are.
         check: raises ValueError, TypeError or KeyError for a record that was not written here.
         keep_valid: whether such lines are left out instead of refused; the file as it was stays
             beside it.
-        edited: what the user can do about a line that was not written here.
+        edited_hint: what the user can do about a line that was not written here.
 
     Attributes:
         records: all of them, in order.
-        torn: what there is beyond whole lines.
-        left_out: what became of lines that were left out, for people; empty if none was.
+        partial_line: the bytes after the last newline, left by a crash.
+        skipped_message: message for the user about lines that were skipped and where the file was
+            copied to; empty if none were.
 
     Raises:
         InputError: another process has it open, it cannot be opened, or holds something else.
@@ -54,23 +55,23 @@ class LineFile:
         path: Path,
         remedy: str,
         *,
-        anew: bool = False,
+        overwrite: bool = False,
         check: Callable[[Record], None] = _any,
         keep_valid: bool = False,
-        edited: str = _ANEW,
+        edited_hint: str = _ANEW,
     ) -> None:
         self.path = path
-        self.left_out = ""
-        self._remedy, self._anew = remedy, anew
+        self.skipped_message = ""
+        self._remedy, self._anew = remedy, overwrite
         self._fd = _open(path)
         try:
             data = read_limited(path)
             self._end = data.rfind(b"\n") + 1
-            self.torn = data[self._end :]
+            self.partial_line = data[self._end :]
             whole = data[: self._end]
-            if anew:
+            if overwrite:
                 whole = whole[: whole.find(b"\n") + 1]
-            self.records, wrong = parse_lines(whole, path, check, keep_valid, edited)
+            self.records, wrong = parse_lines(whole, path, check, keep_valid, edited_hint)
             if wrong:
                 self._leave_out(wrong, data)
         except BaseException:
@@ -86,7 +87,7 @@ class LineFile:
         if self._anew:
             self._anew, self._end, self.records = False, 0, []
         self._write((json.dumps(record) + "\n").encode())
-        self.torn = b""
+        self.partial_line = b""
         self.records.append(dict(record))
 
     def close(self) -> None:
@@ -124,7 +125,7 @@ class LineFile:
         self._end = 0
         self._write(b"".join((json.dumps(record) + "\n").encode() for record in self.records))
         lines = "1 line" if len(wrong) == 1 else f"{len(wrong)} lines"
-        self.left_out = (
+        self.skipped_message = (
             f"{lines} of {self.path} left out, the first: {wrong[0]}; as it was, it is {copy.name}"
         )
 
@@ -134,12 +135,12 @@ def parse_lines(
     path: Path,
     check: Callable[[Record], None] = _any,
     keep_valid: bool = False,
-    edited: str = _ANEW,
+    edited_hint: str = _ANEW,
 ) -> tuple[list[Record], list[str]]:
-    """The records in whole lines, and what is wrong with those that are left out.
+    """Parses lines of JSON: the valid records, and an error for each line that is skipped.
 
     Args:
-        check, keep_valid, edited: as of `LineFile`.
+        check, keep_valid, edited_hint: as of `JsonLinesFile`.
 
     Raises:
         InputError: naming the first line that is not one.
@@ -152,9 +153,9 @@ def parse_lines(
                 raise ValueError("it is no object")
             check(record)
         except (ValueError, TypeError, KeyError) as error:
-            what = f"line {number} is not what was written there ({in_words(error)})"
+            what = f"line {number} is not what was written there ({describe_error(error)})"
             if not keep_valid:
-                raise InputError(f"{path} {what}", edited) from error
+                raise InputError(f"{path} {what}", edited_hint) from error
             wrong.append(what)
         else:
             records.append(record)

@@ -21,10 +21,10 @@ from typing import Any
 from .errors import InputError
 
 DEFAULT_MAX_BYTES = 512 << 20
-VARIABLE = "FRONTRUNNER_MAX_BYTES"
-RAISE = "if you trust it, raise the limit with --max-bytes"
+LIMIT_VARIABLE = "FRONTRUNNER_MAX_BYTES"
+RAISE_LIMIT_HINT = "if you trust it, raise the limit with --max-bytes"
 
-# Of which reading unpacks no more than this at a time.
+# Bytes that are unpacked at a time.
 PIECE = 1 << 20
 # Objects that nest deeper overflow stacks wherever they are taken apart; ours have some 8 levels.
 MAX_DEPTH = 100
@@ -51,7 +51,7 @@ _BUT_BRACKETS = bytes(set(range(256)) - set(b'[]{}"'))
 
 
 class TooLarge(ValueError):
-    """What was to be read is more than the limit allows; the message starts with `it`."""
+    """More is to be read than the limit allows. The message goes on about the file: "it ..."."""
 
 
 def max_bytes() -> int:
@@ -60,25 +60,27 @@ def max_bytes() -> int:
     Raises:
         InputError: the environment has one that is none.
     """
-    said = os.environ.get(VARIABLE)
+    said = os.environ.get(LIMIT_VARIABLE)
     try:
         return DEFAULT_MAX_BYTES if said is None else parse_size(said)
     except ValueError as error:
-        raise InputError(f"{VARIABLE}: {error}", "set it to such as 2G, or unset it") from None
+        raise InputError(
+            f"{LIMIT_VARIABLE}: {error}", "set it to such as 2G, or unset it"
+        ) from None
 
 
 @contextmanager
-def limited(most: int) -> Iterator[None]:
+def limit_bytes(most: int) -> Iterator[None]:
     """Sets the limit for this process and those that it starts, for as long as this lasts."""
-    before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = str(most)
+    before = os.environ.get(LIMIT_VARIABLE)
+    os.environ[LIMIT_VARIABLE] = str(most)
     try:
         yield
     finally:
         if before is None:
-            del os.environ[VARIABLE]
+            del os.environ[LIMIT_VARIABLE]
         else:
-            os.environ[VARIABLE] = before
+            os.environ[LIMIT_VARIABLE] = before
 
 
 def parse_size(text: str) -> int:
@@ -93,7 +95,7 @@ def parse_size(text: str) -> int:
     return int(found[1]) * _UNITS[found[2].lower()]
 
 
-def size_text(size: int) -> str:
+def format_size(size: int) -> str:
     """A size as people read it."""
     power = min(4, max(0, size.bit_length() - 1) // 10)
     size = min(size, 1 << 100)  # larger ones than floats can be are in files, too
@@ -106,7 +108,7 @@ def remedy_for(error: Exception, remedy: str) -> str:
     Args:
         remedy: if it is damaged, not too large.
     """
-    return RAISE if isinstance(error, TooLarge) else remedy
+    return RAISE_LIMIT_HINT if isinstance(error, TooLarge) else remedy
 
 
 def read_limited(path: Path, remedy: str = "") -> bytes:
@@ -154,11 +156,13 @@ def check_file(path: Path, remedy: str = "") -> None:
         raise InputError(f"cannot read {path}: {error.strerror}", remedy) from error
     check_regular(path, remedy)
     if found.st_size > max_bytes():
-        raise InputError(f"cannot read {path}: {_more_than('it has', max_bytes())}", RAISE)
+        raise InputError(
+            f"cannot read {path}: {_more_than('it has', max_bytes())}", RAISE_LIMIT_HINT
+        )
 
 
 def gunzip(data: bytes) -> bytes:
-    """What was packed with gzip.
+    """Decompresses gzip data, up to the limit.
 
     Raises:
         TooLarge: it is more than the limit.
@@ -172,7 +176,7 @@ def gunzip(data: bytes) -> bytes:
 
 
 def open_zip(data: bytes) -> zipfile.ZipFile:
-    """An archive, of which nothing is unpacked yet.
+    """Opens a zip archive without unpacking it, and checks how many members it lists.
 
     Raises:
         TooLarge: it lists more members than the limit allows.
@@ -210,7 +214,7 @@ def unzip(
 
 
 def parse_json(data: bytes | str) -> Any:
-    """What a text in JSON says.
+    """Parses JSON whose values fit into the limit and are not nested too deeply.
 
     Raises:
         TooLarge: the values would take more memory than the limit.
@@ -234,8 +238,8 @@ def parse_json(data: bytes | str) -> Any:
     return found
 
 
-def check_cells(rows: int, columns: int, each: int = CELL_BYTES) -> None:
-    """Refuses a table before it is made.
+def check_table_size(rows: int, columns: int, each: int = CELL_BYTES) -> None:
+    """Raises if a table of this size would take more memory than the limit.
 
     Args:
         each: bytes of a cell.
@@ -273,7 +277,7 @@ def _gather(read: Callable[[int], bytes | None], most: int, what: str = "it has"
 
 
 def _more_than(what: str, most: int) -> TooLarge:
-    return TooLarge(f"{what} more than the limit of {size_text(most)}")
+    return TooLarge(f"{what} more than the limit of {format_size(most)}")
 
 
 def _too_deep() -> ValueError:

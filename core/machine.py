@@ -11,7 +11,7 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 
 def describe_kill(peak: str = "") -> str:
-    """What is said of a process that was killed from outside; the kernel does if memory is short.
+    """The error message for a process that was killed from outside, as by a lack of memory.
 
     Args:
         peak: what is known of its own memory.
@@ -23,7 +23,7 @@ def describe_kill(peak: str = "") -> str:
 
 
 def free_memory(proc: Path = _PROC, groups: Path = _GROUPS) -> tuple[int, int] | None:
-    """Bytes that are free, and bytes that there are, of whatever has least free.
+    """Free and total memory in bytes: the machine's or a control group's, whichever has less free.
 
     Args:
         proc, groups: where the kernel tells of processes, and of control groups (version 2).

@@ -25,11 +25,11 @@ from .errors import WorkError
 # How often to try to work beside others that come and go.
 TRIES = 10
 # An executable and the objects that it is linked from take a few hundred kilobytes.
-LEAST_FREE = 4 << 20
+MIN_FREE_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
-class _Own:
+class _ProcessFolder:
     """The folder of a process.
 
     Attributes:
@@ -43,7 +43,7 @@ class _Own:
 
 
 _lock = threading.Lock()
-_own: _Own | None = None
+_own: _ProcessFolder | None = None
 
 
 def temporary_folder() -> Path:
@@ -80,7 +80,7 @@ def remove_temporary_folder() -> None:
             own.path.parent.rmdir()
 
 
-def _owned() -> _Own:
+def _owned() -> _ProcessFolder:
     global _own
     with _lock:
         if _own is None or _own.process != os.getpid():
@@ -88,19 +88,19 @@ def _owned() -> _Own:
         return _own
 
 
-def _make(base: Path) -> _Own:
+def _make(base: Path) -> _ProcessFolder:
     process = os.getpid()
     for _ in range(TRIES):
         try:
             parent = _private(base / f"frontrunner-{os.getuid()}")
             remove_abandoned(parent.iterdir())
             path, handle = claim(partial(_new, process, parent))
-            return _Own(process, path, handle)
+            return _ProcessFolder(process, path, handle)
         except FileNotFoundError:
             continue  # the last process that worked in the parent has just removed it
         except OSError:
             break
-    return _Own(process, base, None)
+    return _ProcessFolder(process, base, None)
 
 
 def _new(process: int, parent: Path) -> Path:
@@ -122,14 +122,14 @@ def _private(path: Path) -> Path:
     return path
 
 
-def check_room() -> None:
+def check_free_space() -> None:
     """Tells a full disk from a compiler's crash.
 
     Raises:
         WorkError: the folder for temporary files is full.
     """
     folder = tempfile.gettempdir()
-    if shutil.disk_usage(folder).free < LEAST_FREE:
+    if shutil.disk_usage(folder).free < MIN_FREE_BYTES:
         raise WorkError(
             f"there is no room for temporary files in {folder}",
             "make room there, or name another folder in TMPDIR; what was measured is kept",

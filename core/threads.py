@@ -17,10 +17,11 @@ class _End:
         self.error = error
 
 
-def in_threads(iterators: Sequence[Iterator[Item]]) -> Generator[Item, None, None]:
+def merge_in_threads(iterators: Sequence[Iterator[Item]]) -> Generator[Item, None, None]:
     """Yields what the iterators yield, as it comes.
 
-    When one raises, or the caller has had enough, the others end after what they are at.
+    Each runs in a thread of its own. When one raises, or the caller closes the generator, the
+    others stop after their current item.
     """
     arrived: SimpleQueue[Item | _End] = SimpleQueue()
     enough = threading.Event()

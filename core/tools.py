@@ -11,8 +11,8 @@ from .errors import WorkError, first_line
 
 
 @dataclass(frozen=True)
-class Done:
-    """What a program came to.
+class ToolResult:
+    """Exit code and output of a program.
 
     Attributes:
         code: what it exited with; less than 0 if a signal ended it.
@@ -23,7 +23,7 @@ class Done:
     err: str
 
 
-def run_tool(arguments: Sequence[object], timeout: float | None = None) -> Done:
+def run_tool(arguments: Sequence[object], timeout: float | None = None) -> ToolResult:
     """Runs a program to its end.
 
     Raises:
@@ -33,13 +33,13 @@ def run_tool(arguments: Sequence[object], timeout: float | None = None) -> Done:
     line = [str(argument) for argument in arguments]
     with Child(f"{__name__}:run") as child:
         try:
-            done: Done = child.call(line, timeout)
+            done: ToolResult = child.call(line, timeout)
         except ChildDied as death:
             raise WorkError(f"{line[0]} was ended: {first_line(death)}") from death
     return done
 
 
-def run(line: Sequence[str]) -> Done:
+def run(line: Sequence[str]) -> ToolResult:
     """The child's side: the program is in its group, and ends with it."""
     try:
         done = subprocess.run(
@@ -49,4 +49,4 @@ def run(line: Sequence[str]) -> Done:
         raise WorkError(
             f"cannot run {line[0]}: {error.strerror}", "see that it is installed"
         ) from error
-    return Done(done.returncode, done.stdout, done.stderr)
+    return ToolResult(done.returncode, done.stdout, done.stderr)

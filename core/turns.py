@@ -1,4 +1,4 @@
-"""Work side by side, of which some wants to be alone."""
+"""A lock with a shared and an exclusive mode; who waits for the exclusive one goes first."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Turns:
-    """Lets threads work beside each other, or one alone.
+class SharedLock:
+    """A readers-writer lock that prefers writers.
 
     Who waits to be alone goes before those that would come beside it, so that it is not for ever.
     """
@@ -20,7 +20,7 @@ class Turns:
         self._waiting = 0
 
     @contextmanager
-    def beside(self) -> Iterator[None]:
+    def shared(self) -> Iterator[None]:
         """For work that others may do theirs beside."""
         with self._changed:
             self._changed.wait_for(lambda: not self._alone and not self._waiting)
@@ -33,8 +33,8 @@ class Turns:
                 self._changed.notify_all()
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """For work with none beside it; whoever asks must not be `beside` any more."""
+    def exclusive(self) -> Iterator[None]:
+        """For work with none beside it; whoever asks must not be `shared` any more."""
         with self._changed:
             self._waiting += 1
             try:

@@ -84,7 +84,7 @@ except Exception as error:
 
 @dataclass(frozen=True)
 class Probe:
-    """What came of trying one thing."""
+    """The result of one check."""
 
     name: str
     ok: bool
@@ -144,7 +144,7 @@ def diagnose(seed: int = 0) -> Diagnosis:
     Args:
         seed: for the inputs of the kernel that is tried.
     """
-    versions = installed()
+    versions = package_versions()
     devices = tuple(probe_device(name) for name in DEVICES)
     missing = [
         Missing(name, f"pip install {name}")
@@ -159,7 +159,7 @@ def diagnose(seed: int = 0) -> Diagnosis:
     )
 
 
-def installed() -> dict[str, str]:
+def package_versions() -> dict[str, str]:
     """Versions of Python and of the packages that matter."""
     found = {"python": platform.python_version(), "frontrunner": __version__}
     for name in PACKAGES:

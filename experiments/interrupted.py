@@ -1,4 +1,4 @@
-"""Ctrl-C during what can be gone on with."""
+"""Ctrl-C during work that can be resumed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C, after something was kept, or nothing.
+    """Ctrl-C, and what was kept of the work.
 
     Attributes:
-        kept: the folder or file to go on with; None if there is none.
+        kept: the folder or file with which the work can be resumed; None if nothing was kept.
     """
 
     def __init__(self, kept: Path | None) -> None:
@@ -21,7 +21,7 @@ class RunInterrupted(KeyboardInterrupt):
 
 @contextmanager
 def resumable(folder: Path) -> Iterator[None]:
-    """Has Ctrl-C tell which folder to go on in."""
+    """Turns Ctrl-C into `RunInterrupted`, which names the folder to go on in."""
     try:
         yield
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..core import InputError, TooLarge, check_cells, max_bytes, remedy_for, size_text
+from ..core import InputError, TooLarge, check_table_size, format_size, max_bytes, remedy_for
 
 # By how many times the packings grow at most: in Snappy's format 3 bytes stand for 64.
 GROWTH = {"UNCOMPRESSED": 1, "SNAPPY": 22}
@@ -83,7 +83,7 @@ def _check(metadata: pq.FileMetaData, size: int) -> list[str]:
         flat = column.path == column.name and not column.max_repetition_level
         if not flat or column.max_definition_level > 1 or column.physical_type not in PHYSICAL:
             raise ValueError(f"column {column.name} holds no numbers, flags or words")
-    check_cells(metadata.num_rows, len(columns))
+    check_table_size(metadata.num_rows, len(columns))
     packed = 0
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for chunk in map(group.column, range(group.num_columns)):
@@ -97,8 +97,8 @@ def _check(metadata: pq.FileMetaData, size: int) -> list[str]:
                 raise ValueError("its columns overlap")
             if packed * max(GROWTH.values()) > max_bytes():
                 raise TooLarge(
-                    f"its {size_text(packed)} may unpack to more than the limit of "
-                    f"{size_text(max_bytes())}"
+                    f"its {format_size(packed)} may unpack to more than the limit of "
+                    f"{format_size(max_bytes())}"
                 )
     return [column.name for column in columns if column.physical_type == WORDS]
 
@@ -112,9 +112,9 @@ def _read(file: pq.ParquetFile) -> pa.Table:
     for batch in file.iter_batches(ROWS, use_threads=False):
         rows += batch.num_rows
         letters += sum(map(_letters, batch.columns))
-        check_cells(rows, batch.num_columns)
+        check_table_size(rows, batch.num_columns)
         if letters > max_bytes():
-            raise TooLarge(f"its words have more than the limit of {size_text(max_bytes())}")
+            raise TooLarge(f"its words have more than the limit of {format_size(max_bytes())}")
         batches.append(batch)
     table = pa.Table.from_batches(batches, file.schema_arrow)
     plain = [f.with_type(pa.large_string()) if _is_words(f.type) else f for f in table.schema]

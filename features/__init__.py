@@ -5,9 +5,15 @@ from typing import TYPE_CHECKING
 from ..core.lazy import exports
 
 if TYPE_CHECKING:
-    from .catalogue import catalogue_for, catalogue_of, catalogues, extract
+    from .catalogue import catalogue_for_target, catalogues, detect_catalogue, extract
     from .cpu import CPU
-    from .generic import GENERIC, extract_knobs, generic_catalogue, generic_for, generic_of
+    from .generic import (
+        GENERIC,
+        extract_knobs,
+        generic_catalogue,
+        generic_catalogue_of_frames,
+        parse_generic_catalogue,
+    )
     from .gpu import GPU
     from .registry import Catalogue, Feature, Function, Theme, collect
     from .view import View
@@ -23,13 +29,13 @@ __all__ = [
     "Function",
     "Theme",
     "View",
-    "catalogue_for",
-    "catalogue_of",
+    "catalogue_for_target",
     "catalogues",
     "collect",
+    "detect_catalogue",
     "extract",
     "extract_knobs",
     "generic_catalogue",
-    "generic_for",
-    "generic_of",
+    "generic_catalogue_of_frames",
+    "parse_generic_catalogue",
 ]

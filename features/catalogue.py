@@ -16,7 +16,7 @@ import pandas as pd
 from ..core import InputError, brought_by, load_plug_in
 from ..search import Problem, Target, backend_named
 from .cpu import CPU
-from .generic import generic_of
+from .generic import parse_generic_catalogue
 from .gpu import GPU
 from .registry import Catalogue
 
@@ -43,7 +43,7 @@ def catalogues() -> tuple[Catalogue, ...]:
     return tuple(found)
 
 
-def catalogue_for(target: Target) -> Catalogue:
+def catalogue_for_target(target: Target) -> Catalogue:
     """The features that candidates for a target have.
 
     Raises:
@@ -56,12 +56,12 @@ def catalogue_for(target: Target) -> Catalogue:
     raise InputError(f"no catalogue of features {name!r}, which {target.backend} says it has")
 
 
-def catalogue_of(columns: Iterable[str]) -> Catalogue | None:
+def detect_catalogue(columns: Iterable[str]) -> Catalogue | None:
     """The catalogue that a frame with these columns was computed with; None if with none."""
     present = set(columns)
     shares = {c.name: len(present & set(c.names)) / len(c.names) for c in catalogues()}
     best = max(catalogues(), key=lambda c: shares[c.name])
-    return best if shares[best.name] else generic_of(present)
+    return best if shares[best.name] else parse_generic_catalogue(present)
 
 
 def extract(problem: Problem, target: Target, candidates: pd.DataFrame) -> pd.DataFrame:
@@ -71,7 +71,7 @@ def extract(problem: Problem, target: Target, candidates: pd.DataFrame) -> pd.Da
         problem: what the candidates are for.
         target: what they are compiled for.
         candidates: one row per candidate, one integer column per knob, and those of
-            `frontrunner.search.enumeration.derive`.
+            `frontrunner.search.enumeration.add_derived_columns`.
 
     Returns:
         A float32 frame with the names of the target's catalogue as columns, and the candidates'
@@ -80,5 +80,5 @@ def extract(problem: Problem, target: Target, candidates: pd.DataFrame) -> pd.Da
     Raises:
         InputError: a derived column is missing.
     """
-    catalogue = catalogue_for(target)
+    catalogue = catalogue_for_target(target)
     return catalogue.compute(catalogue.view(problem, target, candidates))

@@ -10,7 +10,7 @@ from .registry import Theme
 from .view import ROLES, Column, View
 
 theme = Theme("context")
-# Those that the catalogues were made with; another one is none of these to them.
+# Each has a one-hot feature in this version of the catalogues; any other kind is 0 in all of them.
 KINDS = ("contraction", "convolution", "attention")
 
 

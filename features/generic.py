@@ -1,4 +1,4 @@
-"""Features of knobs that nobody explained: those of a kernel that is known by its knobs alone.
+"""Features of kernels of which only knobs and times are known, such as recordings of other tuners.
 
 | feature | is |
 | --- | --- |
@@ -25,7 +25,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 import pandas as pd
 
-from ..core import InputError, TooLarge, check_cells, remedy_for
+from ..core import InputError, TooLarge, check_table_size, remedy_for
 from .registry import Catalogue, Feature, Function
 from .view import Column
 
@@ -92,7 +92,7 @@ def generic_catalogue(
     return _catalogue(tuple(sorted(set(numbers))), tuple(sorted(values.items())))
 
 
-def generic_for(frames: Sequence[pd.DataFrame]) -> Catalogue:
+def generic_catalogue_of_frames(frames: Sequence[pd.DataFrame]) -> Catalogue:
     """The features of a kernel whose candidates are in these frames, all with the same columns."""
     words: dict[str, set[str]] = {}
     for frame in frames:
@@ -106,7 +106,7 @@ def generic_for(frames: Sequence[pd.DataFrame]) -> Catalogue:
     return generic_catalogue(numbers, words)
 
 
-def generic_of(names: Iterable[str]) -> Catalogue | None:
+def parse_generic_catalogue(names: Iterable[str]) -> Catalogue | None:
     """The catalogue that has features of these names; None if none of them is of a knob.
 
     Raises:
@@ -139,7 +139,7 @@ def extract_knobs(catalogue: Catalogue, candidates: pd.DataFrame) -> pd.DataFram
         InputError: a knob is missing, or there are too many candidates for so many features.
     """
     try:
-        check_cells(len(candidates), len(catalogue.features), CELL_BYTES)
+        check_table_size(len(candidates), len(catalogue.features), CELL_BYTES)
     except TooLarge as error:
         raise InputError(
             f"the table of features is too large: {error}", remedy_for(error, "")

@@ -12,8 +12,8 @@ import pandas as pd
 
 from .view import Column
 
-# From the view of its catalogue. A feature that is the same for all candidates of a problem may
-# return the one number.
+# Computes a feature from its catalogue's view: a column, or one number where it is the same for all
+# candidates.
 Function = Callable[[Any], "Column | float"]
 F = TypeVar("F", bound=Function)
 
@@ -42,7 +42,7 @@ class Catalogue:
     Attributes:
         name: of the kind.
         version: changes with the list of features, and with the meaning of any.
-        view: how its features look at candidates.
+        view: class that computes from candidates what features share, such as tiles and footprints.
         features: in the order of the columns.
         subject: what the candidates are for, in words.
     """

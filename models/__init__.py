@@ -5,43 +5,52 @@ from typing import TYPE_CHECKING
 from ..core.lazy import exports
 
 if TYPE_CHECKING:
-    from .ranker import BASE, AdaptiveRanker, Ranker, Reason, Scores, listing, matrix, order
+    from .ranker import (
+        BASE,
+        AdaptiveRanker,
+        Ranker,
+        Reason,
+        Scores,
+        feature_matrix,
+        join_names,
+        order,
+    )
     from .registry import (
         ENTRY_POINTS,
         RankerInfo,
-        create,
+        create_ranker,
         default_ranker,
-        known,
+        list_rankers,
         ranker_class,
         ranker_names,
     )
-    from .resolving import is_file, resolve
+    from .resolving import names_a_file, resolve_ranker
     from .storage import is_saved, load, read_manifest, save
-    from .training import TIME
+    from .training import TIME_COLUMN
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "BASE",
     "ENTRY_POINTS",
-    "TIME",
+    "TIME_COLUMN",
     "AdaptiveRanker",
     "Ranker",
     "RankerInfo",
     "Reason",
     "Scores",
-    "create",
+    "create_ranker",
     "default_ranker",
-    "is_file",
+    "feature_matrix",
     "is_saved",
-    "known",
-    "listing",
+    "join_names",
+    "list_rankers",
     "load",
-    "matrix",
+    "names_a_file",
     "order",
     "ranker_class",
     "ranker_names",
     "read_manifest",
-    "resolve",
+    "resolve_ranker",
     "save",
 ]

@@ -1,4 +1,4 @@
-"""An order that looks back: what was measured corrects what was believed."""
+"""The adaptive ranker: Bayesian optimisation that starts from another ranker's order."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from ..core import InputError
-from ..features import CPU, Catalogue, catalogue_of
-from .gaussian import Array, Kernel, Process
+from ..features import CPU, Catalogue, detect_catalogue
+from .gaussian import Array, GaussianProcess, Kernel
 from .ranker import READY, AdaptiveRanker, Ranker, Scores, features
-from .registry import seeded
-from .resolving import is_file, resolve
-from .training import TIME
+from .registry import create_seeded
+from .resolving import names_a_file, resolve_ranker
+from .training import TIME_COLUMN
 
 USUAL, NOTHING = "usual", "nothing"
 
-# The line that carries the prior over to measured times has this slope until measurements say
-# otherwise, as so many would have to. On 24 foreign spaces 10 took 10 % fewer candidates than 1.
+# Measured times are regressed on the prior's ranks: the slope that is expected beforehand, and how
+# many measurements that expectation is worth. On 24 foreign spaces 10 took 10 % fewer candidates
+# than 1.
 SLOPE, STUBBORN = 0.5, 10.0
 # After so many outcomes without a better one, every other batch is chosen without the prior: it may
 # be right about all candidates but the best ones, and no outcome would tell.
@@ -34,7 +35,7 @@ BEST, OTHERS = 40, 120
 # Candidates that the process looks at, half of them by lot: 8 choices among so many take 0.5 s.
 SHORTLIST = 4096
 # Of two features that vary alike, one is enough: there are fewer length scales to learn.
-ALIKE = 0.95
+MAX_CORRELATION = 0.95
 SAMPLE = 2000
 
 _STREAM = 2
@@ -74,7 +75,7 @@ class GaussianRanker(AdaptiveRanker):
 
     def fit(self, frame: pd.DataFrame, groups: ArrayLike) -> Self:
         """Trains the prior."""
-        if learner := self._learner(self._catalogue(frame)):
+        if learner := self._untrained_prior(self._catalogue(frame)):
             self.prior_ = learner.fit(frame, groups)
             self.catalogue_ = learner.catalogue_
         return self
@@ -88,21 +89,21 @@ class GaussianRanker(AdaptiveRanker):
             return np.empty(0)
         measured = self._measured if self._measured is not None else frame.iloc[:0]
         count = len(measured)
-        everything = pd.concat([measured.drop(columns=TIME, errors="ignore"), frame])
+        everything = pd.concat([measured.drop(columns=TIME_COLUMN, errors="ignore"), frame])
         values = features(everything, self._catalogue(frame), self.name)
         rng = np.random.default_rng([self.seed, _STREAM, count])
-        times = measured[TIME].to_numpy(dtype=np.float64) if count else np.empty(0)
-        doubting = self._doubts(times)
-        expected = np.zeros(len(everything)) if doubting else self._believe(everything)
+        times = measured[TIME_COLUMN].to_numpy(dtype=np.float64) if count else np.empty(0)
+        doubting = self._skips_prior(times)
+        expected = np.zeros(len(everything)) if doubting else self._prior_scores(everything)
         first: list[int] = []
-        inputs = _inputs(values, everything.index)
+        inputs = _scale_features(values, everything.index)
         if np.isfinite(times).any() and inputs.size:
             kernel = self._kernel(inputs[:count], expected[:count], times, doubting)
-            residual, expected = _explain(times, expected)
-            process = Process(kernel, inputs[:count], residual)
+            residual, expected = _fit_prior_line(times, expected)
+            process = GaussianProcess(kernel, inputs[:count], residual)
             best = float((residual + expected[:count]).min())
             likely = count + _shortlist(expected[count:], rng)
-            picks = process.choose(inputs[likely], expected[likely], best, self.batch)
+            picks = process.suggest(inputs[likely], expected[likely], best, self.batch)
             first = [int(i) - count for i in likely[picks]]
         return self._ranks(expected[count:], first, rng)
 
@@ -117,15 +118,15 @@ class GaussianRanker(AdaptiveRanker):
         ranks[np.array(order, dtype=np.intp)] = np.arange(len(expected))
         return ranks
 
-    def _believe(self, frame: pd.DataFrame) -> Array:
-        """The prior's order as numbers of mean 0 and deviation 1; all 0 without a prior."""
+    def _prior_scores(self, frame: pd.DataFrame) -> Array:
+        """The prior's scores as standardised logarithms of ranks; all 0 without a prior."""
         prior = self._prior(frame)
         if prior is None:
             return np.zeros(len(frame))
         logs = np.log(rankdata(prior.score(frame)))
-        return _standard(logs)
+        return _standardize(logs)
 
-    def _doubts(self, times: Array) -> bool:
+    def _skips_prior(self, times: Array) -> bool:
         """Whether to choose the next batch without the prior."""
         if not np.isfinite(times).any():
             return False
@@ -138,13 +139,13 @@ class GaussianRanker(AdaptiveRanker):
         name = self.prior
         if name == USUAL:
             name = READY.get(self._catalogue(frame).name, NOTHING)
-        return None if name == NOTHING else resolve(name, self.seed)
+        return None if name == NOTHING else resolve_ranker(name, self.seed)
 
     def _catalogue(self, frame: pd.DataFrame) -> Catalogue:
-        return catalogue_of(frame.columns) or self.catalogue_
+        return detect_catalogue(frame.columns) or self.catalogue_
 
     def _kernel(self, inputs: Array, belief: Array, times: Array, doubting: bool) -> Kernel:
-        """The kernel that the first measurements call for, as many as there are steps of growth.
+        """The kernel learned from the first 8, 11, 15, ... measurements, not anew at each call.
 
         It depends on nothing else, so that a run which is resumed takes the same order.
         """
@@ -155,28 +156,28 @@ class GaussianRanker(AdaptiveRanker):
         key = times[:size].tobytes()
         learned_from, kernel = self._learned.get(doubting, (b"", None))
         if kernel is None or learned_from != key:
-            residual, _ = _explain(times[:size], belief[:size])
+            residual, _ = _fit_prior_line(times[:size], belief[:size])
             rows = np.arange(size)
             if size > BEST + OTHERS:
                 ranked = np.argsort(residual, kind="stable")
                 lots = np.random.default_rng([self.seed, _STREAM, size]).permutation(size - BEST)
                 rows = np.concatenate([ranked[:BEST], ranked[BEST:][lots[:OTHERS]]])
-            kernel = Kernel.learn(inputs[rows], residual[rows])
+            kernel = Kernel.fit(inputs[rows], residual[rows])
             self._learned = {**self._learned, doubting: (key, kernel)}
         return kernel
 
     def dump(self) -> dict[str, bytes]:
-        self._learner(self.catalogue_)  # refuses what `restore` would
+        self._untrained_prior(self.catalogue_)  # refuses what `restore` would
         return self.prior_.dump() if hasattr(self, "prior_") else {}
 
     def restore(self, payload: Mapping[str, bytes]) -> Self:
-        learner = self._learner(self.catalogue_)
+        learner = self._untrained_prior(self.catalogue_)
         if payload and learner:
             learner.catalogue_ = self.catalogue_
             self.prior_ = learner.restore(payload)
         return self
 
-    def _learner(self, catalogue: Catalogue) -> Ranker | None:
+    def _untrained_prior(self, catalogue: Catalogue) -> Ranker | None:
         """The prior before its training; None where there is none.
 
         Raises:
@@ -188,16 +189,16 @@ class GaussianRanker(AdaptiveRanker):
             name = "cpu" if catalogue.name == CPU.name else "lightgbm"
         if name == NOTHING:
             return None
-        if is_file(name):
+        if names_a_file(name):
             raise InputError(
                 f"ranker {self.name!r} with the file {name!r} as prior can only be used as it is, "
                 "not trained or saved",
                 "give the name of a ranker as prior",
             )
-        return seeded(name, self.seed)
+        return create_seeded(name, self.seed)
 
 
-def _inputs(values: NDArray[np.float32], labels: pd.Index) -> Array:
+def _scale_features(values: NDArray[np.float32], labels: pd.Index) -> Array:
     """Features from 0 to 1, without those that vary like another.
 
     A sample by labels tells which: the rows' places change as candidates are measured.
@@ -207,7 +208,7 @@ def _inputs(values: NDArray[np.float32], labels: pd.Index) -> Array:
     varies = np.flatnonzero(np.nan_to_num(np.ptp(sample, axis=0)) > 0)
     if not len(varies):
         return np.empty((len(values), 0))
-    alike = np.abs(np.atleast_2d(np.corrcoef(sample[:, varies], rowvar=False))) >= ALIKE
+    alike = np.abs(np.atleast_2d(np.corrcoef(sample[:, varies], rowvar=False))) >= MAX_CORRELATION
     kept: list[int] = []
     for column in range(len(varies)):
         if not alike[column, kept].any():
@@ -218,8 +219,8 @@ def _inputs(values: NDArray[np.float32], labels: pd.Index) -> Array:
     return inputs
 
 
-def _explain(times: Array, belief: Array) -> tuple[Array, Array]:
-    """What the line leaves of the measured times, and what it expects of all candidates.
+def _fit_prior_line(times: Array, belief: Array) -> tuple[Array, Array]:
+    """Fits a line of measured times over the prior: its residuals, and its prediction for all.
 
     Both are in deviations of the logarithms of the times; a failure is a little worse than the
     worst time.
@@ -230,7 +231,7 @@ def _explain(times: Array, belief: Array) -> tuple[Array, Array]:
     """
     logs = np.log(times)
     worst, best = np.nanmax(logs), np.nanmin(logs)
-    values = _standard(np.where(np.isnan(logs), worst + (worst - best) / 10, logs))
+    values = _standardize(np.where(np.isnan(logs), worst + (worst - best) / 10, logs))
     line = np.column_stack([np.ones(len(belief)), belief])
     seen = line[: len(times)]
     pull = np.diag([0.0, STUBBORN])
@@ -248,6 +249,6 @@ def _shortlist(expected: Array, rng: np.random.Generator) -> NDArray[np.intp]:
     return np.concatenate([order[:half], rng.choice(order[half:], half, replace=False)])
 
 
-def _standard(values: Array) -> Array:
+def _standardize(values: Array) -> Array:
     standard: Array = (values - values.mean()) / (values.std() or 1.0)
     return standard

@@ -1,4 +1,4 @@
-"""A Gaussian process: what a few hundred measurements say of the candidates that are left.
+"""Gaussian-process regression and expected improvement, for a few hundred measurements.
 
 Written out, as scikit-learn's has no prior over its length scales, which a few measurements of many
 features do not tell (it ran into its bounds), and takes 2.7 s to learn 60 of them from 128
@@ -21,9 +21,10 @@ Array = NDArray[np.float64]
 ROOT5 = 5**0.5
 JITTER = 1e-6
 STEPS = 30
-# What is likely before anything was seen, as mean and deviation of logarithms. Length scales that
-# grow with the number of inputs keep the process from seeing noise as structure in many dimensions
-# (Hvarfner et al., Vanilla Bayesian Optimization Performs Great in High Dimensions, 2024).
+# Priors of the hyperparameters, as mean and standard deviation of their logarithms. Length scales
+# that grow with the number of inputs keep the process from seeing noise as structure in many
+# dimensions (Hvarfner et al., Vanilla Bayesian Optimization Performs Great in High Dimensions,
+# 2024).
 SCALE_MEAN, SCALE_DEVIATION = 2**0.5, 3**0.5
 SIGNAL_MEAN, SIGNAL_DEVIATION = 0.0, 1.0
 NOISE_MEAN, NOISE_DEVIATION = -4.0, 1.0
@@ -44,7 +45,7 @@ class Kernel:
     noise: float
 
     @classmethod
-    def learn(cls, inputs: Array, values: Array) -> Self:
+    def fit(cls, inputs: Array, values: Array) -> Self:
         """The likeliest kernel.
 
         Args:
@@ -56,7 +57,7 @@ class Kernel:
         deviations = _spread(SCALE_DEVIATION, SIGNAL_DEVIATION, NOISE_DEVIATION, count)
 
         def loss(logs: Array) -> tuple[float, Array]:
-            value, gradient = _misfit(logs, inputs, values)
+            value, gradient = _negative_log_likelihood(logs, inputs, values)
             away = (logs - means) / deviations
             return value + float(away @ away) / 2, gradient + away / deviations
 
@@ -67,25 +68,25 @@ class Kernel:
         logs = np.exp(found.x)
         return cls(logs[:count], float(logs[count]), float(logs[count + 1]))
 
-    def between(self, left: Array, right: Array) -> Array:
+    def covariance(self, left: Array, right: Array) -> Array:
         """The covariance of values at two sets of inputs, divided by their length scales."""
         covariance: Array = self.signal * _matern(_distances(left, right))[0]
         return covariance
 
 
-class Process:
-    """What measurements say about other candidates."""
+class GaussianProcess:
+    """A Gaussian process conditioned on measurements."""
 
     def __init__(self, kernel: Kernel, inputs: Array, values: Array) -> None:
         self.kernel = kernel
         self._seen = inputs / kernel.scales
-        covariance = kernel.between(self._seen, self._seen)
+        covariance = kernel.covariance(self._seen, self._seen)
         covariance[np.diag_indices(len(values))] += kernel.noise + JITTER
         self._root = np.linalg.cholesky(covariance)
         self._weights = cho_solve((self._root, True), values)
 
-    def choose(self, inputs: Array, offset: Array, best: float, count: int) -> list[int]:
-        """The rows from which most improvement can be expected, one after the other.
+    def suggest(self, inputs: Array, offset: Array, best: float, count: int) -> list[int]:
+        """Rows with the highest expected improvement, chosen one by one as a batch.
 
         Each is chosen as if those before it had come out as expected, so that a batch does not
         crowd at one place.
@@ -97,7 +98,7 @@ class Process:
             count: how many.
         """
         kernel, points = self.kernel, inputs / self.kernel.scales
-        across = kernel.between(points, self._seen)
+        across = kernel.covariance(points, self._seen)
         mean = across @ self._weights + offset
         explained = solve_triangular(self._root, across.T, lower=True)
         variance = np.maximum(kernel.signal - (explained**2).sum(axis=0), JITTER)
@@ -111,7 +112,7 @@ class Process:
             chosen.append(pick)
             best = min(best, float(mean[pick]))
             # The pick becomes one more row of the triangular system.
-            covariance = kernel.between(points, points[pick : pick + 1])[:, 0]
+            covariance = kernel.covariance(points, points[pick : pick + 1])[:, 0]
             covariance -= explained.T @ explained[:, pick]
             row = covariance / np.sqrt(max(covariance[pick], JITTER) + kernel.noise)
             explained = np.vstack([explained, row])
@@ -135,7 +136,7 @@ def _matern(distances: Array) -> tuple[Array, Array]:
     return (1 + distances + distances**2 / 3) * decay, (1 + distances) * decay
 
 
-def _misfit(logs: Array, inputs: Array, values: Array) -> tuple[float, Array]:
+def _negative_log_likelihood(logs: Array, inputs: Array, values: Array) -> tuple[float, Array]:
     """The negative log likelihood of a kernel, and its gradient."""
     scales, signal, noise = np.exp(logs[:-2]), np.exp(logs[-2]), np.exp(logs[-1])
     scaled = inputs / scales

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import InputError, WorkError
-from ..features import CPU, GPU, Catalogue, catalogue_of
+from ..features import CPU, GPU, Catalogue, detect_catalogue
 
 Scores = NDArray[np.float64]
 
@@ -26,14 +26,14 @@ BASE = "base"
 # What orders candidates before anything was measured, by the catalogue of their features.
 READY = {CPU.name: "cpu", GPU.name: "heuristic"}
 
-LARGEST = sys.float_info.max
+MAX_FLOAT = sys.float_info.max
 # LightGBM takes no larger whole numbers.
-MOST = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class Reason:
-    """What stands behind a column of `Ranker.contributions`.
+    """The explanation of one column of `Ranker.contributions`.
 
     Attributes:
         text: one line: what it is, and why it matters.
@@ -60,7 +60,7 @@ class Ranker(ABC):
 
     name: ClassVar[str]
     needs_fit: ClassVar[bool] = False
-    limits: ClassVar[dict[str, tuple[float, float]]] = {"seed": (0, MOST)}
+    limits: ClassVar[dict[str, tuple[float, float]]] = {"seed": (0, MAX_INT32)}
     catalogue_: Catalogue = CPU
     training_: Mapping[str, Any] = MappingProxyType({})
 
@@ -79,7 +79,7 @@ class Ranker(ABC):
         signature = inspect.signature(cls.__init__).parameters
         for name, value in params.items():
             default = signature[name].default
-            low, high = cls.limits.get(name, (-LARGEST, LARGEST))
+            low, high = cls.limits.get(name, (-MAX_FLOAT, MAX_FLOAT))
             match default:
                 case bool():
                     ok, kind = isinstance(value, bool), "true or false"
@@ -217,11 +217,13 @@ def order(ranker: Ranker, frame: pd.DataFrame) -> NDArray[np.intp]:
     return np.argsort(scores, kind="stable")
 
 
-def matrix(frame: pd.DataFrame, names: Sequence[str], user: str) -> NDArray[np.float32]:
+def feature_matrix(
+    frame: pd.DataFrame, names: Sequence[str], ranker_name: str
+) -> NDArray[np.float32]:
     """The named columns of a frame, in this order; infinite values become NaN.
 
     Args:
-        user: who needs the columns, for the error.
+        ranker_name: who needs the columns, for the error.
 
     Raises:
         InputError: some of the columns are missing.
@@ -229,36 +231,36 @@ def matrix(frame: pd.DataFrame, names: Sequence[str], user: str) -> NDArray[np.f
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise InputError(
-            f"ranker {user!r} needs features that the frame lacks: {listing(missing)}",
+            f"ranker {ranker_name!r} needs features that the frame lacks: {join_names(missing)}",
             "compute the frame with frontrunner.features.extract",
         )
     values = frame.loc[:, list(names)].to_numpy(dtype=np.float32)
     return np.where(np.isfinite(values), values, np.float32(np.nan))
 
 
-def features(frame: pd.DataFrame, catalogue: Catalogue, user: str) -> NDArray[np.float32]:
-    """All features of a catalogue, as `matrix` gives them.
+def features(frame: pd.DataFrame, catalogue: Catalogue, ranker_name: str) -> NDArray[np.float32]:
+    """All features of a catalogue, as `feature_matrix` gives them.
 
     Raises:
         InputError: the frame is of another kind of target, or lacks some features.
     """
-    found = catalogue_of(frame.columns)
+    found = detect_catalogue(frame.columns)
     if found and found.name != catalogue.name:
         heuristic = "use the ranker 'heuristic', or " if found.name in READY else ""
         raise InputError(
-            f"ranker {user!r} orders candidates for {catalogue.subject}, "
+            f"ranker {ranker_name!r} orders candidates for {catalogue.subject}, "
             f"and these are for {found.subject}",
             f"{heuristic}train one on such candidates",
         )
-    return matrix(frame, catalogue.names, user)
+    return feature_matrix(frame, catalogue.names, ranker_name)
 
 
-def is_number(value: object, low: float = -LARGEST, high: float = LARGEST) -> bool:
+def is_number(value: object, low: float = -MAX_FLOAT, high: float = MAX_FLOAT) -> bool:
     """Whether a value is a finite number, and no flag, within limits."""
     return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
 
 
-def listing(names: Sequence[str], limit: int = 8) -> str:
+def join_names(names: Sequence[str], limit: int = 8) -> str:
     """Names in one line, cut off where there are many."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more

@@ -59,7 +59,7 @@ _BUILT_IN = {
 }
 
 
-def known() -> tuple[RankerInfo, ...]:
+def list_rankers() -> tuple[RankerInfo, ...]:
     """All rankers: the built-in ones, then plug-ins by name."""
     found = [
         RankerInfo(name, item.summary, item.needs_training, BUILT_IN)
@@ -96,11 +96,11 @@ def ranker_class(name: str) -> type[Ranker]:
     raise InputError(f"no ranker {name!r}{guess}", f"known rankers: {', '.join(names)}")
 
 
-def create(name: str, /, **params: Any) -> Ranker:
+def create_ranker(name: str, /, **params: Any) -> Ranker:
     """A new ranker.
 
     Args:
-        name: one of the names in `known`.
+        name: one of the names in `list_rankers`.
         params: its constructor's parameters.
 
     Raises:
@@ -117,13 +117,15 @@ def create(name: str, /, **params: Any) -> Ranker:
     return cls(**params)
 
 
-def seeded(name: str, seed: int) -> Ranker:
+def create_seeded(name: str, seed: int) -> Ranker:
     """A new ranker, with a seed if it takes one.
 
     Raises:
         InputError: there is no such ranker.
     """
-    return create(name, **({"seed": seed} if "seed" in ranker_class(name).param_names() else {}))
+    return create_ranker(
+        name, **({"seed": seed} if "seed" in ranker_class(name).param_names() else {})
+    )
 
 
 def ranker_names() -> list[str]:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from ..core import InputError
 from .ranker import Ranker
-from .registry import ranker_names, seeded
+from .registry import create_seeded, ranker_names
 from .storage import load
 
 
-def is_file(name_or_path: str) -> bool:
+def names_a_file(name_or_path: str) -> bool:
     """Whether a ranker's file is meant, not its name."""
     if name_or_path in ranker_names():
         return False
@@ -20,7 +20,7 @@ def is_file(name_or_path: str) -> bool:
     return there or bool(Path(name_or_path).suffix) or os.sep in name_or_path
 
 
-def resolve(name_or_path: str | Path, seed: int = 0) -> Ranker:
+def resolve_ranker(name_or_path: str | Path, seed: int = 0) -> Ranker:
     """A ranker that can order at once: by name, or from a file saved by `save`.
 
     Args:
@@ -30,9 +30,9 @@ def resolve(name_or_path: str | Path, seed: int = 0) -> Ranker:
         InputError: it is neither, or the named ranker has to be trained first.
     """
     text = str(name_or_path)
-    if is_file(text):
+    if names_a_file(text):
         return load(text)
-    ranker = seeded(text, seed)
+    ranker = create_seeded(text, seed)
     if not ranker.is_fitted:
         raise InputError(
             f"ranker {text!r} has to be trained first",

@@ -1,4 +1,4 @@
-"""The order that comes with the package: learned on CPUs, steadied by the hand-written one."""
+"""The default CPU ranker: a shipped predictor and the heuristic, by their mean log-rank."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class CpuRanker(Ranker):
         features(frame, CPU, self.name)  # names missing features for this ranker
         found = pd.DataFrame(
             {
-                name: self._trust(name) * _places(part.score(frame))
+                name: self._trust(name) * _log_ranks(part.score(frame))
                 for name, part in self.parts.items()
             },
             index=frame.index,
@@ -90,6 +90,6 @@ def _shipped() -> Ranker:
     return load(PREDICTOR)
 
 
-def _places(scores: Scores) -> Scores:
+def _log_ranks(scores: Scores) -> Scores:
     """Logarithms of places; equal scores share one, so that the order does not matter."""
     return np.log(pd.Series(scores).rank(na_option="bottom").to_numpy(np.float64))

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..core import InputError, parse_json, read_limited, size_text, write_whole
-from ..features import GENERIC, Catalogue, catalogues, generic_catalogue, generic_of
-from .ranker import Ranker, listing
-from .registry import create
-from .untrusted import AGAIN, most_bytes, read_zip
+from ..core import InputError, format_size, parse_json, read_limited, write_atomically
+from ..features import GENERIC, Catalogue, catalogues, generic_catalogue, parse_generic_catalogue
+from .ranker import Ranker, join_names
+from .registry import create_ranker
+from .untrusted import COPY_OR_RETRAIN_HINT, max_predictor_bytes, read_zip
 
 FORMAT = 2
 
@@ -52,10 +52,10 @@ def save(ranker: Ranker, path: str | Path, training: Mapping[str, Any] | None = 
     }
     pieces = {_MANIFEST: json.dumps(manifest, indent=1).encode()}
     pieces |= {_LEARNED + name: data for name, data in ranker.dump().items()}
-    if (size := sum(map(len, pieces.values()))) > most_bytes():
+    if (size := sum(map(len, pieces.values()))) > max_predictor_bytes():
         raise InputError(
-            f"what ranker {ranker.name!r} learned takes {size_text(size)}, more than "
-            f"{size_text(most_bytes())}",
+            f"what ranker {ranker.name!r} learned takes {format_size(size)}, more than "
+            f"{format_size(max_predictor_bytes())}",
             "train fewer trees, or smaller ones, or raise the limit with --max-bytes",
         )
     buffer = io.BytesIO()
@@ -63,7 +63,7 @@ def save(ranker: Ranker, path: str | Path, training: Mapping[str, Any] | None = 
         for name, data in pieces.items():
             info = zipfile.ZipInfo(name, _TIME)
             archive.writestr(info, data, zipfile.ZIP_DEFLATED, compresslevel=9)
-    write_whole(Path(path), buffer.getvalue())
+    write_atomically(Path(path), buffer.getvalue())
 
 
 def load(path: str | Path) -> Ranker:
@@ -78,7 +78,7 @@ def load(path: str | Path) -> Ranker:
     catalogue = _catalogue(manifest, path)
     learned = {n.removeprefix(_LEARNED): d for n, d in pieces.items() if n.startswith(_LEARNED)}
     try:
-        ranker = create(manifest["ranker"], **manifest["params"])
+        ranker = create_ranker(manifest["ranker"], **manifest["params"])
         ranker.catalogue_ = catalogue
         ranker.training_ = manifest["training"]
         ranker.restore(learned)
@@ -135,7 +135,8 @@ def _manifest(pieces: Mapping[str, bytes], path: str | Path) -> dict[str, Any]:
         )
     if not ok:
         raise InputError(
-            f"{path} is not a saved ranker: its {_MANIFEST} is missing or damaged", AGAIN
+            f"{path} is not a saved ranker: its {_MANIFEST} is missing or damaged",
+            COPY_OR_RETRAIN_HINT,
         )
     return dict(manifest)
 
@@ -147,7 +148,7 @@ def _catalogue(manifest: Mapping[str, Any], path: str | Path) -> Catalogue:
     known = {c.name: c for c in catalogues()}
     if kind == GENERIC:
         try:
-            known[kind] = generic_of(names) or generic_catalogue(())
+            known[kind] = parse_generic_catalogue(names) or generic_catalogue(())
         except InputError as error:
             raise InputError(f"cannot use {path}: {error}") from None
     if kind not in known:
@@ -164,9 +165,9 @@ def _catalogue(manifest: Mapping[str, Any], path: str | Path) -> Catalogue:
             f"it was trained on version {version}, and this frontrunner has {now.version}"
         )
     if missing := [n for n in now.names if n not in names]:
-        problems.append(f"it lacks {listing(missing)}")
+        problems.append(f"it lacks {join_names(missing)}")
     if extra := [n for n in names if n not in now.names]:
-        problems.append(f"it has {listing(extra)} beyond them")
+        problems.append(f"it has {join_names(extra)} beyond them")
     if len(problems) == (version != now.version) and names != list(now.names):
         problems.append("they come in another order")
     raise InputError(

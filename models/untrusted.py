@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ..core import InputError, max_bytes, open_zip, remedy_for, unzip
 
-# So many times what is in the file do trees take while they are checked: of the usual limit, the
-# file may have some 4 million nodes. A hundred trees that may grow as they like on 22,000 rows have
-# 1.3.
+# The memory that trees take while they are checked, in multiples of their size in the file: of the
+# usual limit, the file may have some 4 million nodes. A hundred trees that may grow as they like on
+# 22,000 rows have 1.3.
 GROWTH = 5
-AGAIN = "copy it again, or train another"
+COPY_OR_RETRAIN_HINT = "copy it again, or train another"
 # Each is a step of loops in Python.
 MAX_TREES = 10_000
 # Explaining a score takes time and memory that grow with the square of this. Trees that may grow as
@@ -23,8 +23,8 @@ MAX_TREES = 10_000
 MAX_DEPTH = 512
 
 
-def most_bytes() -> int:
-    """What is in a predictor's file may have so many."""
+def max_predictor_bytes() -> int:
+    """Limit on the unpacked bytes of a predictor's file."""
     return max_bytes() // GROWTH
 
 
@@ -32,13 +32,13 @@ def read_zip(data: bytes) -> dict[str, bytes]:
     """All files of a zip archive.
 
     Raises:
-        InputError: it is damaged, or holds more than `most_bytes`.
+        InputError: it is damaged, or holds more than `max_predictor_bytes`.
     """
     try:
         archive = open_zip(data)
-        return dict(unzip(archive, archive.namelist(), most_bytes()))
+        return dict(unzip(archive, archive.namelist(), max_predictor_bytes()))
     except ValueError as error:
-        raise InputError(str(error), remedy_for(error, AGAIN)) from None
+        raise InputError(str(error), remedy_for(error, COPY_OR_RETRAIN_HINT)) from None
 
 
 def check_trees(

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from .dispatch import Dispatch, TensorType
     from .emitted import EMISSION_FLAGS
     from .flags import target_flags
-    from .kind import Kind, kind_of, known_kinds, match_interface, register, what_is_tuned
-    from .problem import BYTES, Dim, Gpu, Operand, Problem, Target
+    from .kind import Kind, kind_of, known_kinds, match_interface, register, tunable_kinds_text
+    from .problem import ELEMENT_BYTES, Dim, Gpu, Operand, Problem, Target
     from .space import Constraint, Knob, Space
-    from .spec import APPLIED, SPEC_OPTION, Entry, render_spec, spec_of, spec_option
-    from .table import DERIVED, PIPELINE, plain
+    from .spec import APPLIED_MARK, SPEC_OPTION, SpecEntry, render_spec, spec_of, spec_option
+    from .table import DERIVED, PIPELINE, knob_value
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
-    "APPLIED",
-    "BYTES",
+    "APPLIED_MARK",
     "DERIVED",
+    "ELEMENT_BYTES",
     "EMISSION_FLAGS",
     "PIPELINE",
     "SPEC_OPTION",
@@ -38,28 +38,28 @@ __all__ = [
     "Constraint",
     "Dim",
     "Dispatch",
-    "Entry",
     "Gpu",
     "Kind",
     "Knob",
     "Operand",
     "Problem",
     "Space",
+    "SpecEntry",
     "Target",
     "TensorType",
     "backend_named",
     "backend_of",
     "build_spaces",
     "kind_of",
+    "knob_value",
     "known_backends",
     "known_extras",
     "known_kinds",
     "match_interface",
-    "plain",
     "register",
     "render_spec",
     "spec_of",
     "spec_option",
     "target_flags",
-    "what_is_tuned",
+    "tunable_kinds_text",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .emitted import Emitted
+from .emitted import EmittedConstraints
 from .problem import Problem, Target
 
 EMISSION_CRASHED = "the compiler crashed while emitting constraints"
@@ -28,8 +28,9 @@ class Dispatch:
         default: the lowering config and pipeline that the compiler chooses by itself.
         indexing_maps: of the root op, as the spec's matcher needs them.
         others: root ops of further dispatches in the module that are not tunable.
-        emitted: what the compiler says about the configurations of its GPU pipelines.
-        silence: why it says nothing about them, where it might have.
+        emitted: the constraints that the compiler emitted, one item per GPU pipeline.
+        no_constraints_reason: why the compiler emitted no constraints for a GPU dispatch; empty
+            where it did, and on CPUs.
     """
 
     problem: Problem
@@ -41,9 +42,9 @@ class Dispatch:
     default: str
     indexing_maps: tuple[str, ...]
     others: tuple[str, ...] = ()
-    emitted: tuple[Emitted, ...] = ()
-    silence: str = ""
+    emitted: tuple[EmittedConstraints, ...] = ()
+    no_constraints_reason: str = ""
 
     @property
     def emission_crashed(self) -> bool:
-        return self.silence.startswith(EMISSION_CRASHED)
+        return self.no_constraints_reason.startswith(EMISSION_CRASHED)

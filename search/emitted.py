@@ -13,7 +13,7 @@ EMISSION_FLAGS = (
 
 
 @dataclass(frozen=True)
-class Emitted:
+class EmittedConstraints:
     """Constraints that the compiler emitted for one pipeline.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""What a kind of op is to the rest: how it is read, matched, counted and lowered.
+"""The interface of a kind of op: how ops of it are read, matched, counted and lowered.
 
 A kind is one module in `search/kinds` that ends with `KIND = ...`; nothing else names it. Kinds of
 other packages are added with `register`.
@@ -24,20 +24,20 @@ class Kind(ABC):
     Attributes:
         name: what problems of the kind say in `Problem.kind`.
         plural: for texts.
-        skipped: for each product that the op computes, the loop that is not part of it. Attention
-            computes two, of which each skips the other's own loop; the second one's is what the
-            first one sums over.
-        windowed: whether it slides a window over an image, whose loops are reductions (`fh`, `fw`)
-            beside those of the input channels (`ic`).
-        typical: how large an output is, given normal inputs, if that is not by the number of its
-            terms: attention's weights add up to 1.
+        excluded_loops: for each product that the op computes, the name of the loop that does not
+            occur in it, "" for none. Attention computes two, of which each skips the other's own
+            loop; the second one's is what the first one sums over.
+        has_window: whether it slides a window over an image, whose loops are reductions (`fh`,
+            `fw`) beside those of the input channels (`ic`).
+        output_scale: how large an output value is for normally distributed inputs; None for the
+            square root of the number of terms that it adds up. Attention's weights add up to 1.
     """
 
     name: ClassVar[str]
     plural: ClassVar[str]
-    skipped: ClassVar[tuple[str, ...]] = ("",)
-    windowed: ClassVar[bool] = False
-    typical: ClassVar[float | None] = None
+    excluded_loops: ClassVar[tuple[str, ...]] = ("",)
+    has_window: ClassVar[bool] = False
+    output_scale: ClassVar[float | None] = None
 
     @abstractmethod
     def read(self, root: Any) -> Problem | None:
@@ -61,14 +61,14 @@ class Kind(ABC):
     @property
     def chained(self) -> bool:
         """Whether one product reads another one's result."""
-        return len(self.skipped) > 1
+        return len(self.excluded_loops) > 1
 
     def flops(self, problem: Problem) -> int:
         """Floating (or integer) operations: two per multiply-add."""
         sizes = {"": 1} | {d.name: d.size for d in problem.dims}
-        return sum(2 * problem.points // sizes[name] for name in self.skipped)
+        return sum(2 * problem.points // sizes[name] for name in self.excluded_loops)
 
-    def terms(self, problem: Problem) -> int:
+    def terms_per_output(self, problem: Problem) -> int:
         """How many terms are summed up in an output."""
         sizes = [d.size for d in problem.by_role("k")]
         # Reductions of chained products follow each other; those of one product are one.
@@ -77,7 +77,7 @@ class Kind(ABC):
     @property
     def first_reduction(self) -> str | None:
         """The loop that the first of two chained products sums over."""
-        return self.skipped[-1] if self.chained else None
+        return self.excluded_loops[-1] if self.chained else None
 
 
 _registered: dict[str, Kind] = {}
@@ -100,8 +100,8 @@ def known_kinds() -> dict[str, Kind]:
     return _registered | {name: kind for name, kind in found.items() if name not in _registered}
 
 
-def what_is_tuned() -> str:
-    """For hints."""
+def tunable_kinds_text() -> str:
+    """The kinds that can be tuned, as a sentence for error hints."""
     *others, last = (kind.plural for kind in known_kinds().values())
     return f"frontrunner tunes {', '.join(others)} and {last}"
 

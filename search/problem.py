@@ -13,7 +13,7 @@ from .kind import kind_of
 
 DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
 
-BYTES = {
+ELEMENT_BYTES = {
     **dict.fromkeys(("i1", "i8"), 1),
     **dict.fromkeys(("i16", "f16", "bf16"), 2),
     **dict.fromkeys(("i32", "f32"), 4),
@@ -61,7 +61,7 @@ class Operand:
 
     @property
     def bytes_per_element(self) -> int:
-        return BYTES[self.dtype]
+        return ELEMENT_BYTES[self.dtype]
 
 
 @dataclass(frozen=True)

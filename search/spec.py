@@ -18,8 +18,9 @@ from .problem import Problem
 if TYPE_CHECKING:
     from .dispatch import Dispatch
 
-# An op that a spec was applied to carries this mark: a spec that matches nothing is silent.
-APPLIED = "__frontrunner_spec_applied__"
+# Attribute that a spec leaves on the ops it configures: the compiler says nothing when a spec
+# matches no op.
+APPLIED_MARK = "__frontrunner_spec_applied__"
 
 SPEC_OPTION = "--iree-codegen-tuning-spec-path"
 _LIBRARY_OPTION = "--iree-codegen-transform-dialect-library"
@@ -76,7 +77,7 @@ def spec_option(flags: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Entry:
+class SpecEntry:
     """One tuned dispatch of a spec.
 
     Attributes:
@@ -107,14 +108,14 @@ class Entry:
 
 def spec_of(dispatch: Dispatch, config: str, comment: str = "") -> str:
     """The spec of one configuration of a dispatch."""
-    return render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config, comment)])
+    return render_spec([SpecEntry(dispatch.problem, dispatch.indexing_maps, config, comment)])
 
 
-def render_spec(entries: Sequence[Entry]) -> str:
+def render_spec(entries: Sequence[SpecEntry]) -> str:
     """The spec's text; entries are tried in order."""
-    parts = [_HEADER.format(applied=APPLIED)]
+    parts = [_HEADER.format(applied=APPLIED_MARK)]
     if any(len(e.parameters) > 1 for e in entries):
-        parts.append(_ATTENTION_ACTION.format(applied=APPLIED))
+        parts.append(_ATTENTION_ACTION.format(applied=APPLIED_MARK))
     parts += [_matcher(e) for e in entries]
     matches = []
     for entry in entries:
@@ -133,7 +134,7 @@ def render_spec(entries: Sequence[Entry]) -> str:
     return "\n".join(parts)
 
 
-def _matcher(entry: Entry) -> str:
+def _matcher(entry: SpecEntry) -> str:
     matched = kind_of(entry.problem).match(entry.problem, entry.indexing_maps)
     lines = [f"  {line}" for line in matched]
     for name, attribute in entry.parameters.items():

@@ -9,7 +9,7 @@ PIPELINE = "pipeline"
 DERIVED = "derived."
 
 
-def plain(value: Any) -> Any:
-    """A knob's value; whole where pandas made it a float because others lack the knob."""
+def knob_value(value: Any) -> Any:
+    """A knob's value from a table; an int where pandas has a float, as other rows lack the knob."""
     value = value.item() if hasattr(value, "item") else value
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -20,7 +20,7 @@ import pytest
 from frontrunner.cli import main
 from frontrunner.core.children import Child
 from frontrunner.core.temporary import temporary_folder
-from frontrunner.search.reading import dispatches, models
+from frontrunner.search.reading import dispatches, networks
 from frontrunner.search.reading import source as asking
 
 
@@ -121,7 +121,7 @@ def brief_command() -> list[str]:
 def readers() -> Iterator[dict[str, Child]]:
     """A process for models and one for dispatches, by their handlers; they start when asked."""
     temporary_folder()  # made before a command begins, so that it is there after that has ended
-    with Child(models.READER) as of_models, Child(dispatches.READER) as of_dispatches:
+    with Child(networks.READER) as of_models, Child(dispatches.READER) as of_dispatches:
         yield {child.handler: child for child in (of_models, of_dispatches)}
 
 

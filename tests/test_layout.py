@@ -108,7 +108,7 @@ def name_of(path: Path) -> str:
 
 
 def module_of(path: Path) -> str:
-    """Such as `search.reading.models`; a face goes by the name of its room."""
+    """Such as `search.reading.networks`; a face goes by the name of its room."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

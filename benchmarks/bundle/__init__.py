@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .archive import Bundle, Entry, Manifest, build
-    from .results import Measurements, Verdict, read_results
+    from .archive import Bundle, Manifest, QueueEntry, build_bundle
+    from .results import BundleResult, Measurements, read_results
     from .run import run_bundle
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "Bundle",
-    "Entry",
+    "BundleResult",
     "Manifest",
     "Measurements",
-    "Verdict",
-    "build",
+    "QueueEntry",
+    "build_bundle",
     "read_results",
     "run_bundle",
 ]

@@ -33,7 +33,7 @@ from ...core import (
     remedy_for,
     unzip,
 )
-from ..measuring import KINDS, OK, Call, Compiled
+from ..measuring import OK, OUTCOME_KINDS, Call, CompileOutcome
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -41,7 +41,7 @@ MANIFEST = "manifest.json"
 # What is carried of the package; it needs only Python 3.10, NumPy and the IREE runtime.
 ROOMS = ("core", "benchmarks/measuring", "benchmarks/bundle")
 # It needs joblib; nothing is compiled where a bundle runs.
-LEFT_OUT = "core/child_pool.py"
+NOT_CARRIED = "core/child_pool.py"
 
 MAIN = """\
 import sys
@@ -64,7 +64,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True)
-class Entry:
+class QueueEntry:
     """A place in the queue.
 
     Attributes:
@@ -104,7 +104,7 @@ class Manifest:
     call: Call
     seed: int
     baseline: str
-    queue: tuple[Entry, ...]
+    queue: tuple[QueueEntry, ...]
     drivers: tuple[str, ...]
 
     @property
@@ -122,7 +122,7 @@ class Manifest:
         manifest = decode(cls, {"drivers": _DRIVERS.get(data["backend"], ()), **data})
         if [entry.index for entry in manifest.queue] != list(range(len(manifest.queue))):
             raise ValueError("the queue has gaps")
-        if unknown := {entry.kind for entry in manifest.queue} - set(KINDS):
+        if unknown := {entry.kind for entry in manifest.queue} - set(OUTCOME_KINDS):
             raise ValueError(f"no outcome is {unknown.pop()!r}")
         if not manifest.drivers:
             raise ValueError(f"no driver runs {manifest.backend!r}")
@@ -131,7 +131,9 @@ class Manifest:
         return manifest
 
 
-def build(manifest: Manifest, executables: Mapping[str, bytes], run: Mapping[str, bytes]) -> bytes:
+def build_bundle(
+    manifest: Manifest, executables: Mapping[str, bytes], run: Mapping[str, bytes]
+) -> bytes:
     """The bytes of a bundle, the same for the same contents.
 
     Args:
@@ -141,7 +143,9 @@ def build(manifest: Manifest, executables: Mapping[str, bytes], run: Mapping[str
     package = Path(__file__).parents[2]
     # Older and newer runtimes may refuse what this compiler makes.
     members = {"__main__.py": MAIN.replace("RUNTIME", manifest.compiler).encode()}
-    members |= {f"frontrunner/{name}": (package / name).read_bytes() for name in carried(package)}
+    members |= {
+        f"frontrunner/{name}": (package / name).read_bytes() for name in carried_files(package)
+    }
     members |= {_executable(digest): data for digest, data in sorted(executables.items())}
     members |= {f"run/{name}": data for name, data in sorted(run.items())}
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
@@ -160,11 +164,11 @@ def build(manifest: Manifest, executables: Mapping[str, bytes], run: Mapping[str
     return buffer.getvalue()
 
 
-def carried(package: Path) -> list[str]:
+def carried_files(package: Path) -> list[str]:
     """The files of the package that a bundle carries."""
     faces = {f"{parent}/__init__.py" for room in ROOMS for parent in Path(room).parents}
     modules = {f"{room}/{path.name}" for room in ROOMS for path in (package / room).glob("*.py")}
-    return sorted({Path(name).as_posix() for name in faces | modules} - {LEFT_OUT})
+    return sorted({Path(name).as_posix() for name in faces | modules} - {NOT_CARRIED})
 
 
 class Bundle:
@@ -214,7 +218,7 @@ class Bundle:
         (data,) = self._read({name: self._sums[name]})
         return data
 
-    def unpack(self, folder: Path) -> dict[str, Compiled]:
+    def unpack(self, folder: Path) -> dict[str, CompileOutcome]:
         """Writes the executables to a folder, under names that are not the archive's.
 
         Returns:
@@ -230,7 +234,7 @@ class Bundle:
                 path.write_bytes(self.read(_executable(digest)))
             except OSError as error:
                 raise WorkError(f"cannot write {path}: {error.strerror}", "make room") from error
-            ready[digest] = Compiled(OK, path, digest)
+            ready[digest] = CompileOutcome(OK, path, digest)
         return ready
 
     def _identify(self) -> str:

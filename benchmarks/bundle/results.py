@@ -8,21 +8,29 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...core import KEEP_VALID, LARGEST, InputError, LineFile, decode, parse_lines, read_limited
+from ...core import (
+    KEEP_VALID_HINT,
+    MAX_EXACT_INT,
+    InputError,
+    JsonLinesFile,
+    decode,
+    parse_lines,
+    read_limited,
+)
 from ..measuring import (
     BASELINE,
     OK,
+    FinalistResult,
     Finals,
     Outcome,
     Repeat,
-    Standing,
-    read_record,
-    wrong_finals,
-    wrong_outcome,
-    wrong_repeat,
-    wrong_winner,
+    finals_error,
+    outcome_error,
+    parse_outcome,
+    repeat_error,
+    winner_error,
 )
-from .archive import Entry
+from .archive import QueueEntry
 
 FORMAT = 1
 _WRITTEN = "give the file that `bundle run --out` wrote"
@@ -48,8 +56,8 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """How a run through a bundle's queue ended.
+class BundleResult:
+    """The result of running a bundle: finals, winner, and which limit ended it.
 
     Attributes:
         winner: the finalist that beat the default and is right; None if there is none.
@@ -60,7 +68,7 @@ class Verdict:
     """
 
     finals: Finals
-    winner: Standing | None
+    winner: FinalistResult | None
     candidates: int
     stopped: str
     seconds: float
@@ -86,14 +94,14 @@ class Verdict:
         }
 
     @classmethod
-    def from_record(cls, record: dict[str, Any]) -> Verdict:
+    def from_record(cls, record: dict[str, Any]) -> BundleResult:
         """The inverse of `to_record`.
 
         Raises:
             ValueError, TypeError, KeyError: it is something else.
         """
         finals = decode(Finals, record["finals"])
-        by_index: dict[int | None, Standing] = {s.index: s for s in finals.standings}
+        by_index: dict[int | None, FinalistResult] = {s.index: s for s in finals.standings}
         winner = None if record["winner"] is None else by_index[record["winner"]]
         return decode(cls, {**record, "finals": finals, "winner": winner})
 
@@ -118,15 +126,15 @@ class Measurements:
     Attributes:
         outcomes: by queue position, in the order in which they came.
         repeats: further measurements, for a recording.
-        verdict: the last; None until there are finals of all outcomes.
-        left_out: what is wrong with lines that were left out.
+        result: the last; None until there are finals of all outcomes.
+        skipped_lines: what is wrong with lines that were left out.
     """
 
     header: Header
     outcomes: dict[int, Outcome]
     repeats: list[Repeat]
-    verdict: Verdict | None
-    left_out: tuple[str, ...] = ()
+    result: BundleResult | None
+    skipped_lines: tuple[str, ...] = ()
 
 
 class Results:
@@ -137,19 +145,21 @@ class Results:
     """
 
     def __init__(
-        self, path: Path, header: Header, queue: Sequence[Entry], *, keep_valid: bool = False
+        self, path: Path, header: Header, queue: Sequence[QueueEntry], *, keep_valid: bool = False
     ) -> None:
-        parsing = _Parsing(path, queue)
-        self._lines = LineFile(
+        parsing = _ResultsParser(path, queue)
+        self._lines = JsonLinesFile(
             path,
             "make room, then run the same command again",
             check=parsing.add,
             keep_valid=keep_valid,
-            edited=KEEP_VALID,
+            edited_hint=KEEP_VALID_HINT,
         )
         try:
             first = header.to_record()
-            if not self._lines.records and json.dumps(first).encode().startswith(self._lines.torn):
+            if not self._lines.records and json.dumps(first).encode().startswith(
+                self._lines.partial_line
+            ):
                 self._lines.append(first)  # also over a part of the same
                 parsing.add(first)
             found = parsing.done(keep_valid)
@@ -157,11 +167,11 @@ class Results:
         except BaseException:
             self.close()
             raise
-        self.left_out = self._lines.left_out
+        self.left_out = self._lines.skipped_message
         self.measurements = found
         self.outcomes = found.outcomes
         self.repeats = found.repeats
-        self.verdict = found.verdict
+        self.result = found.result
 
     def append(self, index: int, outcome: Outcome) -> None:
         self._lines.append(outcome.to_record(index))
@@ -171,9 +181,9 @@ class Results:
         self._lines.append(repeat.to_record())
         self.repeats.append(repeat)
 
-    def finish(self, verdict: Verdict) -> None:
-        self._lines.append(verdict.to_record())
-        self.verdict = verdict
+    def finish(self, result: BundleResult) -> None:
+        self._lines.append(result.to_record())
+        self.result = result
 
     def close(self) -> None:
         self._lines.close()
@@ -186,7 +196,7 @@ class Results:
 
 
 def read_results(
-    path: Path, queue: Sequence[Entry] | None = None, *, keep_valid: bool = False
+    path: Path, queue: Sequence[QueueEntry] | None = None, *, keep_valid: bool = False
 ) -> Measurements:
     """What has been measured so far; a line that was cut short is passed over.
 
@@ -197,27 +207,27 @@ def read_results(
     Raises:
         InputError: it holds something else.
     """
-    parsing = _Parsing(path, queue)
+    parsing = _ResultsParser(path, queue)
     data = read_limited(path, _WRITTEN)
     whole = data[: data.rfind(b"\n") + 1]
-    _, wrong = parse_lines(whole, path, parsing.add, keep_valid, KEEP_VALID)
-    return replace(parsing.done(keep_valid), left_out=tuple(wrong))
+    _, wrong = parse_lines(whole, path, parsing.add, keep_valid, KEEP_VALID_HINT)
+    return replace(parsing.done(keep_valid), skipped_lines=tuple(wrong))
 
 
-class _Parsing:
-    """Puts together what a results file holds, line by line; each is found to be right first.
+class _ResultsParser:
+    """Parses and validates a results file, line by line.
 
     Args:
         queue: as of `read_results`.
     """
 
-    def __init__(self, path: Path, queue: Sequence[Entry] | None) -> None:
+    def __init__(self, path: Path, queue: Sequence[QueueEntry] | None) -> None:
         self.path = path
         self.queue = queue
         self.header: Header | None = None
         self.outcomes: dict[int, Outcome] = {}
         self.repeats: list[Repeat] = []
-        self.verdict: Verdict | None = None
+        self.result: BundleResult | None = None
 
     def add(self, record: dict[str, Any]) -> None:
         """Takes a line in.
@@ -232,14 +242,14 @@ class _Parsing:
         uris = self.header.uris
         if "repeat" in record:
             repeat = decode(Repeat, record["repeat"])
-            _refuse(wrong_repeat(repeat, self.outcomes, uris))
+            _refuse(repeat_error(repeat, self.outcomes, uris))
             self.repeats.append(repeat)
         elif "finals" in record:
-            verdict = Verdict.from_record(record)
-            _refuse(self._wrong_verdict(verdict))
-            self.verdict = verdict
+            result = BundleResult.from_record(record)
+            _refuse(self._result_error(result))
+            self.result = result
         else:
-            index, outcome = read_record(record)
+            index, outcome = parse_outcome(record)
             _refuse(self._wrong_outcome(index, outcome, uris))
             self.outcomes[index] = outcome
 
@@ -260,11 +270,11 @@ class _Parsing:
                 raise InputError(
                     f"{self.path} was edited: block {repeat.block} of {repeat.device} has no "
                     "baseline",
-                    KEEP_VALID,
+                    KEEP_VALID_HINT,
                 )
         repeats = [r for r in self.repeats if (r.device, r.block) in based]
-        current = self.verdict is not None and self.verdict.candidates == len(self.outcomes)
-        return Measurements(self.header, self.outcomes, repeats, self.verdict if current else None)
+        current = self.result is not None and self.result.candidates == len(self.outcomes)
+        return Measurements(self.header, self.outcomes, repeats, self.result if current else None)
 
     def _read_header(self, record: dict[str, Any]) -> Header:
         try:
@@ -284,8 +294,8 @@ class _Parsing:
         )
 
     def _wrong_outcome(self, index: int, outcome: Outcome, uris: tuple[str, ...]) -> str:
-        count = LARGEST if self.queue is None else len(self.queue)
-        if wrong := wrong_outcome(index, outcome, self.outcomes, count, uris):
+        count = MAX_EXACT_INT if self.queue is None else len(self.queue)
+        if wrong := outcome_error(index, outcome, self.outcomes, count, uris):
             return wrong
         entry = None if self.queue is None else self.queue[index]
         if entry is not None and outcome.executable != entry.digest:
@@ -294,11 +304,11 @@ class _Parsing:
             return f"candidate {index} is {outcome.kind}, though it is {entry.kind}"
         return ""
 
-    def _wrong_verdict(self, verdict: Verdict) -> str:
-        if verdict.candidates != len(self.outcomes) or verdict.seconds < 0:
-            return f"the finals are of {verdict.candidates} candidates, {verdict.seconds} s"
-        finals = verdict.finals
-        return wrong_finals(finals, self.outcomes) or wrong_winner(verdict.winner, finals)
+    def _result_error(self, result: BundleResult) -> str:
+        if result.candidates != len(self.outcomes) or result.seconds < 0:
+            return f"the finals are of {result.candidates} candidates, {result.seconds} s"
+        finals = result.finals
+        return finals_error(finals, self.outcomes) or winner_error(result.winner, finals)
 
 
 def _refuse(wrong: str) -> None:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,29 +18,28 @@ from iree.runtime import version as runtime
 
 from ...core import (
     FrontrunnerError,
+    Notify,
     in_temporary_folder,
-    limited,
+    limit_bytes,
     max_bytes,
     parse_size,
 )
 from ..measuring import (
     OK,
     Budget,
-    BudgetLimits,
-    Course,
+    BudgetStopping,
     QueueOrder,
+    RunProgress,
     check_drivers,
     check_uris,
-    decide,
+    choose_winner,
     fingerprint,
     minutes_to_seconds,
     search,
 )
 from .archive import Bundle
-from .results import Header, Results, Verdict
+from .results import BundleResult, Header, Results
 from .runner import BundledRunner
-
-Say = Callable[[str], None]
 
 
 def run_bundle(
@@ -48,18 +47,18 @@ def run_bundle(
     devices: Sequence[str],
     out: Path,
     budget: Budget,
-    say: Say,
+    notify: Notify,
     *,
     record: bool = False,
     keep_valid: bool = False,
-) -> Verdict:
+) -> BundleResult:
     """Takes a bundle's candidates until the budget is used up, then measures the best again.
 
     Results are appended to `out`; those that it holds already are not measured again.
 
     Args:
         devices: URIs; the usual one of the bundle's target if empty.
-        say: told how it goes, line by line.
+        notify: told how it goes, line by line.
         record: whether to measure again until a recording can be made of it: see `rounds`.
         keep_valid: whether lines of `out` that were not written there are left out, not refused.
 
@@ -72,31 +71,31 @@ def run_bundle(
     uris = tuple(devices) or manifest.drivers[:1]
     check_uris(uris)
     check_drivers(uris, manifest.drivers, manifest.arch)
-    chips = tuple(fingerprint(uri) for uri in uris)
-    header = Header(bundle.digest, uris, chips, str(runtime.VERSION))
+    fingerprints = tuple(fingerprint(uri) for uri in uris)
+    header = Header(bundle.digest, uris, fingerprints, str(runtime.VERSION))
     with Results(out, header, manifest.queue, keep_valid=keep_valid) as results:
         if results.left_out:
-            say(results.left_out)
-        return _Session(bundle, uris, results, budget, say).run(record)
+            notify(results.left_out)
+        return _Session(bundle, uris, results, budget, notify).run(record)
 
 
 class _Session:
     """One session of a run through a bundle's queue."""
 
     def __init__(
-        self, bundle: Bundle, uris: Sequence[str], results: Results, budget: Budget, say: Say
+        self, bundle: Bundle, uris: Sequence[str], results: Results, budget: Budget, notify: Notify
     ) -> None:
         self.bundle = bundle
         self.uris = uris
         self.results = results
-        self.say = say
+        self.notify = notify
         self.total = len(bundle.manifest.queue)
         self.started = time.monotonic()
-        self.limits = BudgetLimits(budget, self.total)
+        self.limits = BudgetStopping(budget, self.total)
 
-    def run(self, record: bool) -> Verdict:
-        results, known = self.results, self.results.verdict
-        enough = self.limits.stops(Course.of(results.outcomes.values()))
+    def run(self, record: bool) -> BundleResult:
+        results, known = self.results, self.results.result
+        enough = self.limits.stop_reason(RunProgress.of(results.outcomes.values()))
         if known is not None and enough and (known.recorded or not record):
             return known
         with ExitStack() as stack:
@@ -104,14 +103,16 @@ class _Session:
             runner = BundledRunner(self.bundle, self.uris, folder)
             stack.callback(runner.close)
             for uri, time_us in runner.start(results.outcomes).items():
-                self.say(f"{uri}: default {time_us:,.1f} us")
+                self.notify(f"{uri}: default {time_us:,.1f} us")
             order = QueueOrder(self.total)
             stopped = search(runner, order, results, self.limits, after_batch=self._tell)
             if record:
                 self._again(runner)
-            finals, winner = decide(runner, results.outcomes, _no_spec, self.say, self.say)
+            finals, winner = choose_winner(
+                runner, results.outcomes, _no_spec, self.notify, self.notify
+            )
         seconds = round(time.monotonic() - self.started, 1)
-        verdict = Verdict(finals, winner, len(results.outcomes), stopped, seconds, record)
+        verdict = BundleResult(finals, winner, len(results.outcomes), stopped, seconds, record)
         results.finish(verdict)
         return verdict
 
@@ -119,23 +120,25 @@ class _Session:
         """Measures in further rounds what is to be recorded."""
         results = self.results
 
-        def tell(left: int) -> None:
-            self.say(f"[{len(results.repeats)} further measurements] {left} candidates need more")
+        def on_round(left: int) -> None:
+            self.notify(
+                f"[{len(results.repeats)} further measurements] {left} candidates need more"
+            )
 
-        self.say("measuring again, in interleaved rounds")
-        for repeat in runner.measure_again(results.outcomes, results.repeats, tell):
+        self.notify("measuring again, in interleaved rounds")
+        for repeat in runner.measure_again(results.outcomes, results.repeats, on_round):
             results.repeat(repeat)
-        self.say(f"{len(results.repeats)} further measurements")
+        self.notify(f"{len(results.repeats)} further measurements")
 
-    def _tell(self, course: Course) -> None:
+    def _tell(self, course: RunProgress) -> None:
         best = f"best {1 / course.best:.2f}x the default's speed" if course.best else "none ran yet"
         kinds = Counter(o.kind for o in self.results.outcomes.values() if o.kind != OK)
         failed = "".join(f", {count} {kind}" for kind, count in kinds.most_common())
-        self.say(f"[{course.taken}/{self.total} candidates] {best}{failed}")
+        self.notify(f"[{course.taken}/{self.total} candidates] {best}{failed}")
 
 
 def _no_spec(*_: object) -> str:
-    """Specs are written where there is a compiler."""
+    """Stands for the winner's spec: a bundle has no compiler, and verifies executables."""
     return ""
 
 
@@ -181,27 +184,27 @@ def main() -> int:
     bundle = Path(__file__).parents[3]
     try:
         budget = Budget(given.budget, minutes_to_seconds(given.minutes))
-        with limited(given.max_bytes or max_bytes()), in_temporary_folder():
+        with limit_bytes(given.max_bytes or max_bytes()), in_temporary_folder():
             verdict = run_bundle(
                 bundle,
                 given.device,
                 given.out,
                 budget,
-                _say,
+                _print_line,
                 record=given.record,
                 keep_valid=given.keep_valid,
             )
     except FrontrunnerError as error:
-        _say(f"error: {error}")
+        _print_line(f"error: {error}")
         if error.hint:
-            _say(f"hint: {error.hint}")
+            _print_line(f"hint: {error.hint}")
         return error.exit_code
     except KeyboardInterrupt:
-        _say("error: interrupted")
-        _say("hint: the same command goes on from here")
+        _print_line("error: interrupted")
+        _print_line("hint: the same command goes on from here")
         return 130
-    _say(f"results are in {given.out}")
-    _say(verdict.summary())
+    _print_line(f"results are in {given.out}")
+    _print_line(verdict.summary())
     return 0
 
 
@@ -212,6 +215,6 @@ def _size(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _say(text: str) -> None:
+def _print_line(text: str) -> None:
     # Flushed, for a log is watched while it grows.
     print(text, file=sys.stderr, flush=True)

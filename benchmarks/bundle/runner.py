@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ..measuring import BATCH_PER_DEVICE, OK, Compiled, DeviceGroup, Finals, Outcome, Repeat
+from ..measuring import BATCH_PER_DEVICE, OK, CompileOutcome, DeviceGroup, Finals, Outcome, Repeat
 from .archive import Bundle
 
 
@@ -25,27 +25,29 @@ class BundledRunner:
         self.batch = BATCH_PER_DEVICE * len(uris)
 
     @property
-    def chips(self) -> tuple[str, ...]:
-        return self._devices.chips
+    def fingerprints(self) -> tuple[str, ...]:
+        return self._devices.fingerprints
 
     def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
         self._ready = self._bundle.unpack(self._folder)
         return self._devices.start(self._ready[self._bundle.manifest.baseline], known)
 
     def run(
-        self, batch: Sequence[int], go_on: Callable[[], bool] = lambda: True
+        self, batch: Sequence[int], should_continue: Callable[[], bool] = lambda: True
     ) -> Iterator[tuple[int, Outcome]]:
-        return self._devices.screen([(index, self._compiled(index)) for index in batch], go_on)
+        return self._devices.screen(
+            [(index, self._compiled(index)) for index in batch], should_continue
+        )
 
     def measure_again(
         self,
         outcomes: Mapping[int, Outcome],
         repeats: Sequence[Repeat],
-        tell: Callable[[int], None],
+        on_round: Callable[[int], None],
     ) -> Iterator[Repeat]:
         """Measures in further rounds what is to be recorded; see `measuring.measure_again`."""
         paths = {e.index: self._compiled(e.index).executable for e in self._queue if e.kind == OK}
-        return self._devices.measure_again(paths, outcomes, repeats, tell)
+        return self._devices.measure_again(paths, outcomes, repeats, on_round)
 
     def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
         return self._devices.finals({i: self._compiled(i).executable for i in finalists})
@@ -56,8 +58,8 @@ class BundledRunner:
     def close(self) -> None:
         self._devices.close()
 
-    def _compiled(self, index: int) -> Compiled:
+    def _compiled(self, index: int) -> CompileOutcome:
         entry = self._queue[index]
         if entry.kind == OK:
             return self._ready[entry.digest]
-        return Compiled(entry.kind, Path(), entry.digest, reason=entry.reason)
+        return CompileOutcome(entry.kind, Path(), entry.digest, reason=entry.reason)

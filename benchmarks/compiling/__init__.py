@@ -5,24 +5,24 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .compiler import CompilePool, Compiler, Job, checked_default, unless_killed
-    from .failures import FailureReport, keep_log
+    from .compiler import CompileJob, CompilePool, Compiler, raise_if_killed, require_default
+    from .failures import FailureReport, save_log
     from .reproducer import SCRIPT, Reproducer, write_crash
-    from .unit import Unit, call_of
+    from .runnable_module import RunnableModule, call_of
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "SCRIPT",
+    "CompileJob",
     "CompilePool",
     "Compiler",
     "FailureReport",
-    "Job",
     "Reproducer",
-    "Unit",
+    "RunnableModule",
     "call_of",
-    "checked_default",
-    "keep_log",
-    "unless_killed",
+    "raise_if_killed",
+    "require_default",
+    "save_log",
     "write_crash",
 ]

@@ -14,19 +14,19 @@ from ...core import (
     ChildTimeout,
     KilledError,
     WorkError,
-    check_room,
+    check_free_space,
     describe_kill,
 )
 from ...search import Dispatch
-from ...search.reading import Model
-from ..measuring import COMPILE_FAILED, CRASHED, KILLED, NOT_APPLIED, OK, TIMEOUT, Compiled
+from ...search.reading import Network
+from ..measuring import COMPILE_FAILED, CRASHED, KILLED, NOT_APPLIED, OK, TIMEOUT, CompileOutcome
 from .worker import CompileReply, CompileRequest
 
 COMPILE_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True)
-class Job:
+class CompileJob:
     """A module at phase `executable-sources`, to be compiled.
 
     Attributes:
@@ -62,27 +62,27 @@ class CompilePool(ChildPool):
         self.timeout = timeout
         self._tries = tries
 
-    def compile_jobs(self, jobs: Sequence[Job]) -> Iterator[Compiled]:
+    def compile_jobs(self, jobs: Sequence[CompileJob]) -> Iterator[CompileOutcome]:
         """Yields in order, as they are done; who stops before the end cancels the rest.
 
         What is killed is compiled again, with nothing beside it, before it counts as `killed`.
         """
         return self.map(self._compile, jobs, self._killed)
 
-    def _compile(self, child: Child, job: Job) -> Compiled:
+    def _compile(self, child: Child, job: CompileJob) -> CompileOutcome:
         for _ in range(self._tries):
             compiled = self._compile_once(child, job)
             if compiled.kind != TIMEOUT:
                 break
         return compiled
 
-    def _killed(self, job: Job, error: KilledError) -> Compiled:
-        return Compiled(KILLED, self._executable(job), reason=f"{error}, twice")
+    def _killed(self, job: CompileJob, error: KilledError) -> CompileOutcome:
+        return CompileOutcome(KILLED, self._executable(job), reason=f"{error}, twice")
 
-    def _executable(self, job: Job) -> Path:
+    def _executable(self, job: CompileJob) -> Path:
         return self.folder / f"{job.name}.vmfb"
 
-    def _compile_once(self, child: Child, job: Job) -> Compiled:
+    def _compile_once(self, child: Child, job: CompileJob) -> CompileOutcome:
         executable = self._executable(job)
         path = None
         if job.spec is not None:
@@ -97,28 +97,32 @@ class CompilePool(ChildPool):
         except ChildKilled as death:
             raise KilledError(f"the compiler was {death}") from death
         except ChildDied as death:
-            check_room()
+            check_free_space()
             first, _, log = str(death).partition("\n")
-            return Compiled(CRASHED, executable, reason=f"the compiler crashed: {first}", log=log)
+            return CompileOutcome(
+                CRASHED, executable, reason=f"the compiler crashed: {first}", log=log
+            )
         except RuntimeError as error:
-            return Compiled(CRASHED, executable, reason=f"the compile worker failed: {error}")
+            return CompileOutcome(CRASHED, executable, reason=f"the compile worker failed: {error}")
         except ChildTimeout:
-            return Compiled(TIMEOUT, executable, reason=f"compiling took over {self.timeout:g} s")
+            return CompileOutcome(
+                TIMEOUT, executable, reason=f"compiling took over {self.timeout:g} s"
+            )
         if reply.linker_killed:
             raise KilledError(f"the linker was {describe_kill()}")
         if reply.error:
-            check_room()
-            return Compiled(
+            check_free_space()
+            return CompileOutcome(
                 COMPILE_FAILED, executable, "", reply.seconds, reply.error, reply.details
             )
         if job.spec is not None and not reply.applied:
             reason = "the tuning spec matched no op"
-            return Compiled(NOT_APPLIED, executable, reply.digest, reply.seconds, reason)
-        return Compiled(OK, executable, reply.digest, reply.seconds, applied=reply.applied)
+            return CompileOutcome(NOT_APPLIED, executable, reply.digest, reply.seconds, reason)
+        return CompileOutcome(OK, executable, reply.digest, reply.seconds, applied=reply.applied)
 
 
-def unless_killed(compiled: Compiled, what: str) -> Compiled:
-    """What came of compiling something that there is no doing without.
+def raise_if_killed(compiled: CompileOutcome, what: str) -> CompileOutcome:
+    """Raises if compiling was killed; for modules that a run cannot go on without.
 
     Raises:
         KilledError: the compiler was killed, so that nothing is known of it.
@@ -128,8 +132,8 @@ def unless_killed(compiled: Compiled, what: str) -> Compiled:
     return compiled
 
 
-def checked_default(baseline: Compiled) -> Compiled:
-    """The compiler's own default, which there is no doing without, either.
+def require_default(baseline: CompileOutcome) -> CompileOutcome:
+    """Raises if the compiler's default does not compile; returns it otherwise.
 
     Raises:
         WorkError: it does not compile.
@@ -151,27 +155,27 @@ class Compiler(CompilePool):
 
     def __init__(
         self,
-        compiled: Dispatch | Model,
+        to_compile: Dispatch | Network,
         folder: Path,
         jobs: int | None = None,
         timeout: float = COMPILE_TIMEOUT,
         tries: int = 1,
     ) -> None:
         super().__init__(folder, jobs, timeout, tries)
-        self.compiled = compiled
+        self.to_compile = to_compile
 
-    def baseline(self) -> Compiled:
+    def baseline(self) -> CompileOutcome:
         """The compiler's own default.
 
         Raises:
             KilledError: the compiler was killed from outside, twice.
         """
-        compiled = self.one(self._compile, self._job("baseline", None), self._killed)
-        return unless_killed(compiled, "the compiler's default")
+        compiled = self.run(self._compile, self._job("baseline", None), self._killed)
+        return raise_if_killed(compiled, "the compiler's default")
 
-    def compile(self, specs: Sequence[tuple[str, str]]) -> Iterator[Compiled]:
+    def compile(self, specs: Sequence[tuple[str, str]]) -> Iterator[CompileOutcome]:
         """As `compile_jobs`, given pairs of a name and the text of a spec."""
         return self.compile_jobs([self._job(name, spec) for name, spec in specs])
 
-    def _job(self, name: str, spec: str | None) -> Job:
-        return Job(name, self.compiled.source, self.compiled.target.flags, spec)
+    def _job(self, name: str, spec: str | None) -> CompileJob:
+        return CompileJob(name, self.to_compile.source, self.to_compile.target.flags, spec)

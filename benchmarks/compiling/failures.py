@@ -23,7 +23,7 @@ from ...core import iree_versions, read_limited, remove_drafts
 from ...search import Dispatch, spec_of
 from ..measuring import KILLED, OK, Outcome
 from .reproducer import SCRIPT, Reproducer, write_emission_crash
-from .unit import Unit
+from .runnable_module import RunnableModule
 
 INDEX = "README.md"
 EMISSION = "emission-crash"
@@ -41,7 +41,7 @@ _OURS = re.compile(r"\d{5,}-[a-z_]+")
 
 
 @dataclass(frozen=True)
-class Group:
+class FailureGroup:
     """Failures that look the same.
 
     Attributes:
@@ -65,19 +65,19 @@ def normalise(reason: str) -> str:
     return reason
 
 
-def magnitude(config: str) -> float:
+def config_magnitude(config: str) -> float:
     """How much a configuration asks for: the product of its numbers, as a logarithm."""
     return sum(math.log(int(number)) for number in _NUMBER.findall(config) if int(number))
 
 
 def group_failures(
-    outcomes: Mapping[int, Outcome], size: Callable[[int], float]
-) -> tuple[Group, ...]:
+    outcomes: Mapping[int, Outcome], config_size: Callable[[int], float]
+) -> tuple[FailureGroup, ...]:
     """Distinct failures, the most frequent first.
 
     Args:
         outcomes: by queue position; those that are fine, or were killed, are passed over.
-        size: of a position's configuration; the smallest represents its group.
+        config_size: of a position's configuration; the smallest represents its group.
     """
     alike: dict[tuple[str, str, str], list[int]] = {}
     for index, outcome in sorted(outcomes.items()):
@@ -86,16 +86,16 @@ def group_failures(
             alike.setdefault(key, []).append(index)
     groups = []
     for members in alike.values():
-        simplest = min(members, key=size)
-        groups.append(Group(simplest, outcomes[simplest], tuple(members)))
+        simplest = min(members, key=config_size)
+        groups.append(FailureGroup(simplest, outcomes[simplest], tuple(members)))
     return tuple(sorted(groups, key=lambda g: (-len(g.members), g.members[0])))
 
 
-def keep_log(logs: Path, index: int, log: str) -> None:
-    """Keeps what was said about a candidate, for its reproducer.
+def save_log(logs: Path, index: int, log: str) -> None:
+    """Saves what the compiler or the runtime printed about a failed candidate, for its reproducer.
 
-    Written before the outcome is, so that there is none without. A log less, where the disk is
-    full, must not cost the outcome.
+    Called before the outcome is logged, so that each has one. That the disk is full is ignored: it
+    must not cost the outcome.
     """
     if log:
         with suppress(OSError):
@@ -108,8 +108,8 @@ class FailureReport:
 
     Args:
         folder: the report's; made when there is something to tell.
-        logs: where `keep_log` put what was said.
-        config: the `compilation_info` of a queue position.
+        logs: where `save_log` put what was said.
+        render_config: the `compilation_info` of a queue position.
         seed: of the inputs that candidates were run with.
     """
 
@@ -118,15 +118,15 @@ class FailureReport:
         dispatch: Dispatch,
         folder: Path,
         logs: Path,
-        config: Callable[[int], str],
+        render_config: Callable[[int], str],
         seed: int,
     ) -> None:
         self.folder = folder
         self._dispatch = dispatch
         self._logs = logs
-        self._config = config
+        self._render_config = render_config
         self._seed = seed
-        self._size = cache(lambda index: magnitude(config(index)))
+        self._size = cache(lambda index: config_magnitude(render_config(index)))
         self._written = -1
 
     def write(self, outcomes: Mapping[int, Outcome]) -> None:
@@ -152,14 +152,14 @@ class FailureReport:
         self._tidy({group.folder for group in groups})
         self._written = len(outcomes)
 
-    def _reproducer(self, group: Group) -> Reproducer:
+    def _reproducer(self, group: FailureGroup) -> Reproducer:
         outcome = group.outcome
         # A candidate with the executable of an earlier one was not run itself.
         said_about = group.simplest if outcome.same_as is None else outcome.same_as
         path = _log_path(self._logs, said_about)
-        config = self._config(group.simplest)
+        config = self._render_config(group.simplest)
         return Reproducer(
-            Unit.of(self._dispatch),
+            RunnableModule.of(self._dispatch),
             spec_of(self._dispatch, config),
             config,
             outcome,
@@ -174,7 +174,9 @@ class FailureReport:
             if path.is_dir() and _OURS.fullmatch(path.name) and path.name not in current:
                 shutil.rmtree(path, ignore_errors=True)
 
-    def _index(self, groups: tuple[Group, ...], killed: Mapping[int, str], taken: int) -> str:
+    def _index(
+        self, groups: tuple[FailureGroup, ...], killed: Mapping[int, str], taken: int
+    ) -> str:
         problem, target = self._dispatch.problem, self._dispatch.target
         failed = sum(len(group.members) for group in groups)
         lines = [
@@ -192,7 +194,9 @@ class FailureReport:
         ]
         if self._dispatch.emission_crashed:
             link = f"[{EMISSION}]({EMISSION}/reason.txt)"
-            lines.append(f"| - | crashed | emission | {self._dispatch.silence} | {link} |")
+            lines.append(
+                f"| - | crashed | emission | {self._dispatch.no_constraints_reason} | {link} |"
+            )
         for group in groups:
             reason = group.outcome.reason.replace("|", "\\|")
             lines.append(
@@ -209,7 +213,7 @@ class FailureReport:
                 f"Candidates: {', '.join(map(str, group.members))}",
                 "",
                 "```",
-                self._config(group.simplest),
+                self._render_config(group.simplest),
                 "```",
             ]
         return "\n".join([*lines, *_killed_lines(killed)]) + "\n"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ...core import new_folder
-from ...search import APPLIED, EMISSION_FLAGS, Dispatch, spec_option
+from ...core import atomic_folder
+from ...search import APPLIED_MARK, EMISSION_FLAGS, Dispatch, spec_option
 from ...search.mlir import CONFIGURATIONS, SOURCES
 from ..measuring import NOT_APPLIED, WRONG_RESULT, Array, Outcome, Tolerance, make_inputs
 from ..operations import Operation
-from .unit import Unit
+from .runnable_module import RunnableModule
 
 Tensor = tuple[tuple[int, ...], str]
 
@@ -36,7 +36,7 @@ class Reproducer:
         operation: what tells what is right; if None, the compiler's default does.
     """
 
-    unit: Unit
+    module: RunnableModule
     spec: str | None
     config: str | None
     outcome: Outcome
@@ -51,15 +51,15 @@ class Reproducer:
             OSError: it cannot be written.
         """
         reason = f"{self.outcome.reason}\n\n{self.log}"
-        with _reproducer(folder, self.unit.source.encode(), reason, self.script()) as partial:
+        with _reproducer(folder, self.module.source.encode(), reason, self.script()) as partial:
             if self.spec is not None:
                 (partial / "spec.mlir").write_text(self.spec)
             if self.config is not None:
                 (partial / "config.txt").write_text(f"{self.config}\n")
             if self.outcome.stage == "run":
-                inputs = make_inputs(self.unit.call.inputs, self.seed)
+                inputs = make_inputs(self.module.call.inputs, self.seed)
                 for i, (values, tensor) in enumerate(
-                    zip(inputs, self.unit.call.inputs, strict=True)
+                    zip(inputs, self.module.call.inputs, strict=True)
                 ):
                     _write_input(partial / _input_name(i, tensor), values)
                 if self.operation is not None and self.outcome.kind == WRONG_RESULT:
@@ -74,12 +74,12 @@ class Reproducer:
             lines += [
                 self._compile("candidate.mlir", spec=True, stop=CONFIGURATIONS),
                 "# The spec marks the op that it configures.",
-                f"grep -q {APPLIED} candidate.mlir && exit",
+                f"grep -q {APPLIED_MARK} candidate.mlir && exit",
                 "echo 'the spec matched no op' >&2",
                 "exit 1",
             ]
         elif self.outcome.kind == WRONG_RESULT:
-            results = list(enumerate(self.unit.call.outputs))
+            results = list(enumerate(self.module.call.outputs))
             expected = [f"--expected_output={_typed(t)}=@expected{i}.bin" for i, t in results]
             if self.operation is None:
                 written = [f"--output=@expected{i}.bin" for i, _ in results]
@@ -101,31 +101,33 @@ class Reproducer:
         return "\n".join(lines) + "\n"
 
     def _compile(self, output: str, *, spec: bool = False, stop: str = "") -> str:
-        words = ["iree-compile source.mlir", *self.unit.flags]
+        words = ["iree-compile source.mlir", *self.module.flags]
         words.append(f"--compile-from={SOURCES}")
         if stop:
             words.append(f"--compile-to={stop}")
         if spec and self.spec is not None:
-            words.append(f"{spec_option(self.unit.flags)}=spec.mlir")
+            words.append(f"{spec_option(self.module.flags)}=spec.mlir")
         return _command([*words, f"-o {output}"])
 
     def _run(self, module: str, outputs: Sequence[str]) -> str:
         words = ["iree-run-module", f"--device={self.outcome.device}", f"--module={module}"]
-        words.append(f"--function={self.unit.call.function}")
-        for i, tensor in enumerate(self.unit.call.inputs):
+        words.append(f"--function={self.module.call.function}")
+        for i, tensor in enumerate(self.module.call.inputs):
             shape = f"{_typed(tensor)}=" if tensor[1] == "bf16" else ""
             words.append(f"--input={shape}@{_input_name(i, tensor)}")
         return _command([*words, *outputs])
 
     def _tolerances(self) -> list[str]:
         """Half of what verification allows for each, since the tool adds both up."""
-        call = self.unit.call
+        call = self.module.call
         flags: list[str] = []
         shares = []
         for dtype in sorted({dtype for _, dtype in call.outputs} & set(_THRESHOLDS)):
             tolerance = self.operation.tolerance if self.operation else None
             shares.append((tolerance or Tolerance(dtype, call.reduction)).share / 2)
-            flags.append(f"--expected_{dtype}_threshold={shares[-1] * self.unit.typical:.3g}")
+            flags.append(
+                f"--expected_{dtype}_threshold={shares[-1] * self.module.output_scale:.3g}"
+            )
         return [*flags, f"--expected_rtol={max(shares):.3g}"] if shares else []
 
 
@@ -142,7 +144,7 @@ def write_emission_crash(dispatch: Dispatch, folder: Path) -> None:
         *EMISSION_FLAGS,
         "-o constraints.mlir",
     )
-    write_crash(dispatch.source.encode(), options, dispatch.silence, folder)
+    write_crash(dispatch.source.encode(), options, dispatch.no_constraints_reason, folder)
 
 
 def write_crash(source: bytes, options: Sequence[str], reason: str, folder: Path) -> None:
@@ -158,8 +160,8 @@ def write_crash(source: bytes, options: Sequence[str], reason: str, folder: Path
 
 @contextmanager
 def _reproducer(folder: Path, source: bytes, reason: str, script: str) -> Iterator[Path]:
-    """What all have, in a folder to which more may be added until it is complete."""
-    with new_folder(folder) as partial:
+    """Writes source, reason and script of a reproducer; files may be added until it is complete."""
+    with atomic_folder(folder) as partial:
         (partial / "source.mlir").write_bytes(source)
         (partial / "reason.txt").write_text(f"{reason}\n")
         (partial / SCRIPT).write_text(script)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...core import WorkError
 from ...search.mlir import CompileFailed, compile_with_spec
-from ..measuring import digest
+from ..measuring import executable_digest
 
 # What the compiler says of a linker that SIGKILL ended: its wait status, or a shell's around it.
 _LINKER_KILLED = re.compile(rb"^Linking failed; .* returned exit code (9|35072):", re.MULTILINE)
@@ -68,13 +68,13 @@ def answer(request: CompileRequest) -> CompileReply:
         raise WorkError(f"cannot write {request.executable}: {error.strerror}", _ROOM) from error
     return CompileReply(
         applied=applied,
-        digest=digest(executable),
+        digest=executable_digest(executable),
         seconds=time.perf_counter() - start,
     )
 
 
 def _said_since(size: int) -> bytes:
-    """What was said on stderr since it had so many bytes: of a `Child`, it is a file."""
+    """What was written to stderr after its first `size` bytes; stderr of a `Child` is a file."""
     try:
         return os.pread(2, os.fstat(2).st_size - size, size)
     except OSError:

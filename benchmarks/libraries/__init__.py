@@ -6,8 +6,15 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .peak import Peak, measure_peak
-    from .providers import NEEDS, Answer, Trial, installed
+    from .providers import REQUIRED_PACKAGES, TimingReply, TimingRequest, installed_libraries
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["NEEDS", "Answer", "Peak", "Trial", "installed", "measure_peak"]
+__all__ = [
+    "REQUIRED_PACKAGES",
+    "Peak",
+    "TimingReply",
+    "TimingRequest",
+    "installed_libraries",
+    "measure_peak",
+]

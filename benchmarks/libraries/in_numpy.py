@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..measuring import Array
-from ..operations import Operation, narrowed
+from ..operations import Operation, narrow
 
 
 @dataclass(frozen=True)
-class Computed:
+class NumpyOperation:
     """An operation, ready to run.
 
     Attributes:
@@ -28,10 +28,10 @@ class Computed:
         return self.operation.compute(self.inputs, self.dtype)
 
     def fetch(self, result: Array) -> Array:
-        return narrowed(result, self.operation.output.dtype)
+        return narrow(result, self.operation.output.dtype)
 
 
-def prepare(operation: Operation, inputs: Sequence[Array], _threads: int) -> Computed:
+def prepare(operation: Operation, inputs: Sequence[Array], _threads: int) -> NumpyOperation:
     # BLAS reads how many from the environment, when it is loaded.
     short = {t.dtype for t in operation.inputs.values()} <= {"f16", "bf16", "f32"}
-    return Computed(operation, inputs, np.dtype(np.float32) if short else operation.exact)
+    return NumpyOperation(operation, inputs, np.dtype(np.float32) if short else operation.exact)

@@ -11,7 +11,7 @@ import onnxruntime as ort
 from onnx import TensorProto, helper
 
 from ...core import first_line
-from ..measuring import NUMPY, Array
+from ..measuring import NUMPY_TYPES, Array
 from ..operations import Attention, Conv, Matmul, Operation
 from .providers import Unsupported
 
@@ -45,7 +45,7 @@ class _Graph:
 
 
 @dataclass(frozen=True)
-class Computed:
+class OnnxOperation:
     """An operation as a graph of its own, ready to run."""
 
     operation: Operation
@@ -58,11 +58,11 @@ class Computed:
     def fetch(self, result: Any) -> Array:
         found = np.asarray(result.numpy())
         if isinstance(self.operation, Conv):
-            found = self.operation.laid_out(found)
-        return found.astype(NUMPY[self.operation.output.dtype], copy=False)
+            found = self.operation.to_layout(found)
+        return found.astype(NUMPY_TYPES[self.operation.output.dtype], copy=False)
 
 
-def prepare(operation: Operation, inputs: Sequence[Array], threads: int) -> Computed:
+def prepare(operation: Operation, inputs: Sequence[Array], threads: int) -> OnnxOperation:
     types = {t.dtype for t in (*operation.inputs.values(), operation.output)}
     if other := sorted(types - set(_TYPES)):
         raise Unsupported(f"no {other[0]}")
@@ -80,7 +80,7 @@ def prepare(operation: Operation, inputs: Sequence[Array], threads: int) -> Comp
         name: ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
         for name, array in graph.feeds.items()
     }
-    return Computed(operation, session, feeds)
+    return OnnxOperation(operation, session, feeds)
 
 
 def _session(operation: Operation, graph: _Graph, result: str, threads: int) -> Any:
@@ -164,7 +164,9 @@ def _steps(operation: Matmul | Conv, graph: _Graph, value: str) -> str:
             value = graph.add("Cast", value, to=_TYPES[operation.types.operands])
         else:
             real = TensorProto.FLOAT
-            scale, low, high = (graph.constant(c, real) for c in (operation.work.scale, -128, 127))
+            scale, low, high = (
+                graph.constant(c, real) for c in (operation.fused_steps.scale, -128, 127)
+            )
             scaled = graph.add("Mul", graph.add("Cast", value, to=real), scale)
             clipped = graph.add("Clip", graph.add("Round", scaled), low, high)
             value = graph.add("Cast", clipped, to=TensorProto.INT8)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 import torch.nn.functional as nn
 
-from ..measuring import NUMPY, Array
+from ..measuring import NUMPY_TYPES, Array
 from ..operations import STEPS, Attention, Conv, Matmul, Operation
 from .providers import Unsupported
 
@@ -34,7 +34,7 @@ _STEPS: dict[str, Step] = {
 
 
 @dataclass(frozen=True)
-class Computed:
+class TorchOperation:
     """An operation in its parts.
 
     Attributes:
@@ -55,17 +55,17 @@ class Computed:
         bits = dtype == "bf16"  # which NumPy has not
         found = plain.view(torch.int16).numpy().view(np.uint16) if bits else plain.numpy()
         if isinstance(self.operation, Conv):
-            found = self.operation.laid_out(found)
-        return np.asarray(found).astype(NUMPY[dtype], copy=False)
+            found = self.operation.to_layout(found)
+        return np.asarray(found).astype(NUMPY_TYPES[dtype], copy=False)
 
 
-def prepare(operation: Operation, inputs: Sequence[Array], threads: int) -> Computed:
+def prepare(operation: Operation, inputs: Sequence[Array], threads: int) -> TorchOperation:
     torch.set_num_threads(threads)
     arrays = dict(zip(operation.inputs, inputs, strict=True))
     if isinstance(operation, Attention):
         q, k, v = (_tensor(array, operation.dtype)[None] for array in inputs)
         attend = nn.scaled_dot_product_attention
-        return Computed(operation, lambda: attend(q, k, v)[0])
+        return TorchOperation(operation, lambda: attend(q, k, v)[0])
     if isinstance(operation, Matmul):
         return _matmul(operation, arrays)
     if isinstance(operation, Conv):
@@ -73,7 +73,7 @@ def prepare(operation: Operation, inputs: Sequence[Array], threads: int) -> Comp
     raise Unsupported(f"no {operation.kind}")
 
 
-def _matmul(operation: Matmul, arrays: dict[str, Array]) -> Computed:
+def _matmul(operation: Matmul, arrays: dict[str, Array]) -> TorchOperation:
     given = {name: _tensor(a, operation.inputs[name].dtype) for name, a in arrays.items()}
     lhs, rhs = (
         given[name].mT if name in operation.transposed else given[name] for name in ("lhs", "rhs")
@@ -86,12 +86,12 @@ def _matmul(operation: Matmul, arrays: dict[str, Array]) -> Computed:
         return lhs.to(wide) @ rhs.to(wide)
 
     rest = [given[name] for name in list(arrays)[2:]]
-    return Computed(operation, product, _steps(operation, rest))
+    return TorchOperation(operation, product, _steps(operation, rest))
 
 
-def _conv(operation: Conv, arrays: dict[str, Array]) -> Computed:
+def _conv(operation: Conv, arrays: dict[str, Array]) -> TorchOperation:
     """Laid out beforehand as the library likes it; channels last are in its strides."""
-    if operation.types.whole:
+    if operation.types.is_integer:
         raise Unsupported("no convolutions of integers")
     narrow, sums = operation.types.operands, operation.types.sums
     image = _tensor(operation.nchw(arrays["lhs"]), narrow)
@@ -108,11 +108,11 @@ def _conv(operation: Conv, arrays: dict[str, Array]) -> Computed:
     def product() -> Tensor:
         return nn.conv2d(image.to(wide), taps.to(wide), *options)
 
-    return Computed(operation, product, _steps(operation, rest))
+    return TorchOperation(operation, product, _steps(operation, rest))
 
 
 def _steps(operation: Matmul | Conv, operands: Sequence[Tensor]) -> tuple[Step, ...]:
-    rest, scale = iter(operands), operation.work.scale
+    rest, scale = iter(operands), operation.fused_steps.scale
     narrow = _TYPES[operation.types.operands]
     found: list[Step] = []
     for name in operation.steps:

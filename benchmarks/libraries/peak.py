@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core import usable_cores
-from ..measuring import PEAK_SECONDS, sample
+from ..measuring import PEAK_SECONDS, time_runs
 
 # Large enough for BLAS to be at its best on two cores, and for a copy not to stay in caches.
 SIZE = 768
@@ -29,7 +29,7 @@ class Peak:
     bandwidth: float
 
     def least_us(self, flops: float, moved: float) -> float:
-        """What so many operations and bytes take at least."""
+        """Lower bound (roofline) of the time for so many operations and bytes, in microseconds."""
         return 1e6 * max(flops / self.flops, moved / self.bandwidth)
 
 
@@ -51,4 +51,4 @@ def measure_peak() -> Peak:
 def _fastest(run: Callable[[], object]) -> float:
     """Seconds of the fastest of many runs."""
     run()
-    return min(sample(run, PEAK_SECONDS).samples_us) / 1e6
+    return min(time_runs(run, PEAK_SECONDS).samples_us) / 1e6

@@ -11,19 +11,23 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...core import first_line
-from ..measuring import Array, Timing, make_inputs, sample
+from ..measuring import Array, Timing, make_inputs, time_runs
 from ..operations import Operation
 
 # What each needs to be installed.
-NEEDS = {"numpy": ("numpy",), "torch": ("torch",), "onnxruntime": ("onnxruntime", "onnx")}
+REQUIRED_PACKAGES = {
+    "numpy": ("numpy",),
+    "torch": ("torch",),
+    "onnxruntime": ("onnxruntime", "onnx"),
+}
 
 
 class Unsupported(Exception):
     """A library does not compute an operation, or not in its types."""
 
 
-class Prepared(Protocol):
-    """An operation on inputs that are there already."""
+class PreparedOperation(Protocol):
+    """An operation in one library, with its inputs loaded, ready to be timed."""
 
     def run(self) -> Any:
         """Computes it; this is timed."""
@@ -33,7 +37,7 @@ class Prepared(Protocol):
 
 
 @dataclass(frozen=True)
-class Trial:
+class TimingRequest:
     """Times an operation in a library, on the inputs that the dispatch gets.
 
     Attributes:
@@ -50,29 +54,33 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Answer:
+class TimingReply:
     """Times of single runs, or why there are none."""
 
     timing: Timing | None
     unsupported: str = ""
 
 
-def installed() -> list[str]:
+def installed_libraries() -> list[str]:
     """The libraries that are there."""
-    return [name for name, needs in NEEDS.items() if all(map(importlib.util.find_spec, needs))]
+    return [
+        name
+        for name, needs in REQUIRED_PACKAGES.items()
+        if all(map(importlib.util.find_spec, needs))
+    ]
 
 
-def answer(trial: Trial) -> Answer:
+def answer(trial: TimingRequest) -> TimingReply:
     operation = trial.operation
     inputs = make_inputs([(t.shape, t.dtype) for t in operation.inputs.values()], trial.seed)
     library = importlib.import_module(f".in_{trial.provider}", __package__)
     try:
-        prepared: Prepared = library.prepare(operation, inputs, trial.threads)
+        prepared: PreparedOperation = library.prepare(operation, inputs, trial.threads)
         first = prepared.run()
     except (Unsupported, NotImplementedError, RuntimeError) as why:
-        return Answer(None, first_line(why))
+        return TimingReply(None, first_line(why))
     if trial.verify:
         got, expected = prepared.fetch(first), operation.reference(inputs)
-        if (wrong := operation.tolerance.worst(got, expected)) is not None:
-            return Answer(Timing(wrong=wrong))
-    return Answer(sample(prepared.run, trial.seconds))
+        if (wrong := operation.tolerance.find_mismatch(got, expected)) is not None:
+            return TimingReply(Timing(wrong=wrong))
+    return TimingReply(time_runs(prepared.run, trial.seconds))

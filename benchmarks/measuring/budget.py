@@ -13,32 +13,32 @@ MOST_MINUTES = 525_600
 
 
 @dataclass
-class Course:
+class RunProgress:
     """How far a run has come.
 
     Attributes:
         taken: candidates so far.
         best: the lowest time so far, as a share of the baseline's.
-        since_best: candidates in a row, up to the last, that brought no improvement.
+        without_improvement: candidates in a row, up to the last, without an improvement.
     """
 
     taken: int = 0
     best: float | None = None
-    since_best: int = 0
+    without_improvement: int = 0
 
     @classmethod
-    def of(cls, outcomes: Iterable[Outcome]) -> Course:
+    def of(cls, outcomes: Iterable[Outcome]) -> RunProgress:
         """How far a run has come with these."""
-        course = cls()
+        progress = cls()
         for outcome in outcomes:
-            course.add(outcome)
-        return course
+            progress.add(outcome)
+        return progress
 
     def add(self, outcome: Outcome) -> None:
         relative = outcome.relative
         better = relative is not None and (self.best is None or relative < self.best)
         self.taken += 1
-        self.since_best = 0 if better else self.since_best + 1
+        self.without_improvement = 0 if better else self.without_improvement + 1
         self.best = relative if better else self.best
 
 
@@ -62,23 +62,25 @@ class Budget:
             if value is not None and not value > 0:
                 raise InputError(f"the budget's {name} must be more than 0, got {value:g}")
 
-    def reached(self, candidates: int, seconds: float, since_best: int) -> str | None:
+    def limit_reached(
+        self, candidates: int, seconds: float, without_improvement: int
+    ) -> str | None:
         """Which limit is reached, in words; None to go on."""
         if self.candidates is not None and candidates >= self.candidates:
             return f"budget of {self.candidates} candidates"
         if self.seconds is not None and seconds >= self.seconds:
             return f"budget of {self.seconds:g} s"
-        if self.patience is not None and since_best >= self.patience:
+        if self.patience is not None and without_improvement >= self.patience:
             return f"no improvement in {self.patience} candidates"
         return None
 
-    def stops(self, course: Course, total: int, seconds: float) -> str | None:
+    def stop_reason(self, progress: RunProgress, total: int, seconds: float) -> str | None:
         """Why a run through a queue of `total` ends here, in words; None to go on."""
-        if course.taken >= total:
+        if progress.taken >= total:
             return f"all {total} candidates"
-        return self.reached(course.taken, seconds, course.since_best)
+        return self.limit_reached(progress.taken, seconds, progress.without_improvement)
 
-    def room(self, candidates: int, batch: int) -> int:
+    def next_batch_size(self, candidates: int, batch: int) -> int:
         """How many candidates the next batch may hold."""
         return batch if self.candidates is None else min(batch, self.candidates - candidates)
 

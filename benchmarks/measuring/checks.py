@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from .estimate import Repeat
-from .finals import Finals, Standing, accepted
-from .outcome import BASELINE, KINDS, OK, Outcome
+from .finals import FinalistResult, Finals, accepted
+from .outcome import BASELINE, OK, OUTCOME_KINDS, Outcome
 
 # A speedup is the median of ratios, and its times are medians of their own: where a machine drifts,
 # the ratio of these lies outside of the speedup's interval, by a factor of 1.36 under full load. It
@@ -19,7 +19,7 @@ SLACK = 2.0
 ROUNDING = 1e-9
 
 
-def wrong_outcome(
+def outcome_error(
     index: int,
     outcome: Outcome,
     known: Mapping[int, Outcome],
@@ -58,7 +58,7 @@ def wrong_outcome(
     return ""
 
 
-def wrong_repeat(repeat: Repeat, known: Mapping[int, Outcome], devices: Collection[str]) -> str:
+def repeat_error(repeat: Repeat, known: Mapping[int, Outcome], devices: Collection[str]) -> str:
     """What is wrong with a further measurement, in words; empty if nothing is."""
     if repeat.index != BASELINE and repeat.index not in known:
         return f"a further measurement is of candidate {repeat.index}"
@@ -70,7 +70,7 @@ def wrong_repeat(repeat: Repeat, known: Mapping[int, Outcome], devices: Collecti
     return "" if failed or _positive(repeat.time_us) else f"it took {repeat.time_us!r} us"
 
 
-def wrong_finals(finals: Finals, known: Mapping[int, Outcome] | None = None) -> str:
+def finals_error(finals: Finals, known: Mapping[int, Outcome] | None = None) -> str:
     """What is wrong with finals, in words; empty if nothing is.
 
     Args:
@@ -82,7 +82,7 @@ def wrong_finals(finals: Finals, known: Mapping[int, Outcome] | None = None) -> 
         outcome = None if known is None else known.get(standing.index)
         if known is not None and (outcome is None or outcome.kind != OK):
             return f"finalist {standing.index} did not run"
-        wrong = wrong_speedup(
+        wrong = speedup_error(
             standing.speedup,
             standing.interval,
             (finals.baseline_us, standing.time_us),
@@ -95,14 +95,14 @@ def wrong_finals(finals: Finals, known: Mapping[int, Outcome] | None = None) -> 
     return ""
 
 
-def wrong_winner(winner: Standing | None, finals: Finals) -> str:
+def winner_error(winner: FinalistResult | None, finals: Finals) -> str:
     """What is wrong with who won, in words; empty if nothing is."""
     if winner is None or winner in accepted(finals.standings, finals.noise_floor):
         return ""
     return f"candidate {winner.index + 1} did not beat the default beyond noise"
 
 
-def wrong_speedup(
+def speedup_error(
     speedup: float,
     interval: tuple[float, float],
     times_us: tuple[float, float],
@@ -138,7 +138,7 @@ def check_counts(outcomes: Mapping[str, int], candidates: int) -> None:
     Raises:
         ValueError: they do not, or there is no such kind.
     """
-    if unknown := set(outcomes) - set(KINDS):
+    if unknown := set(outcomes) - set(OUTCOME_KINDS):
         raise ValueError(f"there is no outcome {min(unknown)!r}")
     if min(outcomes.values(), default=0) < 0 or sum(outcomes.values()) != candidates:
         raise ValueError(f"{dict(outcomes)} are not {candidates} candidates")

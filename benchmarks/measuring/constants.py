@@ -6,16 +6,16 @@ Modules import those that they use by name, so tests shorten them where they are
 from __future__ import annotations
 
 # A candidate is near-optimal if it takes at most so much longer than the best one, as a share.
-NEAR = 0.05
+NEAR_OPTIMAL = 0.05
 # Candidates that a queue is drawn from: enough for the shares of pipelines to be those of their
 # sizes, and drawn, described and ordered in seconds.
-POOL = 100_000
+POOL_SIZE = 100_000
 # Candidates of a run without any limit: about 35 seconds on two cores, for a product of matrices.
 DEFAULT_BUDGET = 64
 
 # Screening ----------------------------------------------------------------------------------------
 # The fewest runs that make a time.
-LEAST = 3
+MIN_RUNS = 3
 # Long enough that its noise (about 5 %) is below what separates candidates, short enough that a
 # candidate costs less than compiling it. Finalists are measured again.
 SCREEN_SECONDS = 0.08
@@ -24,14 +24,14 @@ BASELINE_SECONDS = 0.1
 # Of the baseline, once at the start: it is what people are told.
 FIRST_BASELINE_SECONDS = 0.25
 # A candidate this much slower than the best is not worth more than its first runs.
-HOPELESS = 2.0
+GIVE_UP_RATIO = 2.0
 # Candidates that are compiled before any of them is measured, for each compile worker.
 BATCH_PER_JOB = 4
 # The baseline is measured once per batch: for this many candidates it has not drifted far.
 BATCH_PER_DEVICE = 8
 
 # Finals -------------------------------------------------------------------------------------------
-FINALISTS = 5
+MAX_FINALISTS = 5
 # Five finalists between two baselines take 12 x 7 x 0.06 s: 5 s.
 FINALS_ROUNDS = 12
 FINALS_SECONDS = 0.06
@@ -41,17 +41,18 @@ SLOW_US = 50_000.0
 # Recordings ---------------------------------------------------------------------------------------
 # Rounds of every candidate that is not hopeless, and of those that may be this near the best.
 RECORD_ROUNDS = 3
-WITHIN_REACH = 1.15
+REMEASURE_RATIO = 1.15
 # On a shared machine of two cores, kernels of 80 and 200 us, as medians of n measurements against n
 # others: 8 are 5.5 % apart, 20 are 2.5 %. Near-optimal means within 5 %.
 NEAR_ROUNDS = 40
-# Standard errors that a candidate may have been unlucky, and the best one lucky.
-DOUBT = 2.0
+# A candidate may still be near-optimal if its time less so many standard errors is near the best
+# one's time plus as many.
+DOUBT_STANDARD_ERRORS = 2.0
 # Many short measurements say more than few long ones: of the spread between measurements of 40 ms,
 # each the 10th percentile of hundreds of runs, a third is left within one.
 RECORD_SECONDS = 0.015
 # Candidates of one block: half a second, in which a machine has not drifted far.
-BLOCK = 16
+BLOCK_SIZE = 16
 
 # Whole models -------------------------------------------------------------------------------------
 # Rounds of a race, and seconds of a turn: a turn of a slow model is one run.

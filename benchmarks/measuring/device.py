@@ -23,7 +23,7 @@ from ...core import (
 )
 from .call import Call
 from .inputs import Reference, check_memory
-from .kernel import Measure, Setup
+from .kernel import MeasureRequest, SetupRequest
 from .outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
 from .timing import Timing
 
@@ -39,7 +39,7 @@ TIMING_QUANTILE = 0.1
 # next one would be timed: 1 to 2 ms for a 16 MB result.
 KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(2**33)}
 
-DOCTOR = "see `frontrunner doctor` for the devices that answer"
+DOCTOR_HINT = "see `frontrunner doctor` for the devices that answer"
 
 # Those that IREE's runtime comes with.
 DRIVERS = ("local-task", "local-sync", "cuda", "hip", "vulkan")
@@ -52,8 +52,8 @@ class RunFailed(Exception):
         super().__init__(reason)
         self.kind = kind
 
-    def check_killed(self, what: str) -> None:
-        """Tells that something that there is no doing without was not run, but not for its fault.
+    def raise_if_killed(self, what: str) -> None:
+        """Raises if the process was killed from outside: for what a run cannot go on without.
 
         Raises:
             KilledError: the process was killed, so that nothing is known of it.
@@ -67,7 +67,8 @@ class Device:
 
     Args:
         uri: an IREE device, such as `local-task` or `cuda://0`.
-        baseline: whose outputs are what is right; None if nobody asks, or operations say so.
+        baseline: the executable whose outputs are the expected ones; None if nothing is verified,
+            or an operation computes them.
 
     Raises:
         InputError: there is no such driver.
@@ -76,12 +77,12 @@ class Device:
     def __init__(self, uri: str, call: Call, baseline: Path | None, seed: int) -> None:
         check_uris([uri])
         self.uri = uri
-        self._setup = Setup(uri, call, baseline, seed)
+        self._setup = SetupRequest(uri, call, baseline, seed)
         self._child = Child("frontrunner.benchmarks.measuring.kernel:answer", env=KEEP_MEMORY)
         self.baseline_us = 0.0
 
-    def turn_to(self, call: Call, operation: Reference | None) -> None:
-        """Has a dispatch measured, by the same process: a new one takes 0.5 s to start.
+    def switch_dispatch(self, call: Call, operation: Reference | None) -> None:
+        """Switches the process to another dispatch; a new process takes 0.5 s to start.
 
         Args:
             operation: what tells what is right; None if nobody asks.
@@ -105,7 +106,7 @@ class Device:
         check_memory((*self._setup.call.inputs, *self._setup.call.outputs))
         what = "run the compiler's default" if self._setup.baseline else "hold the inputs"
         try:
-            self._child.try_twice(self._setup, timeout=SETUP_TIMEOUT)
+            self._child.call_with_retry(self._setup, timeout=SETUP_TIMEOUT)
         except ChildKilled as death:
             raise KilledError(
                 f"device {self.uri} cannot {what}: its process was {death}, twice"
@@ -113,7 +114,7 @@ class Device:
         except CHILD_FAILED as error:
             self._child.close()
             first = first_line(error)
-            raise WorkError(f"device {self.uri} cannot {what}: {first}", DOCTOR) from error
+            raise WorkError(f"device {self.uri} cannot {what}: {first}", DOCTOR_HINT) from error
 
     def measure_baseline(self, seconds: float) -> float:
         """Times the compiler's default now, in microseconds.
@@ -128,7 +129,7 @@ class Device:
                 self.baseline_us = self.measure(self._setup.baseline, seconds, verify=False)
                 break
             except RunFailed as failure:
-                failure.check_killed(f"device {self.uri} cannot run the compiler's default")
+                failure.raise_if_killed(f"device {self.uri} cannot run the compiler's default")
                 if last:
                     raise WorkError(
                         f"device {self.uri} cannot run the compiler's default: {failure}",
@@ -155,10 +156,10 @@ class Device:
             RunFailed: the kernel crashed, hung or computed something else, or its process was
                 killed from outside, twice.
         """
-        samples = self.samples(Measure(executable, seconds, give_up_us, verify))
+        samples = self.measure_samples(MeasureRequest(executable, seconds, give_up_us, verify))
         return float(np.quantile(samples, TIMING_QUANTILE))
 
-    def samples(self, request: Measure) -> tuple[float, ...]:
+    def measure_samples(self, request: MeasureRequest) -> tuple[float, ...]:
         """The time of each run, in microseconds.
 
         Raises:
@@ -185,7 +186,7 @@ class Device:
     def close(self) -> None:
         self._child.close()
 
-    def _time(self, request: Measure) -> Timing:
+    def _time(self, request: MeasureRequest) -> Timing:
         """What the process answers; if it is killed, a new one is asked.
 
         Raises:
@@ -258,7 +259,7 @@ def fingerprint(uri: str) -> str:
         raise KilledError(f"asking device {uri} for its name was {death}") from death
     except CHILD_FAILED as error:
         first = first_line(error)
-        raise WorkError(f"device {uri} does not answer: {first}", DOCTOR) from error
+        raise WorkError(f"device {uri} does not answer: {first}", DOCTOR_HINT) from error
 
 
 def _driver(uri: str) -> str:

@@ -11,9 +11,9 @@ from .constants import FIRST_BASELINE_SECONDS
 from .device import Device, fingerprint
 from .estimate import Repeat
 from .finals import Finals, run_finals, verify_on_other_inputs
-from .outcome import Compiled, Outcome
+from .outcome import CompileOutcome, Outcome
 from .rounds import measure_again
-from .screening import Measured, Ready, Screening
+from .screening import CompiledCandidate, MeasuredCandidate, Screening
 
 
 class DeviceGroup:
@@ -22,7 +22,7 @@ class DeviceGroup:
     Args:
         uris: the devices.
         seed: of the inputs and of the order in the finals.
-        log: told what was said of candidates that failed, by queue position, in full.
+        save_log: told what was said of candidates that failed, by queue position, in full.
     """
 
     def __init__(
@@ -30,20 +30,20 @@ class DeviceGroup:
         uris: Sequence[str],
         call: Call,
         seed: int,
-        log: Callable[[int, str], None] | None = None,
+        save_log: Callable[[int, str], None] | None = None,
     ) -> None:
         self.uris = tuple(uris)
         self._call = call
         self._seed = seed
-        self._log = log
+        self._save_log = save_log
         self._devices: list[Device] = []
 
     @cached_property
-    def chips(self) -> tuple[str, ...]:
+    def fingerprints(self) -> tuple[str, ...]:
         """Their fingerprints."""
         return tuple(fingerprint(uri) for uri in self.uris)
 
-    def start(self, baseline: Compiled, known: Mapping[int, Outcome]) -> dict[str, float]:
+    def start(self, baseline: CompileOutcome, known: Mapping[int, Outcome]) -> dict[str, float]:
         """Starts the devices.
 
         Args:
@@ -60,12 +60,14 @@ class DeviceGroup:
             self._devices.append(device)
             device.start()
             times[uri] = device.measure_baseline(FIRST_BASELINE_SECONDS)
-        self._screening = Screening(self._devices, baseline.digest, known, self._log)
+        self._screening = Screening(self._devices, baseline.digest, known, self._save_log)
         return times
 
-    def screen(self, batch: Sequence[Ready], go_on: Callable[[], bool]) -> Iterator[Measured]:
+    def screen(
+        self, batch: Sequence[CompiledCandidate], should_continue: Callable[[], bool]
+    ) -> Iterator[MeasuredCandidate]:
         """As `Screening.measure`."""
-        return self._screening.measure(batch, go_on)
+        return self._screening.measure(batch, should_continue)
 
     def finals(self, finalists: Mapping[int, Path]) -> Finals:
         """As `run_finals`."""
@@ -80,10 +82,10 @@ class DeviceGroup:
         executables: Mapping[int, Path],
         outcomes: Mapping[int, Outcome],
         repeats: Sequence[Repeat],
-        tell: Callable[[int], None],
+        on_round: Callable[[int], None],
     ) -> Iterator[Repeat]:
         """As `measure_again` of `rounds`."""
-        return measure_again(self._devices, executables, outcomes, repeats, self._seed, tell)
+        return measure_again(self._devices, executables, outcomes, repeats, self._seed, on_round)
 
     def close(self) -> None:
         for device in self._devices:

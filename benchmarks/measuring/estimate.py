@@ -20,10 +20,10 @@ STEPS = 10
 # The noise of one measurement where there are not enough to tell.
 USUAL_NOISE = 0.15
 ENOUGH = 30
-# Of a normal distribution: the interquartile range in deviations, and how much farther the median
-# of a sample is off than its mean.
-QUARTILES = 1.35
-MEDIAN = 1.25
+# Of a normal distribution: the interquartile range over the standard deviation, and the standard
+# error of the median over that of the mean.
+IQR_PER_DEVIATION = 1.35
+MEDIAN_ERROR_RATIO = 1.25
 
 
 @dataclass(frozen=True)
@@ -87,13 +87,13 @@ def _of_device(repeats: Sequence[Repeat]) -> dict[int, Estimate]:
         own = _medians(logs - drift[block], item)
         drift = _medians(logs - own[item], block)
     noise = logs - drift[block] - own[item]
-    usual = _spread(noise) / QUARTILES if len(noise) >= ENOUGH else USUAL_NOISE
+    usual = _spread(noise) / IQR_PER_DEVIATION if len(noise) >= ENOUGH else USUAL_NOISE
     found = {}
     for at, index in enumerate(indices.tolist()):
         mine = noise[item == at]
         found[index] = Estimate(
             relative=float(np.exp(own[at] - own[baseline])),
-            error=float(MEDIAN * usual / np.sqrt(len(mine))),
+            error=float(MEDIAN_ERROR_RATIO * usual / np.sqrt(len(mine))),
             rounds=len(mine),
             spread=_spread(mine),
         )

@@ -1,4 +1,4 @@
-"""The last word on finalists: measured again, interleaved with the baseline, round by round."""
+"""The finals: the best candidates are measured again, interleaved with the baseline."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ...core import Notify
 from .call import Call
-from .constants import FINALISTS, FINALS_ROUNDS, FINALS_SECONDS, SLOW_US
+from .constants import FINALS_ROUNDS, FINALS_SECONDS, MAX_FINALISTS, SLOW_US
 from .device import Device, RunFailed
 from .outcome import OK, Outcome
 
 if TYPE_CHECKING:
     from .runner import MeasuringRunner
 
-# Seeds of the winner's inputs and of the search's never meet.
+# Added to the seed when the winner is verified, so that its inputs are not those of the search.
 OTHER_INPUTS = 1_000_003
 
 Ratios = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Standing:
+class FinalistResult:
     """A finalist against the baseline.
 
     Attributes:
@@ -52,12 +53,12 @@ class Finals:
         failed: finalists that did not run this time, with the reason.
     """
 
-    standings: tuple[Standing, ...]
+    standings: tuple[FinalistResult, ...]
     baseline_us: float
     noise_floor: float
     failed: tuple[tuple[int, str], ...] = ()
 
-    def and_failed(self, failed: Sequence[tuple[int, str]]) -> Finals:
+    def with_failed(self, failed: Sequence[tuple[int, str]]) -> Finals:
         """The same, with finalists that could not take part."""
         return replace(self, failed=(*self.failed, *failed))
 
@@ -72,38 +73,38 @@ def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:
     distinct: dict[str, int] = {}
     for _, index in ranked:
         distinct.setdefault(outcomes[index].executable, index)
-    return list(distinct.values())[:FINALISTS]
+    return list(distinct.values())[:MAX_FINALISTS]
 
 
-def decide(
+def choose_winner(
     runner: MeasuringRunner,
     outcomes: Mapping[int, Outcome],
-    spec: Callable[[Standing, Finals], str],
-    phase: Callable[[str], None],
-    note: Callable[[str], None],
-) -> tuple[Finals, Standing | None]:
+    spec: Callable[[FinalistResult, Finals], str],
+    on_phase: Callable[[str], None],
+    notify: Notify,
+) -> tuple[Finals, FinalistResult | None]:
     """Measures the best again; the fastest that beats the baseline and is also right wins, if any.
 
     Args:
         spec: the tuning spec of a finalist, as it will be written.
-        phase: told what begins.
-        note: told which finalists failed.
+        on_phase: told what begins.
+        notify: told which finalists failed.
 
     Raises:
         KilledError: the process of a finalist was killed from outside, twice.
     """
     finalists = choose_finalists(outcomes)
-    phase(f"measuring {len(finalists)} finalists against the default")
+    on_phase(f"measuring {len(finalists)} finalists against the default")
     finals = runner.finals(finalists, outcomes)
     for index, reason in finals.failed:
-        note(f"finalist {index + 1} failed: {reason}")
+        notify(f"finalist {index + 1} failed: {reason}")
     for standing in accepted(finals.standings, finals.noise_floor):
-        phase("verifying the winner")
+        on_phase("verifying the winner")
         try:
             runner.verify(standing.index, spec(standing, finals))
         except RunFailed as failure:
-            failure.check_killed(_told(standing.index))
-            note(f"finalist {standing.index + 1} failed: {failure}")
+            failure.raise_if_killed(_not_measured(standing.index))
+            notify(f"finalist {standing.index + 1} failed: {failure}")
         else:
             return finals, standing
     return finals, None
@@ -128,7 +129,7 @@ def run_finals(
         seconds: per measurement; the usual ones if None.
 
     Raises:
-        KilledError: as `decide`.
+        KilledError: as `choose_winner`.
     """
     seconds = FINALS_SECONDS if seconds is None else seconds
     if rounds is None:
@@ -147,7 +148,7 @@ def run_finals(
                     time_us = device.measure(finalists[int(index)], seconds)
                     times[int(index)].append(time_us)
                 except RunFailed as failure:
-                    failure.check_killed(_told(int(index)))
+                    failure.raise_if_killed(_not_measured(int(index)))
                     failed.append((int(index), str(failure)))
                     del times[int(index)]
             after.append(device.measure_baseline(seconds))
@@ -156,10 +157,12 @@ def run_finals(
     standings = []
     for index, samples in times.items():
         ratios = middle / np.array(samples)
-        low, high = interval(ratios, rng)
+        low, high = bootstrap_interval(ratios, rng)
         speedup, time_us = float(np.median(ratios)), float(np.median(samples))
-        standings.append(Standing(index, speedup, (low, high), time_us, tuple(ratios.tolist())))
-    low, high = interval(last / first, rng)
+        standings.append(
+            FinalistResult(index, speedup, (low, high), time_us, tuple(ratios.tolist()))
+        )
+    low, high = bootstrap_interval(last / first, rng)
     return Finals(
         standings=tuple(sorted(standings, key=lambda s: -s.speedup)),
         baseline_us=float(np.median(middle)),
@@ -168,7 +171,7 @@ def run_finals(
     )
 
 
-def accepted(standings: Sequence[Standing], noise_floor: float) -> list[Standing]:
+def accepted(standings: Sequence[FinalistResult], noise_floor: float) -> list[FinalistResult]:
     """The finalists that beat the baseline by more than noise explains, fastest first."""
     return [s for s in standings if s.interval[0] > 1.0 and s.speedup > 1.0 + noise_floor]
 
@@ -193,11 +196,13 @@ def verify_on_other_inputs(
             device.close()
 
 
-def _told(index: int) -> str:
+def _not_measured(index: int) -> str:
     return f"finalist {index + 1} was not measured"
 
 
-def interval(ratios: Ratios, rng: np.random.Generator, draws: int = 2000) -> tuple[float, float]:
+def bootstrap_interval(
+    ratios: Ratios, rng: np.random.Generator, draws: int = 2000
+) -> tuple[float, float]:
     """A 95 % bootstrap interval of the median."""
     picks = rng.integers(0, len(ratios), (draws, len(ratios)))
     low, high = np.quantile(np.median(ratios[picks], axis=1), [0.025, 0.975])

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...core import InputError, free_memory, size_text
+from ...core import InputError, format_size, free_memory
 
 Array = npt.NDArray[np.generic]
 
@@ -19,7 +19,7 @@ _Types = dict[str, type[np.generic]]
 _FLOATS: _Types = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 _INTS: _Types = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
 # How tensors of an element type are held; bf16 as its 16 bits.
-NUMPY: _Types = {**_FLOATS, **_INTS, "i1": np.bool_, "bf16": np.uint16}
+NUMPY_TYPES: _Types = {**_FLOATS, **_INTS, "i1": np.bool_, "bf16": np.uint16}
 
 
 def make_input(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
@@ -56,14 +56,14 @@ def check_memory(tensors: Iterable[tuple[tuple[int, ...], str]]) -> None:
     limits = ([free[1]] if free else []) + [allowed] * (allowed != resource.RLIM_INFINITY)
     if needed > (there := min(limits, default=needed)):
         raise InputError(
-            f"inputs and outputs take {size_text(needed)}, this machine has {size_text(there)}",
+            f"inputs and outputs take {format_size(needed)}, this machine has {format_size(there)}",
             "give something smaller, or use a machine with more memory",
         )
 
 
 def _itemsize(dtype: str) -> int:
     # What is of another type is refused when it is made.
-    return np.dtype(NUMPY.get(dtype, np.uint8)).itemsize
+    return np.dtype(NUMPY_TYPES.get(dtype, np.uint8)).itemsize
 
 
 def to_bf16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
@@ -104,7 +104,7 @@ class Tolerance:
         summed = rounding * max(1.0, math.sqrt(self.reduction))
         return min(0.25, summed + (4 * _EPSILON.get(self.dtype, 0.0) if self.sums else 0.0))
 
-    def worst(self, got: Array, expected: Array) -> str | None:
+    def find_mismatch(self, got: Array, expected: Array) -> str | None:
         """None if the outputs agree, else where they differ most."""
         if got.shape != expected.shape:
             return f"shape {got.shape}, expected {expected.shape}"
@@ -138,7 +138,7 @@ def _as_float(values: Array, dtype: str) -> npt.NDArray[np.float64]:
 
 
 class Reference(Protocol):
-    """What tells what is right, where the default is not asked: a generated operation does."""
+    """Gives expected outputs in place of the baseline: a generated operation, in NumPy."""
 
     @property
     def tolerance(self) -> Tolerance: ...

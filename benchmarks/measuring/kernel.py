@@ -16,8 +16,8 @@ import iree.runtime as rt
 import numpy as np
 
 from .call import Call
-from .inputs import NUMPY, Array, Reference, Tolerance, make_inputs
-from .timing import Timing, sample
+from .inputs import NUMPY_TYPES, Array, Reference, Tolerance, make_inputs
+from .timing import Timing, time_runs
 
 HAL_TYPES = {
     "i1": rt.HalElementType.BOOL_8,
@@ -38,7 +38,7 @@ SLICE_US = 50_000.0
 
 
 @dataclass(frozen=True)
-class Setup:
+class SetupRequest:
     """What a device process needs before it can measure candidates.
 
     Attributes:
@@ -54,13 +54,14 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Measure:
-    """Loads an executable, compares its outputs with what is right, and times it.
+class MeasureRequest:
+    """A request to load an executable, compare its outputs with the expected ones, and time it.
 
     Attributes:
-        seconds: how long to time; at least `LEAST` runs are made.
+        seconds: how long to time; at least `MIN_RUNS` runs are made.
         give_up_us: what is slower than this is not timed any longer.
-        verify: False where nobody asks, or the same executable was verified before.
+        verify: whether to compare outputs; not if verification is off, or the executable was
+            verified before.
     """
 
     executable: Path
@@ -69,7 +70,7 @@ class Measure:
     verify: bool = True
 
 
-class Loaded:
+class LoadedExecutable:
     """An executable that is loaded.
 
     Args:
@@ -100,11 +101,13 @@ class Loaded:
         found: list[Array] = []
         for i, dtype in enumerate(self._outputs):
             view = results.get_as_object(i, rt.HalBufferView)
-            found.append(np.array(view.map().asarray(tuple(view.shape), np.dtype(NUMPY[dtype]))))
+            found.append(
+                np.array(view.map().asarray(tuple(view.shape), np.dtype(NUMPY_TYPES[dtype])))
+            )
         return found
 
 
-def on_device(device: rt.HalDevice, values: Iterable[tuple[Array, str]]) -> rt.VmVariantList:
+def copy_to_device(device: rt.HalDevice, values: Iterable[tuple[Array, str]]) -> rt.VmVariantList:
     """Arguments for a function: arrays, copied to the device, with their element types."""
     arguments = rt.VmVariantList(0)
     for array, dtype in values:
@@ -122,7 +125,7 @@ def on_device(device: rt.HalDevice, values: Iterable[tuple[Array, str]]) -> rt.V
 class _Device:
     """A device with the inputs of one dispatch, and the outputs that are right."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: SetupRequest) -> None:
         self.setup = setup
         self.instance = rt.VmInstance()
         driver = rt.get_driver(setup.device.partition("://")[0])
@@ -130,19 +133,19 @@ class _Device:
         self.hal = rt.create_hal_module(self.instance, self.device)
         inputs = make_inputs(setup.call.inputs, setup.seed)
         dtypes = [dtype for _, dtype in setup.call.inputs]
-        self.arguments = on_device(self.device, zip(inputs, dtypes, strict=True))
+        self.arguments = copy_to_device(self.device, zip(inputs, dtypes, strict=True))
         self._expected: list[Array] = []
         if setup.operation is not None:
             self._expected = [setup.operation.reference(inputs)]
         elif setup.baseline is not None:
             self._expected = self._load(setup.baseline).outputs(self.arguments)
 
-    def _load(self, path: Path) -> Loaded:
+    def _load(self, path: Path) -> LoadedExecutable:
         call = self.setup.call
         dtypes = [dtype for _, dtype in call.outputs]
-        return Loaded(self.instance, [self.hal], path, call.function, dtypes)
+        return LoadedExecutable(self.instance, [self.hal], path, call.function, dtypes)
 
-    def measure(self, request: Measure) -> Timing:
+    def measure(self, request: MeasureRequest) -> Timing:
         kernel, arguments = self._load(request.executable), self.arguments
         start = time.perf_counter()
         if request.verify:
@@ -155,13 +158,13 @@ class _Device:
                 return Timing((first_us,))
         else:
             kernel.run(arguments)
-        return sample(lambda: kernel.run(arguments), request.seconds, request.give_up_us)
+        return time_runs(lambda: kernel.run(arguments), request.seconds, request.give_up_us)
 
     def _compare(self, outputs: list[Array]) -> str | None:
         call, operation = self.setup.call, self.setup.operation
         for (_, dtype), got, expected in zip(call.outputs, outputs, self._expected, strict=True):
             tolerance = operation.tolerance if operation else Tolerance(dtype, call.reduction)
-            wrong = tolerance.worst(got, expected)
+            wrong = tolerance.find_mismatch(got, expected)
             if wrong is not None:
                 return wrong
         return None
@@ -186,10 +189,10 @@ def identify(uri: str) -> str:
 _device: _Device | None = None
 
 
-def answer(request: Setup | Measure) -> Timing | None:
+def answer(request: SetupRequest | MeasureRequest) -> Timing | None:
     """Serves one request; a Setup comes first."""
     global _device
-    if isinstance(request, Setup):
+    if isinstance(request, SetupRequest):
         _device = _Device(request)
         return None
     assert _device is not None, "set up first"

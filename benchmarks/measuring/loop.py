@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Protocol
 
-from .budget import Budget, Course
+from .budget import Budget, RunProgress
 from .outcome import Outcome
 from .runner import Runner
 
 
-class Order(Protocol):
-    """Says which candidates come next."""
+class CandidateOrder(Protocol):
+    """The order in which candidates are taken."""
 
     @property
     def batch(self) -> int | None:
@@ -31,7 +31,7 @@ class Order(Protocol):
         """
 
 
-class Log(Protocol):
+class OutcomeLog(Protocol):
     """Keeps outcomes."""
 
     @property
@@ -42,18 +42,18 @@ class Log(Protocol):
         """Keeps one more."""
 
 
-class Limits(Protocol):
-    """Says when it is enough."""
+class StoppingRule(Protocol):
+    """Says when a run stops."""
 
-    def stops(self, course: Course) -> str | None:
+    def stop_reason(self, progress: RunProgress) -> str | None:
         """Why no more candidates are taken, in words; None to go on."""
 
-    def room(self, course: Course, batch: int) -> int:
+    def next_batch_size(self, progress: RunProgress, batch: int) -> int:
         """How many candidates the next batch may hold."""
 
 
-class BudgetLimits:
-    """The limits of a budget, from now on.
+class BudgetStopping:
+    """Stops when a Budget is used up; time counts from when this is made.
 
     Args:
         total: candidates in the queue.
@@ -64,15 +64,15 @@ class BudgetLimits:
         self.total = total
         self.started = time.monotonic()
 
-    def stops(self, course: Course) -> str | None:
-        return self.budget.stops(course, self.total, time.monotonic() - self.started)
+    def stop_reason(self, progress: RunProgress) -> str | None:
+        return self.budget.stop_reason(progress, self.total, time.monotonic() - self.started)
 
-    def room(self, course: Course, batch: int) -> int:
-        return self.budget.room(course.taken, batch)
+    def next_batch_size(self, progress: RunProgress, batch: int) -> int:
+        return self.budget.next_batch_size(progress.taken, batch)
 
 
 class QueueOrder:
-    """As the queue was ranked.
+    """Takes candidates in the queue's own order.
 
     Args:
         length: of the queue.
@@ -93,7 +93,7 @@ class QueueOrder:
         return list(islice(left, count))
 
 
-class Outcomes:
+class MemoryLog:
     """A log that is kept in memory."""
 
     def __init__(self) -> None:
@@ -105,33 +105,33 @@ class Outcomes:
 
 def search(
     runner: Runner,
-    order: Order,
-    log: Log,
-    limits: Limits,
-    show: Callable[[Outcome, Course], None] = lambda outcome, course: None,
-    after_batch: Callable[[Course], None] = lambda course: None,
+    order: CandidateOrder,
+    log: OutcomeLog,
+    stopping: StoppingRule,
+    on_outcome: Callable[[Outcome, RunProgress], None] = lambda outcome, progress: None,
+    after_batch: Callable[[RunProgress], None] = lambda progress: None,
 ) -> str:
     """Takes candidates until a limit is reached; tells which one it was, in words.
 
     Args:
         runner: started, with the outcomes that the log holds.
         log: its outcomes count as taken, and are shown first.
-        show: told each outcome, and how far the run has come with it.
+        on_outcome: told each outcome, and how far the run has come with it.
         after_batch: told how far the run has come after each batch, also where an error or Ctrl-C
             ends it.
     """
-    course = Course()
+    progress = RunProgress()
     for outcome in log.outcomes.values():
-        course.add(outcome)
-        show(outcome, course)
-    while not (stopped := limits.stops(course)):
-        count = limits.room(course, order.batch or runner.batch)
+        progress.add(outcome)
+        on_outcome(outcome, progress)
+    while not (stopped := stopping.stop_reason(progress)):
+        count = stopping.next_batch_size(progress, order.batch or runner.batch)
         batch = order.next(log.outcomes, count)
         try:
-            for index, outcome in runner.run(batch, lambda: not limits.stops(course)):
+            for index, outcome in runner.run(batch, lambda: not stopping.stop_reason(progress)):
                 log.append(index, outcome)
-                course.add(outcome)
-                show(outcome, course)
+                progress.add(outcome)
+                on_outcome(outcome, progress)
         finally:
-            after_batch(course)
+            after_batch(progress)
     return stopped

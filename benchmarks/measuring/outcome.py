@@ -20,27 +20,27 @@ WRONG_RESULT = "wrong_result"
 # one: nothing is known of the candidate.
 KILLED = "killed"
 
-KINDS = (OK, COMPILE_FAILED, NOT_APPLIED, CRASHED, TIMEOUT, WRONG_RESULT, KILLED)
+OUTCOME_KINDS = (OK, COMPILE_FAILED, NOT_APPLIED, CRASHED, TIMEOUT, WRONG_RESULT, KILLED)
 
-# The place of the compiler's default, where a candidate is told which one it is the same as.
+# Stands for the compiler's default in `Outcome.same_as` and `Repeat.index`.
 BASELINE = -1
 
 
-def digest(executable: bytes) -> str:
+def executable_digest(executable: bytes) -> str:
     """What tells executables apart; the compiler's output is the same for the same input."""
     return hashlib.sha256(executable).hexdigest()[:16]
 
 
-def is_there(executable: Path, expected: str) -> bool:
-    """Whether a file holds the executable of a digest, and not what somebody put in its place."""
+def has_digest(executable: Path, expected: str) -> bool:
+    """Whether the file exists and has this digest; somebody may have replaced it."""
     try:
-        return digest(read_limited(executable)) == expected
+        return executable_digest(read_limited(executable)) == expected
     except InputError:
         return False
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompileOutcome:
     """An executable, or why there is none.
 
     Attributes:
@@ -98,7 +98,7 @@ class Outcome:
         return {"index": index, **asdict(self)}
 
 
-def read_record(record: Mapping[str, Any]) -> tuple[int, Outcome]:
+def parse_outcome(record: Mapping[str, Any]) -> tuple[int, Outcome]:
     """The inverse of `Outcome.to_record`.
 
     Raises:
@@ -106,6 +106,6 @@ def read_record(record: Mapping[str, Any]) -> tuple[int, Outcome]:
     """
     fields = dict(record)
     index, outcome = decode(int, fields.pop("index")), decode(Outcome, fields)
-    if index < 0 or outcome.kind not in KINDS:
+    if index < 0 or outcome.kind not in OUTCOME_KINDS:
         raise ValueError(f"no candidate {index!r} with outcome {outcome.kind!r}")
     return index, outcome

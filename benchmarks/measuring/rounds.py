@@ -13,23 +13,27 @@ from pathlib import Path
 
 import numpy as np
 
-from ...core import in_threads
+from ...core import merge_in_threads
 from .constants import (
-    BLOCK,
-    DOUBT,
-    HOPELESS,
+    BLOCK_SIZE,
+    DOUBT_STANDARD_ERRORS,
+    GIVE_UP_RATIO,
     NEAR_ROUNDS,
     RECORD_ROUNDS,
     RECORD_SECONDS,
-    WITHIN_REACH,
+    REMEASURE_RATIO,
 )
 from .device import Device, RunFailed, shares_cores
 from .estimate import Estimate, Repeat, estimates
 from .outcome import BASELINE, KILLED, OK, Outcome
 
 
-def standings(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> dict[int, Estimate]:
-    """What is known of each candidate that was measured, by queue position.
+def estimate_times(
+    outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]
+) -> dict[int, Estimate]:
+    """Estimates of the times of all candidates that ran, by queue position.
+
+    Those that ever failed, or that share another one's executable, have none.
 
     One that ever failed is left out, and so is one that another stands for.
     """
@@ -49,7 +53,7 @@ def measure_again(
     outcomes: Mapping[int, Outcome],
     known: Sequence[Repeat],
     seed: int,
-    tell: Callable[[int], None] = lambda left: None,
+    on_round: Callable[[int], None] = lambda left: None,
 ) -> Iterator[Repeat]:
     """Measures candidates until each has the rounds that its time calls for.
 
@@ -59,15 +63,15 @@ def measure_again(
         executables: by queue position.
         known: measurements of an earlier session.
         seed: of the orders.
-        tell: told before each round how many candidates it has.
+        on_round: told before each round how many candidates it has.
     """
     repeats = list(known)
     killed: set[int] = set()
-    while chosen := _due(standings(outcomes, repeats)) - killed:
-        tell(len(chosen))
+    while chosen := _needing_rounds(estimate_times(outcomes, repeats)) - killed:
+        on_round(len(chosen))
         order = np.random.default_rng([seed, len(repeats)]).permutation(sorted(chosen)).tolist()
         lanes = [
-            _lane(
+            _measure_on_device(
                 device,
                 [index for index in order if outcomes[index].device == device.uri],
                 executables,
@@ -79,28 +83,34 @@ def measure_again(
         if any(shares_cores(device.uri) for device in devices):
             found: Iterator[Repeat] = (repeat for lane in lanes for repeat in lane)
         else:
-            found = in_threads(lanes)
+            found = merge_in_threads(lanes)
         for repeat in found:
             repeats.append(repeat)
             yield repeat
 
 
-def _due(known: Mapping[int, Estimate]) -> set[int]:
+def _needing_rounds(known: Mapping[int, Estimate]) -> set[int]:
     """Candidates that have not had all their rounds."""
     fastest = min((one.relative for one in known.values()), default=0.0)
     # The best at worst: what is not within reach of this is not near-optimal.
-    surely = min((one.relative * (1 + DOUBT * one.error) for one in known.values()), default=0.0)
+    best_at_worst = min(
+        (one.relative * (1 + DOUBT_STANDARD_ERRORS * one.error) for one in known.values()),
+        default=0.0,
+    )
     due = set()
     for index, one in known.items():
-        wanted = RECORD_ROUNDS if one.relative <= HOPELESS * fastest else 0
-        if one.relative * (1 - DOUBT * one.error) <= WITHIN_REACH * surely:
-            wanted = NEAR_ROUNDS
-        if one.rounds < wanted:
+        rounds_needed = RECORD_ROUNDS if one.relative <= GIVE_UP_RATIO * fastest else 0
+        if (
+            one.relative * (1 - DOUBT_STANDARD_ERRORS * one.error)
+            <= REMEASURE_RATIO * best_at_worst
+        ):
+            rounds_needed = NEAR_ROUNDS
+        if one.rounds < rounds_needed:
             due.add(index)
     return due
 
 
-def _lane(
+def _measure_on_device(
     device: Device,
     order: Sequence[int],
     executables: Mapping[int, Path],
@@ -112,10 +122,10 @@ def _lane(
     Args:
         killed: gets those whose process was killed.
     """
-    for start in range(0, len(order), BLOCK):
+    for start in range(0, len(order), BLOCK_SIZE):
         time_us: float | None = device.measure_baseline(RECORD_SECONDS)
         yield Repeat(BASELINE, time_us, block, device.uri)
-        for index in order[start : start + BLOCK]:
+        for index in order[start : start + BLOCK_SIZE]:
             try:
                 time_us = device.measure(executables[index], RECORD_SECONDS, verify=False)
             except RunFailed as failure:

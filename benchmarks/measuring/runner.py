@@ -1,4 +1,4 @@
-"""What becomes of candidates: the one seam to compilers and devices, wherever these are."""
+"""Runners compile, measure and verify candidates, wherever compilers and devices are."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ class Runner(Protocol):
             WorkError: the default does not work, or a device does not answer.
         """
 
-    def run(self, batch: Sequence[int], go_on: Callable[[], bool]) -> Iterator[tuple[int, Outcome]]:
-        """Yields each candidate's outcome as soon as it is known, until `go_on` says no."""
+    def run(
+        self, batch: Sequence[int], should_continue: Callable[[], bool]
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Yields outcomes as soon as they are known, until `should_continue` returns False."""
 
     def close(self) -> None:
         """Ends what it has started."""
@@ -45,7 +47,7 @@ class MeasuringRunner(Runner, Protocol):
     """A runner that also settles which candidate wins."""
 
     @property
-    def chips(self) -> Sequence[str]:
+    def fingerprints(self) -> Sequence[str]:
         """Fingerprints of what it measures on."""
 
     def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ...core import in_threads
-from .constants import BASELINE_SECONDS, HOPELESS, SCREEN_SECONDS
+from ...core import merge_in_threads
+from .constants import BASELINE_SECONDS, GIVE_UP_RATIO, SCREEN_SECONDS
 from .device import Device, RunFailed, shares_cores
-from .outcome import BASELINE, KILLED, OK, Compiled, Outcome
+from .outcome import BASELINE, KILLED, OK, CompileOutcome, Outcome
 
-Ready = tuple[int, Compiled]
-Measured = tuple[int, Outcome]
+CompiledCandidate = tuple[int, CompileOutcome]
+MeasuredCandidate = tuple[int, Outcome]
 
 
 class Screening:
@@ -25,7 +25,7 @@ class Screening:
         devices: started devices; candidates take turns on them.
         baseline: digest of the compiler's default.
         known: outcomes of an earlier session, by queue position.
-        log: told what was said of candidates that failed, by queue position, in full.
+        save_log: told what was said of candidates that failed, by queue position, in full.
     """
 
     def __init__(
@@ -33,53 +33,60 @@ class Screening:
         devices: Sequence[Device],
         baseline: str,
         known: Mapping[int, Outcome],
-        log: Callable[[int, str], None] | None = None,
+        save_log: Callable[[int, str], None] | None = None,
     ) -> None:
-        self._lanes = [_Lane(device, baseline, log or _forget) for device in devices]
+        self._lanes = [
+            _DeviceScreening(device, baseline, save_log or _forget) for device in devices
+        ]
         by_uri = {lane.device.uri: lane for lane in self._lanes}
         for index, outcome in known.items():
             if outcome.device in by_uri:
                 by_uri[outcome.device].note(index, outcome)
 
     def measure(
-        self, batch: Sequence[Ready], go_on: Callable[[], bool] = lambda: True
-    ) -> Iterator[Measured]:
+        self, batch: Sequence[CompiledCandidate], should_continue: Callable[[], bool] = lambda: True
+    ) -> Iterator[MeasuredCandidate]:
         """Measures every device's baseline and then the candidates.
 
         Args:
-            go_on: asked before each candidate; what is being measured when it says no is still
-                yielded.
+            should_continue: asked before each candidate; what is being measured when it says no is
+                still yielded.
 
         Yields:
             Outcomes as soon as they are known: in the order of the batch on the CPU, where devices
             share the cores and take turns, and per device on GPUs, which work at the same time.
         """
         if any(shares_cores(lane.device.uri) for lane in self._lanes):
-            yield from self._in_turn(self._lanes, batch, go_on)
+            yield from self._in_turn(self._lanes, batch, should_continue)
         else:
-            yield from in_threads([self._in_turn([lane], batch, go_on) for lane in self._lanes])
+            yield from merge_in_threads(
+                [self._in_turn([lane], batch, should_continue) for lane in self._lanes]
+            )
 
     def _in_turn(
-        self, lanes: Sequence[_Lane], batch: Sequence[Ready], go_on: Callable[[], bool]
-    ) -> Iterator[Measured]:
+        self,
+        lanes: Sequence[_DeviceScreening],
+        batch: Sequence[CompiledCandidate],
+        should_continue: Callable[[], bool],
+    ) -> Iterator[MeasuredCandidate]:
         for lane in lanes:
             lane.device.measure_baseline(BASELINE_SECONDS)
         for index, compiled in batch:
             lane = self._lanes[index % len(self._lanes)]
             if lane in lanes:
-                if not go_on():
+                if not should_continue():
                     return
                 yield index, lane.measure(index, compiled)
 
 
-class _Lane:
+class _DeviceScreening:
     """One device and what is known of its candidates."""
 
-    def __init__(self, device: Device, baseline: str, log: Callable[[int, str], None]) -> None:
+    def __init__(self, device: Device, baseline: str, save_log: Callable[[int, str], None]) -> None:
         self.device = device
-        self._log = log
+        self._save_log = save_log
         default = Outcome(OK, time_us=1.0, baseline_us=1.0)
-        self._seen: dict[str, Measured] = {baseline: (BASELINE, default)}
+        self._seen: dict[str, MeasuredCandidate] = {baseline: (BASELINE, default)}
         self._best = float("inf")
 
     def note(self, index: int, outcome: Outcome) -> None:
@@ -89,12 +96,12 @@ class _Lane:
         if outcome.relative is not None:
             self._best = min(self._best, outcome.relative)
 
-    def measure(self, index: int, compiled: Compiled) -> Outcome:
+    def measure(self, index: int, compiled: CompileOutcome) -> Outcome:
         outcome = self._outcome(index, compiled)
         self.note(index, outcome)
         return outcome
 
-    def _outcome(self, index: int, compiled: Compiled) -> Outcome:
+    def _outcome(self, index: int, compiled: CompileOutcome) -> Outcome:
         device = self.device
         common = Outcome(
             compiled.kind,
@@ -104,7 +111,7 @@ class _Lane:
             baseline_us=device.baseline_us,
         )
         if compiled.kind != OK:
-            self._log(index, compiled.log)
+            self._save_log(index, compiled.log)
             return replace(common, stage="compile", reason=compiled.reason, baseline_us=None)
         if compiled.digest in self._seen:
             first, twin = self._seen[compiled.digest]
@@ -118,10 +125,10 @@ class _Lane:
             time_us = device.measure(
                 compiled.executable,
                 SCREEN_SECONDS,
-                give_up_us=HOPELESS * self._best * device.baseline_us,
+                give_up_us=GIVE_UP_RATIO * self._best * device.baseline_us,
             )
         except RunFailed as failure:
-            self._log(index, str(failure.__cause__ or ""))
+            self._save_log(index, str(failure.__cause__ or ""))
             return replace(common, kind=failure.kind, stage="run", reason=str(failure))
         return replace(common, time_us=time_us)
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .constants import LEAST
+from .constants import MIN_RUNS
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class Timing:
     wrong: str | None = None
 
 
-def sample(
-    run: Callable[[], object], seconds: float, give_up_us: float = math.inf, least: int = LEAST
+def time_runs(
+    run: Callable[[], object], seconds: float, give_up_us: float = math.inf, least: int = MIN_RUNS
 ) -> Timing:
     """Runs something for a while, and a least number of times.
 

@@ -6,20 +6,20 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .inputs import prepare_inputs
-    from .kernel import Subject
-    from .profiling import Share, profile
-    from .runner import Gain, ModelFailed, ModelRunner
+    from .kernel import NetworkSetup
+    from .profiling import DispatchTime, profile
+    from .runner import NetworkFailed, NetworkRunner, Speedup
     from .weights import Archives, check_archives
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "Archives",
-    "Gain",
-    "ModelFailed",
-    "ModelRunner",
-    "Share",
-    "Subject",
+    "DispatchTime",
+    "NetworkFailed",
+    "NetworkRunner",
+    "NetworkSetup",
+    "Speedup",
     "check_archives",
     "prepare_inputs",
     "profile",

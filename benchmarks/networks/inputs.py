@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core import InputError, WorkError, read_limited
 from ...search.reading import Argument, Function
-from ..measuring import NUMPY, Array, check_memory, make_input, to_bf16
+from ..measuring import NUMPY_TYPES, Array, check_memory, make_input, to_bf16
 
 _HINT = "give one --input per argument, such as 1x128xi64=7, 2xf32=1,2 or @values.npy"
 _GIVEN = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+)(?:=(?P<values>.*))?", re.DOTALL)
@@ -32,12 +32,12 @@ class InputFile:
     dtype: str
     path: Path
 
-    def for_tools(self) -> str:
+    def tool_argument(self) -> str:
         """As the tools of the runtime take it."""
         return "x".join([*map(str, self.shape), self.dtype]) + f"=@{self.path}"
 
     def read(self) -> Array:
-        values = np.fromfile(self.path, dtype=NUMPY[self.dtype])
+        values = np.fromfile(self.path, dtype=NUMPY_TYPES[self.dtype])
         found: Array = values.reshape(self.shape)
         return found
 
@@ -70,7 +70,7 @@ def prepare_inputs(
                 raise InputError(
                     f"{function.name} takes {argument}, whose size is up to you", _HINT
                 )
-            if argument.dtype not in NUMPY:
+            if argument.dtype not in NUMPY_TYPES:
                 raise InputError(f"no input of type {argument} can be made", "none is supported")
         check_memory((_static(argument), argument.dtype) for argument in arguments)
     sets = []
@@ -96,9 +96,9 @@ def _made(argument: Argument, seed: int) -> Array:
     shape = _static(argument)
     if argument.dtype.startswith("i") and argument.dtype != "i1":
         rows = argument.rows or SAFE_ROWS
-        most = min(rows, np.iinfo(NUMPY[argument.dtype]).max)  # type: ignore[type-var]
+        most = min(rows, np.iinfo(NUMPY_TYPES[argument.dtype]).max)  # type: ignore[type-var]
         drawn = np.random.default_rng(seed).integers(0, most, shape)
-        return drawn.astype(NUMPY[argument.dtype])
+        return drawn.astype(NUMPY_TYPES[argument.dtype])
     return make_input(shape, argument.dtype, seed)
 
 
@@ -111,7 +111,7 @@ def _given(text: str, argument: Argument) -> Array:
         _check(f"{name} ({held})", values.shape, values.dtype, argument)
         return values
     match = _GIVEN.fullmatch(text.strip())
-    if match is None or match["dtype"] not in NUMPY:
+    if match is None or match["dtype"] not in NUMPY_TYPES:
         raise InputError(f"--input {text!r} is not a tensor", _HINT)
     shape = tuple(int(d) for d in match["shape"].split("x")[:-1])
     # Before values are made, for a shape that is wrong may not fit into memory.
@@ -125,7 +125,7 @@ def _check(
 ) -> None:
     sizes = zip(shape, argument.shape, strict=False)
     same = len(shape) == len(argument.shape) and all(a in (d, None) for d, a in sizes)
-    expected = argument.dtype if isinstance(dtype, str) else NUMPY.get(argument.dtype)
+    expected = argument.dtype if isinstance(dtype, str) else NUMPY_TYPES.get(argument.dtype)
     if not same or dtype != expected:
         raise InputError(f"--input {received} does not fit: expected {argument}", _HINT)
 
@@ -150,7 +150,7 @@ def _npy(path: Path) -> Array:
 
 
 def _values(text: str, values: str, shape: tuple[int, ...], dtype: str) -> Array:
-    kind, size = np.dtype(NUMPY[dtype]), math.prod(shape)
+    kind, size = np.dtype(NUMPY_TYPES[dtype]), math.prod(shape)
     if values.startswith("@"):
         data = read_limited(Path(values[1:]), _HINT)
         if len(data) != size * kind.itemsize:

@@ -9,7 +9,7 @@ from pathlib import Path
 import iree.runtime as rt
 import numpy as np
 
-from ..measuring import Loaded, Tolerance, on_device, sample
+from ..measuring import LoadedExecutable, Tolerance, copy_to_device, time_runs
 from .inputs import InputFile
 from .weights import Archives, load_archives
 
@@ -18,8 +18,8 @@ SUMMED = 100_000
 
 
 @dataclass(frozen=True)
-class Subject:
-    """What all variants of a model have in common.
+class NetworkSetup:
+    """What all compiled variants of a network share: device, function, inputs and weights.
 
     Attributes:
         inputs: sets of them; variants are timed with the first.
@@ -35,7 +35,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Race:
+class RaceRequest:
     """Times variants in turn, in an order that changes, round by round.
 
     Attributes:
@@ -49,7 +49,7 @@ class Race:
 
 
 @dataclass(frozen=True)
-class Compare:
+class CompareRequest:
     """Compares the outputs of a variant with those of another, on all sets of inputs."""
 
     variant: Path
@@ -59,7 +59,7 @@ class Compare:
 class _Host:
     """A device with a model's inputs and parameters."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: NetworkSetup) -> None:
         self.subject = subject
         self.instance = rt.VmInstance()
         driver = rt.get_driver(subject.device.partition("://")[0])
@@ -70,21 +70,23 @@ class _Host:
             providers = [index.create_provider(scope) for scope, index in archives]
             self.modules.insert(0, rt.create_io_parameters_module(self.instance, *providers))
         self.arguments = [
-            on_device(device, ((one.read(), one.dtype) for one in inputs))
+            copy_to_device(device, ((one.read(), one.dtype) for one in inputs))
             for inputs in subject.inputs
         ]
-        self._loaded: dict[Path, Loaded] = {}
+        self._loaded: dict[Path, LoadedExecutable] = {}
 
-    def load(self, *paths: Path) -> list[Loaded]:
+    def load(self, *paths: Path) -> list[LoadedExecutable]:
         """Variants, ready to run; others give their memory back."""
         self._loaded = {path: one for path, one in self._loaded.items() if path in paths}
         function, outputs = self.subject.function, self.subject.outputs
         for path in paths:
             if path not in self._loaded:
-                self._loaded[path] = Loaded(self.instance, self.modules, path, function, outputs)
+                self._loaded[path] = LoadedExecutable(
+                    self.instance, self.modules, path, function, outputs
+                )
         return [self._loaded[path] for path in paths]
 
-    def race(self, request: Race) -> list[list[float]]:
+    def race(self, request: RaceRequest) -> list[list[float]]:
         """For each round, the time of each variant in microseconds: the fastest run of its turn."""
         runs, arguments = self.load(*request.variants), self.arguments[0]
         for one in runs:
@@ -95,18 +97,18 @@ class _Host:
             times = [0.0] * len(runs)
             for place in rng.permutation(len(runs)):
                 run = partial(runs[place].run, arguments)
-                times[place] = min(sample(run, request.seconds, least=1).samples_us)
+                times[place] = min(time_runs(run, request.seconds, least=1).samples_us)
             found.append(times)
         return found
 
-    def compare(self, request: Compare) -> str | None:
+    def compare(self, request: CompareRequest) -> str | None:
         """Where outputs differ most, on the first set of inputs on which they do."""
         variant, expected = self.load(request.variant, request.expected)
         for inputs, arguments in enumerate(self.arguments, 1):
             pairs = zip(variant.outputs(arguments), expected.outputs(arguments), strict=True)
             for place, (got, wanted) in enumerate(pairs):
                 tolerance = Tolerance(self.subject.outputs[place], SUMMED)
-                wrong = tolerance.worst(got, wanted)
+                wrong = tolerance.find_mismatch(got, wanted)
                 if wrong is not None:
                     return f"output {place} on inputs {inputs}: {wrong}"
         return None
@@ -115,11 +117,11 @@ class _Host:
 _host: _Host | None = None
 
 
-def answer(request: Subject | Race | Compare) -> list[list[float]] | str | None:
+def answer(request: NetworkSetup | RaceRequest | CompareRequest) -> list[list[float]] | str | None:
     """Serves one request; a Subject comes first."""
     global _host
-    if isinstance(request, Subject):
+    if isinstance(request, NetworkSetup):
         _host = _Host(request)
         return None
     assert _host is not None, "a subject first"
-    return _host.race(request) if isinstance(request, Race) else _host.compare(request)
+    return _host.race(request) if isinstance(request, RaceRequest) else _host.compare(request)

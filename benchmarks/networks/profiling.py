@@ -11,7 +11,7 @@ from typing import Any
 
 from ...core import ChildTimeout, KilledError, WorkError, describe_kill, run_tool
 from ..measuring import shares_cores
-from .kernel import Subject
+from .kernel import NetworkSetup
 
 TIMEOUT = 600.0
 # The first run of a model is slower than those that follow; of five it is a small share.
@@ -19,7 +19,7 @@ RUNS = 5
 
 
 @dataclass(frozen=True)
-class Share:
+class DispatchTime:
     """What one dispatch takes in a run of a model.
 
     Attributes:
@@ -32,7 +32,7 @@ class Share:
     time_us: float
 
 
-def profile(executable: Path, subject: Subject, runs: int = RUNS) -> list[Share]:
+def profile(executable: Path, subject: NetworkSetup, runs: int = RUNS) -> list[DispatchTime]:
     """Profiles runs of a model, on the first set of its inputs.
 
     Raises:
@@ -47,7 +47,7 @@ def profile(executable: Path, subject: Subject, runs: int = RUNS) -> list[Share]
             f"--device={subject.device}",
             f"--module={executable}",
             f"--function={subject.function}",
-            *(f"--input={one.for_tools()}" for one in subject.inputs[0]),
+            *(f"--input={one.tool_argument()}" for one in subject.inputs[0]),
             *(f"--parameters={scope}={path}" for scope, path in subject.parameters),
             f"--benchmark_min_time={runs}x",
             f"--device_profiling_mode={mode}",
@@ -60,9 +60,9 @@ def profile(executable: Path, subject: Subject, runs: int = RUNS) -> list[Share]
     ]
 
 
-def _share(group: dict[str, Any], runs: int) -> Share:
+def _share(group: dict[str, Any], runs: int) -> DispatchTime:
     """The name that the profile gives is the function's, without its executable."""
-    return Share(str(group["key"]), group["count"] / runs, group["total_ns"] / 1e3 / runs)
+    return DispatchTime(str(group["key"]), group["count"] / runs, group["total_ns"] / 1e3 / runs)
 
 
 def _run(tool: str, *arguments: str) -> str:

@@ -19,19 +19,19 @@ from ...core import (
     WorkError,
     first_line,
 )
-from ..measuring import DOCTOR, KEEP_MEMORY, RACE_ROUNDS, TURN_SECONDS, interval
-from .kernel import Compare, Race, Subject
+from ..measuring import DOCTOR_HINT, KEEP_MEMORY, RACE_ROUNDS, TURN_SECONDS, bootstrap_interval
+from .kernel import CompareRequest, NetworkSetup, RaceRequest
 
 SETUP_TIMEOUT = 300.0
 TIMEOUT = 600.0
 
 
-class ModelFailed(Exception):
+class NetworkFailed(Exception):
     """A variant of the model did not run, or computed something else."""
 
 
 @dataclass(frozen=True)
-class Gain:
+class Speedup:
     """How much faster one variant is than another.
 
     Attributes:
@@ -56,31 +56,31 @@ class Gain:
         return self.interval[0] > 1.0 and self.speedup > 1 + self.noise_floor
 
 
-class ModelRunner:
+class NetworkRunner:
     """Runs variants of a model on one device, in a process of its own.
 
     Args:
         subject: what all variants have in common.
     """
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: NetworkSetup) -> None:
         self.subject = subject
         self._child = Child("frontrunner.benchmarks.networks.kernel:answer", env=KEEP_MEMORY)
 
-    def check(self, variant: Path, expected: Path) -> None:
+    def compare_outputs(self, variant: Path, expected: Path) -> None:
         """Compares outputs on all sets of inputs.
 
         Raises:
             ModelFailed: they differ, or a variant does not run.
             KilledError: the process was killed from outside.
         """
-        wrong = self._ask(Compare(variant, expected))
+        wrong = self._ask(CompareRequest(variant, expected))
         if wrong is not None:
-            raise ModelFailed(f"wrong results: {wrong}")
+            raise NetworkFailed(f"wrong results: {wrong}")
 
-    def gain(
+    def measure_speedup(
         self, before: Path, after: Path, seed: int, rounds: int = RACE_ROUNDS, patience: float = 0.0
-    ) -> Gain:
+    ) -> Speedup:
         """How much faster one variant is than another, measured in turn.
 
         Args:
@@ -94,7 +94,7 @@ class ModelRunner:
         until = time.monotonic() + patience
         times = np.empty((0, 3))
         while True:
-            race = Race((before, before, after), rounds, TURN_SECONDS, seed + len(times))
+            race = RaceRequest((before, before, after), rounds, TURN_SECONDS, seed + len(times))
             times = np.vstack([times, np.array(self._ask(race))])
             found = _gain(times, np.random.default_rng(seed))
             if found.beyond_noise or found.speedup <= 1 or time.monotonic() > until:
@@ -103,13 +103,13 @@ class ModelRunner:
     def close(self) -> None:
         self._child.close()
 
-    def __enter__(self) -> ModelRunner:
+    def __enter__(self) -> NetworkRunner:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self, request: Compare | Race) -> list[list[float]] | str | None:
+    def _ask(self, request: CompareRequest | RaceRequest) -> list[list[float]] | str | None:
         try:
             if not self._child.running:
                 self._start()
@@ -119,12 +119,12 @@ class ModelRunner:
             raise KilledError(f"the model's process was {death}") from death
         except ChildDied as death:
             first = first_line(death)
-            raise ModelFailed(f"the model crashed: {first}") from death
+            raise NetworkFailed(f"the model crashed: {first}") from death
         except ChildTimeout as late:
-            raise ModelFailed(f"the model gave {late}") from late
+            raise NetworkFailed(f"the model gave {late}") from late
         except RuntimeError as error:
             self._child.close()
-            raise ModelFailed(f"the runtime refused: {error}") from error
+            raise NetworkFailed(f"the runtime refused: {error}") from error
 
     def _start(self) -> None:
         """
@@ -140,19 +140,19 @@ class ModelRunner:
             self._child.close()
             first = first_line(error)
             raise WorkError(
-                f"device {self.subject.device} cannot be used: {first}", DOCTOR
+                f"device {self.subject.device} cannot be used: {first}", DOCTOR_HINT
             ) from error
 
 
-def _gain(times: npt.NDArray[np.float64], rng: np.random.Generator) -> Gain:
+def _gain(times: npt.NDArray[np.float64], rng: np.random.Generator) -> Speedup:
     """What rounds of the first variant, itself again, and the second one come to."""
     first, twin, second = times.T
     middle = np.sqrt(first * twin)
     ratios = middle / second
-    low, high = interval(twin / first, rng)
-    return Gain(
+    low, high = bootstrap_interval(twin / first, rng)
+    return Speedup(
         float(np.median(ratios)),
-        interval(ratios, rng),
+        bootstrap_interval(ratios, rng),
         float(np.median(middle)),
         float(np.median(second)),
         max(1 - low, high - 1, 0.0),

@@ -51,7 +51,7 @@ def check_archives(archives: Archives, needed: Sequence[tuple[str, str]]) -> Non
         )
     if not archives:
         return
-    with Child("frontrunner.benchmarks.networks.weights:missing") as child:
+    with Child("frontrunner.benchmarks.networks.weights:find_missing_weights") as child:
         try:
             lacking: list[tuple[str, str]] = child.call((archives, needed), timeout=TIMEOUT)
         except ChildKilled as death:
@@ -85,7 +85,9 @@ def load_archives(archives: Archives) -> dict[str, rt.ParameterIndex]:
     return found
 
 
-def missing(request: tuple[Archives, Sequence[tuple[str, str]]]) -> list[tuple[str, str]]:
+def find_missing_weights(
+    request: tuple[Archives, Sequence[tuple[str, str]]],
+) -> list[tuple[str, str]]:
     """The child's side: scope and key of what is needed and not there."""
     # Weights are not read, but the list of them is, of which there may be a million.
     _, most = resource.getrlimit(resource.RLIMIT_DATA)

@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from .conv import Conv
     from .kinds import OPERATIONS, from_dict
     from .matmul import Matmul, Matvec
-    from .operation import LARGEST, Operation
+    from .operation import MAX_SIZE, Operation
     from .presets import PRESETS
     from .steps import STEPS
-    from .types import Types, narrowed, parse_types
+    from .types import Types, narrow, parse_types
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
-    "LARGEST",
+    "MAX_SIZE",
     "OPERATIONS",
     "PRESETS",
     "STEPS",
@@ -29,7 +29,7 @@ __all__ = [
     "Operation",
     "Types",
     "from_dict",
-    "narrowed",
+    "narrow",
     "parse_types",
     "read_commands",
 ]

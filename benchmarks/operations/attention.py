@@ -13,7 +13,7 @@ from ...search import TensorType
 from ..measuring import Tolerance
 from .operation import Operation, joined
 from .steps import tensor
-from .types import SUMS, Types, Values, narrowed, widened
+from .types import SUMS, Types, Values, narrow, widen
 
 DTYPES = ("f16", "bf16", "f32")
 
@@ -59,7 +59,7 @@ class Attention(Operation):
         return TensorType((self.heads, self.queries, self.width), self.dtype)
 
     @property
-    def typed(self) -> str:
+    def type_text(self) -> str:
         return self.dtype
 
     @property
@@ -75,7 +75,7 @@ class Attention(Operation):
         # Weights are rounded to the operands' type between the products.
         return Tolerance(self.dtype, self.reduction, "f32")
 
-    def retyped(self, types: Types) -> Self:
+    def with_types(self, types: Types) -> Self:
         if types.sums != SUMS[types.operands][0]:
             raise InputError(
                 f"attention in {','.join(types.words)} is not supported",
@@ -85,7 +85,7 @@ class Attention(Operation):
 
     def compute(self, inputs: Sequence[Values], dtype: np.dtype[Any]) -> Values:
         """Head by head: the weights of all of SDXL's would take gigabytes."""
-        every = zip(*widened(inputs, [self.dtype] * 3, dtype), strict=True)
+        every = zip(*widen(inputs, [self.dtype] * 3, dtype), strict=True)
         scale = self._scale.astype(dtype)
         found = []
         for query, key, value in every:
@@ -97,8 +97,8 @@ class Attention(Operation):
     @property
     def _scale(self) -> Values:
         """As the dispatch has it: in the operands' type."""
-        rounded = narrowed(np.array([self.width**-0.5]), self.dtype)
-        return widened([rounded], [self.dtype], np.dtype(np.float64))[0]
+        rounded = narrow(np.array([self.width**-0.5]), self.dtype)
+        return widen([rounded], [self.dtype], np.dtype(np.float64))[0]
 
     def body(self) -> list[str]:
         q, kv = tensor(self.inputs["q"]), tensor(self.inputs["k"])

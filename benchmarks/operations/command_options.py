@@ -12,17 +12,17 @@ _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 
 class Options:
-    """The options of a line, by our names.
+    """The options of a benchmark program's command line, under frontrunner's names.
 
     Args:
-        names: what an option is called here, by the names that it has there.
-        anyway: options that change nothing of what is computed.
+        names: maps the program's option names to frontrunner's.
+        ignored: options that change nothing of what is computed.
 
     Raises:
         InputError: there are others.
     """
 
-    def __init__(self, words: list[str], names: Mapping[str, str], anyway: frozenset[str]) -> None:
+    def __init__(self, words: list[str], names: Mapping[str, str], ignored: frozenset[str]) -> None:
         self._given: dict[str, tuple[str, str]] = {}
         self._read: set[str] = set()
         unknown = []
@@ -39,7 +39,7 @@ class Options:
                 earlier = self._given.setdefault(names[name], (word.partition("=")[0], value))
                 if earlier[1] != value:
                     raise InputError(f"{earlier[0]} is given twice, as {earlier[1]} and {value}")
-            elif name not in anyway:
+            elif name not in ignored:
                 unknown.append(word)
         if unknown:
             raise InputError(f"not understood: {', '.join(unknown)}")

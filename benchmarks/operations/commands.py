@@ -113,7 +113,7 @@ _ACTIVATIONS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Line:
+class CommandLine:
     """What became of one line.
 
     Attributes:
@@ -126,7 +126,7 @@ class Line:
     problem: str = ""
 
 
-def read_commands(path: Path) -> list[Line]:
+def read_commands(path: Path) -> list[CommandLine]:
     """The lines of a file that run one of `PROGRAMS`; others are comments, or output.
 
     Raises:
@@ -153,7 +153,7 @@ def read_commands(path: Path) -> list[Line]:
     return found
 
 
-def _lines(lines: Iterable[str]) -> Iterator[Line]:
+def _lines(lines: Iterable[str]) -> Iterator[CommandLine]:
     whole, first = "", 1
     for number, line in enumerate(lines, 1):
         whole += line
@@ -162,7 +162,7 @@ def _lines(lines: Iterable[str]) -> Iterator[Line]:
             continue
         if any(program in whole for program in PROGRAMS):
             for operation, problem in _commands(whole):
-                yield Line(first, operation, problem)
+                yield CommandLine(first, operation, problem)
         whole, first = "", number + 1
 
 
@@ -315,6 +315,6 @@ def _types(program: str, options: Options) -> tuple[Types, bool]:
         raise InputError(f"types {a}, {b}, {c}, {d} summed up in {sums} are not supported")
     types = Types(a, sums)
     narrow = d != sums
-    if narrow and types.whole:
+    if narrow and types.is_integer:
         raise InputError(f"sums in {sums} to a result in {d} are not supported")
     return types, narrow

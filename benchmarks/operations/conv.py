@@ -11,8 +11,8 @@ import numpy as np
 from ...core import InputError
 from ...search import TensorType
 from .operation import Product, joined, zeros
-from .steps import Fused, tensor
-from .types import F32, Types, Values, widened
+from .steps import FusedSteps, tensor
+from .types import F32, Types, Values, widen
 
 # Of images, with the filters that go with them in linalg: hwcf, fchw; and of some libraries, fhwc.
 LAYOUTS = ("nhwc", "nchw", "nhwc_fhwc")
@@ -54,7 +54,7 @@ class Conv(Product):
                 f" {self.groups} groups",
                 "give a number that divides both",
             )
-        _ = self.work  # refuses steps that cannot follow
+        _ = self.fused_steps  # refuses steps that cannot follow
 
     @classmethod
     def square(cls, size: int, channels: int, filters: int, window: int, **more: Any) -> Self:
@@ -110,7 +110,7 @@ class Conv(Product):
         return {
             "lhs": TensorType(image, self.types.operands),
             "rhs": TensorType(self._filter, self.types.operands),
-            **self.work.operands,
+            **self.fused_steps.operands,
         }
 
     @property
@@ -125,7 +125,7 @@ class Conv(Product):
     def reduction(self) -> int:
         return self.window[0] * self.window[1] * self.channels // self.groups
 
-    def shrunk(self, factor: int) -> Self:
+    def scaled_down(self, factor: int) -> Self:
         # As many groups of fewer channels each, but all of one channel.
         groups = max(1, self.groups // factor) if self.depthwise else self.groups
         per = (self.channels // self.groups, self.filters // self.groups)
@@ -146,7 +146,7 @@ class Conv(Product):
     def compute(self, inputs: Sequence[Values], dtype: np.dtype[Any]) -> Values:
         """Tap by tap of the window: each is a product of matrices, which BLAS does."""
         dtypes = [t.dtype for t in self.inputs.values()]
-        image, taps, *rest = widened(inputs, dtypes, dtype)
+        image, taps, *rest = widen(inputs, dtypes, dtype)
         groups, per = self.groups, self.filters // self.groups
         # With dims g, n, h, w, c and g, h, w, c, f.
         image = np.moveaxis(self.nchw(image).reshape(self.images, groups, -1, *self._reach), 1, 0)
@@ -162,17 +162,17 @@ class Conv(Product):
                 total += seen * taps[:, y, x] if self.depthwise else seen @ taps[:, y, x]
         shaped = total.reshape(groups, self.images, self.height, self.width, per)
         result = shaped.transpose(1, 0, 4, 2, 3).reshape(self.images, -1, self.height, self.width)
-        return self.work.compute(self.laid_out(result), rest)
+        return self.fused_steps.compute(self.to_layout(result), rest)
 
     def body(self) -> list[str]:
-        sums = TensorType(self.work.shape, self.types.sums)
+        sums = TensorType(self.fused_steps.shape, self.types.sums)
         lhs, rhs = (tensor(self.inputs[name]) for name in ("lhs", "rhs"))
         options = f"{{strides = {_dense(self.stride)}, dilations = {_dense(self.dilation)}}}"
         return [
             *zeros(sums),
             f"%result = {self._op} {options}",
             f"  ins(%lhs, %rhs : {lhs}, {rhs}) outs(%init : {tensor(sums)}) -> {tensor(sums)}",
-            *self.work.mlir(),
+            *self.fused_steps.mlir(),
             f"return %{'fused' if self.steps else 'result'} : {tensor(self.output)}",
         ]
 
@@ -232,16 +232,16 @@ class Conv(Product):
             return taps.reshape(rows, columns, -1, self.filters).transpose(3, 2, 0, 1)
         return taps.reshape(self.filters, rows, columns, -1).transpose(0, 3, 1, 2)
 
-    def laid_out(self, result: Values) -> Values:
+    def to_layout(self, result: Values) -> Values:
         """The inverse of `nchw`, for a result."""
         last = result if self.layout == "nchw" else result.transpose(0, 2, 3, 1)
-        return last.reshape(self.work.shape)
+        return last.reshape(self.fused_steps.shape)
 
     @property
-    def work(self) -> Fused:
+    def fused_steps(self) -> FusedSteps:
         shape = self._shape(self.height, self.width, self.filters)
         depth = range(1, len(shape) - 2) if self.layout == "nchw" else range(3, len(shape))
-        return Fused(self.steps, self.types, shape, tuple(depth), self.reduction)
+        return FusedSteps(self.steps, self.types, shape, tuple(depth), self.reduction)
 
 
 def _steps(start: int, count: int, stride: int) -> slice:

@@ -12,8 +12,8 @@ from ...core import InputError
 from ...search import TensorType
 from ..measuring import Tolerance
 from .operation import Operation, Product, joined, zeros
-from .steps import Fused, tensor
-from .types import F32, Types, Values, unsupported, widened
+from .steps import FusedSteps, tensor
+from .types import F32, Types, Values, unsupported, widen
 
 OPERANDS = ("lhs", "rhs")
 
@@ -51,7 +51,7 @@ class Matmul(Product):
             )
         if self.slices and (self.batch or self.transposed):
             raise InputError("split sums have no batch and no transposed operand", "leave it out")
-        _ = self.work  # refuses steps that cannot follow
+        _ = self.fused_steps  # refuses steps that cannot follow
 
     @property
     def kind(self) -> str:
@@ -75,7 +75,7 @@ class Matmul(Product):
             )
             for name, shape in shapes.items()
         }
-        return {**found, **self.work.operands}
+        return {**found, **self.fused_steps.operands}
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -88,14 +88,14 @@ class Matmul(Product):
 
     def compute(self, inputs: Sequence[Values], dtype: np.dtype[Any]) -> Values:
         dtypes = [t.dtype for t in self.inputs.values()]
-        lhs, rhs, *rest = widened(inputs, dtypes, dtype)
+        lhs, rhs, *rest = widen(inputs, dtypes, dtype)
         if "lhs" in self.transposed:
             lhs = np.swapaxes(lhs, -1, -2)
         if "rhs" in self.transposed:
             rhs = np.swapaxes(rhs, -1, -2)
-        return self.work.compute(np.matmul(lhs, rhs), rest)
+        return self.fused_steps.compute(np.matmul(lhs, rhs), rest)
 
-    def shrunk(self, factor: int) -> Self:
+    def scaled_down(self, factor: int) -> Self:
         # What is split stays so.
         parts = max(1, self.slices)
         m, n, per = (max(1, size // factor) for size in (self.m, self.n, self.k // parts))
@@ -104,7 +104,7 @@ class Matmul(Product):
     def body(self) -> list[str]:
         product = self._split() if self.slices else self._product()
         result = "fused" if self.steps else "result"
-        return [*product, *self.work.mlir(), f"return %{result} : {tensor(self.output)}"]
+        return [*product, *self.fused_steps.mlir(), f"return %{result} : {tensor(self.output)}"]
 
     def _product(self) -> list[str]:
         lhs, rhs = (self.inputs[name] for name in OPERANDS)
@@ -136,8 +136,8 @@ class Matmul(Product):
         right = tensor(TensorType((slices, part, self.n), rhs.dtype))
         partial = TensorType((slices, self.m, self.n), self.types.sums)
         a, b, c = self.types.words
-        kind = "i" if self.types.whole else "f"
-        wider = "arith.extsi" if self.types.whole else "arith.extf"
+        kind = "i" if self.types.is_integer else "f"
+        wider = "arith.extsi" if self.types.is_integer else "arith.extf"
         widen = [f"  %{x}w = {wider} %{x} : {a} to {c}" for x in ("x", "y")] if a != c else []
         x, y = ("xw", "yw") if widen else ("x", "y")
         loops = "affine_map<(s, m, n, k) -> "
@@ -172,9 +172,9 @@ class Matmul(Product):
         return TensorType((*([self.batch] if self.batch else []), self.m, self.n), self.types.sums)
 
     @property
-    def work(self) -> Fused:
+    def fused_steps(self) -> FusedSteps:
         shape = self._sums.shape
-        return Fused(self.steps, self.types, shape, (len(shape) - 1,), self.k)
+        return FusedSteps(self.steps, self.types, shape, (len(shape) - 1,), self.k)
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class Matvec(Operation):
         return TensorType((self.m,), "f32")
 
     @property
-    def typed(self) -> str:
+    def type_text(self) -> str:
         return "f32,f32,f32"
 
     @property
@@ -214,13 +214,13 @@ class Matvec(Operation):
     def tolerance(self) -> Tolerance:
         return Tolerance("f32", self.k)
 
-    def retyped(self, types: Types) -> Self:
+    def with_types(self, types: Types) -> Self:
         if types != F32:
             raise unsupported(",".join(types.words))
         return self
 
     def compute(self, inputs: Sequence[Values], dtype: np.dtype[Any]) -> Values:
-        lhs, rhs = widened(inputs, ["f32", "f32"], dtype)
+        lhs, rhs = widen(inputs, ["f32", "f32"], dtype)
         return np.asarray(lhs @ rhs)
 
     def body(self) -> list[str]:

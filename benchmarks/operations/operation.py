@@ -13,11 +13,11 @@ import numpy as np
 from ...core import InputError
 from ...search import TensorType
 from ..measuring import Tolerance
-from .steps import Fused, tensor
-from .types import Types, Values, narrowed
+from .steps import FusedSteps, tensor
+from .types import Types, Values, narrow
 
 # Of a size: what takes more is no dispatch, and tables have columns of 64 bits.
-LARGEST = 2**31 - 1
+MAX_SIZE = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Operation(ABC):
 
     def __post_init__(self) -> None:
         for name, size in self.sizes.items():
-            if not 1 <= size <= LARGEST:
+            if not 1 <= size <= MAX_SIZE:
                 raise InputError(
-                    f"{name} must be at least 1 and at most {LARGEST:,}, got {size}",
+                    f"{name} must be at least 1 and at most {MAX_SIZE:,}, got {size}",
                     "give another size",
                 )
 
@@ -64,7 +64,7 @@ class Operation(ABC):
 
     @property
     @abstractmethod
-    def typed(self) -> str:
+    def type_text(self) -> str:
         """Element types of the operands and of their sums, as users write them."""
 
     @property
@@ -93,7 +93,7 @@ class Operation(ABC):
 
     @property
     def exact(self) -> np.dtype[Any]:
-        """What to compute a reference in."""
+        """The NumPy type in which the reference is computed."""
         return np.dtype(np.float64)
 
     @abstractmethod
@@ -102,7 +102,7 @@ class Operation(ABC):
 
     def reference(self, inputs: Sequence[Values]) -> Values:
         """What is right: computed in NumPy, as exactly as can be, and rounded once."""
-        return narrowed(self.compute(inputs, self.exact), self.output.dtype)
+        return narrow(self.compute(inputs, self.exact), self.output.dtype)
 
     @property
     @abstractmethod
@@ -115,12 +115,12 @@ class Operation(ABC):
         lines = "".join(f"  {line}\n" for line in self.body())
         return f"func.func @{self.name}({arguments}) -> {tensor(self.output)} {{\n{lines}}}\n"
 
-    def shrunk(self, factor: int) -> Self:
+    def scaled_down(self, factor: int) -> Self:
         """The same with sizes divided, for trying things out."""
         return replace(self, **{n: max(1, getattr(self, n) // factor) for n in self.SIZES})
 
     @abstractmethod
-    def retyped(self, types: Types) -> Self:
+    def with_types(self, types: Types) -> Self:
         """The same in other element types."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,15 +139,15 @@ class Product(Operation):
 
     @property
     @abstractmethod
-    def work(self) -> Fused:
+    def fused_steps(self) -> FusedSteps:
         """The elementwise work."""
 
     @property
     def output(self) -> TensorType:
-        return self.work.output
+        return self.fused_steps.output
 
     @property
-    def typed(self) -> str:
+    def type_text(self) -> str:
         return ",".join(self.types.words)
 
     @property
@@ -162,7 +162,7 @@ class Product(Operation):
     def tolerance(self) -> Tolerance:
         return Tolerance(self.output.dtype, self.reduction, self.types.sums)
 
-    def retyped(self, types: Types) -> Self:
+    def with_types(self, types: Types) -> Self:
         return replace(self, **{"types": types})  # which the subclasses are dataclasses of
 
 

@@ -83,7 +83,7 @@ def _rows(table: str, width: int) -> Iterator[tuple[int, ...]]:
     return (tuple(numbers[at : at + width]) for at in range(0, len(numbers), width))
 
 
-# Each operation once, in f32: other types are asked of `Operation.retyped`.
+# Each operation once, in f32: other types are asked of `Operation.with_types`.
 PRESETS = {
     "bert": tuple(_bert()),
     "llama": tuple(_llama()),

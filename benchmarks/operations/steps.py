@@ -22,7 +22,8 @@ class Step:
         lines: MLIR that computes `%{n}` from `{x}`; `{t}` is its element type, `{with}` the element
             of a further operand, `{scale}` what results are scaled by to fit into 8 bits.
         compute: the same, of values, the operand's and the scale.
-        takes: what further operand there is: none, one value for each channel, or for each value.
+        takes: what further operand it takes: none, one value for each channel, or one for each
+            value.
         on: which element types it works on: `f`, `i` or both.
         last: whether it changes the element type, and no further step can follow.
     """
@@ -131,7 +132,7 @@ _WHOLE = {"add": "arith.addi", "max": "arith.maxsi", "zero": "0"}
 
 
 @dataclass(frozen=True)
-class Fused:
+class FusedSteps:
     """Steps that follow an operation of some types.
 
     Args:
@@ -232,7 +233,7 @@ class Fused:
         ]
 
     def _body(self) -> list[str]:
-        words = _WHOLE if self.types.whole else _FLOATS
+        words = _WHOLE if self.types.is_integer else _FLOATS
         value, lines = "%in", []
         for name in self.steps:
             fields = {
@@ -255,7 +256,7 @@ def tensor(of: TensorType) -> str:
 
 
 def _works(step: Step, types: Types) -> bool:
-    return ("i" if types.whole else "f") in step.on
+    return ("i" if types.is_integer else "f") in step.on
 
 
 def _able(types: Types) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core import InputError
-from ..measuring import NUMPY, from_bf16, to_bf16
+from ..measuring import NUMPY_TYPES, from_bf16, to_bf16
 
 # What is computed with.
 Values = npt.NDArray[Any]
@@ -46,7 +46,7 @@ class Types:
             raise unsupported(f"{self.operands},{self.operands},{self.sums}")
 
     @property
-    def whole(self) -> bool:
+    def is_integer(self) -> bool:
         """Whether they are integers."""
         return self.sums.startswith("i")
 
@@ -63,7 +63,7 @@ class Types:
     @property
     def exact(self) -> np.dtype[np.generic]:
         """What NumPy computes a reference in."""
-        wide = not self.whole or self.operands in _NARROW
+        wide = not self.is_integer or self.operands in _NARROW
         return np.dtype(np.float64 if wide else np.int64)
 
 
@@ -89,7 +89,7 @@ def unsupported(text: str) -> InputError:
     return InputError(f"element types {text!r} are not supported", f"use one of: {' '.join(known)}")
 
 
-def widened(
+def widen(
     values: Sequence[Values], dtypes: Sequence[str], to: np.dtype[np.generic]
 ) -> list[Values]:
     """Arrays of given element types, as one to compute in."""
@@ -99,11 +99,11 @@ def widened(
     ]
 
 
-def narrowed(values: Values, dtype: str) -> Values:
+def narrow(values: Values, dtype: str) -> Values:
     """Computed values as an element type: integers wrap around, floats are rounded."""
     if dtype == "bf16":
         return to_bf16(values.astype(np.float32))
     if dtype.startswith("i"):
-        return values.astype(np.int64).astype(NUMPY[dtype])
+        return values.astype(np.int64).astype(NUMPY_TYPES[dtype])
     with np.errstate(over="ignore"):
-        return values.astype(NUMPY[dtype])
+        return values.astype(NUMPY_TYPES[dtype])

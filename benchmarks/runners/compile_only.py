@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...search import Dispatch
-from ..compiling import keep_log
-from ..measuring import BASELINE, OK, Compiled, Outcome
+from ..compiling import save_log
+from ..measuring import BASELINE, OK, CompileOutcome, Outcome
 from .queue_compiler import QueueCompiler
 
 
@@ -15,7 +15,7 @@ class CompileRunner:
     """A runner whose outcomes have no time.
 
     Args:
-        config: the `compilation_info` of a queue position.
+        render_config: the `compilation_info` of a queue position.
         folder: where executables go; what is there is removed.
         logs: where what the compiler said of failed candidates is kept.
         jobs: compile workers; as many as cores if None.
@@ -24,13 +24,13 @@ class CompileRunner:
     def __init__(
         self,
         dispatch: Dispatch,
-        config: Callable[[int], str],
+        render_config: Callable[[int], str],
         folder: Path,
         logs: Path,
         *,
         jobs: int | None = None,
     ) -> None:
-        self._compiler = QueueCompiler(dispatch, config, folder, jobs)
+        self._compiler = QueueCompiler(dispatch, render_config, folder, jobs)
         self._logs = logs
         self._seen: dict[str, int] = {}
         self.batch = self._compiler.batch
@@ -43,21 +43,21 @@ class CompileRunner:
         return {}
 
     def run(
-        self, batch: Sequence[int], go_on: Callable[[], bool] = lambda: True
+        self, batch: Sequence[int], should_continue: Callable[[], bool] = lambda: True
     ) -> Iterator[tuple[int, Outcome]]:
         for index, compiled in self._compiler.compile(batch):
             compiled.executable.unlink(missing_ok=True)  # its digest says all that is asked
             yield index, self._outcome(index, compiled)
-            if not go_on():
+            if not should_continue():
                 return  # what is still compiling is given up
 
     def close(self) -> None:
         self._compiler.close()
 
-    def _outcome(self, index: int, compiled: Compiled) -> Outcome:
+    def _outcome(self, index: int, compiled: CompileOutcome) -> Outcome:
         fine = compiled.kind == OK
         if not fine:
-            keep_log(self._logs, index, compiled.log)
+            save_log(self._logs, index, compiled.log)
         first = self._seen.setdefault(compiled.digest, index) if fine else index
         return Outcome(
             compiled.kind,

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from ...search import Dispatch
-from ..compiling import call_of, keep_log, unless_killed
+from ..compiling import call_of, raise_if_killed, save_log
 from ..measuring import OK, DeviceGroup, Finals, Outcome, RunFailed
 from .queue_compiler import QueueCompiler
 
@@ -23,7 +23,7 @@ class LocalRunner:
     Identical executables are measured once per device.
 
     Args:
-        config: the `compilation_info` of a queue position.
+        render_config: the `compilation_info` of a queue position.
         devices: URIs; candidates take turns on them.
         folder: where executables go; what is there is removed.
         logs: where what was said about failed candidates is kept.
@@ -34,7 +34,7 @@ class LocalRunner:
     def __init__(
         self,
         dispatch: Dispatch,
-        config: Callable[[int], str],
+        render_config: Callable[[int], str],
         devices: Sequence[str],
         folder: Path,
         logs: Path,
@@ -42,37 +42,37 @@ class LocalRunner:
         jobs: int | None = None,
         seed: int = 0,
     ) -> None:
-        self._compiler = QueueCompiler(dispatch, config, folder, jobs)
-        self._devices = DeviceGroup(devices, call_of(dispatch), seed, partial(keep_log, logs))
+        self._compiler = QueueCompiler(dispatch, render_config, folder, jobs)
+        self._devices = DeviceGroup(devices, call_of(dispatch), seed, partial(save_log, logs))
         self._executables: dict[int, Path] = {}
         self.batch = self._compiler.batch
 
     @property
-    def chips(self) -> tuple[str, ...]:
-        return self._devices.chips
+    def fingerprints(self) -> tuple[str, ...]:
+        return self._devices.fingerprints
 
     def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
         return self._devices.start(self._compiler.baseline(), known)
 
     def run(
-        self, batch: Sequence[int], go_on: Callable[[], bool] = lambda: True
+        self, batch: Sequence[int], should_continue: Callable[[], bool] = lambda: True
     ) -> Iterator[tuple[int, Outcome]]:
         ready = list(self._compiler.compile(batch))
         self._executables |= {i: done.executable for i, done in ready if done.kind == OK}
-        return self._devices.screen(ready, go_on)
+        return self._devices.screen(ready, should_continue)
 
     def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
         """Measures candidates again; those of an earlier session are compiled again."""
         missing = [index for index in finalists if index not in self._executables]
         changed = []
         for index, compiled in self._compiler.compile(missing):
-            unless_killed(compiled, f"finalist {index + 1}")
+            raise_if_killed(compiled, f"finalist {index + 1}")
             if compiled.digest == outcomes[index].executable:
                 self._executables[index] = compiled.executable
             else:
                 changed.append((index, CHANGED))
-        there = {i: self._executables[i] for i in finalists if i in self._executables}
-        return self._devices.finals(there).and_failed(changed)
+        executables = {i: self._executables[i] for i in finalists if i in self._executables}
+        return self._devices.finals(executables).with_failed(changed)
 
     def verify(self, index: int, spec: str) -> None:
         compiled = self._compiler.compile_winner(spec)
@@ -86,14 +86,14 @@ class LocalRunner:
 
 
 @contextmanager
-def local_runner(
-    dispatch: Dispatch, config: Callable[[int], str], seed: int = 0
+def open_local_runner(
+    dispatch: Dispatch, render_config: Callable[[int], str], seed: int = 0
 ) -> Iterator[LocalRunner]:
     """A started runner on this machine's CPU that keeps nothing, for scripts."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         runner = LocalRunner(
-            dispatch, config, ["local-task"], folder / "work", folder / "logs", seed=seed
+            dispatch, render_config, ["local-task"], folder / "work", folder / "logs", seed=seed
         )
         try:
             runner.start({})

@@ -8,32 +8,33 @@ from pathlib import Path
 
 from ...search import Dispatch, spec_of
 from ...search.gpu import CannotRender
-from ..compiling import Compiler, checked_default
-from ..measuring import BATCH_PER_JOB, CRASHED, Compiled
+from ..compiling import Compiler, require_default
+from ..measuring import BATCH_PER_JOB, CRASHED, CompileOutcome
 
 
 def compile_queue(
     dispatch: Dispatch,
-    config: Callable[[int], str],
+    render_config: Callable[[int], str],
     batch: Sequence[int],
     folder: Path,
-    compile_specs: Callable[[Sequence[tuple[str, str]]], Iterator[Compiled]],
-) -> Iterator[tuple[int, Compiled]]:
+    compile_specs: Callable[[Sequence[tuple[str, str]]], Iterator[CompileOutcome]],
+) -> Iterator[tuple[int, CompileOutcome]]:
     """Executables of candidates, in order; those that cannot be rendered crashed.
 
     Args:
-        config: the `compilation_info` of a queue position; raises `CannotRender` if there is none.
+        render_config: the `compilation_info` of a queue position; raises `CannotRender` if there is
+            none.
         folder: where executables go.
         compile_specs: as `Compiler.compile`.
     """
-    failed: dict[int, Compiled] = {}
+    failed: dict[int, CompileOutcome] = {}
     specs = []
     for index in batch:
         name = f"{index:05d}"
         try:
-            specs.append((name, spec_of(dispatch, config(index))))
+            specs.append((name, spec_of(dispatch, render_config(index))))
         except CannotRender as failure:
-            failed[index] = Compiled(CRASHED, folder / f"{name}.vmfb", reason=str(failure))
+            failed[index] = CompileOutcome(CRASHED, folder / f"{name}.vmfb", reason=str(failure))
     done = compile_specs(specs)
     for index in batch:
         yield index, failed[index] if index in failed else next(done)
@@ -43,22 +44,26 @@ class QueueCompiler:
     """A compiler of one dispatch's candidates.
 
     Args:
-        config: as of `compile_queue`.
+        render_config: as of `compile_queue`.
         folder: where executables go. What is there is removed: executables of an earlier session
             could be anything.
         jobs: compile workers; as many as cores if None.
     """
 
     def __init__(
-        self, dispatch: Dispatch, config: Callable[[int], str], folder: Path, jobs: int | None
+        self,
+        dispatch: Dispatch,
+        render_config: Callable[[int], str],
+        folder: Path,
+        jobs: int | None,
     ) -> None:
         self._dispatch = dispatch
-        self._config = config
+        self._render_config = render_config
         self._folder = folder
         self._compiler = Compiler(dispatch, folder, jobs)
         self.batch = BATCH_PER_JOB * self._compiler.jobs
 
-    def baseline(self) -> Compiled:
+    def baseline(self) -> CompileOutcome:
         """The compiler's default.
 
         Raises:
@@ -66,15 +71,15 @@ class QueueCompiler:
         """
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir()
-        return checked_default(self._compiler.baseline())
+        return require_default(self._compiler.baseline())
 
-    def compile(self, batch: Sequence[int]) -> Iterator[tuple[int, Compiled]]:
+    def compile(self, batch: Sequence[int]) -> Iterator[tuple[int, CompileOutcome]]:
         """As `compile_queue`."""
         return compile_queue(
-            self._dispatch, self._config, batch, self._folder, self._compiler.compile
+            self._dispatch, self._render_config, batch, self._folder, self._compiler.compile
         )
 
-    def compile_winner(self, spec: str) -> Compiled:
+    def compile_winner(self, spec: str) -> CompileOutcome:
         """The dispatch as a tuning spec has it compiled."""
         (compiled,) = self._compiler.compile([("winner", spec)])
         return compiled

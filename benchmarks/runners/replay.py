@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...core import InputError
-from ..measuring import OK, Finals, Outcome, RunFailed, Standing
+from ..measuring import OK, FinalistResult, Finals, Outcome, RunFailed
 
 
 class ReplayRunner:
@@ -30,13 +30,13 @@ class ReplayRunner:
         self._baseline_us = dict(baseline_us)
         self._noise_floor = noise_floor
         self.batch = batch
-        self.chips = tuple(baseline_us)
+        self.fingerprints = tuple(baseline_us)
 
     def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
         return self._baseline_us
 
     def run(
-        self, batch: Sequence[int], go_on: Callable[[], bool] = lambda: True
+        self, batch: Sequence[int], should_continue: Callable[[], bool] = lambda: True
     ) -> Iterator[tuple[int, Outcome]]:
         for index in batch:
             if index not in self._known:
@@ -44,7 +44,7 @@ class ReplayRunner:
                     f"the recording has no outcome of candidate {index}",
                     "replay the queue that was recorded",
                 )
-            if not go_on():
+            if not should_continue():
                 return
             yield index, self._known[index]
 
@@ -55,7 +55,9 @@ class ReplayRunner:
         for index in finalists:
             speedup = 1 / (self._known[index].relative or 1.0)
             time_us = baseline_us / speedup
-            standings.append(Standing(index, speedup, (speedup, speedup), time_us, (speedup,)))
+            standings.append(
+                FinalistResult(index, speedup, (speedup, speedup), time_us, (speedup,))
+            )
         standings.sort(key=lambda standing: -standing.speedup)
         return Finals(tuple(standings), baseline_us, self._noise_floor)
 

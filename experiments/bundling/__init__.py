@@ -6,10 +6,10 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .api import record
-    from .ingest import Ingest
+    from .ingest import IngestedBundle
     from .packing import pack
-    from .recorder import Recorded, record_dispatch
+    from .recorder import RecordResult, record_dispatch
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["Ingest", "Recorded", "pack", "record", "record_dispatch"]
+__all__ = ["IngestedBundle", "RecordResult", "pack", "record", "record_dispatch"]

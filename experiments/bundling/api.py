@@ -8,12 +8,12 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from ...benchmarks.measuring import POOL, Budget
+from ...benchmarks.measuring import POOL_SIZE, Budget
 from ...core import InputError
 from ..dataset import Recording, write_t4
 from ..observing import make_notify, make_progress
 from ..tuning import TuneOptions
-from .recorder import Recorded, record_dispatch
+from .recorder import RecordResult, record_dispatch
 
 PARQUET, T4 = "parquet", "t4"
 
@@ -31,7 +31,7 @@ def record(
     jobs: int | None = None,
     seed: int = 0,
     quiet: bool = False,
-) -> Recorded:
+) -> RecordResult:
     """Measures a uniform sample of a dispatch's space in interleaved rounds: the data of rankers.
 
     Leave the machine alone meanwhile. An interrupted recording goes on when it is asked for again,
@@ -72,7 +72,7 @@ def record(
         target=target,
         seed=seed,
         jobs=jobs,
-        pool=max(candidates, POOL),
+        pool=max(candidates, POOL_SIZE),
         extras={name: tuple(values) for name, values in (extras or {}).items()},
         pipeline=pipeline,
     )

@@ -11,19 +11,19 @@ from functools import cached_property
 from pathlib import Path
 
 from ... import __version__
-from ...benchmarks.bundle import Bundle, Measurements, Verdict, read_results
-from ...benchmarks.compiling import Compiler, FailureReport, unless_killed
-from ...benchmarks.measuring import OK, Budget, Outcome, Standing
+from ...benchmarks.bundle import Bundle, BundleResult, Measurements, read_results
+from ...benchmarks.compiling import Compiler, FailureReport, raise_if_killed
+from ...benchmarks.measuring import OK, Budget, FinalistResult, Outcome
 from ...core import InputError, WorkError
 from ...search import spec_of
-from ..dataset import Drawn, Provenance, Recording
+from ..dataset import Provenance, Recording, SampledFrom
 from ..queue import renderer, with_derived
 from ..tuning import (
     Journal,
     RunFolder,
     RunSetup,
     TuneResult,
-    expectation,
+    expectation_comment,
     read_run_files,
     run_files,
     write_text,
@@ -31,7 +31,7 @@ from ..tuning import (
 
 
 @dataclass(frozen=True)
-class Ingest:
+class IngestedBundle:
     """A bundle with the results of measuring it.
 
     Attributes:
@@ -43,7 +43,7 @@ class Ingest:
     run: RunSetup
 
     @classmethod
-    def read(cls, bundle_path: Path, results: Path, *, keep_valid: bool = False) -> Ingest:
+    def read(cls, bundle_path: Path, results: Path, *, keep_valid: bool = False) -> IngestedBundle:
         """Checks that both are whole and belong together.
 
         Args:
@@ -70,17 +70,17 @@ class Ingest:
         return cls(bundle, measured, run)
 
     @cached_property
-    def config(self) -> Callable[[int], str]:
+    def render_config(self) -> Callable[[int], str]:
         """Renders the `compilation_info` of a queue position."""
         return renderer(self.run.dispatch, self.run.queue)
 
-    def recording(self, compile_s: Sequence[float] | None = None) -> Recording:
+    def to_recording(self, compile_s: Sequence[float] | None = None) -> Recording:
         """What was measured so far, also if the run has not ended.
 
         Args:
             compile_s: what compiling took, by queue position; None if that is not known any more.
         """
-        header, verdict = self.measured.header, self.measured.verdict
+        header, verdict = self.measured.header, self.measured.result
         options, dispatch = self.run.manifest.options, self.run.dispatch
         provenance = Provenance(
             problem=dispatch.problem,
@@ -91,7 +91,7 @@ class Ingest:
             seed=self.bundle.manifest.seed,
             noise_floor=None if verdict is None else verdict.finals.noise_floor,
             created_by=f"frontrunner {__version__}",
-            drawn=Drawn(options.pipeline, dict(options.extras)),
+            drawn=SampledFrom(options.pipeline, dict(options.extras)),
         )
         outcomes = {
             index: replace(outcome, compile_s=math.nan if compile_s is None else compile_s[index])
@@ -100,7 +100,7 @@ class Ingest:
         queue = with_derived(dispatch, self.run.queue)
         return Recording.build(queue, outcomes, provenance, self.measured.repeats)
 
-    def finish(self, path: Path) -> TuneResult:
+    def write_run(self, path: Path) -> TuneResult:
         """Makes the folder of a finished tuning run, a new one or in an empty one.
 
         Raises:
@@ -108,7 +108,7 @@ class Ingest:
             WorkError: the winner's spec does not make the executable that was measured, or the
                 compiler was killed.
         """
-        verdict = self.measured.verdict
+        verdict = self.measured.result
         if verdict is None:
             raise InputError(
                 f"the run of {self.bundle.path} has not ended: there are "
@@ -147,16 +147,16 @@ class Ingest:
         write_text(folder.result, result.to_json())
         return result
 
-    def _spec(self, winner: Standing, verdict: Verdict) -> str:
+    def _spec(self, winner: FinalistResult, verdict: BundleResult) -> str:
         """The winner's tuning spec, compiled as it is written: it must be what was measured."""
-        comment = expectation(winner, verdict.finals, self.measured.header.devices)
-        spec = spec_of(self.run.dispatch, self.config(winner.index), comment)
+        comment = expectation_comment(winner, verdict.finals, self.measured.header.devices)
+        spec = spec_of(self.run.dispatch, self.render_config(winner.index), comment)
         with (
             tempfile.TemporaryDirectory() as name,
             Compiler(self.run.dispatch, Path(name), jobs=1) as compiler,
         ):
             (compiled,) = compiler.compile([("winner", spec)])
-        unless_killed(compiled, "the winner's spec")
+        raise_if_killed(compiled, "the winner's spec")
         measured = self.bundle.manifest.queue[winner.index].digest
         if compiled.kind != OK or compiled.digest != measured:
             raise WorkError(
@@ -168,6 +168,8 @@ class Ingest:
 
     def _report(self, folder: RunFolder, outcomes: Mapping[int, Outcome]) -> None:
         seed = self.bundle.manifest.seed
-        report = FailureReport(self.run.dispatch, folder.failures, folder.logs, self.config, seed)
+        report = FailureReport(
+            self.run.dispatch, folder.failures, folder.logs, self.render_config, seed
+        )
         with suppress(OSError):  # a reproducer less must not cost the results
             report.write(outcomes)

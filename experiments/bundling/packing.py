@@ -11,19 +11,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...benchmarks.bundle import Bundle, Entry, Manifest, build
-from ...benchmarks.compiling import Compiler, call_of, checked_default
-from ...benchmarks.measuring import OK, Compiled
+from ...benchmarks.bundle import Bundle, Manifest, QueueEntry, build_bundle
+from ...benchmarks.compiling import Compiler, call_of, require_default
+from ...benchmarks.measuring import OK, CompileOutcome
 from ...benchmarks.runners import compile_queue
-from ...core import iree_versions, write_whole
+from ...core import iree_versions, write_atomically
 from ..observing import Observer
 from ..queue import renderer
 from ..tuning import RunSetup, TuneOptions, prepare, run_files
-from .compiled_log import Kept
+from .compiled_log import CompiledCache
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackResult:
     """A bundle that was written.
 
     Attributes:
@@ -58,13 +58,13 @@ class Packed:
         ]
 
 
-def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> Packed:
+def pack(options: TuneOptions, observer: Observer, cache_folder: Path | None = None) -> PackResult:
     """Compiles the compiler's default and as many candidates as the budget holds.
 
     Args:
         options: as of a tuning run without devices; `out` is the bundle's file, and given.
-        keep: a folder that holds what is compiled as it comes, so that packing goes on from there
-            if it is interrupted; none is kept if None.
+        cache_folder: a folder that holds what is compiled as it comes, so that packing goes on from
+            there if it is interrupted; none is kept if None.
 
     Raises:
         InputError: something given cannot be used; nothing was written.
@@ -75,12 +75,12 @@ def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> 
     dispatch = setup.dispatch
     target = dispatch.target
     with ExitStack() as stack:
-        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        kept = stack.enter_context(Kept(folder))
+        folder = cache_folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        cache = stack.enter_context(CompiledCache(folder))
         with Compiler(dispatch, folder, options.jobs) as compiler:
-            observer.phase("compiling the compiler's default")
-            baseline = checked_default(compiler.baseline())
-            compiled = list(_compile(setup, compiler, kept, observer))
+            observer.on_phase("compiling the compiler's default")
+            baseline = require_default(compiler.baseline())
+            compiled = list(_compile(setup, compiler, cache, observer))
         executables = {
             c.digest: c.executable.read_bytes() for c in [*compiled, baseline] if c.kind == OK
         }
@@ -92,13 +92,13 @@ def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> 
             call=call_of(dispatch),
             seed=options.seed,
             baseline=baseline.digest,
-            queue=tuple(Entry(i, c.kind, c.digest, c.reason) for i, c in enumerate(compiled)),
+            queue=tuple(QueueEntry(i, c.kind, c.digest, c.reason) for i, c in enumerate(compiled)),
             drivers=target.drivers,
         )
     needed = {digest: executables[digest] for digest in manifest.digests}
-    data = build(manifest, needed, run_files(setup))
-    write_whole(options.out, data)
-    return Packed(
+    data = build_bundle(manifest, needed, run_files(setup))
+    write_atomically(options.out, data)
+    return PackResult(
         bundle=options.out,
         digest=Bundle(options.out).digest,
         problem=manifest.problem,
@@ -112,18 +112,18 @@ def pack(options: TuneOptions, observer: Observer, keep: Path | None = None) -> 
 
 
 def _compile(
-    setup: RunSetup, compiler: Compiler, kept: Kept, observer: Observer
-) -> Iterator[Compiled]:
+    setup: RunSetup, compiler: Compiler, cache: CompiledCache, observer: Observer
+) -> Iterator[CompileOutcome]:
     """Compiles the queue's head, in order."""
     most = setup.manifest.options.budget.candidates
     count = min(most or len(setup.queue), len(setup.queue))
     config = renderer(setup.dispatch, setup.queue)
-    observer.phase(f"compiling {count} candidates")
-    observer.start(count, None)
+    observer.on_phase(f"compiling {count} candidates")
+    observer.on_start(count, None)
     seen: set[str] = set()
-    specs = partial(kept.compile, compiler)
-    for _, compiled in compile_queue(setup.dispatch, config, range(count), kept.folder, specs):
+    specs = partial(cache.compile, compiler)
+    for _, compiled in compile_queue(setup.dispatch, config, range(count), cache.folder, specs):
         twin = compiled.kind == OK and compiled.digest in seen
         seen.add(compiled.digest)
-        observer.outcome("duplicate" if twin else compiled.kind, None)
+        observer.on_outcome("duplicate" if twin else compiled.kind, None)
         yield compiled

@@ -14,25 +14,25 @@ from typing import Any
 
 from ...benchmarks.bundle import run_bundle
 from ...benchmarks.measuring import Budget, check_drivers, check_uris
-from ...core import check_inside, check_own
+from ...core import Notify, check_inside, check_no_links
 from ...search import PIPELINE, Dispatch, build_spaces
 from ...search.enumeration import sample
 from ...search.reading import read_dispatch
-from ..dataset import Drawn, Recording
-from ..evaluation import near
-from ..observing import Notify, Observer
+from ..dataset import Recording, SampledFrom
+from ..evaluation import is_near_optimal
+from ..observing import Observer
 from ..readable import Readable
 from ..tuning import TuneOptions
-from .ingest import Ingest
+from .ingest import IngestedBundle
 from .packing import pack
-from .recorder_folder import Work, refuse_other
+from .recorder_folder import RecorderFolder, refuse_other
 
 # A ranker that knows nothing: what it puts first is a uniform sample over all pipelines.
 UNIFORM = "shuffle"
 
 
 @dataclass(frozen=True, repr=False)
-class Recorded(Readable):
+class RecordResult(Readable):
     """A recording that was made, or was there.
 
     Attributes:
@@ -53,7 +53,7 @@ class Recorded(Readable):
     t4: Path | None = None
 
     @classmethod
-    def of(cls, path: Path, recording: Recording, *, new: bool) -> Recorded:
+    def of(cls, path: Path, recording: Recording, *, new: bool) -> RecordResult:
         ok = recording.frame["kind"] == "ok"
         times = recording.frame.loc[ok, "relative"].to_numpy()
         best = float(times.min()) if len(times) else None
@@ -62,7 +62,7 @@ class Recorded(Readable):
             problem=recording.provenance.problem.label,
             candidates=len(recording.frame),
             ok=len(times),
-            near=0 if best is None else int(near(times, best).sum()),
+            near=0 if best is None else int(is_near_optimal(times, best).sum()),
             best=None if best is None else 1 / best,
             noise_floor=recording.provenance.noise_floor,
             new=new,
@@ -80,7 +80,7 @@ class Recorded(Readable):
 
 def record_dispatch(
     options: TuneOptions, devices: tuple[str, ...], observer: Observer, notify: Notify
-) -> Recorded:
+) -> RecordResult:
     """Records one dispatch into `options.out`, or says what is recorded there.
 
     Args:
@@ -98,27 +98,27 @@ def record_dispatch(
     check_drivers(devices, dispatch.target.drivers, dispatch.target.arch)
     out = options.out
     assert out is not None
-    work = Work(out.with_name(f".{out.stem}.work"))
+    work = RecorderFolder(out.with_name(f".{out.stem}.work"))
     check_inside(out.parent, [work.path])
-    check_own(work.path)
+    check_no_links(work.path)
     if not out.exists():
-        with work.opened():
+        with work.locked():
             if not out.exists():
                 recording = _record(options, work, dispatch, devices, observer, notify)
                 recording.write(out)
                 shutil.rmtree(work.path)
-                return Recorded.of(out, recording, new=True)
+                return RecordResult.of(out, recording, new=True)
             # Another process has finished it since.
             with suppress(OSError):
                 work.path.rmdir()
     found = Recording.read(out)
     _check_found(found, options, dispatch, devices)
-    return Recorded.of(out, found, new=False)
+    return RecordResult.of(out, found, new=False)
 
 
 def _record(
     options: TuneOptions,
-    work: Work,
+    work: RecorderFolder,
     dispatch: Dispatch,
     devices: tuple[str, ...],
     observer: Observer,
@@ -131,7 +131,7 @@ def _record(
     devices = devices or dispatch.target.drivers[:1]
     compile_s = work.check(options, devices)
     run_bundle(work.bundle, devices, work.results, Budget(), notify, record=True)
-    return Ingest.read(work.bundle, work.results).recording(compile_s)
+    return IngestedBundle.read(work.bundle, work.results).to_recording(compile_s)
 
 
 def _check_found(
@@ -156,16 +156,16 @@ def _check_found(
     )
 
 
-def _as_found(found: Recording, options: TuneOptions) -> Drawn:
-    """What an older recording may have been drawn from: as is asked for, unless it shows."""
+def _as_found(found: Recording, options: TuneOptions) -> SampledFrom:
+    """What an older recording was drawn from: these options, unless its pipelines differ."""
     pipelines = [str(name) for name in found.frame[PIPELINE].unique()]
     same = options.pipeline is None or pipelines == [options.pipeline]
     pipeline = options.pipeline if same else ", ".join(pipelines)
-    return Drawn(pipeline, {name: tuple(values) for name, values in options.extras.items()})
+    return SampledFrom(pipeline, {name: tuple(values) for name, values in options.extras.items()})
 
 
 def _other_number(found: int, options: TuneOptions, dispatch: Dispatch) -> bool:
-    """Whether recording now would come to another number; to all that there are, if fewer."""
+    """Whether recording with these options would give another number of candidates."""
     most = options.budget.candidates
     if most is not None and found >= most:
         return found > most

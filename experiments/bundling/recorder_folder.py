@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...benchmarks.bundle import Bundle, read_results
-from ...core import InputError, make_folder, only_process, parse_json, read_limited, write_whole
+from ...core import InputError, lock_folder, make_folder, parse_json, read_limited, write_atomically
 from ..tuning import TuneOptions, digest_of_file, read_run_files
 
 _OTHER = "move away what is there, or name another --out"
 
 
 @dataclass(frozen=True)
-class Work:
+class RecorderFolder:
     """Paths of an unfinished recording, and what is in them."""
 
     path: Path
@@ -53,14 +53,14 @@ class Work:
         return self.bundle.exists() and self.compile_s.exists()
 
     @contextmanager
-    def opened(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Makes the folder, unless it is there, and keeps other processes out of it.
 
         Raises:
             InputError: it cannot be made, or another process is at it.
         """
         make_folder(self.path, _OTHER)
-        with only_process(self.path):
+        with lock_folder(self.path):
             yield
 
     def start_packing(self) -> None:
@@ -78,7 +78,7 @@ class Work:
             WorkError: the disk is full or the like.
         """
         data = json.dumps(list(compile_s)).encode()
-        write_whole(self.compile_s, data, "make room, then run the same command again")
+        write_atomically(self.compile_s, data, "make room, then run the same command again")
         shutil.rmtree(self.compiled)
 
     def check(self, options: TuneOptions, uris: Sequence[str]) -> list[float]:
@@ -135,7 +135,7 @@ class Work:
 
 
 def refuse_other(what: str, others: Mapping[str, bool], remedy: str) -> None:
-    """Refuses what is of something else.
+    """Raises if any named property of what is on disk differs from what is asked for.
 
     Args:
         others: what it is of, and whether that is something else.

@@ -1,4 +1,4 @@
-"""Measurements that are given twice, under other names: learned from and judged on at once."""
+"""Finds measurements that are given twice, so that no ranker is evaluated on its training data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .recording import Recording
 SAME = 1e-6
 
 
-def find_copy(recordings: Sequence[Recording]) -> tuple[int, int] | None:
+def find_duplicate(recordings: Sequence[Recording]) -> tuple[int, int] | None:
     """The first two recordings that hold the same measurements, all of them or all of the shorter.
 
     Times are compared candidate by candidate, whatever the format, the order of the rows, and the

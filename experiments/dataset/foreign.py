@@ -14,9 +14,9 @@ from typing import Any
 import pandas as pd
 
 from ...benchmarks.measuring import OK
-from ...core import check_cells, readable
+from ...core import check_table_size, escape_undecodable
 from ...search import DERIVED, PIPELINE
-from .recording import COLUMNS, MEASURE, Kernel, Provenance, Recording
+from .recording import COLUMNS, MEASURE_COLUMN, ForeignKernel, Provenance, Recording
 
 # `convolution_RTX_2080_Ti`: kernels are in lower case, devices are not.
 _BOTH = re.compile(r"(?P<kernel>[a-z].*?)_(?P<device>[A-Z].*)")
@@ -24,7 +24,7 @@ _ENDING = re.compile(r"(\.parquet|(_T4|\.t4)?\.json(\.gz)?)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Taken:
+class ForeignResult:
     """What became of one configuration.
 
     Attributes:
@@ -43,8 +43,8 @@ class Taken:
     measure_s: float
 
 
-def build(
-    kernel: Kernel, device: str, taken: Sequence[Taken], created_by: str, timing: str
+def build_foreign_recording(
+    kernel: ForeignKernel, device: str, taken: Sequence[ForeignResult], created_by: str, timing: str
 ) -> Recording:
     """A recording of somebody else's kernel, in the order of its file.
 
@@ -52,7 +52,7 @@ def build(
         TooLarge: so many knobs of so many candidates do not fit.
     """
     names = list(dict.fromkeys(name for t in taken for name in t.knobs))
-    check_cells(len(taken), len(names) + len(COLUMNS))
+    check_table_size(len(taken), len(names) + len(COLUMNS))
     knobs = {_column_of(n): _values([t.knobs.get(n) for t in taken]) for n in names}
     pipeline = knobs.pop(PIPELINE, pd.Series([""] * len(taken), dtype="string")).fillna("")
     told = {
@@ -66,7 +66,7 @@ def build(
         "executable": "",
         "same_as": pd.NA,
         "compile_s": [t.compile_s for t in taken],
-        MEASURE: [t.measure_s for t in taken],
+        MEASURE_COLUMN: [t.measure_s for t in taken],
         "measurements": [max(1, len(t.runs)) if t.kind == OK else 0 for t in taken],
         "spread": [_spread(t.runs) if t.kind == OK else math.nan for t in taken],
     }
@@ -85,26 +85,26 @@ def build(
     return Recording(frame.astype(COLUMNS), provenance)
 
 
-def stem(path: Path) -> str:
+def recording_name(path: Path) -> str:
     """A recording's name: the file's, without what tells its format."""
-    return readable(_ENDING.sub("", path.name))
+    return escape_undecodable(_ENDING.sub("", path.name))
 
 
-def from_name(path: Path) -> tuple[str, str]:
+def kernel_and_device(path: Path) -> tuple[str, str]:
     """Kernel and device where a file does not tell them, from its name and its folder's.
 
     The community calls files `convolution_A4000_T4.json.gz` or
     `convolution_milo/A4000_T4.json.gz`. In the first form the kernel is taken to start in lower
     case and the device in upper case; all else is of the second.
     """
-    if match := _BOTH.fullmatch(stem(path)):
+    if match := _BOTH.fullmatch(recording_name(path)):
         return match["kernel"], match["device"]
-    return readable(path.resolve().parent.name), stem(path)
+    return escape_undecodable(path.resolve().parent.name), recording_name(path)
 
 
 def _column_of(knob: str) -> str:
     """A knob's column, where a recording has one of that name for something else."""
-    taken = COLUMNS.keys() - {PIPELINE} | {MEASURE}
+    taken = COLUMNS.keys() - {PIPELINE} | {MEASURE_COLUMN}
     return f"_{knob}" if knob in taken or knob.startswith(DERIVED) else knob
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core import parse_json
-from .t4 import MILLISECONDS, TIME
+from .t4 import MILLISECONDS, TIME_MEASUREMENT
 
 # By the names of T4.
 _TIMES = {
@@ -25,7 +25,7 @@ def to_t4(cache: Mapping[str, Any]) -> dict[str, Any]:
         TypeError, KeyError, AttributeError: it is something else.
     """
     metadata = {key: cache.get(key) for key in ("kernel_name", "device_name", "problem_size")}
-    objective = cache.get("objective", TIME)
+    objective = cache.get("objective", TIME_MEASUREMENT)
     return {
         "metadata": {**metadata, "timeunit": MILLISECONDS, "created_by": "Kernel Tuner"},
         "results": [
@@ -35,7 +35,7 @@ def to_t4(cache: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def mend(data: bytes) -> Any:
+def parse_unclosed_cache(data: bytes) -> Any:
     """Reads a cache that was not closed: Kernel Tuner appends a line per entry, braces last.
 
     Raises:
@@ -58,6 +58,8 @@ def _result(entry: Mapping[str, Any], knobs: list[str], objective: str) -> dict[
         # How one failed is said in the place of its time.
         "invalidity": "correct",
         "correctness": 1,
-        "measurements": [{"name": TIME, "value": entry[TIME]}] if TIME in entry else [],
+        "measurements": [{"name": TIME_MEASUREMENT, "value": entry[TIME_MEASUREMENT]}]
+        if TIME_MEASUREMENT in entry
+        else [],
         "objectives": [objective],
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import InputError, TooLarge, first_line, gunzip, parse_json, read_limited, remedy_for
-from .kernel_tuner import mend, to_t4
+from .kernel_tuner import parse_unclosed_cache, to_t4
 from .recording import Recording
 from .t4 import read_t4
 
@@ -52,7 +52,7 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
         raise InputError(f"{path} is damaged, or of another kind ({what})", _KNOWN) from error
 
 
-def looks_recorded(path: Path) -> bool:
+def looks_like_recording(path: Path) -> bool:
     """Whether a file starts as recordings do, and so is not MLIR."""
     if not path.is_file():
         return False
@@ -72,7 +72,7 @@ def _json(data: bytes, path: Path) -> Any:
         raise _refused(path, error, _KNOWN) from None
     except ValueError as error:
         try:
-            return mend(text)
+            return parse_unclosed_cache(text)
         except ValueError:
             damage = ValueError(f"it is cut short or no JSON ({error})")
             raise _refused(path, damage, _KNOWN) from None

@@ -18,22 +18,22 @@ import pyarrow.parquet as pq
 from ...benchmarks.measuring import (
     BASELINE,
     CRASHED,
-    LEAST,
+    MIN_RUNS,
     NEAR_ROUNDS,
     OK,
     RECORD_ROUNDS,
     RECORD_SECONDS,
+    REMEASURE_RATIO,
     SCREEN_SECONDS,
     TIMEOUT,
     TIMING_QUANTILE,
-    WITHIN_REACH,
     Estimate,
     Outcome,
     Repeat,
-    standings,
+    estimate_times,
     time_limit,
 )
-from ...core import InputError, decode, parse_json, read_limited, write_whole
+from ...core import InputError, decode, parse_json, read_limited, write_atomically
 from ...search import DERIVED, PIPELINE, Problem, Target
 from ..parquet import read_table, to_frame
 from ..readable import Readable
@@ -44,7 +44,7 @@ TIMING = (
     f"quantile {TIMING_QUANTILE:g} of the wall-clock times of single runs in a process that stays "
     f"up, for {SCREEN_SECONDS:g} s beside the baseline of the same device; then {RECORD_ROUNDS} "
     f"interleaved rounds of {RECORD_SECONDS:g} s, {NEAR_ROUNDS} where it may be "
-    f"within {WITHIN_REACH - 1:.0%} of the best; drift taken out by median polish"
+    f"within {REMEASURE_RATIO - 1:.0%} of the best; drift taken out by median polish"
 )
 
 SOURCE = "give a file that `frontrunner bundle ingest` or `record` wrote"
@@ -69,11 +69,11 @@ COLUMNS = {
     "spread": "float64",
 }
 # Only recordings of other people's kernels have it.
-MEASURE = "measure_s"
+MEASURE_COLUMN = "measure_s"
 
 
 @dataclass(frozen=True)
-class Kernel:
+class ForeignKernel:
     """Somebody else's kernel, of which only the knobs are known.
 
     Attributes:
@@ -90,8 +90,8 @@ class Kernel:
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """What candidates were drawn from, as it was asked for.
+class SampledFrom:
+    """What candidates were sampled from: which pipeline, and which extra knobs.
 
     Attributes:
         pipeline: the only one; None for all.
@@ -118,7 +118,7 @@ class Provenance:
         drawn: what candidates were drawn from; None if unknown.
     """
 
-    problem: Problem | Kernel
+    problem: Problem | ForeignKernel
     target: Target | None
     devices: dict[str, str]
     compiler: str
@@ -127,7 +127,7 @@ class Provenance:
     noise_floor: float | None
     created_by: str
     timing: str = TIMING
-    drawn: Drawn | None = None
+    drawn: SampledFrom | None = None
 
     def to_json(self) -> str:
         return json.dumps({"format": FORMAT, **asdict(self)})
@@ -143,7 +143,9 @@ class Provenance:
         if (found := fields.pop("format")) != FORMAT:
             raise ValueError(f"format {found}, this frontrunner reads {FORMAT}")
         theirs = fields.get("target") is None
-        fields["problem"] = decode(Kernel if theirs else Problem, fields.get("problem"), "problem")
+        fields["problem"] = decode(
+            ForeignKernel if theirs else Problem, fields.get("problem"), "problem"
+        )
         fields["target"] = None if theirs else Target.from_dict(fields["target"])
         provenance = decode(cls, fields)
         if isinstance(provenance.problem, Problem) and provenance.target is not None:
@@ -210,7 +212,7 @@ class Recording(Readable):
     @property
     def knobs(self) -> list[str]:
         """The frame's columns that hold a candidate's configuration."""
-        told = {*COLUMNS, MEASURE}
+        told = {*COLUMNS, MEASURE_COLUMN}
         return [c for c in map(str, self.frame) if c not in told and not c.startswith(DERIVED)]
 
     @property
@@ -227,10 +229,10 @@ class Recording(Readable):
         takes to give up. That a candidate is the same as another does not count: which one comes
         first is up to the order.
         """
-        if MEASURE in self.frame:
-            return self.frame[MEASURE]
+        if MEASURE_COLUMN in self.frame:
+            return self.frame[MEASURE_COLUMN]
         run_s = self.frame["time_us"].fillna(0) / 1e6
-        screening = run_s + np.maximum(SCREEN_SECONDS, LEAST * run_s)
+        screening = run_s + np.maximum(SCREEN_SECONDS, MIN_RUNS * run_s)
         limits = self.frame["baseline_us"].fillna(0).map(partial(time_limit, SCREEN_SECONDS))
         screening = screening.mask(self.frame["kind"] == TIMEOUT, limits)
         return screening.where(self.frame["stage"] != "compile", 0.0)
@@ -245,7 +247,7 @@ class Recording(Readable):
         metadata = {**table.schema.metadata, _KEY: self.provenance.to_json().encode()}
         buffer = io.BytesIO()
         pq.write_table(table.replace_schema_metadata(metadata), buffer)
-        write_whole(path, buffer.getvalue())
+        write_atomically(path, buffer.getvalue())
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -290,7 +292,7 @@ class Recording(Readable):
 
 def _rows(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> Iterator[dict[str, Any]]:
     """What became of candidates, in queue order, from all their measurements."""
-    measured = standings(outcomes, repeats) | {BASELINE: Estimate(1.0, 0.0, 0, None)}
+    measured = estimate_times(outcomes, repeats) | {BASELINE: Estimate(1.0, 0.0, 0, None)}
     usual = {
         device: float(np.median([o.baseline_us for o in outcomes.values()
                                  if o.device == device and o.baseline_us]))

@@ -14,19 +14,19 @@ from ...benchmarks.measuring import (
     COMPILE_FAILED,
     CRASHED,
     KILLED,
-    KINDS,
     NOT_APPLIED,
     OK,
+    OUTCOME_KINDS,
     TIMEOUT,
     WRONG_RESULT,
 )
-from ...core import InputError, write_whole
-from ...search import PIPELINE, plain
-from .foreign import Taken, build, from_name
-from .recording import MEASURE, Kernel, Recording
+from ...core import InputError, write_atomically
+from ...search import PIPELINE, knob_value
+from .foreign import ForeignResult, build_foreign_recording, kernel_and_device
+from .recording import MEASURE_COLUMN, ForeignKernel, Recording
 
 VERSION = "1.0.0"
-TIME = "time"
+TIME_MEASUREMENT = "time"
 # How a configuration failed, in the format's words and in ours.
 _KINDS = {
     "correct": OK,
@@ -71,19 +71,21 @@ def read_t4(data: Mapping[str, Any], path: Path) -> Recording:
     metadata = data.get("metadata") or {}
     results = data["results"]
     told = [{m["name"]: m for m in r.get("measurements", ())} for r in results]
-    if results and not any(TIME in t for t in told):
+    if results and not any(TIME_MEASUREMENT in t for t in told):
         raise InputError(
             f"{path} has no times, its objectives are {results[0].get('objectives')}",
             "only what takes time can be ranked here",
         )
     unit = metadata.get("timeunit", "")
-    kernel, device = from_name(path)
-    return build(
-        Kernel(str(metadata.get("kernel_name") or kernel), _size(metadata.get("problem_size"))),
+    kernel, device = kernel_and_device(path)
+    return build_foreign_recording(
+        ForeignKernel(
+            str(metadata.get("kernel_name") or kernel), _size(metadata.get("problem_size"))
+        ),
         str(metadata.get("device_name") or device),
-        [_taken(r, t.get(TIME, {}), unit) for r, t in zip(results, told, strict=True)],
+        [_taken(r, t.get(TIME_MEASUREMENT, {}), unit) for r, t in zip(results, told, strict=True)],
         metadata.get("created_by", f"T4 {data.get('schema_version', '')}"),
-        f"the measurement {TIME!r} of the file",
+        f"the measurement {TIME_MEASUREMENT!r} of the file",
     )
 
 
@@ -97,7 +99,7 @@ def write_t4(recording: Recording, path: Path) -> None:
         WorkError: it cannot be written.
     """
     provenance = recording.provenance
-    rows = recording.frame.assign(**{MEASURE: recording.measure_s}).to_dict("records")
+    rows = recording.frame.assign(**{MEASURE_COLUMN: recording.measure_s}).to_dict("records")
     knobs = [*recording.knobs, PIPELINE]
     content = {
         "metadata": {
@@ -110,12 +112,12 @@ def write_t4(recording: Recording, path: Path) -> None:
         "results": [_result(row, knobs) for row in rows],
         "schema_version": VERSION,
     }
-    write_whole(path, json.dumps(content, indent=1, allow_nan=False).encode())
+    write_atomically(path, json.dumps(content, indent=1, allow_nan=False).encode())
 
 
-def _taken(result: Mapping[str, Any], measured: Mapping[str, Any], unit: str) -> Taken:
+def _taken(result: Mapping[str, Any], measured: Mapping[str, Any], unit: str) -> ForeignResult:
     kind = result.get("kind", _KINDS[result["invalidity"]])
-    if kind not in KINDS:
+    if kind not in OUTCOME_KINDS:
         raise ValueError(f"there is no outcome {kind!r}")
     if kind == OK and not result["correctness"]:
         kind = WRONG_RESULT
@@ -128,7 +130,7 @@ def _taken(result: Mapping[str, Any], measured: Mapping[str, Any], unit: str) ->
     if measuring is None:
         measuring = sum(runs) if runs or kind != OK else math.nan
     others = sum(times.get(name) or 0.0 for name in ("validation", "framework"))
-    return Taken(
+    return ForeignResult(
         knobs=result["configuration"],
         kind=kind,
         time_us=time * _second(measured.get("unit") or unit) * 1e6,
@@ -168,12 +170,12 @@ def _size(value: object) -> tuple[int, ...]:
 
 def _result(row: Mapping[Hashable, Any], knobs: list[str]) -> dict[str, Any]:
     kind, ok = row["kind"], row["kind"] == OK
-    costs_ms = {"compilation": row["compile_s"] * 1e3, "benchmark": row[MEASURE] * 1e3}
+    costs_ms = {"compilation": row["compile_s"] * 1e3, "benchmark": row[MEASURE_COLUMN] * 1e3}
     time_ms = row["time_us"] / 1e3
     value = time_ms if ok else ERRORS.get(kind, ERRORS[CRASHED])
     in_compiler = kind in (CRASHED, KILLED) and row["stage"] == "compile"
     return {
-        "configuration": {k: plain(row[k]) for k in knobs if not pd.isna(row[k])},
+        "configuration": {k: knob_value(row[k]) for k in knobs if not pd.isna(row[k])},
         "times": {
             **{name: ms for name, ms in costs_ms.items() if not math.isnan(ms)},
             "framework": 0,
@@ -183,7 +185,7 @@ def _result(row: Mapping[Hashable, Any], knobs: list[str]) -> dict[str, Any]:
         },
         "invalidity": INVALIDITY[COMPILE_FAILED if in_compiler else kind],
         "correctness": int(ok),
-        "measurements": [{"name": TIME, "value": value, "unit": MILLISECONDS}],
-        "objectives": [TIME],
+        "measurements": [{"name": TIME_MEASUREMENT, "value": value, "unit": MILLISECONDS}],
+        "objectives": [TIME_MEASUREMENT],
         **({} if ok else {"kind": kind, "stage": row["stage"], "reason": row["reason"]}),
     }

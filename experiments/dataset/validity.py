@@ -9,11 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...benchmarks.measuring import OK
-from ...search import BYTES, DERIVED, PIPELINE, Problem, Target, kind_of, known_kinds
+from ...search import DERIVED, ELEMENT_BYTES, PIPELINE, Problem, Target, kind_of, known_kinds
 
 ROLES = ("batch", "m", "n", "k")
 # Whole numbers up to here are exact in the floats that features are made of.
-MOST = 1 << 53
+MAX_EXACT_INT = 1 << 53
 # Knobs that say how large something is; others may be 0.
 SIZES = tuple(f"{word}_" for word in "dist cache vec wg sg red thread lanes subgroups".split())
 
@@ -33,7 +33,7 @@ def check_problem(problem: Problem) -> None:
         _one_of(f"the role of {dim.name}", dim.role, ROLES)
         _between(f"the size of {dim.name}", dim.size, 1)
     _between("the number of its points", problem.points, 1)
-    if missing := set(kind_of(problem).skipped) - {"", *names}:
+    if missing := set(kind_of(problem).excluded_loops) - {"", *names}:
         raise ValueError(f"its dims are {', '.join(names)}, without {min(missing)}")
     outputs = [operand for operand in operands if operand.output]
     if len(outputs) != 1 or len(operands) < 2:
@@ -41,7 +41,7 @@ def check_problem(problem: Problem) -> None:
     if not outputs[0].index:
         raise ValueError(f"{outputs[0].name} has no dims")
     for operand in operands:
-        _one_of(f"the type of {operand.name}", operand.dtype, BYTES)
+        _one_of(f"the type of {operand.name}", operand.dtype, ELEMENT_BYTES)
         for at, stride in (term for entry in operand.index for term in entry):
             _between(f"a loop of {operand.name}", at, 0, len(dims) - 1)
             _between(f"a stride of {operand.name}", stride, 1)
@@ -72,7 +72,7 @@ def check_target(target: Target) -> None:
 
 
 def check_rows(frame: pd.DataFrame) -> None:
-    """Checks that all candidates are told, and were measured as is said.
+    """Checks that every row has an outcome, and a time exactly where its outcome says so.
 
     Raises:
         ValueError: naming the first value that is wrong.
@@ -108,7 +108,7 @@ def check_knobs(frame: pd.DataFrame, knobs: Sequence[str]) -> None:
     """
     for name in [*knobs, *(c for c in map(str, frame) if c.startswith(DERIVED))]:
         numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(np.float64, na_value=np.nan)
-        whole = (np.abs(numbers) <= MOST) & (np.floor(numbers) == numbers)
+        whole = (np.abs(numbers) <= MAX_EXACT_INT) & (np.floor(numbers) == numbers)
         least = 1 if name.startswith(SIZES) else 0
         missing = frame[name].isna().to_numpy() & (name in knobs)
         for right, what in ((whole, "no whole number"), (numbers >= least, f"less than {least}")):
@@ -129,6 +129,6 @@ def _one_of(what: str, found: str, known: Iterable[str]) -> None:
         raise ValueError(f"{what} is {found!r}, not one of {', '.join(known)}")
 
 
-def _between(what: str, found: int, least: int, most: int = MOST) -> None:
+def _between(what: str, found: int, least: int, most: int = MAX_EXACT_INT) -> None:
     if not least <= found <= most:
         raise ValueError(f"{what} is {found}, not from {least} to {most}")

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .contenders import Contender, find_contenders, usual_rankers
     from .cross_validation import cross_validate
     from .holdout import PROBLEM
-    from .metrics import near
+    from .metrics import is_near_optimal
     from .report import Report, track_report, write_report
     from .summary import summarise
 else:
@@ -24,7 +24,7 @@ __all__ = [
     "cross_validate",
     "evaluate",
     "find_contenders",
-    "near",
+    "is_near_optimal",
     "summarise",
     "track_report",
     "usual_rankers",

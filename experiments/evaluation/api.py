@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from ... import __version__
-from ...core import WorkError
+from ...core import Notify, WorkError
 from ..interrupted import RunInterrupted
-from ..learning import Case, Files, digest, paths_of, read_cases
-from ..observing import Notify, Tracker, make_notify, progress_bar
+from ..learning import Case, Files, cases_digest, paths_of, read_cases
+from ..observing import Tracker, make_notify, progress_bar
 from .contenders import Contender, find_contenders, usual_rankers
 from .cross_validation import cross_validate
 from .holdout import PROBLEM
@@ -99,7 +99,7 @@ def evaluate(
         "seeds": seeds,
         "seed": seed,
         "recordings": len(cases),
-        "data": digest(cases),
+        "data": cases_digest(cases),
         "frontrunner": __version__,
     }
     report = None
@@ -112,7 +112,7 @@ def evaluate(
                     cases,
                     contenders,
                     holdout,
-                    parts=folds,
+                    n_folds=folds,
                     seeds=range(seed, seed + seeds),
                     jobs=jobs,
                     progress=progress,
@@ -140,9 +140,9 @@ def _write(report: Report, out: str | os.PathLike[str] | None, notify: Notify) -
 def _warn(contenders: Sequence[Contender], cases: Sequence[Case], notify: Notify) -> None:
     """Tells which rankers are judged on what they know, or on devices that they do not know."""
     for contender in contenders:
-        if warning := contender.elsewhere(cases):
+        if warning := contender.device_warning(cases):
             notify(f"warning: {contender.name}: {warning}")
-        if seen := contender.seen(cases):
+        if seen := contender.cases_trained_on(cases):
             notify(
                 f"warning: {contender.name} was trained on {len(seen)} of these {len(cases)} "
                 f"recordings, such as {seen[0]}: what it learned by heart flatters it"

@@ -1,4 +1,4 @@
-"""Who takes part in an evaluation: rankers by name, and saved ones as they are."""
+"""The rankers of an evaluation: by name, to be trained, or from a file, as they are."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...core import InputError, readable
-from ...features import CPU, GPU, catalogue_of
-from ...models import Ranker, create, is_file, load, ranker_class, ranker_names
-from ..learning import Case, chip, elsewhere, read_settings, told
+from ...core import InputError, escape_undecodable
+from ...features import CPU, GPU, detect_catalogue
+from ...models import Ranker, create_ranker, load, names_a_file, ranker_class, ranker_names
+from ..learning import Case, device_warning, hardware_of, parse_parameters, training_values
 
 SHUFFLE = "shuffle"
 # They learn to order candidates of any kind.
@@ -35,8 +35,8 @@ class Contender:
     file: Path | None = None
 
     @classmethod
-    def of(cls, text: str) -> Contender:
-        """The one that a ranker's name, or the file of a saved one, stands for.
+    def parse(cls, text: str) -> Contender:
+        """Parses `NAME[:PARAM=VALUE...]`, or the path of a saved ranker.
 
         Args:
             text: parameters may follow a name: `forest:trees=30:min_leaf=20`. A file that is called
@@ -46,9 +46,9 @@ class Contender:
             InputError: it is neither, or there is no such parameter.
         """
         name, *settings = text.split(":")
-        if name not in ranker_names() and is_file(text):
-            return cls(readable(text), load(text).name, file=Path(text))
-        contender = cls(text, ranker_class(name).name, read_settings(name, settings))
+        if name not in ranker_names() and names_a_file(text):
+            return cls(escape_undecodable(text), load(text).name, file=Path(text))
+        contender = cls(text, ranker_class(name).name, parse_parameters(name, settings))
         contender.make(seed=0)  # refuses what cannot be
         return contender
 
@@ -67,17 +67,17 @@ class Contender:
         """The ranker, not trained yet unless it is from a file."""
         if self.file is not None:
             return load(self.file)
-        return create(self.ranker, **self.params, **({"seed": seed} if self.seeded else {}))
+        return create_ranker(self.ranker, **self.params, **({"seed": seed} if self.seeded else {}))
 
-    def elsewhere(self, cases: Sequence[Case]) -> str:
+    def device_warning(self, cases: Sequence[Case]) -> str:
         """A warning if a saved ranker was trained on other devices than these; empty if not."""
         if self.file is None:
             return ""
         devices = {d for case in cases for d in case.recording.provenance.devices.values()}
-        return elsewhere(load(self.file), sorted(devices))
+        return device_warning(load(self.file), sorted(devices))
 
-    def seen(self, cases: Sequence[Case]) -> list[str]:
-        """The cases that a ranker which is not trained on others says it was trained on.
+    def cases_trained_on(self, cases: Sequence[Case]) -> list[str]:
+        """Names of the cases that a saved ranker, or the shipped one, was trained on.
 
         One by name has nothing to be trained on where there is one problem only.
         """
@@ -85,17 +85,17 @@ class Contender:
             return []
         ranker = self.make(seed=0)
         known = {
-            (problem, chip(device))
+            (problem, hardware_of(device))
             for known in (ranker, *ranker.parts.values())
-            for problem in told(known, "problems")
-            for device in told(known, "devices")
+            for problem in training_values(known, "problems")
+            for device in training_values(known, "devices")
         }
         return [case.name for case in cases if (case.problem, case.device) in known]
 
 
 def usual_rankers(cases: Sequence[Case]) -> str:
     """The rankers to compare where none are asked for: those that can order all cases."""
-    kinds = {getattr(catalogue_of(case.features.columns), "name", "") for case in cases}
+    kinds = {getattr(detect_catalogue(case.features.columns), "name", "") for case in cases}
     ready = ["heuristic"] * (kinds <= {CPU.name, GPU.name}) + ["cpu"] * (kinds == {CPU.name})
     return ",".join([*ready, *LEARNERS])
 
@@ -115,4 +115,4 @@ def find_contenders(*lists: str) -> list[Contender]:
         raise InputError(
             "the list of rankers is empty", "give some of `frontrunner rankers`, such as heuristic"
         )
-    return [Contender.of(name) for name in dict.fromkeys([SHUFFLE, *asked])]
+    return [Contender.parse(name) for name in dict.fromkeys([SHUFFLE, *asked])]

@@ -25,8 +25,16 @@ from ...core import (
 )
 from ..learning import Case
 from .contenders import SHUFFLE, Contender
-from .holdout import PROBLEM, Fold, folds
-from .judging import CURVE, Predictor, Result, Subject, Task, carry_out, judge_shuffle
+from .holdout import PROBLEM, Fold, make_folds
+from .judging import (
+    CURVE,
+    EvaluationData,
+    EvaluationTask,
+    Predictor,
+    Result,
+    run_task,
+    score_shuffle,
+)
 
 HANDLER = "frontrunner.experiments.evaluation.judging:answer"
 # Libraries in several processes would start a thread per core each.
@@ -37,7 +45,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What came of it.
+    """The results of a cross-validation.
 
     Attributes:
         results: a row per ranker, case and seed: who and what it was, `candidates` and `difficulty`
@@ -61,18 +69,18 @@ class Evaluation:
 def cross_validate(
     cases: Sequence[Case],
     contenders: Sequence[Contender],
-    by: str,
+    holdout: str,
     *,
-    parts: int | None = None,
+    n_folds: int | None = None,
     seeds: Sequence[int] = (0,),
     jobs: int | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Evaluation:
-    """Has each ranker order what was left out of its training.
+    """Cross-validates rankers: each is trained without a fold, and replayed on that fold.
 
     Args:
-        by: what is left out at a time, `holdout.PROBLEM` or `holdout.DEVICE`.
-        parts: how many parts of them to leave out in turn; each on its own if None.
+        holdout: what is left out at a time, `holdout.PROBLEM` or `holdout.DEVICE`.
+        n_folds: number of folds; None leaves out one problem (or device) at a time.
         seeds: each ranker that depends on a seed is trained and judged with all of them.
         jobs: how many processes work at it; one per core if None.
         progress: is told how many of how many parts are done.
@@ -85,18 +93,18 @@ def cross_validate(
     """
     # What was recorded beside times and features would be sent to every process.
     cases = [replace(c, recording=replace(c.recording, frame=pd.DataFrame())) for c in cases]
-    held = folds(cases, by, parts)
+    folds = make_folds(cases, holdout, n_folds)
     others = [c for c in contenders if c.name != SHUFFLE]
     for contender in others:
-        _check_trainable(contender, held, by)
+        _check_trainable(contender, folds, holdout)
         if contender.seeded:
             contender.make(seeds[-1])  # refuses what cannot be, before any work
-    tasks = _tasks(others, held, cases, seeds)
-    found = [judge_shuffle(part, case) for part in held for case in part.test]
+    tasks = _tasks(others, folds, cases, seeds)
+    found = [score_shuffle(part, case) for part in folds for case in part.test]
     predictors = {}
-    subject = Subject(others, held, cases)
+    data = EvaluationData(others, folds, cases)
     count = min(jobs or usable_cores(), max(len(tasks), 1))
-    with closing(_carry_out(subject, tasks, count)) as results:
+    with closing(_carry_out(data, tasks, count)) as results:
         for done, (task, result) in enumerate(zip(tasks, results, strict=True), 1):
             if isinstance(result, Predictor):
                 predictors[others[task.contender].name] = result
@@ -116,35 +124,37 @@ def cross_validate(
 
 def _tasks(
     contenders: Sequence[Contender],
-    parts: Sequence[Fold],
+    folds: Sequence[Fold],
     cases: Sequence[Case],
     seeds: Sequence[int],
-) -> list[Task]:
+) -> list[EvaluationTask]:
     """All that is to be done, in order: to judge each ranker on each part, then to keep it."""
     judging = [
-        Task(number, part, seeds if one.seeded else seeds[:1])
-        for part in range(len(parts))
+        EvaluationTask(number, part, seeds if one.seeded else seeds[:1])
+        for part in range(len(folds))
         for number, one in enumerate(contenders)
     ]
     if len({frozenset(case.features.columns) for case in cases}) > 1:
         return judging
     kept = [n for n, one in enumerate(contenders) if one.file is None]
-    return judging + [Task(number, None, seeds[:1]) for number in kept]
+    return judging + [EvaluationTask(number, None, seeds[:1]) for number in kept]
 
 
-def _carry_out(subject: Subject, tasks: Sequence[Task], jobs: int) -> Generator[Result, None, None]:
+def _carry_out(
+    data: EvaluationData, tasks: Sequence[EvaluationTask], jobs: int
+) -> Generator[Result, None, None]:
     """What comes of the tasks, in order; in this process if one is enough."""
     if jobs == 1:
-        yield from (carry_out(subject, task) for task in tasks)
+        yield from (run_task(data, task) for task in tasks)
         return
     threads = str(max(1, usable_cores() // jobs))
     env = {name: threads for name in THREADS if name not in os.environ}
     with tempfile.TemporaryDirectory() as folder, ChildPool(HANDLER, jobs, env) as pool:
         path = Path(folder) / "subject"
         with path.open("wb") as file:
-            pickle.dump(subject, file, protocol=pickle.HIGHEST_PROTOCOL)
+            pickle.dump(data, file, protocol=pickle.HIGHEST_PROTOCOL)
 
-        def ask(child: Child, task: Task) -> Result:
+        def ask(child: Child, task: EvaluationTask) -> Result:
             try:
                 result: Result = child.call((path, task))
             except ChildKilled as death:
@@ -159,14 +169,14 @@ def _carry_out(subject: Subject, tasks: Sequence[Task], jobs: int) -> Generator[
         yield from pool.map(ask, tasks)
 
 
-def _check_trainable(contender: Contender, parts: Sequence[Fold], by: str) -> None:
-    for part in parts:
-        if contender.needs_fit and not part.train:
-            others = f"add recordings of another {by} with the same features"
-            if by == PROBLEM and len({case.device for case in part.test}) > 1:
+def _check_trainable(contender: Contender, folds: Sequence[Fold], holdout: str) -> None:
+    for fold in folds:
+        if contender.needs_fit and not fold.train:
+            others = f"add recordings of another {holdout} with the same features"
+            if holdout == PROBLEM and len({case.device for case in fold.test}) > 1:
                 others = f"leave out one device at a time (--holdout device), {others}"
             raise InputError(
-                f"ranker {contender.name!r} has nothing to learn from when the {by} "
-                f"{part.left_out} is left out",
+                f"ranker {contender.name!r} has nothing to learn from when the {holdout} "
+                f"{fold.left_out} is left out",
                 f"{others}, or evaluate only rankers that need no training",
             )

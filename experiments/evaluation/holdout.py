@@ -1,4 +1,4 @@
-"""What is learned from and what is judged: recordings left out in turn."""
+"""Cross-validation folds over problems or devices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Fold:
     test: tuple[Case, ...]
 
 
-def folds(cases: Sequence[Case], by: str, parts: int | None = None) -> list[Fold]:
+def make_folds(cases: Sequence[Case], holdout: str, parts: int | None = None) -> list[Fold]:
     """Leaves out each problem, or each device, in turn.
 
     Cases with different feature columns, as other people's kernels have, are never learned from
@@ -33,15 +33,15 @@ def folds(cases: Sequence[Case], by: str, parts: int | None = None) -> list[Fold
     cases. What was recorded on several devices counts as each of them.
 
     Args:
-        by: `PROBLEM` or `DEVICE`.
+        holdout: `PROBLEM` or `DEVICE`.
         parts: leaves out so many parts of the problems or devices of a kind in turn, not each of
             them: that is as many times to train.
 
     Raises:
         InputError: no other device is left to learn from.
     """
-    keys = [getattr(case, by) for case in cases]
-    if by == DEVICE and len(set(keys)) < 2:
+    keys = [getattr(case, holdout) for case in cases]
+    if holdout == DEVICE and len(set(keys)) < 2:
         raise InputError(
             f"leaving one device out takes two or more, and these are recordings of one device "
             f"only: {keys[0]}",

@@ -17,37 +17,45 @@ from numpy.typing import NDArray
 
 from ...core import read_limited
 from ...models import AdaptiveRanker, Ranker, save
-from ..learning import Case, describe, group_frame
+from ..learning import Case, describe_training, training_frame
 from .contenders import SHUFFLE, Contender
 from .holdout import Fold
-from .metrics import KS, Floats, Scale, best_shares, expect, expected_best, measure
+from .metrics import (
+    BEST_OF_KS,
+    CaseReference,
+    Floats,
+    best_shares,
+    expected_best,
+    expected_metrics,
+    order_metrics,
+)
 from .replay import replay
 
 # How long curves of the best so far are: what all rankers take at least.
-CURVE = max(KS)
+CURVE = max(BEST_OF_KS)
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
-    """What the tasks of an evaluation are about; a process reads it once."""
+class EvaluationData:
+    """The data of an evaluation, which each of its processes reads once."""
 
     contenders: Sequence[Contender]
-    parts: Sequence[Fold]
+    folds: Sequence[Fold]
     cases: Sequence[Case]
 
 
 @dataclass(frozen=True)
-class Task:
+class EvaluationTask:
     """One ranker to be trained.
 
     Attributes:
         contender: which.
-        part: which one to judge it on, by what the others teach it; if None, it is trained on all
+        fold: index of the fold to evaluate on, after training on the others; None trains on all
             cases and kept.
     """
 
     contender: int
-    part: int | None
+    fold: int | None
     seeds: Sequence[int]
 
 
@@ -67,56 +75,56 @@ class Predictor:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """A ranker on a case: a row of the results, the best so far, and the places it gave."""
+class CaseScore:
+    """The scores of a ranker on a case: a row of the results, its best times, its ranks."""
 
     row: dict[str, Any]
     curve: Floats
     ranks: pd.DataFrame | None = None
 
 
-Result = list[Judged] | Predictor | None
+Result = list[CaseScore] | Predictor | None
 
 
-def answer(request: tuple[Path, Task]) -> Result:
+def answer(request: tuple[Path, EvaluationTask]) -> Result:
     """The side of a process: carries out a task about what a file holds."""
     path, task = request
-    return carry_out(_read(path), task)
+    return run_task(_read(path), task)
 
 
-def carry_out(subject: Subject, task: Task) -> Result:
+def run_task(data: EvaluationData, task: EvaluationTask) -> Result:
     """What comes of a task: how the ranker did, or its file if it learned anything."""
-    contender = subject.contenders[task.contender]
-    if task.part is None:
-        return _train(contender, subject.cases, task.seeds[0])
-    return _judge(contender, subject.parts[task.part], task.seeds)
+    contender = data.contenders[task.contender]
+    if task.fold is None:
+        return _train(contender, data.cases, task.seeds[0])
+    return _judge(contender, data.folds[task.fold], task.seeds)
 
 
 @cache
-def _read(path: Path) -> Subject:
+def _read(path: Path) -> EvaluationData:
     with path.open("rb") as file:
-        subject: Subject = pickle.load(file)
+        subject: EvaluationData = pickle.load(file)
     return subject
 
 
-def judge_shuffle(part: Fold, case: Case) -> Judged:
+def score_shuffle(fold: Fold, case: Case) -> CaseScore:
     """Random order, with exact expectations."""
-    scale = Scale.of(case.times)
-    metrics = expect(scale, case.times, case.seconds)
+    scale = CaseReference.of(case.times)
+    metrics = expected_metrics(scale, case.times, case.seconds)
     curve = expected_best(scale.shares, CURVE)
     about = {"seed": 0, "size_bytes": 0, "train_s": 0.0, "rank_s": 0.0}
-    return Judged(_row(SHUFFLE, part, case, scale, metrics | about), _padded(curve))
+    return CaseScore(_row(SHUFFLE, fold, case, scale, metrics | about), _padded(curve))
 
 
-def _judge(contender: Contender, part: Fold, seeds: Sequence[int]) -> list[Judged]:
+def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseScore]:
     found = []
     for seed in seeds:
-        ranker, file, train_s = _fit(contender, part.train, seed)
+        ranker, file, train_s = _fit(contender, fold.train, seed)
         complete = seed == seeds[0] and not isinstance(ranker, AdaptiveRanker)
-        for case in part.test:
-            scale = Scale.of(case.times)
+        for case in fold.test:
+            scale = CaseReference.of(case.times)
             started = time.perf_counter()
-            taken = replay(ranker, case, scale.decided)
+            taken = replay(ranker, case, scale.is_decided)
             about = {
                 "seed": seed,
                 "size_bytes": len(file),
@@ -124,10 +132,10 @@ def _judge(contender: Contender, part: Fold, seeds: Sequence[int]) -> list[Judge
                 "rank_s": time.perf_counter() - started,
             }
             times = case.times[taken]
-            metrics = measure(scale, times, case.seconds[taken])
-            row = _row(contender.name, part, case, scale, metrics | about)
+            metrics = order_metrics(scale, times, case.seconds[taken])
+            row = _row(contender.name, fold, case, scale, metrics | about)
             ranks = _ranks(contender.name, case, taken) if complete else None
-            found.append(Judged(row, _padded(best_shares(times, scale.best)), ranks))
+            found.append(CaseScore(row, _padded(best_shares(times, scale.best)), ranks))
     return found
 
 
@@ -146,7 +154,7 @@ def _fit(contender: Contender, cases: Sequence[Case], seed: int) -> tuple[Ranker
         return ranker, read_limited(contender.file), 0.0
     if not cases:
         return ranker, b"", 0.0
-    frame, groups = group_frame(cases)
+    frame, groups = training_frame(cases)
     started = time.perf_counter()
     ranker.fit(frame, groups)
     train_s = time.perf_counter() - started
@@ -154,19 +162,19 @@ def _fit(contender: Contender, cases: Sequence[Case], seed: int) -> tuple[Ranker
         return ranker, b"", train_s
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "predictor"
-        save(ranker, path, describe(cases))
+        save(ranker, path, describe_training(cases))
         return ranker, path.read_bytes(), train_s
 
 
 def _row(
-    ranker: str, part: Fold, case: Case, scale: Scale, figures: dict[str, float]
+    ranker: str, fold: Fold, case: Case, scale: CaseReference, figures: dict[str, float]
 ) -> dict[str, Any]:
     return {
         "ranker": ranker,
         "case": case.name,
         "problem": case.problem,
         "device": case.device,
-        "left_out": part.left_out,
+        "left_out": fold.left_out,
         "candidates": scale.candidates,
         "difficulty": scale.difficulty,
         "expected": scale.expected_iterations(),

@@ -13,27 +13,27 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...benchmarks.measuring import NEAR
+from ...benchmarks.measuring import NEAR_OPTIMAL
 
 Floats = NDArray[np.float64]
 
 # A candidate is near-optimal within the middle one; the others are reported beside it.
-LEVELS = (0.01, 0.05, 0.10)
-KS = (1, 8, 16, 64)
+NEAR_LEVELS = (0.01, 0.05, 0.10)
+BEST_OF_KS = (1, 8, 16, 64)
 # Of the way from the median to the optimum; as in the authors' examples.
 CUTOFF = 0.95
 
 
 @dataclass(frozen=True, eq=False)
-class Scale:
-    """What all orders of one case's candidates are measured against.
+class CaseReference:
+    """Best, worst and random-search figures of a case, against which every order is scored.
 
     Attributes:
         best: the shortest time.
         worst: the longest time, which stands for a failure where a time is needed.
         baseline: how far above `best` a random order's best time is expected to be after 1, 2, ...
             candidates, up to the budget of the performance score.
-        near: for each of `LEVELS`, how many candidates are that near the best.
+        near: for each of `NEAR_LEVELS`, how many candidates are that near the best.
         shares: of all candidates, best over own time, from the best on; 0 for a failure.
     """
 
@@ -57,8 +57,8 @@ class Scale:
             best=best,
             worst=worst,
             baseline=_baseline(excess, cutoff),
-            near={level: int(near(times, best, level).sum()) for level in LEVELS},
-            shares=np.sort(share(times, best))[::-1],
+            near={level: int(is_near_optimal(times, best, level).sum()) for level in NEAR_LEVELS},
+            shares=np.sort(relative_speed(times, best))[::-1],
         )
 
     @property
@@ -68,13 +68,13 @@ class Scale:
     @property
     def difficulty(self) -> float:
         """The share of candidates that are near-optimal: the smaller, the harder."""
-        return self.near[NEAR] / self.candidates
+        return self.near[NEAR_OPTIMAL] / self.candidates
 
-    def expected_iterations(self, within: float = NEAR) -> float:
+    def expected_iterations(self, within: float = NEAR_OPTIMAL) -> float:
         """How many candidates random order takes on average until one is that near the best."""
         return (self.candidates + 1) / (self.near[within] + 1)
 
-    def expected_log_iterations(self, within: float = NEAR) -> float:
+    def expected_log_iterations(self, within: float = NEAR_OPTIMAL) -> float:
         """The expected logarithm of what random order takes.
 
         It goes into geometric means: the mean's own logarithm is above it by up to 0.58, so that
@@ -85,13 +85,13 @@ class Scale:
         missed = np.cumprod((self.candidates - near - taken) / (self.candidates - taken))
         return float(missed @ np.diff(np.log(np.arange(1, len(taken) + 2))))
 
-    def decided(self, taken: Floats) -> bool:
+    def is_decided(self, taken: Floats) -> bool:
         """Whether no metric depends on what is taken after these."""
-        enough = len(taken) >= max(*KS, len(self.baseline))
-        return enough and bool(near(taken, self.best, min(LEVELS)).any())
+        enough = len(taken) >= max(*BEST_OF_KS, len(self.baseline))
+        return enough and bool(is_near_optimal(taken, self.best, min(NEAR_LEVELS)).any())
 
 
-def measure(scale: Scale, taken: Floats, seconds: Floats) -> dict[str, float]:
+def order_metrics(scale: CaseReference, taken: Floats, seconds: Floats) -> dict[str, float]:
     """All metrics of an order.
 
     Args:
@@ -105,49 +105,49 @@ def measure(scale: Scale, taken: Floats, seconds: Floats) -> dict[str, float]:
         `score`: see `performance_score`; `seconds`: what it costs until the first near-optimal one.
     """
     curve = best_shares(taken, scale.best)
-    found = {level: iterations_to(taken, scale.best, level) for level in LEVELS}
+    found = {level: iterations_to(taken, scale.best, level) for level in NEAR_LEVELS}
     return {
         **{_iterations(level): float(count) for level, count in found.items()},
         **{f"log_{_iterations(level)}": float(np.log(count)) for level, count in found.items()},
-        **{f"best_of_{k}": float(curve[min(k, len(curve)) - 1]) for k in KS},
+        **{f"best_of_{k}": float(curve[min(k, len(curve)) - 1]) for k in BEST_OF_KS},
         "score": performance_score(scale, taken),
-        "seconds": float(seconds[: found[NEAR]].sum()),
+        "seconds": float(seconds[: found[NEAR_OPTIMAL]].sum()),
     }
 
 
-def expect(scale: Scale, times: Floats, seconds: Floats) -> dict[str, float]:
-    """The exact expectation of all metrics over uniformly random orders; see `measure`."""
-    curve = expected_best(scale.shares, max(KS))
-    good = near(times, scale.best)
+def expected_metrics(scale: CaseReference, times: Floats, seconds: Floats) -> dict[str, float]:
+    """The exact expectation of all metrics over uniformly random orders; see `order_metrics`."""
+    curve = expected_best(scale.shares, max(BEST_OF_KS))
+    good = is_near_optimal(times, scale.best)
     # A candidate that is not near-optimal is as likely to come before all the near-optimal ones as
     # it is to come after the first, after the second, ...
     seconds_before = float(seconds[~good].sum()) / (int(good.sum()) + 1)
     return {
-        **{_iterations(level): scale.expected_iterations(level) for level in LEVELS},
-        **{f"log_{_iterations(x)}": scale.expected_log_iterations(x) for x in LEVELS},
-        **{f"best_of_{k}": float(curve[min(k, len(curve)) - 1]) for k in KS},
+        **{_iterations(level): scale.expected_iterations(level) for level in NEAR_LEVELS},
+        **{f"log_{_iterations(x)}": scale.expected_log_iterations(x) for x in NEAR_LEVELS},
+        **{f"best_of_{k}": float(curve[min(k, len(curve)) - 1]) for k in BEST_OF_KS},
         "score": 0.0,
         "seconds": seconds_before + float(seconds[good].mean()),
     }
 
 
-def near(times: Floats, best: float, within: float = NEAR) -> NDArray[np.bool_]:
+def is_near_optimal(times: Floats, best: float, within: float = NEAR_OPTIMAL) -> NDArray[np.bool_]:
     """Which times are within a share of the best; failures are not."""
     return times <= best * (1 + within)
 
 
-def share(times: Floats, best: float) -> Floats:
+def relative_speed(times: Floats, best: float) -> Floats:
     """The best time as a share of each; 0 for failures."""
     return np.nan_to_num(best / times, nan=0.0)
 
 
-def iterations_to(taken: Floats, best: float, within: float = NEAR) -> int:
+def iterations_to(taken: Floats, best: float, within: float = NEAR_OPTIMAL) -> int:
     """How many candidates are taken until the first that is within a share of the best.
 
     Raises:
         ValueError: none of them is.
     """
-    hits = np.flatnonzero(near(taken, best, within))
+    hits = np.flatnonzero(is_near_optimal(taken, best, within))
     if not len(hits):
         raise ValueError(f"none of {len(taken)} candidates is within {within:.0%} of the best")
     return int(hits[0]) + 1
@@ -155,10 +155,10 @@ def iterations_to(taken: Floats, best: float, within: float = NEAR) -> int:
 
 def best_shares(taken: Floats, best: float) -> Floats:
     """The best so far after each candidate, as a share of the optimum; 0 while all failed."""
-    return np.maximum.accumulate(share(taken, best))
+    return np.maximum.accumulate(relative_speed(taken, best))
 
 
-def performance_score(scale: Scale, taken: Floats) -> float:
+def performance_score(scale: CaseReference, taken: Floats) -> float:
     """How much better than random search an order does within a budget: 1 is the optimum at once.
 
     This is the score of Willemsen et al., "A methodology for comparing optimization algorithms for

@@ -14,16 +14,16 @@ from ...benchmarks.measuring import (
     CRASHED,
     OK,
     Budget,
-    BudgetLimits,
-    Course,
-    Order,
+    BudgetStopping,
+    CandidateOrder,
+    MemoryLog,
     Outcome,
-    Outcomes,
     QueueOrder,
+    RunProgress,
     search,
 )
 from ...benchmarks.runners import ReplayRunner
-from ...models import TIME, AdaptiveRanker, Ranker, order
+from ...models import TIME_COLUMN, AdaptiveRanker, Ranker, order
 from ..dataset import Recording
 from ..learning import Case
 from ..queue import AdaptiveOrder
@@ -39,37 +39,37 @@ def recorded_outcomes(recording: Recording) -> dict[int, Outcome]:
 
 
 def replay(
-    ranker: Ranker, case: Case, enough: Callable[[Floats], bool] = lambda taken: False
+    ranker: Ranker, case: Case, should_stop: Callable[[Floats], bool] = lambda taken: False
 ) -> NDArray[np.intp]:
     """The rows of a case in the order in which a tuning run takes them.
 
     Candidates that were killed from outside are not among them: a case has none.
 
     Args:
-        enough: is told the times taken so far, NaN for failures, and says whether a ranker that
-            looks back may stop there; the order of any other is always complete.
+        should_stop: is told the times taken so far, NaN for failures, and says whether a ranker
+            that looks back may stop there; the order of any other is always complete.
     """
     count, frame = len(case.times), case.features
     if isinstance(ranker, AdaptiveRanker):
         frame = case.knobs if ranker.reads_knobs else frame
         # Has it forget what it saw of another case.
-        ranker.observe(frame.iloc[:0].assign(**{TIME: case.times[:0]}))
+        ranker.observe(frame.iloc[:0].assign(**{TIME_COLUMN: case.times[:0]}))
     # The queue is what the ranker says before anything is measured, as in a tuning run.
     queue = order(ranker, frame)
     outcomes = _outcomes(case)
     known = {place: outcomes[row] for place, row in enumerate(queue)}
-    taken = Outcomes()
-    chosen: Order = QueueOrder(count)
-    limits = BudgetLimits(Budget(), count)
+    taken = MemoryLog()
+    chosen: CandidateOrder = QueueOrder(count)
+    limits = BudgetStopping(Budget(), count)
     if isinstance(ranker, AdaptiveRanker):
         features = frame.iloc[queue].reset_index(drop=True)
         chosen = AdaptiveOrder(ranker, features, count)
-        limits = _Enough(case.times[queue], taken.outcomes, ranker.batch, enough)
+        limits = _StopWhenDecided(case.times[queue], taken.outcomes, ranker.batch, should_stop)
     search(ReplayRunner(known, {}, batch=count), chosen, taken, limits)
     return queue[list(taken.outcomes)]
 
 
-class _Enough(BudgetLimits):
+class _StopWhenDecided(BudgetStopping):
     """Stops where a figure cannot change any more, which is asked after each batch."""
 
     def __init__(
@@ -77,20 +77,20 @@ class _Enough(BudgetLimits):
         times: Floats,
         taken: Mapping[int, Outcome],
         batch: int,
-        enough: Callable[[Floats], bool],
+        should_stop: Callable[[Floats], bool],
     ) -> None:
         super().__init__(Budget(), len(times))
         self._times = times
         self._taken = taken
         self._batch = batch
-        self._enough = enough
+        self._should_stop = should_stop
         self._answers: dict[int, bool] = {}
 
-    def stops(self, course: Course) -> str | None:
-        count = course.taken
+    def stop_reason(self, progress: RunProgress) -> str | None:
+        count = progress.taken
         if count % self._batch == 0 and count not in self._answers:
-            self._answers[count] = self._enough(self._times[list(self._taken)])
-        return "it is enough" if self._answers.get(count) else super().stops(course)
+            self._answers[count] = self._should_stop(self._times[list(self._taken)])
+        return "it is enough" if self._answers.get(count) else super().stop_reason(progress)
 
 
 @lru_cache(maxsize=64)

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from ...core import RUNS, WorkError, place_folder
+from ...core import RUNS_FOLDER, WorkError, make_output_folder
 from ..observing import Tracker
 from ..readable import Readable
 from .cross_validation import Evaluation
@@ -93,12 +93,13 @@ def write_report(report: Report, out: Path | None) -> tuple[Path, list[str]]:
     """
     missing: list[str] = []
     try:
-        return place_folder(
+        return make_output_folder(
             out, "evaluation", lambda new: missing.extend(_fill(new, report))
         ), missing
     except OSError as error:
         raise WorkError(
-            f"cannot write to {out or RUNS}: {error.strerror}", "make room, or name another place"
+            f"cannot write to {out or RUNS_FOLDER}: {error.strerror}",
+            "make room, or name another place",
         ) from error
 
 
@@ -139,18 +140,18 @@ def track_report(report: Report, tracker: Tracker) -> None:
     evaluation, results = report.evaluation, report.evaluation.results
     for figure, values in report.summary.items():
         for ranker, value in values.items():
-            tracker.metric(f"{figure}/{_plain(ranker)}", value)
+            tracker.log_metric(f"{figure}/{_plain(ranker)}", value)
     for path in sorted(folder.rglob("*.*")):
         if path.suffix != PREDICTOR:
-            tracker.artifact(path)
+            tracker.log_artifact(path)
     for (ranker, case), rows in results.groupby(["ranker", "case"], sort=False):
         about = _named(rows[ABOUT].iloc[0])
         figures = _named(rows.drop(columns=[*ABOUT, "seed"]).mean())
         curve = evaluation.curves.loc[rows.index].mean().to_list()
-        tracker.child(f"{ranker} {case}", about, figures | {"best_so_far": curve})
+        tracker.log_child_run(f"{ranker} {case}", about, figures | {"best_so_far": curve})
     for ranker in evaluation.predictors:
         figures = _named(report.summary.loc[[ranker]].iloc[0])
-        tracker.model(
+        tracker.log_model(
             f"frontrunner-{_plain(ranker)}", _predictor(folder, ranker), figures, report.asked
         )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .contenders import SHUFFLE
-from .metrics import KS
+from .metrics import BEST_OF_KS
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
@@ -82,7 +82,7 @@ def _figures(group: pd.DataFrame, seed: int) -> dict[str, float]:
     }
     for column in ("iterations_1", "iterations_10"):
         figures[f"{column}_geomean"] = np.exp(group[f"log_{column}"].mean())
-    for k in KS:
+    for k in BEST_OF_KS:
         figures[f"best_of_{k}_median"] = group[f"best_of_{k}"].median()
         figures[f"best_of_{k}_worst"] = group[f"best_of_{k}"].min()
     figures["seconds"] = group.seconds.mean()

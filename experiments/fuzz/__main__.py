@@ -21,7 +21,7 @@ from rich.table import Table
 from .case import kind_of
 from .judge import Finding, judge
 from .kinds import KINDS
-from .pool import Done, Fuzzing
+from .pool import FinishedCase, Fuzzing
 from .sandbox import SECONDS, remove
 
 SORTS = ("finding", "kind", "cases", "first number")
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"hint: kinds: {', '.join(KINDS)}", file=sys.stderr)
         return 2
     numbers = islice((n for n in count(given.first) if kind_of(n) in kinds), given.count)
-    done: list[tuple[Done, list[Finding]]] = []
+    done: list[tuple[FinishedCase, list[Finding]]] = []
     with _root(given.keep) as root, Fuzzing(root, given.jobs, given.seconds) as fuzzing:
         print(f"seed {given.seed}", flush=True)
         fuzzing.make_stock()
@@ -89,7 +89,7 @@ def _root(keep: Path | None) -> Iterator[Path]:
         yield keep.resolve()
 
 
-def _tell(one: Done, found: Sequence[Finding]) -> None:
+def _tell(one: FinishedCase, found: Sequence[Finding]) -> None:
     case = one.case
     print(f"\n{case.kind}, number {case.number} of seed {case.seed}: {case.what}")
     print(f"  frontrunner {case.line}")
@@ -98,7 +98,7 @@ def _tell(one: Done, found: Sequence[Finding]) -> None:
     sys.stdout.flush()
 
 
-def _summarise(done: Sequence[tuple[Done, list[Finding]]]) -> None:
+def _summarise(done: Sequence[tuple[FinishedCase, list[Finding]]]) -> None:
     sorts: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], int] = {}
     for one, found in done:
@@ -122,7 +122,7 @@ def _print(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     Console(width=160).print(table)
 
 
-def _row(kind: str, done: Sequence[tuple[Done, list[Finding]]]) -> tuple[object, ...]:
+def _row(kind: str, done: Sequence[tuple[FinishedCase, list[Finding]]]) -> tuple[object, ...]:
     """Of one kind, or of all."""
     those = [(one.seen, found) for one, found in done if kind in ("", one.case.kind)]
     return (

@@ -20,7 +20,7 @@ _MODULES = ("trap_module", "pandas", "onnx", "numpy", "sitecustomize", "joblib",
 
 
 @dataclass(frozen=True)
-class Case:
+class FuzzCase:
     """One command on one changed file.
 
     Attributes:
@@ -47,7 +47,7 @@ class Case:
         path.write_text(json.dumps(asdict(self), indent=1))
 
     @classmethod
-    def load(cls, path: Path) -> Case:
+    def load(cls, path: Path) -> FuzzCase:
         fields = json.loads(path.read_text())
         return cls(**{**fields, "writes": tuple(fields["writes"])})
 
@@ -68,7 +68,7 @@ GOOD = list(
 )
 
 
-def make_case(seed: str, number: int, stock: Path, places: Places) -> Case:
+def make_case(seed: str, number: int, stock: Path, places: Places) -> FuzzCase:
     """Draws a case and lays its files out; the same for the same seed, number and stock."""
     rng, kind = Random(f"{seed}/{number}"), kind_of(number)
     while True:
@@ -85,15 +85,15 @@ def make_case(seed: str, number: int, stock: Path, places: Places) -> Case:
             what += "; modules lie beside it"
             for name in _MODULES:
                 (places.work / f"{name}.py").write_text(places.traps.python())
-        case = Case(seed, number, kind, what, command.line, edited.refused)
+        case = FuzzCase(seed, number, kind, what, command.line, edited.refused)
         return replace(case, writes=command.writes, rows=command.rows)
 
 
-def make_good(place: int, stock: Path, places: Places) -> Case:
+def make_good(place: int, stock: Path, places: Places) -> FuzzCase:
     """A case in which nothing is changed: what is refused of it cannot be fuzzed."""
     kind, command, files = GOOD[place]
     _lay_out(files, stock, places)
-    case = Case("", place, kind, "nothing is changed", command.line)
+    case = FuzzCase("", place, kind, "nothing is changed", command.line)
     return replace(case, writes=command.writes, rows=command.rows)
 
 

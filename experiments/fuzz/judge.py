@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .case import Case
+from .case import FuzzCase
 from .places import changes
-from .sandbox import Seen
+from .sandbox import CaseOutcome
 
 CODES = (0, 1, 2, 130)
 # Of memory in use, in MB. What is good takes up to 600; address space is limited beside.
@@ -37,7 +37,7 @@ class Finding:
         return f"{self.sort}: {self.detail}" if self.detail else self.sort
 
 
-def judge(case: Case, seen: Seen) -> list[Finding]:
+def judge(case: FuzzCase, seen: CaseOutcome) -> list[Finding]:
     """All that is wrong; nothing, if a command did its work or refused in one line."""
     if seen.late:
         return [Finding("too slow", f"ended after {seen.seconds:.0f} s")]
@@ -49,7 +49,7 @@ def judge(case: Case, seen: Seen) -> list[Finding]:
     return found
 
 
-def _said(case: Case, seen: Seen) -> list[Finding]:
+def _said(case: FuzzCase, seen: CaseOutcome) -> list[Finding]:
     """What is wrong with the exit code and the lines."""
     found = []
     lines = seen.err.splitlines()
@@ -73,7 +73,7 @@ def _said(case: Case, seen: Seen) -> list[Finding]:
     return found
 
 
-def _left(case: Case, seen: Seen) -> list[Finding]:
+def _left(case: FuzzCase, seen: CaseOutcome) -> list[Finding]:
     """What is wrong with files and processes."""
     found = []
     changed = changes(dict(seen.before), dict(seen.after), case.writes)
@@ -94,5 +94,5 @@ def _line_at(text: str, place: int) -> str:
     return text[start : start + 300].splitlines()[0]
 
 
-def _last(seen: Seen) -> str:
+def _last(seen: CaseOutcome) -> str:
     return (seen.err.strip().splitlines() or ["nothing was said"])[-1][:200]

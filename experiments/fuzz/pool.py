@@ -14,9 +14,9 @@ from queue import Queue
 from threading import Lock
 from typing import Any, Self
 
-from .case import GOOD, Case
+from .case import GOOD, FuzzCase
 from .places import Places
-from .sandbox import SECONDS, Seen, remove
+from .sandbox import SECONDS, CaseOutcome, remove
 from .stock import make_stock
 from .worker import BROKEN, CASE, SEEN
 
@@ -35,7 +35,7 @@ class Worker:
             text=True,
         )
 
-    def run(self, request: dict[str, Any]) -> Seen:
+    def run(self, request: dict[str, Any]) -> CaseOutcome:
         """Has a request done.
 
         Raises:
@@ -50,7 +50,7 @@ class Worker:
         if broken.exists() or not answered:
             why = broken.read_text() if broken.exists() else "the worker ended"
             raise RuntimeError(f"the fuzzer failed on {request}:\n{why}")
-        return Seen.load(places.log / SEEN)
+        return CaseOutcome.load(places.log / SEEN)
 
     def close(self) -> None:
         assert self._process.stdin and self._process.stdout
@@ -60,11 +60,11 @@ class Worker:
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedCase:
     """A case that was run."""
 
-    case: Case
-    seen: Seen
+    case: FuzzCase
+    seen: CaseOutcome
     places: Places
 
 
@@ -108,22 +108,22 @@ class Fuzzing:
         """
         make_stock(self.stock, self._run_for_stock)
 
-    def run(self, seed: str, numbers: Iterable[int]) -> Iterator[Done]:
+    def run(self, seed: str, numbers: Iterable[int]) -> Iterator[FinishedCase]:
         """Runs cases, and yields them in their order."""
         with ThreadPoolExecutor(self._jobs) as threads:
             yield from threads.map(lambda number: self._run_case(number, seed), numbers)
 
-    def run_good(self) -> Iterator[Done]:
+    def run_good(self) -> Iterator[FinishedCase]:
         """Opens each file of the stock as it is, by each of its commands."""
         with ThreadPoolExecutor(self._jobs) as threads:
             yield from threads.map(self._run_case, range(len(GOOD)))
 
-    def _run_case(self, number: int, seed: str | None = None) -> Done:
+    def _run_case(self, number: int, seed: str | None = None) -> FinishedCase:
         """Runs a case; without a seed, one in which nothing is changed."""
         places = Places(self.root / f"case-{number:06}")
         request = {"seed": seed, "number": number, "stock": str(self.stock)}
         seen = self._ask(places, request)
-        return Done(Case.load(places.log / CASE), seen, places)
+        return FinishedCase(FuzzCase.load(places.log / CASE), seen, places)
 
     def _run_for_stock(self, line: str) -> None:
         with self._counting:
@@ -134,7 +134,7 @@ class Fuzzing:
         if seen.code:
             raise RuntimeError(f"`frontrunner {line}` ended with {seen.code}:\n{seen.err}")
 
-    def _ask(self, places: Places, request: dict[str, Any]) -> Seen:
+    def _ask(self, places: Places, request: dict[str, Any]) -> CaseOutcome:
         usual = {"folder": str(places.path), "work": None, "stub": str(self._stub),
                  "seconds": self._seconds}  # fmt: skip
         worker = self._workers.get()

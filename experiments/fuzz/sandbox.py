@@ -34,7 +34,7 @@ _SUBREAPER = 36
 
 
 @dataclass(frozen=True)
-class Seen:
+class CaseOutcome:
     """What a command did.
 
     Attributes:
@@ -62,7 +62,7 @@ class Seen:
         path.write_text(json.dumps(asdict(self)))
 
     @classmethod
-    def load(cls, path: Path) -> Seen:
+    def load(cls, path: Path) -> CaseOutcome:
         fields = json.loads(path.read_text())
         lists = {name: tuple(fields[name]) for name in ("left", "temporary")}
         return cls(**{**fields, **lists})
@@ -113,7 +113,7 @@ def environment_of(places: Places, stub: Path | None) -> dict[str, str]:
     return found if stub is None else {**found, "PYTHONPATH": str(stub)}
 
 
-def keep(pid: int, places: Places, before: Mapping[str, str], seconds: float) -> Seen:
+def keep(pid: int, places: Places, before: Mapping[str, str], seconds: float) -> CaseOutcome:
     """Waits until a command has ended, or is late, and looks at what is left of it."""
     started = time.monotonic()
     late = not _ends(pid, seconds)
@@ -126,7 +126,7 @@ def keep(pid: int, places: Places, before: Mapping[str, str], seconds: float) ->
         left = [] if late else _lines_of(_below(os.getpid()))
         _end_all()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Seen(
+    return CaseOutcome(
         code=os.waitstatus_to_exitcode(status),
         seconds=took,
         cpu_s=used.ru_utime + used.ru_stime,

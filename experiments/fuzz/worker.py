@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .case import Case, make_case, make_good
+from .case import FuzzCase, make_case, make_good
 from .places import Places
 from .sandbox import become_keeper, enter, keep
 
@@ -42,7 +42,7 @@ _USED = """
     frontrunner.experiments.profiling.bench frontrunner.experiments.profiling.libraries
     frontrunner.experiments.profiling.profiles frontrunner.experiments.profiling.tables
     frontrunner.experiments.tuning.runs frontrunner.models.trees.trees
-    frontrunner.search.linking.matches frontrunner.search.reading.models lightgbm
+    frontrunner.search.linking.matches frontrunner.search.reading.networks lightgbm
     matplotlib.pyplot onnx pyarrow.parquet rich.live scipy.stats sklearn.ensemble z3
 """.split()
 
@@ -113,7 +113,7 @@ def _keep(request: dict[str, Any], places: Places) -> list[str]:
     """Runs a case and notes what was seen; returns only in the process of the command."""
     try:
         become_keeper()
-        case = Case.load(places.log / CASE)
+        case = FuzzCase.load(places.log / CASE)
         before = places.snapshot()
         pid = os.fork()
         if not pid:
@@ -130,7 +130,7 @@ def _make(request: dict[str, Any], places: Places) -> None:
     if "line" in request:
         places.clear()
         places.traps.lay()
-        case = Case("", 0, "stock", "", request["line"])
+        case = FuzzCase("", 0, "stock", "", request["line"])
     else:
         stock, number = Path(request["stock"]), request["number"]
         if request["seed"] is None:

@@ -23,7 +23,7 @@ HOW = (KILL, KILL, KILL, KILL, KILL, TERM, INT, CHILD)
 
 
 @dataclass(frozen=True)
-class Ended:
+class ExitResult:
     """How a session of a command ended.
 
     Attributes:
@@ -36,7 +36,7 @@ class Ended:
     seconds: float
 
 
-class Session:
+class CommandProcess:
     """A command that works, with a mark on all of its processes."""
 
     def __init__(self, line: str, folder: Path, mark: str) -> None:
@@ -63,14 +63,14 @@ class Session:
                 },
             )
 
-    def wait(self, seconds: float) -> Ended | None:
+    def wait(self, seconds: float) -> ExitResult | None:
         """How it ended; None if it has not."""
         try:
             code = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
         took = time.monotonic() - self._started
-        return Ended(code, self._err.read_text(errors="replace"), took)
+        return ExitResult(code, self._err.read_text(errors="replace"), took)
 
     def end(self, how: str, rng: Random) -> bool:
         """Ends it, or a child of it; tells whether there was one to end."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from .ending import CHILD, HOW, INT, KILL, SAVING, TERM, Ended, Session, left_over
-from .tasks import Lines, Task, lost, read_logs
+from .ending import CHILD, HOW, INT, KILL, SAVING, TERM, CommandProcess, ExitResult, left_over
+from .tasks import KillTask, Lines, lost, read_logs
 
 # Of a session that is left alone, on a machine that does other things, too.
 MOST_SECONDS = 600.0
@@ -42,7 +42,7 @@ class Round:
 class _State:
     """A round that is on its way."""
 
-    task: Task
+    task: KillTask
     folder: Path
     mark: str
     found: Round = field(default_factory=Round)
@@ -52,23 +52,23 @@ class _State:
     def work(self) -> Path:
         return self.folder / "work"
 
-    def session(self) -> Session:
-        return Session(self.task.line(self.work), self.folder, self.mark)
+    def session(self) -> CommandProcess:
+        return CommandProcess(self.task.line(self.work), self.folder, self.mark)
 
 
-def lay_out(task: Task, folder: Path) -> None:
+def lay_out(task: KillTask, folder: Path) -> None:
     (folder / "work").mkdir(parents=True)
     task.prepare(folder / "work")
 
 
-def time_of(task: Task, folder: Path, mark: str) -> float:
+def time_of(task: KillTask, folder: Path, mark: str) -> float:
     """Seconds that a command takes when it is left alone.
 
     Raises:
         RuntimeError: it fails.
     """
     lay_out(task, folder)
-    ended = Session(task.first, folder, mark).wait(MOST_SECONDS)
+    ended = CommandProcess(task.first, folder, mark).wait(MOST_SECONDS)
     if ended is None or ended.code:
         raise RuntimeError(f"`frontrunner {task.first}` fails by itself: {ended}")
     if wrong := task.check(folder / "work", {}):
@@ -76,7 +76,7 @@ def time_of(task: Task, folder: Path, mark: str) -> float:
     return ended.seconds
 
 
-def do_round(task: Task, folder: Path, mark: str, seconds: float, rng: Random) -> Round:
+def do_round(task: KillTask, folder: Path, mark: str, seconds: float, rng: Random) -> Round:
     """Ends a command several times, then lets it come to its end, and checks what it left.
 
     Args:
@@ -119,7 +119,7 @@ def _session(state: _State, how: str, seconds: float, rng: Random) -> bool:
     return ended.code == 0
 
 
-def _look(state: _State, ended: Ended, how: str) -> None:
+def _look(state: _State, ended: ExitResult, how: str) -> None:
     """Notes what is wrong after a session, and what its logs hold now."""
     found = state.found.findings
     if ended.code not in _CODES.get(how, (0,)):

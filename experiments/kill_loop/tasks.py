@@ -19,8 +19,8 @@ Lines = dict[str, list[bytes]]
 
 
 @dataclass(frozen=True)
-class Task:
-    """A command that goes on where it was ended.
+class KillTask:
+    """A command that is killed and goes on where it was.
 
     Attributes:
         first: the command line.
@@ -195,7 +195,7 @@ _EVALUATE = (
 TASKS = {
     task.name: task
     for task in (
-        Task(
+        KillTask(
             "tune",
             f"tune mm.mlir {_DRAWN} --out run",
             ("run/outcomes.jsonl",),
@@ -203,7 +203,7 @@ TASKS = {
             _resumed("tune", "run", "run.json"),
             _check_tune,
         ),
-        Task(
+        KillTask(
             "tune-model",
             "tune-model mm.mlir --minutes 1 --pool 6 --out model",
             ("model/runs/*/outcomes.jsonl", "model/plan.json", "model/model.json"),
@@ -211,7 +211,7 @@ TASKS = {
             _resumed("tune-model", "model", "model.json"),
             _check_model,
         ),
-        Task(
+        KillTask(
             "record",
             f"record mm.mlir --candidates {CANDIDATES} --out recordings",
             ("recordings/.mm.work/results.jsonl",),
@@ -219,7 +219,7 @@ TASKS = {
             _same,
             _check_record,
         ),
-        Task(
+        KillTask(
             "profile",
             "profile dispatches --providers none",
             ("dispatches/profile.jsonl",),
@@ -227,6 +227,6 @@ TASKS = {
             _same,
             _check_profile,
         ),
-        Task("evaluate", _EVALUATE, (), _prepare_evaluate, _same, _check_evaluate, "evaluated"),
+        KillTask("evaluate", _EVALUATE, (), _prepare_evaluate, _same, _check_evaluate, "evaluated"),
     )
 }

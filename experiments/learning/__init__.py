@@ -1,39 +1,48 @@
-"""Predictors: what they learn from, how they are trained, why they say what they say."""
+"""Predictors: training data, training, explanations and provenance."""
 
 from typing import TYPE_CHECKING
 
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .cases import ENDINGS, Case, Files, chip, group_frame, paths_of, read_cases, without_killed
-    from .explanations import Choice, Explained, Score, Share, explain
-    from .parameters import read_settings
-    from .pool import Pool
-    from .predictors import Trained, train
-    from .provenance import describe, digest, elsewhere, told
+    from .cases import (
+        ENDINGS,
+        Case,
+        Files,
+        drop_killed,
+        hardware_of,
+        paths_of,
+        read_cases,
+        training_frame,
+    )
+    from .explanations import CandidateSelection, Contribution, Explanation, Score, explain
+    from .parameters import parse_parameters
+    from .pool import CandidatePool
+    from .predictors import TrainResult, train
+    from .provenance import cases_digest, describe_training, device_warning, training_values
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "ENDINGS",
+    "CandidatePool",
+    "CandidateSelection",
     "Case",
-    "Choice",
-    "Explained",
+    "Contribution",
+    "Explanation",
     "Files",
-    "Pool",
     "Score",
-    "Share",
-    "Trained",
-    "chip",
-    "describe",
-    "digest",
-    "elsewhere",
+    "TrainResult",
+    "cases_digest",
+    "describe_training",
+    "device_warning",
+    "drop_killed",
     "explain",
-    "group_frame",
+    "hardware_of",
+    "parse_parameters",
     "paths_of",
     "read_cases",
-    "read_settings",
-    "told",
     "train",
-    "without_killed",
+    "training_frame",
+    "training_values",
 ]

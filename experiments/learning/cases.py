@@ -15,11 +15,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...benchmarks.measuring import KILLED
-from ...core import InputError, readable
-from ...features import Catalogue, catalogue_of, extract, extract_knobs, generic_for
-from ...models import listing
+from ...core import InputError, escape_undecodable
+from ...features import (
+    Catalogue,
+    detect_catalogue,
+    extract,
+    extract_knobs,
+    generic_catalogue_of_frames,
+)
+from ...models import join_names
 from ...search import PIPELINE, Problem
-from ..dataset import Kernel, Recording, find_copy, read_recording, stem
+from ..dataset import ForeignKernel, Recording, find_duplicate, read_recording, recording_name
 
 ENDINGS = (".parquet", ".json", ".json.gz")
 
@@ -66,7 +72,7 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
 
     A folder stands for the recordings that are in it, not for those in folders below. T4 results
     beside a Parquet file of the same name are what `record --format t4` made of it, and left out.
-    So are candidates that were killed from outside, see `without_killed`.
+    So are candidates that were killed from outside, see `drop_killed`.
 
     Raises:
         InputError: there is none, one cannot be used, or two hold the same measurements.
@@ -76,7 +82,7 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
         raise InputError("there is no recording", "name a file or a folder of `frontrunner record`")
     named = dict(sorted(zip(_names(files), files, strict=True)))
     recordings = {name: _read(file) for name, file in named.items()}
-    if copy := find_copy(list(recordings.values())):
+    if copy := find_duplicate(list(recordings.values())):
         first, second = (list(named.values())[place] for place in copy)
         raise InputError(f"{first} and {second} hold the same measurements", "give one of them")
     catalogues = _catalogues(recordings.values())
@@ -84,7 +90,7 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
         Case(
             name=name,
             problem=_problem(recording.provenance.problem),
-            device=" + ".join(sorted(set(map(chip, recording.provenance.devices.values())))),
+            device=" + ".join(sorted(set(map(hardware_of, recording.provenance.devices.values())))),
             features=_features(recording, catalogues),
             knobs=_knobs(recording),
             times=_times(recording.frame),
@@ -96,7 +102,7 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
     ]
 
 
-def group_frame(cases: Sequence[Case]) -> tuple[pd.DataFrame, NDArray[np.str_]]:
+def training_frame(cases: Sequence[Case]) -> tuple[pd.DataFrame, NDArray[np.str_]]:
     """What a ranker is fitted on: all candidates with their `time_us`, and their cases' names.
 
     Raises:
@@ -116,8 +122,8 @@ def group_frame(cases: Sequence[Case]) -> tuple[pd.DataFrame, NDArray[np.str_]]:
     return frame, np.repeat([c.name for c in cases], [len(c.features) for c in cases])
 
 
-def without_killed(recording: Recording) -> Recording:
-    """What became of candidates by their own doing.
+def drop_killed(recording: Recording) -> Recording:
+    """The recording without candidates whose process was killed from outside.
 
     Of those whose process was killed from outside nothing is known: nothing is learned from them,
     and no order is judged by where it put them.
@@ -126,7 +132,7 @@ def without_killed(recording: Recording) -> Recording:
     return replace(recording, frame=recording.frame[kept].reset_index(drop=True))
 
 
-def chip(fingerprint: str) -> str:
+def hardware_of(fingerprint: str) -> str:
     """What is left of a device's fingerprint without the driver and the device's number."""
     return fingerprint.partition(" on ")[2] or fingerprint
 
@@ -147,7 +153,7 @@ def _files(path: Path) -> list[Path]:
 
 def _names(files: Sequence[Path]) -> list[str]:
     """The files' names, with as many folders before them as it takes to tell all apart."""
-    places = [[*map(readable, f.resolve().parts[1:-1]), stem(f)] for f in files]
+    places = [[*map(escape_undecodable, f.resolve().parts[1:-1]), recording_name(f)] for f in files]
     for depth in range(1, max(map(len, places)) + 1):
         names = ["_".join(place[-depth:]) for place in places]
         if len(set(names)) == len(names):
@@ -158,7 +164,7 @@ def _names(files: Sequence[Path]) -> list[str]:
 
 
 def _read(path: Path) -> Recording:
-    recording = without_killed(read_recording(path))
+    recording = drop_killed(read_recording(path))
     if recording.frame["time_us"].isna().all():
         raise InputError(
             f"{path} has no successful candidate among {len(recording.frame)}",
@@ -167,9 +173,9 @@ def _read(path: Path) -> Recording:
     return recording
 
 
-def _problem(problem: Problem | Kernel) -> str:
+def _problem(problem: Problem | ForeignKernel) -> str:
     """A name for what was computed: the label does not tell how operands are indexed."""
-    if isinstance(problem, Kernel):
+    if isinstance(problem, ForeignKernel):
         return problem.label
     loops = [(d.role, d.parallel) for d in problem.dims]
     operands = [(o.index, o.output) for o in problem.operands]
@@ -191,7 +197,7 @@ def _features(
     recording: Recording, catalogues: Mapping[frozenset[Hashable], Catalogue]
 ) -> pd.DataFrame:
     problem, target = recording.provenance.problem, recording.provenance.target
-    if target is None or isinstance(problem, Kernel):
+    if target is None or isinstance(problem, ForeignKernel):
         knobs = _knobs(recording)
         return extract_knobs(catalogues[frozenset(knobs)], knobs)
     derived = recording.derived
@@ -212,7 +218,7 @@ def _catalogues(recordings: Iterable[Recording]) -> dict[frozenset[Hashable], Ca
         if recording.provenance.target is None:
             knobs = _knobs(recording)
             frames.setdefault(frozenset(knobs), []).append(knobs)
-    return {names: generic_for(found) for names, found in frames.items()}
+    return {names: generic_catalogue_of_frames(found) for names, found in frames.items()}
 
 
 def _knobs(recording: Recording) -> pd.DataFrame:
@@ -222,9 +228,9 @@ def _knobs(recording: Recording) -> pd.DataFrame:
 
 
 def _difference(first: Case, second: Case) -> str:
-    catalogues = [catalogue_of(c.features.columns) for c in (first, second)]
+    catalogues = [detect_catalogue(c.features.columns) for c in (first, second)]
     kinds = [c.subject for c in catalogues if c is not None]
     if len(set(kinds)) == 2:
         return f"one is for {kinds[0]}, the other for {kinds[1]}"
     apart = sorted(set(first.features.columns) ^ set(second.features.columns))
-    return f"only one has {listing(apart, 4)}"
+    return f"only one has {join_names(apart, 4)}"

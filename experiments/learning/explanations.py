@@ -11,11 +11,11 @@ import pandas as pd
 
 from ...core import InputError
 from ...models import BASE, Ranker, order
-from .pool import Pool
+from .pool import CandidatePool
 
 
 @dataclass(frozen=True)
-class Choice:
+class CandidateSelection:
     """Which candidates to explain; the first in the order where nothing is given.
 
     Attributes:
@@ -32,7 +32,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Share:
+class Contribution:
     """What one feature, term or part adds to a score.
 
     Attributes:
@@ -59,12 +59,12 @@ class Score:
     ranker: str
     score: float
     base: float
-    shares: tuple[Share, ...]
+    shares: tuple[Contribution, ...]
     parts: dict[str, Score]
 
 
 @dataclass(frozen=True)
-class Explained:
+class Explanation:
     """A candidate, where it is in the order, and why.
 
     Attributes:
@@ -88,7 +88,9 @@ class Explained:
         return asdict(self)
 
 
-def explain(ranker: Ranker, pool: Pool, choice: Choice, seed: int = 0) -> list[Explained]:
+def explain(
+    ranker: Ranker, pool: CandidatePool, choice: CandidateSelection, seed: int = 0
+) -> list[Explanation]:
     """Why candidates of a pool are where they are.
 
     Args:
@@ -98,7 +100,7 @@ def explain(ranker: Ranker, pool: Pool, choice: Choice, seed: int = 0) -> list[E
         InputError: there is no such candidate, the ranker cannot order the pool's, or has nothing
             to explain.
     """
-    if choice.knobs and not pool.recorded:
+    if choice.knobs and not pool.is_recorded:
         pool = pool.with_best(choice.knobs, ranker, seed)
     ranked = order(ranker, pool.features)
     rows = _rows(pool, ranked.tolist(), choice)
@@ -106,13 +108,13 @@ def explain(ranker: Ranker, pool: Pool, choice: Choice, seed: int = 0) -> list[E
     positions = np.argsort(ranked) + 1
     places = pd.Series(pool.times).rank(method="min")
     return [
-        Explained(
+        Explanation(
             position=int(positions[row]),
             candidates=len(ranked),
             pipeline=pool.pipeline(row),
             knobs=pool.knobs(row),
             score=score,
-            row=row if pool.recorded else None,
+            row=row if pool.is_recorded else None,
             time_us=None if np.isnan(pool.times[row]) else float(pool.times[row]),
             place=None if np.isnan(places[row]) else int(places[row]),
         )
@@ -120,7 +122,7 @@ def explain(ranker: Ranker, pool: Pool, choice: Choice, seed: int = 0) -> list[E
     ]
 
 
-def _rows(pool: Pool, ranked: Sequence[int], choice: Choice) -> list[int]:
+def _rows(pool: CandidatePool, ranked: Sequence[int], choice: CandidateSelection) -> list[int]:
     if choice.knobs:
         able = set(pool.rows_with(choice.knobs))
         return [next(row for row in ranked if row in able)]
@@ -149,7 +151,7 @@ def _scores(ranker: Ranker, features: pd.DataFrame, rows: Sequence[int]) -> list
         values, adds = features.iloc[row], found.iloc[i].drop(BASE)
         largest = adds.abs().sort_values(ascending=False, kind="stable").index
         shares = [
-            Share(
+            Contribution(
                 name=name,
                 adds=float(adds[name]),
                 text=reasons[name].text,

@@ -12,7 +12,7 @@ from ...core import InputError
 from ...models import ranker_class
 
 
-def read_settings(name: str, settings: Sequence[str]) -> dict[str, Any]:
+def parse_parameters(name: str, settings: Sequence[str]) -> dict[str, Any]:
     """The values of `name=value`, of the types that the parameters' defaults have.
 
     Raises:
@@ -45,7 +45,7 @@ def read_settings(name: str, settings: Sequence[str]) -> dict[str, Any]:
 
 
 def write_settings(params: Mapping[str, Any]) -> list[str]:
-    """The inverse of `read_settings`."""
+    """The inverse of `parse_parameters`."""
     return [
         f"{name}={json.dumps(value) if isinstance(value, bool) else value}"
         for name, value in params.items()

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from ...core import InputError
 from ...models import Ranker, default_ranker, order
-from ...search import PIPELINE, Dispatch, Knob, Space, build_spaces, plain
+from ...search import PIPELINE, Dispatch, Knob, Space, build_spaces, knob_value
 from ...search.enumeration import satisfies
-from ..queue import check_some, draw
+from ..queue import check_not_empty, sample_with_features
 from .cases import read_cases
 
 # Knobs by name, as a user writes their values.
-Given = Mapping[str, str]
+KnobTexts = Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class CandidatePool:
     """Candidates.
 
     Attributes:
@@ -52,21 +52,21 @@ class Pool:
         seed: int,
         pipeline: str | None = None,
         extras: Mapping[str, tuple[int, ...]] | None = None,
-    ) -> Pool:
+    ) -> CandidatePool:
         """What `tune` puts in order, given the same.
 
         Raises:
             InputError: the dispatch has no candidate.
         """
         spaces = build_spaces(dispatch, pipeline, extras)
-        candidates, features = draw(spaces, size, seed)
-        check_some(candidates, dispatch)
+        candidates, features = sample_with_features(spaces, size, seed)
+        check_not_empty(candidates, dispatch)
         target, times = dispatch.target, np.full(len(candidates), np.nan)
         usual = default_ranker(target)
         return cls(candidates, features, times, (), target.arch, usual, spaces)
 
     @classmethod
-    def of_recording(cls, path: Path) -> Pool:
+    def of_recording(cls, path: Path) -> CandidatePool:
         """All that was recorded.
 
         Raises:
@@ -86,7 +86,7 @@ class Pool:
         )
 
     @property
-    def recorded(self) -> bool:
+    def is_recorded(self) -> bool:
         return not self.spaces
 
     def pipeline(self, row: int) -> str:
@@ -95,9 +95,9 @@ class Pool:
     def knobs(self, row: int) -> dict[str, Any]:
         """Those that the candidate's pipeline has, with their values."""
         values = self.candidates.drop(columns=PIPELINE).iloc[row].dropna()
-        return {str(name): plain(value) for name, value in values.items()}
+        return {str(name): knob_value(value) for name, value in values.items()}
 
-    def rows_with(self, given: Given) -> list[int]:
+    def rows_with(self, given: KnobTexts) -> list[int]:
         """The rows whose knobs have the given values.
 
         Raises:
@@ -105,7 +105,7 @@ class Pool:
         """
         knobs = self.candidates.drop(columns=PIPELINE)
         _check_names(given, list(map(str, knobs)))
-        words = knobs[list(given)].map(lambda value: str(plain(value)))
+        words = knobs[list(given)].map(lambda value: str(knob_value(value)))
         found = np.flatnonzero((words == pd.Series(given)).all(axis=1))
         if not len(found):
             hints = [
@@ -116,18 +116,20 @@ class Pool:
             raise InputError(f"no candidate has {_show(given)}", "; ".join(hints or ["set fewer"]))
         return [int(row) for row in found]
 
-    def with_best(self, given: Given, ranker: Ranker, seed: int) -> Pool:
-        """With the first of all candidates of the space that have the given values.
+    def with_best(self, given: KnobTexts, ranker: Ranker, seed: int) -> CandidatePool:
+        """A copy with one more candidate: the first of the whole space that has the given values.
 
         The sample holds few of them, or none, where the space is large.
 
         Raises:
             InputError: there is no such knob, or no such candidate.
         """
-        candidates, features = draw(_narrowed(self.spaces, given), len(self.candidates), seed)
+        candidates, features = sample_with_features(
+            _narrowed(self.spaces, given), len(self.candidates), seed
+        )
         if candidates.empty:
             raise InputError(
-                f"no candidate has {_show(given)}: {_hindrance(self.spaces, given)}",
+                f"no candidate has {_show(given)}: {_violated_constraints(self.spaces, given)}",
                 "`frontrunner space IN.mlir --limit 5` shows candidates that there are",
             )
         best = order(ranker, features)[:1]
@@ -142,7 +144,7 @@ class Pool:
         )
 
 
-def _narrowed(spaces: Sequence[Space], given: Given) -> list[Space]:
+def _narrowed(spaces: Sequence[Space], given: KnobTexts) -> list[Space]:
     """The spaces that have all these knobs, with only these values of them."""
     _check_names(given, sorted({knob.name for space in spaces for knob in space.knobs}))
     able = [s for s in spaces if set(given) <= {knob.name for knob in s.knobs}]
@@ -166,7 +168,7 @@ def _narrowed(spaces: Sequence[Space], given: Given) -> list[Space]:
     ]
 
 
-def _hindrance(spaces: Sequence[Space], given: Given) -> str:
+def _violated_constraints(spaces: Sequence[Space], given: KnobTexts) -> str:
     """What keeps a candidate out, if all its knobs are given."""
     for space in spaces:
         if {knob.name for knob in space.knobs} == set(given):
@@ -177,10 +179,10 @@ def _hindrance(spaces: Sequence[Space], given: Given) -> str:
     return "constraints forbid them together"
 
 
-def _check_names(given: Given, known: Sequence[str]) -> None:
+def _check_names(given: KnobTexts, known: Sequence[str]) -> None:
     if unknown := [name for name in given if name not in known]:
         raise InputError(f"no knob {unknown[0]!r}", f"there are: {', '.join(known)}")
 
 
-def _show(given: Given) -> str:
+def _show(given: KnobTexts) -> str:
     return " ".join(f"{name}={value}" for name, value in given.items())

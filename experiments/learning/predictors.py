@@ -12,15 +12,15 @@ from typing import Any
 
 from ...core import FrontrunnerError, InputError
 from ...features import GENERIC
-from ...models import Ranker, create, is_file, is_saved, ranker_class, save
+from ...models import Ranker, create_ranker, is_saved, names_a_file, ranker_class, save
 from ..readable import Readable
-from .cases import Files, group_frame, paths_of, read_cases
+from .cases import Files, paths_of, read_cases, training_frame
 from .parameters import write_settings
-from .provenance import describe
+from .provenance import describe_training
 
 
 @dataclass(frozen=True, repr=False)
-class Trained(Readable):
+class TrainResult(Readable):
     """A predictor that was written.
 
     Attributes:
@@ -54,7 +54,7 @@ class Trained(Readable):
         """For people; ends with what to do next."""
         # Rankers' names go before files' where one is asked for.
         file = str(self.predictor)
-        file = shlex.quote(file if is_file(file) else f"./{file}")
+        file = shlex.quote(file if names_a_file(file) else f"./{file}")
         contender = shlex.quote(self.contender)
         if self.catalogue == GENERIC:
             use = f"frontrunner explain RECORDING --ranker {file}; dispatches cannot be tuned by it"
@@ -80,7 +80,7 @@ def train(
     ranker: str = "lightgbm",
     params: Mapping[str, Any] | None = None,
     seed: int = 0,
-) -> Trained:
+) -> TrainResult:
     """Fits a ranker on recordings and saves it, for the devices that they were made on.
 
     The same recordings and the same seed make the same file. It is data: loading it runs nothing.
@@ -113,10 +113,10 @@ def train(
             "use it by its name, or train another: see `frontrunner rankers`",
         )
     seeded = {"seed": seed} if "seed" in cls.param_names() else {}
-    learner = create(name, **{**seeded, **params})
+    learner = create_ranker(name, **{**seeded, **params})
     settings = write_settings(params)
     cases = read_cases(paths_of(recordings))
-    frame, groups = group_frame(cases)
+    frame, groups = training_frame(cases)
     started = time.monotonic()
     try:
         learner.fit(frame, groups)
@@ -130,9 +130,9 @@ def train(
             "give other values",
         ) from error
     seconds = time.monotonic() - started
-    training = describe(cases)
+    training = describe_training(cases)
     save(learner, out, training)
-    return Trained(
+    return TrainResult(
         predictor=out,
         ranker=name,
         contender=":".join([name, *settings]),

@@ -10,10 +10,10 @@ import numpy as np
 
 from ... import __version__
 from ...models import Ranker
-from .cases import Case, chip
+from .cases import Case, hardware_of
 
 
-def describe(cases: Sequence[Case]) -> dict[str, Any]:
+def describe_training(cases: Sequence[Case]) -> dict[str, Any]:
     """What to save with a ranker that was fitted on these cases.
 
     Nothing in it depends on when or where this runs: the same recordings make the same file.
@@ -25,13 +25,13 @@ def describe(cases: Sequence[Case]) -> dict[str, Any]:
         "recordings": [case.name for case in cases],
         "problems": _words(case.problem for case in cases),
         "candidates": sum(len(case.times) for case in cases),
-        "data": digest(cases),
+        "data": cases_digest(cases),
         "compilers": _words(p.compiler for p in said),
         "frontrunner": __version__,
     }
 
 
-def digest(cases: Iterable[Case]) -> str:
+def cases_digest(cases: Iterable[Case]) -> str:
     """Tells data apart: the features and times of each case."""
     found = hashlib.sha256()
     for case in cases:
@@ -42,13 +42,13 @@ def digest(cases: Iterable[Case]) -> str:
     return found.hexdigest()
 
 
-def told(ranker: Ranker, key: str) -> list[str]:
-    """A list of words from what a ranker's file says of its training; empty if it says nothing."""
+def training_values(ranker: Ranker, key: str) -> list[str]:
+    """Values of a key of a saved ranker's provenance, such as `devices`; empty without it."""
     found = ranker.training_.get(key)
     return [word for word in found if isinstance(word, str)] if isinstance(found, list) else []
 
 
-def elsewhere(ranker: Ranker, devices: Sequence[str], arch: str = "") -> str:
+def device_warning(ranker: Ranker, devices: Sequence[str], arch: str = "") -> str:
     """A warning if a ranker was trained on other devices than it is used for; empty if not.
 
     Args:
@@ -56,9 +56,11 @@ def elsewhere(ranker: Ranker, devices: Sequence[str], arch: str = "") -> str:
         arch: what is compiled for, which decides where no device is known.
     """
     trained, here = (
-        (told(ranker, "devices"), list(devices)) if devices else (told(ranker, "archs"), [arch])
+        (training_values(ranker, "devices"), list(devices))
+        if devices
+        else (training_values(ranker, "archs"), [arch])
     )
-    foreign = [d for d in here if chip(d) not in set(map(chip, trained))]
+    foreign = [d for d in here if hardware_of(d) not in set(map(hardware_of, trained))]
     if not trained or not any(foreign):
         return ""
     return (

@@ -6,23 +6,23 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .api import resume_model, tune_model
-    from .export import Exported, export_module, export_transformers
-    from .options import ModelOptions
-    from .result import ModelResult
-    from .runs import resume_model_run, start_model_run
+    from .export import ExportedNetwork, export_module, export_transformers
+    from .options import NetworkOptions
+    from .result import NetworkResult
+    from .runs import resume_network_run, start_network_run
     from .summary import COLUMNS
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "COLUMNS",
-    "Exported",
-    "ModelOptions",
-    "ModelResult",
+    "ExportedNetwork",
+    "NetworkOptions",
+    "NetworkResult",
     "export_module",
     "export_transformers",
     "resume_model",
-    "resume_model_run",
-    "start_model_run",
+    "resume_network_run",
+    "start_network_run",
     "tune_model",
 ]

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from ...benchmarks.measuring import POOL
+from ...benchmarks.measuring import POOL_SIZE
 from ..observing import make_notify, make_progress
-from .options import ModelOptions
-from .result import ModelResult
-from .runs import resume_model_run, start_model_run
+from .options import NetworkOptions
+from .result import NetworkResult
+from .runs import resume_network_run, start_network_run
 
 
 def tune_model(
@@ -28,11 +28,11 @@ def tune_model(
     device: str | None = None,
     target: str = "host",
     out: str | os.PathLike[str] | None = None,
-    pool: int = POOL,
+    pool: int = POOL_SIZE,
     jobs: int | None = None,
     seed: int = 0,
     quiet: bool = False,
-) -> ModelResult:
+) -> NetworkResult:
     """Finds a spec that makes a whole network faster, within a budget of time.
 
     The network is profiled, the dispatches that take most of its time are tuned, and the best
@@ -67,7 +67,7 @@ def tune_model(
         RunInterrupted: Ctrl-C; `resume_model` goes on.
     """
     archives = parameters.items() if isinstance(parameters, Mapping) else parameters
-    options = ModelOptions(
+    options = NetworkOptions(
         input=Path(input),
         out=None if out is None else Path(out),
         minutes=minutes,
@@ -84,7 +84,7 @@ def tune_model(
         jobs=jobs,
         pool=pool,
     )
-    return start_model_run(options, partial(make_progress, quiet=quiet), make_notify(quiet=quiet))
+    return start_network_run(options, partial(make_progress, quiet=quiet), make_notify(quiet=quiet))
 
 
 def resume_model(
@@ -92,7 +92,7 @@ def resume_model(
     *,
     input: str | os.PathLike[str] | None = None,
     quiet: bool = False,
-) -> ModelResult:
+) -> NetworkResult:
     """Goes on where tuning a network stopped; no dispatch is tuned again.
 
     Args:
@@ -100,7 +100,7 @@ def resume_model(
         input: if given, has to be what the run was started with.
         quiet: whether to show no progress on stderr.
     """
-    return resume_model_run(
+    return resume_network_run(
         Path(run),
         partial(make_progress, quiet=quiet),
         make_notify(quiet=quiet),

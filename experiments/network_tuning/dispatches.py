@@ -9,38 +9,37 @@ from contextlib import closing
 from pathlib import Path
 
 from ...benchmarks.measuring import Budget
-from ...core import FrontrunnerError, InputError, KilledError
+from ...core import FrontrunnerError, InputError, KilledError, Notify
 from ...search import spec_of
 from ..observing import Observer
 from ..queue import renderer
 from ..tuning import RunFolder, TuneOptions, TuneResult, resume_run, start_run, write_text
-from .folder import ModelFolder
-from .options import ModelOptions
-from .plan import Hot, Plan
+from .folder import NetworkFolder
+from .options import NetworkOptions
+from .plan import HotDispatch, Plan
 from .result import NO_TIME
-from .trial import TRIES
+from .trial import MAX_TRIED
 
 # Seconds that tuning a dispatch takes beside taking candidates: reading, ranking, the finals.
-AROUND = 18.0
+OVERHEAD_SECONDS = 18.0
 LEAST_SECONDS = 10.0
 PATIENCE = 96
 
 MakeObserver = Callable[[], Observer]
-Tell = Callable[[str], None]
 
 
-def tune_each(
+def tune_hot_dispatches(
     plan: Plan,
-    folder: ModelFolder,
-    options: ModelOptions,
-    until: float,
+    folder: NetworkFolder,
+    options: NetworkOptions,
+    deadline: float,
     make_observer: MakeObserver,
-    tell: Tell,
+    notify: Notify,
 ) -> dict[str, TuneResult | str]:
     """Tunes hot dispatches, the most promising first; each gets its share of the time left.
 
     Args:
-        until: when the last one is to be done, as `time.monotonic` has it.
+        deadline: when the last one is to be done, as `time.monotonic` has it.
 
     Returns:
         By name, the run, or why there is none.
@@ -52,36 +51,36 @@ def tune_each(
     for place, hot in enumerate(plan.hot):
         # Gains diminish: four times the headroom is worth twice the time.
         weights = [math.sqrt(one.headroom_us) for one in plan.hot[place:]]
-        share = (until - time.monotonic()) * weights[0] / sum(weights)
-        budget = Budget(seconds=max(LEAST_SECONDS, share - AROUND), patience=PATIENCE)
+        seconds = (deadline - time.monotonic()) * weights[0] / sum(weights)
+        budget = Budget(seconds=max(LEAST_SECONDS, seconds - OVERHEAD_SECONDS), patience=PATIENCE)
         run = folder.run_of(hot)
         if (done := TuneResult.read(run.result)) is not None:
             found[hot.name] = done
-        elif time.monotonic() > until:
+        elif time.monotonic() > deadline:
             found[hot.name] = NO_TIME
         else:
-            tell(
+            notify(
                 f"tuning {hot.name}: {hot.share:.1%} of the time, "
                 f"{budget.seconds:.0f} s ({place + 1} of {len(plan.hot)})"
             )
-            found[hot.name] = _tune_one(hot, run, budget, options, make_observer, tell)
+            found[hot.name] = _tune_one(hot, run, budget, options, make_observer, notify)
     return found
 
 
 def _tune_one(
-    hot: Hot,
+    hot: HotDispatch,
     run: RunFolder,
     budget: Budget,
-    options: ModelOptions,
+    options: NetworkOptions,
     make_observer: MakeObserver,
-    tell: Tell,
+    notify: Notify,
 ) -> TuneResult | str:
     """A dispatch's run, or why there is none: one that fails is no reason to give the others up.
 
     Raises:
         KilledError: a process was killed from outside; resuming goes on from there.
     """
-    wanted = TuneOptions(
+    tune_options = TuneOptions(
         input=hot.file,
         out=run.path,
         budget=budget,
@@ -98,20 +97,20 @@ def _tune_one(
             if begun:
                 result = resume_run(run.path, budget, observer, tracked=False)
             else:
-                result = start_run(wanted, observer, tracked=False)
+                result = start_run(tune_options, observer, tracked=False)
     except KilledError:
         raise
     except FrontrunnerError as error:
         if begun and isinstance(error, InputError):
             # What was read once, and is there, was damaged since.
             raise InputError(str(error), f"remove {run.path}, to tune it anew") from error
-        tell(f"{hot.name} is left out: {error}")
+        notify(f"{hot.name} is left out: {error}")
         return str(error)
     assert isinstance(result, TuneResult)
     return result
 
 
-def best_specs(hot: Hot, tuned: TuneResult | str, folder: ModelFolder) -> list[Path]:
+def best_specs(hot: HotDispatch, tuned: TuneResult | str, folder: NetworkFolder) -> list[Path]:
     """Specs of a dispatch's best candidates, the best one first.
 
     They only have to be faster than the default: whether by more than noise is for the model to
@@ -119,7 +118,7 @@ def best_specs(hot: Hot, tuned: TuneResult | str, folder: ModelFolder) -> list[P
     """
     if isinstance(tuned, str):
         return []
-    better = [s for s in tuned.finalists if s.interval[0] > 1][:TRIES]
+    better = [s for s in tuned.finalists if s.interval[0] > 1][:MAX_TRIED]
     if not better:
         return []
     run = folder.run_of(hot).load()

@@ -16,14 +16,14 @@ SCOPE = "model"
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedNetwork:
     """What `frontrunner tune-model MLIR --parameters model=WEIGHTS` takes."""
 
     mlir: Path
     weights: Path
 
 
-def export_module(module: Any, arguments: Sequence[Any], out: Path) -> Exported:
+def export_module(module: Any, arguments: Sequence[Any], out: Path) -> ExportedNetwork:
     """Exports a `torch.nn.Module` as it is called with some arguments.
 
     Args:
@@ -46,12 +46,12 @@ def export_module(module: Any, arguments: Sequence[Any], out: Path) -> Exported:
     aot.export(module, args=tuple(a.clone() for a in arguments)).save_mlir(out)
     weights = out.with_suffix(".irpa")
     aot.save_module_parameters(str(weights), module)
-    return Exported(out, weights)
+    return ExportedNetwork(out, weights)
 
 
 def export_transformers(
     config: Any, arguments: Sequence[Any], out: Path, seed: int = 0
-) -> Exported:
+) -> ExportedNetwork:
     """Exports a model of `transformers` with random weights; its first output is kept.
 
     Args:

@@ -20,28 +20,28 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ...core import (
-    RUNS,
+    RUNS_FOLDER,
     InputError,
-    check_own,
+    check_no_links,
     decode,
-    in_words,
+    describe_error,
     iree_versions,
-    only_process,
+    lock_folder,
+    make_output_folder,
     parse_json,
-    place_folder,
     read_json,
     read_limited,
 )
-from ...search.reading import ModelDispatch, named_after
-from ..tuning import RunFolder, digest_of_file, other_versions, unwritable, write_text
-from .options import ModelOptions
-from .plan import Hot, Plan, read_plan
+from ...search.reading import NetworkDispatch, short_file_names
+from ..tuning import RunFolder, digest_of_file, unwritable_error, version_mismatch, write_text
+from .options import NetworkOptions
+from .plan import HotDispatch, Plan, read_plan
 
 FORMAT = 2
 
 
 @dataclass(frozen=True)
-class ModelFolder:
+class NetworkFolder:
     """Paths of a model's tuning, and reading and writing what is in them."""
 
     path: Path
@@ -67,7 +67,7 @@ class ModelFolder:
     def _dispatches(self) -> Path:
         return self.path / "dispatches"
 
-    def run_of(self, hot: Hot) -> RunFolder:
+    def run_of(self, hot: HotDispatch) -> RunFolder:
         """Where a dispatch is tuned."""
         return RunFolder(self.path / "runs" / hot.name)
 
@@ -79,7 +79,7 @@ class ModelFolder:
             with suppress(OSError):  # another run may have begun beside this one
                 folder.rmdir()
 
-    def load(self, input: Path | None) -> ModelOptions:
+    def load(self, input: Path | None) -> NetworkOptions:
         """What it was started with.
 
         Args:
@@ -99,20 +99,21 @@ class ModelFolder:
                 raise InputError(f"{path} is not what {self.path} was made with", "start anew")
         return options
 
-    def _load(self) -> tuple[ModelOptions, list[str]]:
+    def _load(self) -> tuple[NetworkOptions, list[str]]:
         remedy = "give the folder that `frontrunner tune-model --out` wrote"
-        check_own(self.path)
+        check_no_links(self.path)
         if not (self.path / "model.json").is_file():
             raise InputError(f"{self.path} is not the folder of a model's tuning", remedy)
         try:
             content = parse_json(read_limited(self.path / "model.json", remedy))
-            other = other_versions(content, FORMAT)
+            other = version_mismatch(content, FORMAT)
             if not other:
-                options = decode(ModelOptions, {**content["options"], "out": self.path})
+                options = decode(NetworkOptions, {**content["options"], "out": self.path})
                 return options, list(decode(tuple[str, ...], content["digests"]))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
-                f"{self.path} is not the folder of a model's tuning: {in_words(error)}", remedy
+                f"{self.path} is not the folder of a model's tuning: {describe_error(error)}",
+                remedy,
             ) from error
         raise InputError(
             f"{self.path} {other}", "start anew: times and configurations do not carry over"
@@ -132,10 +133,10 @@ class ModelFolder:
         text = json.dumps(plan.to_dict(), indent=2, default=str)
         write_text(self.path / "plan.json", text + "\n")
 
-    def write_dispatches(self, dispatches: Sequence[ModelDispatch]) -> Mapping[str, Path]:
+    def write_dispatches(self, dispatches: Sequence[NetworkDispatch]) -> Mapping[str, Path]:
         """Writes each dispatch to a file; tells where, by name."""
         self._dispatches.mkdir(exist_ok=True)
-        files = named_after([d.name for d in dispatches])
+        files = short_file_names([d.name for d in dispatches])
         paths = {name: self._dispatches / f"{short}.mlir" for name, short in files.items()}
         for dispatch in dispatches:
             if dispatch.text:
@@ -144,7 +145,7 @@ class ModelFolder:
 
 
 @contextmanager
-def laid_out(options: ModelOptions) -> Iterator[ModelFolder]:
+def open_new_folder(options: NetworkOptions) -> Iterator[NetworkFolder]:
     """Lays a folder out; bad input that shows before there is a plan leaves none behind.
 
     Raises:
@@ -157,21 +158,21 @@ def laid_out(options: ModelOptions) -> Iterator[ModelFolder]:
         "options": {k: v for k, v in asdict(options.absolute()).items() if k != "out"},
     }
     text = json.dumps(content, indent=2, default=str) + "\n"
-    there = options.out is not None and options.out.exists()
-    above = [p for p in (options.out or RUNS / "any").parents if not p.exists()]
+    existed = options.out is not None and options.out.exists()
+    above = [p for p in (options.out or RUNS_FOLDER / "any").parents if not p.exists()]
 
     def fill(new: Path) -> None:
         (new / "model.json").write_text(text)
 
     try:
-        path = place_folder(options.out, options.input.stem, fill)
+        path = make_output_folder(options.out, options.input.stem, fill)
     except OSError as error:
-        raise unwritable(options.out, error) from error
-    folder = ModelFolder(path)
-    with only_process(path):
+        raise unwritable_error(options.out, error) from error
+    folder = NetworkFolder(path)
+    with lock_folder(path):
         try:
             yield folder
         except InputError:
             if folder.plan() is None:
-                folder.remove(above if there else [path, *above])
+                folder.remove(above if existed else [path, *above])
             raise

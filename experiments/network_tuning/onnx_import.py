@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...benchmarks.networks import Archives
 from ...core import ChildTimeout, InputError, KilledError, check_file, describe_kill, run_tool
-from .options import ModelOptions
+from .options import NetworkOptions
 
 IMPORTER = "iree.compiler.tools.import_onnx"
 TIMEOUT = 1800.0
@@ -21,7 +21,7 @@ SCOPE = "model"
 
 
 @contextmanager
-def as_mlir(options: ModelOptions) -> Iterator[tuple[Path, Archives]]:
+def as_mlir(options: NetworkOptions) -> Iterator[tuple[Path, Archives]]:
     """The model as MLIR, and all its archives; the files of an import last as long as this.
 
     Raises:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from ...benchmarks.measuring import POOL, minutes_to_seconds
+from ...benchmarks.measuring import POOL_SIZE, minutes_to_seconds
 from ...benchmarks.networks import Archives
 from ...core import InputError
-from ...models import is_file
+from ...models import names_a_file
 
 
 @dataclass(frozen=True)
-class ModelOptions:
+class NetworkOptions:
     """What tuning a model is asked for.
 
     Attributes:
@@ -44,7 +44,7 @@ class ModelOptions:
     target: str = "host"
     seed: int = 0
     jobs: int | None = None
-    pool: int = POOL
+    pool: int = POOL_SIZE
 
     def __post_init__(self) -> None:
         minutes_to_seconds(self.minutes)  # refused where it is no span of time
@@ -75,7 +75,7 @@ class ModelOptions:
 
     @property
     def _ranker_file(self) -> Path | None:
-        return Path(self.ranker) if self.ranker and is_file(self.ranker) else None
+        return Path(self.ranker) if self.ranker and names_a_file(self.ranker) else None
 
 
 def _absolute(text: str) -> str:

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from ...benchmarks.libraries import Peak
-from ...benchmarks.networks import Share
+from ...benchmarks.networks import DispatchTime
 from ...core import Child, ChildPool, FrontrunnerError, KilledError, decode
 from ...search import Dispatch
-from ...search.reading import READER, ModelDispatch, read_dispatch
+from ...search.reading import READER, NetworkDispatch, read_dispatch
 
 _FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
 # Of a dispatch's headroom, what is expected to be gained.
-EXPECTED = 0.7
+EXPECTED_GAIN = 0.7
 
 
 @dataclass(frozen=True)
-class Hot:
+class HotDispatch:
     """Dispatches of one Problem, which one entry of a spec configures all.
 
     Attributes:
@@ -41,7 +41,7 @@ class Hot:
 
 
 @dataclass(frozen=True)
-class Rest:
+class SkippedDispatch:
     """A dispatch that is not tuned, and why."""
 
     name: str
@@ -53,8 +53,8 @@ class Rest:
 class Plan:
     """What is tuned, the most promising first, and what is not."""
 
-    hot: tuple[Hot, ...]
-    rest: tuple[Rest, ...]
+    hot: tuple[HotDispatch, ...]
+    rest: tuple[SkippedDispatch, ...]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -78,8 +78,8 @@ def read_plan(data: Any) -> Plan:
 
 
 def make_plan(
-    profile: Sequence[Share],
-    dispatches: Mapping[str, ModelDispatch],
+    profile: Sequence[DispatchTime],
+    dispatches: Mapping[str, NetworkDispatch],
     files: Mapping[str, Path],
     coverage: float,
     target: str,
@@ -101,7 +101,7 @@ def make_plan(
     times = {share.name: share.time_us for share in profile}
     total = sum(times.values()) or 1.0
     read: dict[str, Dispatch | str] = {}
-    hot: list[Hot] = []
+    hot: list[HotDispatch] = []
     expected = dict(times)
     with ChildPool(READER) as readers:
         while new := [name for name in _most(expected, coverage) if name not in read]:
@@ -111,13 +111,13 @@ def make_plan(
             read |= dict(zip(tunable, found, strict=True))
             hot = [_hot(members, files, total, peak) for members in _groups(profile, read)]
             for one in hot:
-                left = 1 - EXPECTED * one.headroom_us / one.time_us
+                left = 1 - EXPECTED_GAIN * one.headroom_us / one.time_us
                 expected |= {name: left * times[name] for name in one.members}
     hot.sort(key=lambda one: -one.headroom_us)
     merged = {name for one in hot for name in one.members}
     beyond = f"beyond the first {coverage:.0%} of the time"
     rest = [
-        Rest(name, time_us / total, str(read.get(name, beyond)))
+        SkippedDispatch(name, time_us / total, str(read.get(name, beyond)))
         for name, time_us in sorted(times.items(), key=lambda item: -item[1])
         if name not in merged
     ]
@@ -136,10 +136,10 @@ def _most(times: Mapping[str, float], share: float) -> list[str]:
 
 
 def _groups(
-    profile: Sequence[Share], read: Mapping[str, Dispatch | str]
-) -> list[list[tuple[Share, Dispatch]]]:
+    profile: Sequence[DispatchTime], read: Mapping[str, Dispatch | str]
+) -> list[list[tuple[DispatchTime, Dispatch]]]:
     """Dispatches of equal Problems, those that take most time first."""
-    groups: dict[object, list[tuple[Share, Dispatch]]] = {}
+    groups: dict[object, list[tuple[DispatchTime, Dispatch]]] = {}
     for share in sorted(profile, key=lambda share: -share.time_us):
         dispatch = read.get(share.name)
         if isinstance(dispatch, Dispatch):
@@ -149,17 +149,17 @@ def _groups(
     return list(groups.values())
 
 
-def _reason(dispatch: ModelDispatch | None) -> str:
+def _reason(dispatch: NetworkDispatch | None) -> str:
     """Why a dispatch without MLIR of its own cannot be tuned."""
     return "it is not dispatched by a function" if dispatch is None else dispatch.reason
 
 
 def _hot(
-    members: Sequence[tuple[Share, Dispatch]],
+    members: Sequence[tuple[DispatchTime, Dispatch]],
     files: Mapping[str, Path],
     total: float,
     peak: Peak | None,
-) -> Hot:
+) -> HotDispatch:
     (first, dispatch), *_ = members
     time_us = sum(share.time_us for share, _ in members)
     count = sum(share.count for share, _ in members)
@@ -168,7 +168,7 @@ def _hot(
     if peak is not None:
         least_us = count * peak.least_us(problem.flops, problem.bytes_touched)
     file = files[first.name]
-    return Hot(
+    return HotDispatch(
         file.stem,
         dispatch.problem.label,
         tuple(share.name for share, _ in members),

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from ...benchmarks.measuring import wrong_speedup
+from ...benchmarks.measuring import speedup_error
 from ...core import decode
 from ..tuning import SPEC, StoredResult, TuneResult
 from .plan import Plan
-from .trial import Choice, Verdict
+from .trial import DispatchChoice, TrialResult
 
 # Why dispatches that could be tuned were not.
 NO_TIME = "no time was left for it"
-UP = "the time was up before a candidate was measured"
+TIME_UP = "the time was up before a candidate was measured"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class DispatchResult:
 
 
 @dataclass(frozen=True, repr=False)
-class ModelResult(StoredResult):
+class NetworkResult(StoredResult):
     """Figures of a model's tuning.
 
     Attributes:
@@ -80,7 +80,7 @@ class ModelResult(StoredResult):
         cls,
         plan: Plan,
         tuned: Mapping[str, TuneResult | str],
-        verdict: Verdict,
+        verdict: TrialResult,
         *,
         baseline_us: float,
         spec: Path,
@@ -123,7 +123,7 @@ class ModelResult(StoredResult):
         there = {"run": folder, "spec": folder / SPEC if fields["spec"] else None}
         result = decode(cls, {**fields, **there})
         times = (result.baseline_us, result.best_us)
-        if wrong := wrong_speedup(result.speedup, result.speedup_ci, times, result.ratios):
+        if wrong := speedup_error(result.speedup, result.speedup_ci, times, result.ratios):
             raise ValueError(wrong)
         if result.spec is None and result.speedup != 1.0:
             raise ValueError(f"there is no spec, and a speedup of {result.speedup:g}")
@@ -177,7 +177,7 @@ class ModelResult(StoredResult):
             )
         if self.noise_floor is not None:
             lines.append(f"noise floor  {self.noise_floor:.1%}")
-        if late := sum(row.reason in (NO_TIME, UP) for row in self.dispatches):
+        if late := sum(row.reason in (NO_TIME, TIME_UP) for row in self.dispatches):
             lines.append(f"not tried    {late} of the dispatches, for lack of time: more --minutes")
         lines.append(f"spec         {self.spec or 'none'}")
         return lines
@@ -188,7 +188,7 @@ def _ms(time_us: float) -> str:
     return f"{time_us / 1e3:.1f} ms" if time_us >= 100 else f"{time_us / 1e3:.2g} ms"
 
 
-def _row(choice: Choice, tuned: TuneResult | str, better: bool) -> DispatchResult:
+def _row(choice: DispatchChoice, tuned: TuneResult | str, better: bool) -> DispatchResult:
     hot, run = choice.hot, None if isinstance(tuned, str) else tuned
     alone = None
     if run is not None:
@@ -198,7 +198,7 @@ def _row(choice: Choice, tuned: TuneResult | str, better: bool) -> DispatchResul
     if isinstance(tuned, str):
         reason = tuned
     elif not tuned.candidates:
-        reason = UP
+        reason = TIME_UP
     return DispatchResult(
         name=hot.name,
         members=hot.members,

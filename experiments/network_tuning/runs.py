@@ -9,12 +9,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ...benchmarks.compiling import Compiler, unless_killed
+from ...benchmarks.compiling import Compiler, raise_if_killed
 from ...benchmarks.libraries import measure_peak
 from ...benchmarks.measuring import (
     NOT_APPLIED,
     OK,
-    Compiled,
+    CompileOutcome,
     check_drivers,
     check_uris,
     fingerprint,
@@ -22,47 +22,49 @@ from ...benchmarks.measuring import (
 )
 from ...benchmarks.networks import (
     Archives,
-    Gain,
-    ModelFailed,
-    ModelRunner,
-    Share,
-    Subject,
+    DispatchTime,
+    NetworkFailed,
+    NetworkRunner,
+    NetworkSetup,
+    Speedup,
     check_archives,
     prepare_inputs,
     profile,
 )
-from ...core import InputError, WorkError, make_folder, only_process
-from ...models import resolve
-from ...search import what_is_tuned
+from ...core import InputError, Notify, WorkError, lock_folder, make_folder
+from ...models import resolve_ranker
+from ...search import tunable_kinds_text
 from ...search.linking import find_matches, link_specs
-from ...search.reading import Model, read_model
+from ...search.reading import Network, read_network
 from ..interrupted import resumable
 from ..observing import Tracker
 from ..tuning import write_text
-from .dispatches import MakeObserver, Tell, best_specs, tune_each
-from .folder import ModelFolder, laid_out
+from .dispatches import MakeObserver, best_specs, tune_hot_dispatches
+from .folder import NetworkFolder, open_new_folder
 from .onnx_import import as_mlir
-from .options import ModelOptions
+from .options import NetworkOptions
 from .plan import Plan, make_plan
-from .result import ModelResult
+from .result import NetworkResult
 from .summary import report
-from .trial import Trial
+from .trial import NetworkTrial
 
 COMPILE_TIMEOUT, LEAST_TIMEOUT = 1800.0, 30.0
 # How much longer than the default a variant of the model may compile.
-SLOWER = 5.0
+TIMEOUT_RATIO = 5.0
 # Of the time: to try in the model what was found. Of 15 minutes, three.
-PROVING = 0.2
+TRIAL_SHARE = 0.2
 # Sets of inputs on which outputs are compared.
 INPUT_SETS = 3
 
 
-def start_model_run(options: ModelOptions, make_observer: MakeObserver, tell: Tell) -> ModelResult:
+def start_network_run(
+    options: NetworkOptions, make_observer: MakeObserver, notify: Notify
+) -> NetworkResult:
     """Tunes a model into a new folder.
 
     Args:
         make_observer: of the progress of one dispatch.
-        tell: told what else is done.
+        notify: told what else is done.
 
     Raises:
         InputError: something given cannot be used; nothing was written.
@@ -71,47 +73,47 @@ def start_model_run(options: ModelOptions, make_observer: MakeObserver, tell: Te
     """
     started = time.monotonic()
     with (
-        _opened(options, tell) as (model, weighted),
-        laid_out(options) as folder,
+        _opened(options, notify) as (network, weighted),
+        open_new_folder(options) as folder,
         resumable(folder.path),
     ):
-        return _tune(model, folder, weighted, started, make_observer, tell)
+        return _tune(network, folder, weighted, started, make_observer, notify)
 
 
-def resume_model_run(
-    path: Path, make_observer: MakeObserver, tell: Tell, input: Path | None = None
-) -> ModelResult:
+def resume_network_run(
+    path: Path, make_observer: MakeObserver, notify: Notify, input: Path | None = None
+) -> NetworkResult:
     """Goes on where tuning a model stopped; no dispatch is tuned again.
 
     Args:
         input: must be what it was started with, where given.
     """
     started = time.monotonic()
-    folder = ModelFolder(path)
+    folder = NetworkFolder(path)
     options = folder.load(input)
-    if (done := ModelResult.read(folder.result)) is not None:
+    if (done := NetworkResult.read(folder.result)) is not None:
         return done
-    with only_process(path), _opened(options, tell) as (model, weighted):
-        return _tune(model, folder, weighted, started, make_observer, tell)
+    with lock_folder(path), _opened(options, notify) as (network, weighted):
+        return _tune(network, folder, weighted, started, make_observer, notify)
 
 
 @contextmanager
-def _opened(options: ModelOptions, tell: Tell) -> Iterator[tuple[Model, ModelOptions]]:
+def _opened(options: NetworkOptions, notify: Notify) -> Iterator[tuple[Network, NetworkOptions]]:
     """The model, and the options with all archives that it needs, as long as they are there."""
     _check(options)
-    tell(f"reading {options.input}")
+    notify(f"reading {options.input}")
     with as_mlir(options) as (mlir, parameters):
         yield _read(options, mlir, parameters), replace(options, parameters=parameters)
 
 
-def _check(options: ModelOptions) -> None:
+def _check(options: NetworkOptions) -> None:
     """Refuses what can be refused before the compiler is asked.
 
     Raises:
         InputError: naming what cannot be used.
     """
     if options.ranker is not None:
-        resolve(options.ranker, seed=options.seed)
+        resolve_ranker(options.ranker, seed=options.seed)
     if options.device is not None:
         check_uris([options.device])
     for scope, path in options.parameters:
@@ -122,57 +124,57 @@ def _check(options: ModelOptions) -> None:
             )
 
 
-def _read(options: ModelOptions, mlir: Path, parameters: Archives) -> Model:
-    model = read_model(mlir, options.target, str(options.input))
-    check_archives(parameters, model.parameters)
+def _read(options: NetworkOptions, mlir: Path, parameters: Archives) -> Network:
+    network = read_network(mlir, options.target, str(options.input))
+    check_archives(parameters, network.parameters)
     if options.default_specs:
-        model = replace(model, target=replace(model.target, default_specs=True))
-    target = model.target
+        network = replace(network, target=replace(network.target, default_specs=True))
+    target = network.target
     check_drivers([options.device] if options.device else [], target.drivers, target.arch)
     fingerprint(options.device or target.drivers[0])  # refused where it does not answer
-    return model
+    return network
 
 
 def _tune(
-    model: Model,
-    folder: ModelFolder,
-    options: ModelOptions,
+    network: Network,
+    folder: NetworkFolder,
+    options: NetworkOptions,
     started: float,
     make_observer: MakeObserver,
-    tell: Tell,
-) -> ModelResult:
+    notify: Notify,
+) -> NetworkResult:
     shutil.rmtree(folder.work, ignore_errors=True)
     make_folder(folder.work, "move away what is there")
-    device = options.device or model.target.drivers[0]
-    subject = _subject(model, options, device, folder.work)
+    device = options.device or network.target.drivers[0]
+    subject = _subject(network, options, device, folder.work)
     deadline = started + 60 * options.minutes
     with ExitStack() as stack:
-        compiler = stack.enter_context(Compiler(model, folder.work, 1, COMPILE_TIMEOUT, tries=2))
-        runner = stack.enter_context(ModelRunner(subject))
-        tell("compiling the model as it is")
-        default = _default(compiler, model, options.starter, tell)
+        compiler = stack.enter_context(Compiler(network, folder.work, 1, COMPILE_TIMEOUT, tries=2))
+        runner = stack.enter_context(NetworkRunner(subject))
+        notify("compiling the model as it is")
+        default = _default(compiler, network, options.starter, notify)
         # Variants of the model take as long as it does, or they hang.
-        compiler.timeout = max(LEAST_TIMEOUT, SLOWER * default.seconds)
+        compiler.timeout = max(LEAST_TIMEOUT, TIMEOUT_RATIO * default.seconds)
         run_us = _run_once(runner, default)
         plan = folder.plan()
-        files = folder.write_dispatches(model.dispatches)
+        files = folder.write_dispatches(network.dispatches)
         if plan is None:
-            tell("profiling the model")
-            plan = _plan(model, files, profile(default.executable, subject), options, device)
+            notify("profiling the model")
+            plan = _plan(network, files, profile(default.executable, subject), options, device)
             folder.save_plan(plan)
-        tracker = stack.enter_context(Tracker(warn=tell))
-        tags = {"mode": "tune_model", "arch": model.target.arch}
+        tracker = stack.enter_context(Tracker(notify=notify))
+        tags = {"mode": "tune_model", "arch": network.target.arch}
         tracker.start(folder.path.name, asdict(options), tags)
         tuning = replace(options, device=device)
-        until = deadline - PROVING * 60 * options.minutes
-        tuned = tune_each(plan, folder, tuning, until, make_observer, tell)
-        trial = Trial(
-            compiler, runner, options.starter, default, folder.work, options.seed, deadline, tell
+        until = deadline - TRIAL_SHARE * 60 * options.minutes
+        tuned = tune_hot_dispatches(plan, folder, tuning, until, make_observer, notify)
+        trial = NetworkTrial(
+            compiler, runner, options.starter, default, folder.work, options.seed, deadline, notify
         )
         verdict = trial.decide([(h, best_specs(h, tuned[h.name], folder)) for h in plan.hot])
         if verdict.spec is not None and verdict.gain is not None:
             write_text(folder.spec, _comment(verdict.gain, device) + verdict.spec)
-        result = ModelResult.build(
+        result = NetworkResult.build(
             plan, tuned, verdict,
             baseline_us=run_us, spec=folder.spec, run=folder.path,
             seconds=time.monotonic() - started,
@@ -184,15 +186,17 @@ def _tune(
     return result
 
 
-def _subject(model: Model, options: ModelOptions, device: str, folder: Path) -> Subject:
-    function = model.function(options.function)
+def _subject(network: Network, options: NetworkOptions, device: str, folder: Path) -> NetworkSetup:
+    function = network.function(options.function)
     seeds = [options.seed + 1000 * n for n in range(INPUT_SETS)]
     inputs = prepare_inputs(function, options.inputs, folder, seeds)
     outputs = tuple(o.dtype for o in function.outputs)
-    return Subject(device, function.name, tuple(inputs), outputs, options.parameters)
+    return NetworkSetup(device, function.name, tuple(inputs), outputs, options.parameters)
 
 
-def _default(compiler: Compiler, model: Model, starter: Sequence[Path], tell: Tell) -> Compiled:
+def _default(
+    compiler: Compiler, network: Network, starter: Sequence[Path], notify: Notify
+) -> CompileOutcome:
     """The model as the compiler, and the user's own specs, configure it.
 
     Raises:
@@ -204,12 +208,12 @@ def _default(compiler: Compiler, model: Model, starter: Sequence[Path], tell: Te
     else:
         linked = link_specs(starter)
         for conflict in linked.conflicts:
-            tell(f"conflict: {conflict}")
-        for name, dispatches in find_matches(model, linked).items():
+            notify(f"conflict: {conflict}")
+        for name, dispatches in find_matches(network, linked).items():
             if not dispatches:
-                tell(f"warning: {name} matches nothing in this model")
+                notify(f"warning: {name} matches nothing in this model")
         (default,) = compiler.compile([("starter", linked.text)])
-        unless_killed(default, "the model with --spec")
+        raise_if_killed(default, "the model with --spec")
         if default.kind == NOT_APPLIED:
             default = replace(default, kind=OK)  # specs of other tools leave no mark
     if default.kind != OK:
@@ -218,20 +222,22 @@ def _default(compiler: Compiler, model: Model, starter: Sequence[Path], tell: Te
     return default
 
 
-def _run_once(runner: ModelRunner, default: Compiled) -> float:
+def _run_once(runner: NetworkRunner, default: CompileOutcome) -> float:
     try:
-        return runner.gain(default.executable, default.executable, seed=0, rounds=1).before_us
-    except ModelFailed as failure:
+        return runner.measure_speedup(
+            default.executable, default.executable, seed=0, rounds=1
+        ).before_us
+    except NetworkFailed as failure:
         raise WorkError(
             f"the model does not run: {failure}", "see that iree-run-module runs it"
         ) from failure
 
 
 def _plan(
-    model: Model,
+    network: Network,
     files: Mapping[str, Path],
-    shares: Sequence[Share],
-    options: ModelOptions,
+    shares: Sequence[DispatchTime],
+    options: NetworkOptions,
     device: str,
 ) -> Plan:
     """What is worth tuning.
@@ -239,31 +245,33 @@ def _plan(
     Raises:
         InputError: nothing is.
     """
-    dispatches = {d.name: d for d in model.dispatches}
+    dispatches = {d.name: d for d in network.dispatches}
     peak = measure_peak() if shares_cores(device) else None
     plan = make_plan(shares, dispatches, files, options.coverage, options.target, peak)
     if not plan.hot:
         most = ", ".join(f"{r.share:.0%} {r.name} ({r.reason})" for r in plan.rest[:3])
         raise InputError(
             f"{options.input} has no hot dispatch that can be tuned; its time goes to: {most}",
-            f"{what_is_tuned()}; try a larger --coverage",
+            f"{tunable_kinds_text()}; try a larger --coverage",
         )
     return plan
 
 
-def _comment(gain: Gain, device: str) -> str:
+def _comment(gain: Speedup, device: str) -> str:
     return (
         f"// Expected speedup of the model: {gain.speedup:.2f}x on {fingerprint(device)} "
         f"(noise floor {gain.noise_floor:.1%}, default {gain.before_us / 1e3:.1f} ms).\n"
     )
 
 
-def _track(tracker: Tracker, folder: ModelFolder, result: ModelResult) -> None:
+def _track(tracker: Tracker, folder: NetworkFolder, result: NetworkResult) -> None:
     for row in result.dispatches:
         figures = {"share": row.share, "speedup": row.speedup, "kept": float(row.kept)}
         figures |= {"candidates": float(row.candidates), "seconds": row.seconds}
-        tracker.child(row.name, {"members": len(row.members), "reason": row.reason}, figures)
+        tracker.log_child_run(
+            row.name, {"members": len(row.members), "reason": row.reason}, figures
+        )
     for path in (folder.spec, folder.result, folder.report):
         if path.exists():
-            tracker.artifact(path)
+            tracker.log_artifact(path)
     tracker.finish(metrics=result.metrics())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .options import ModelOptions
-from .result import ModelResult
+from .options import NetworkOptions
+from .result import NetworkResult
 
 COLUMNS = ("dispatch", "#places", "#share", "#alone", "#in the model", "#candidates", "outcome")
 
 
-def report(result: ModelResult, options: ModelOptions) -> str:
+def report(result: NetworkResult, options: NetworkOptions) -> str:
     """The figures of a tuning, and what they mean."""
     tuned = sum(row.seconds for row in result.dispatches)
     lines = [

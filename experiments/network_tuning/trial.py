@@ -1,4 +1,4 @@
-"""Which configurations stay in a model: each has to prove itself there, not alone.
+"""Chooses for each hot dispatch the configuration that makes the whole network faster, if any.
 
 What is faster by itself may be slower in its place: its inputs are in other caches, its neighbours
 want the same memory. So the best few of each dispatch are compiled into the model and compared by
@@ -8,33 +8,33 @@ the model's own profile; and what stays has to make the whole model faster.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from ...benchmarks.compiling import Compiler, unless_killed
+from ...benchmarks.compiling import Compiler, raise_if_killed
 from ...benchmarks.measuring import (
     DROP_ROUNDS,
     OK,
     PROFILE_ROUNDS,
     PROFILE_SECONDS,
     RACE_PATIENCE,
-    Compiled,
-    interval,
+    CompileOutcome,
+    bootstrap_interval,
 )
-from ...benchmarks.networks import Gain, ModelFailed, ModelRunner, profile
-from ...core import KilledError, WorkError
+from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup, profile
+from ...core import KilledError, Notify, WorkError
 from ...search.linking import link_specs
-from .plan import Hot
+from .plan import HotDispatch
 
 # Candidates of a dispatch that are tried in the model.
-TRIES = 3
+MAX_TRIED = 3
 
 
 @dataclass(frozen=True)
-class Choice:
+class DispatchChoice:
     """What became of the best candidates of a dispatch.
 
     Attributes:
@@ -43,17 +43,17 @@ class Choice:
         reason: why none stays; empty if one does.
     """
 
-    hot: Hot
+    hot: HotDispatch
     spec: Path | None = None
     speedup: float | None = None
     reason: str = ""
 
-    def out(self, reason: str) -> Choice:
+    def rejected(self, reason: str) -> DispatchChoice:
         return replace(self, spec=None, reason=reason)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TrialResult:
     """The model with what stays.
 
     Attributes:
@@ -62,14 +62,14 @@ class Verdict:
         applied: the dispatches that the spec configures.
     """
 
-    choices: tuple[Choice, ...]
+    choices: tuple[DispatchChoice, ...]
     spec: str | None
-    gain: Gain | None
+    gain: Speedup | None
     applied: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Trial:
+class NetworkTrial:
     """A model in which specs are tried.
 
     Attributes:
@@ -77,19 +77,19 @@ class Trial:
         default: the model as the compiler, and the user's specs, configure it.
         deadline: when nothing more is left out to see whether the model is faster without it, as
             `time.monotonic` has it.
-        tell: told what is done.
+        notify: told what is done.
     """
 
     compiler: Compiler
-    runner: ModelRunner
+    runner: NetworkRunner
     starter: tuple[Path, ...]
-    default: Compiled
+    default: CompileOutcome
     folder: Path
     seed: int
     deadline: float
-    tell: Callable[[str], None]
+    notify: Notify
 
-    def decide(self, specs: Sequence[tuple[Hot, Sequence[Path]]]) -> Verdict:
+    def decide(self, specs: Sequence[tuple[HotDispatch, Sequence[Path]]]) -> TrialResult:
         """Finds the best candidate of each dispatch, and proves them together.
 
         Args:
@@ -98,55 +98,57 @@ class Trial:
         Raises:
             KilledError: the compiler or the model was killed, which is no candidate's fault.
         """
-        choices = self._choose([(hot, tried[:TRIES]) for hot, tried in specs if tried])
+        choices = self._choose([(hot, tried[:MAX_TRIED]) for hot, tried in specs if tried])
         choices += [
-            Choice(hot, reason="nothing beat the default") for hot, tried in specs if not tried
+            DispatchChoice(hot, reason="nothing beat the default")
+            for hot, tried in specs
+            if not tried
         ]
         compiled = None
         while any(c.spec for c in choices):
             compiled = self._compile("chosen", [c.spec for c in choices if c.spec])
             try:
                 if compiled.kind != OK:
-                    raise ModelFailed(compiled.reason)
-                self.tell("comparing the outputs of the tuned model with the default's")
-                self.runner.check(compiled.executable, self.default.executable)
+                    raise NetworkFailed(compiled.reason)
+                self.notify("comparing the outputs of the tuned model with the default's")
+                self.runner.compare_outputs(compiled.executable, self.default.executable)
                 break
-            except ModelFailed as failure:
+            except NetworkFailed as failure:
                 choices = _without_the_least(choices, str(failure))
         if compiled is None or not any(c.spec for c in choices):
-            return Verdict(tuple(choices), None, None, ())
+            return TrialResult(tuple(choices), None, None, ())
         choices, compiled = self._drop_what_slows(choices, compiled)
-        self.tell("measuring the whole model")
+        self.notify("measuring the whole model")
         try:
-            gain = self.runner.gain(
+            gain = self.runner.measure_speedup(
                 self.default.executable, compiled.executable, self.seed, patience=RACE_PATIENCE
             )
-        except ModelFailed as failure:
-            out = tuple(c.out(str(failure)) if c.spec else c for c in choices)
-            return Verdict(out, None, None, ())
+        except NetworkFailed as failure:
+            rejected = tuple(c.rejected(str(failure)) if c.spec else c for c in choices)
+            return TrialResult(rejected, None, None, ())
         if not gain.beyond_noise:
-            return Verdict(tuple(choices), None, gain, ())
+            return TrialResult(tuple(choices), None, gain, ())
         text = compiled.executable.with_suffix(".mlir").read_text()
-        return Verdict(tuple(choices), text, gain, compiled.applied)
+        return TrialResult(tuple(choices), text, gain, compiled.applied)
 
-    def _compile(self, name: str, specs: Sequence[Path]) -> Compiled:
+    def _compile(self, name: str, specs: Sequence[Path]) -> CompileOutcome:
         linked = link_specs([*self.starter, *specs])
         (compiled,) = self.compiler.compile([(name, linked.text)])
-        return unless_killed(compiled, "a variant of the model")
+        return raise_if_killed(compiled, "a variant of the model")
 
-    def _choose(self, specs: Sequence[tuple[Hot, Sequence[Path]]]) -> list[Choice]:
+    def _choose(self, specs: Sequence[tuple[HotDispatch, Sequence[Path]]]) -> list[DispatchChoice]:
         """The candidate of each dispatch that is fastest in the model, if it beats the default.
 
         A variant of the model has the n-th best of every dispatch, so all are measured at once.
         """
-        variants: list[Compiled] = []
+        variants: list[CompileOutcome] = []
         for place in range(max((len(tried) for _, tried in specs), default=0)):
-            self.tell(f"compiling the model with the candidates in place {place + 1}")
+            self.notify(f"compiling the model with the candidates in place {place + 1}")
             one = self._compile(
                 f"place-{place}", [tried[min(place, len(tried) - 1)] for _, tried in specs]
             )
             if one.kind != OK:
-                self.tell(f"candidates in place {place + 1} are left out: {one.reason}")
+                self.notify(f"candidates in place {place + 1} are left out: {one.reason}")
             variants.append(one)
         compiled = [place for place, one in enumerate(variants) if one.kind == OK]
         times = self._profiles([self.default, *(variants[place] for place in compiled)])
@@ -157,16 +159,18 @@ class Trial:
             for at, place in enumerate(compiled, 1):
                 if place < len(tried) and all(row[at] for row in times):
                     ratios = np.array([_total(r[0], hot) / _total(r[at], hot) for r in times])
-                    found.append((float(np.median(ratios)), interval(ratios, rng)[0], tried[place]))
+                    found.append(
+                        (float(np.median(ratios)), bootstrap_interval(ratios, rng)[0], tried[place])
+                    )
             if not found:
-                choices.append(Choice(hot, reason="its candidates fail in the model"))
+                choices.append(DispatchChoice(hot, reason="its candidates fail in the model"))
                 continue
             speedup, low, spec = max(found, key=lambda one: one[0])
-            choice = Choice(hot, spec, speedup)
-            choices.append(choice if low > 1 else choice.out("no faster in the model"))
+            choice = DispatchChoice(hot, spec, speedup)
+            choices.append(choice if low > 1 else choice.rejected("no faster in the model"))
         return choices
 
-    def _profiles(self, variants: Sequence[Compiled]) -> list[list[Mapping[str, float]]]:
+    def _profiles(self, variants: Sequence[CompileOutcome]) -> list[list[Mapping[str, float]]]:
         """For each round and variant, the time of each dispatch, in turns that change.
 
         A variant that fails to run is not run again, and has no times from there on.
@@ -178,7 +182,7 @@ class Trial:
         if len(variants) == 1:
             return found
         for number in range(PROFILE_ROUNDS):
-            self.tell(f"profiling the model, round {number + 1} of {PROFILE_ROUNDS}")
+            self.notify(f"profiling the model, round {number + 1} of {PROFILE_ROUNDS}")
             row: list[Mapping[str, float]] = [{}] * len(variants)
             for place in rng.permutation(len(variants)):
                 if place in failed:
@@ -188,7 +192,7 @@ class Trial:
                 except WorkError as error:
                     if place == 0 or isinstance(error, KilledError):
                         raise
-                    self.tell(f"a variant of the model does not run: {error}")
+                    self.notify(f"a variant of the model does not run: {error}")
                     failed.add(place)
                     continue
                 row[place] = {share.name: share.time_us for share in shares}
@@ -198,43 +202,43 @@ class Trial:
         return found
 
     def _drop_what_slows(
-        self, choices: list[Choice], compiled: Compiled
-    ) -> tuple[list[Choice], Compiled]:
+        self, choices: list[DispatchChoice], compiled: CompileOutcome
+    ) -> tuple[list[DispatchChoice], CompileOutcome]:
         """Leaves out what the model is faster without, the least gains first."""
         kept = sorted((c for c in choices if c.spec), key=_saved)
         for choice in kept[:-1]:
             if time.monotonic() > self.deadline:
-                self.tell("the time is up: not all dispatches were left out in turn")
+                self.notify("the time is up: not all dispatches were left out in turn")
                 break
             left = [c.spec for c in choices if c.spec and c is not choice]
-            self.tell(f"measuring the model without {choice.hot.name}")
+            self.notify(f"measuring the model without {choice.hot.name}")
             without = self._compile(f"without-{choice.hot.name}", left)
             if without.kind != OK:
                 continue
             before, after = compiled.executable, without.executable
             try:
-                gain = self.runner.gain(before, after, self.seed, DROP_ROUNDS)
+                gain = self.runner.measure_speedup(before, after, self.seed, DROP_ROUNDS)
                 if not gain.beyond_noise:
                     continue
-                self.runner.check(after, self.default.executable)
-            except ModelFailed as failure:
-                self.tell(f"{choice.hot.name} stays: without it, {failure}")
+                self.runner.compare_outputs(after, self.default.executable)
+            except NetworkFailed as failure:
+                self.notify(f"{choice.hot.name} stays: without it, {failure}")
                 continue
             compiled = without
-            choices = [c.out("slows the model") if c is choice else c for c in choices]
+            choices = [c.rejected("slows the model") if c is choice else c for c in choices]
         return choices, compiled
 
 
-def _total(times: Mapping[str, float], hot: Hot) -> float:
+def _total(times: Mapping[str, float], hot: HotDispatch) -> float:
     """The time of a dispatch's members."""
     return sum(times[m] for m in hot.members)
 
 
-def _saved(choice: Choice) -> float:
+def _saved(choice: DispatchChoice) -> float:
     """What a choice saves of a run of the model."""
     return choice.hot.time_us * (1 - 1 / (choice.speedup or 1.0))
 
 
-def _without_the_least(choices: Sequence[Choice], reason: str) -> list[Choice]:
+def _without_the_least(choices: Sequence[DispatchChoice], reason: str) -> list[DispatchChoice]:
     least = min((c for c in choices if c.spec), key=_saved)
-    return [c.out(reason) if c is least else c for c in choices]
+    return [c.rejected(reason) if c is least else c for c in choices]

@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .progress import Notify, Observer, make_notify, make_progress, progress_bar
+    from .progress import Observer, make_notify, make_progress, progress_bar
     from .tracking import Tracker, find_store
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
-    "Notify",
     "Observer",
     "Tracker",
     "find_store",

@@ -186,7 +186,7 @@ def describe(error: Exception) -> str:
     return text.splitlines()[0]
 
 
-def end_with(pipe: int) -> None:
+def exit_on_hangup(pipe: int) -> None:
     """Ends this process when the other end of a pipe is closed: its parent is gone."""
 
     def watch() -> None:
@@ -200,7 +200,7 @@ def end_with(pipe: int) -> None:
 
 def main() -> int:
     logging.disable(logging.CRITICAL)
-    end_with(int(sys.argv[1]))
+    exit_on_hangup(int(sys.argv[1]))
     run = json.load(sys.stdin)
     # Nobody waits for longer.
     signal.setitimer(signal.ITIMER_REAL, run["timeout_s"])

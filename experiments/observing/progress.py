@@ -18,32 +18,30 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from ...core import readable
+from ...core import Notify, escape_undecodable
 
 Clock = Callable[[], float]
-# Tells the user something in a line.
-Notify = Callable[[str], None]
 
 # Kinds of outcomes that are not failures; what was killed from outside is told on its own.
-FINE = ("ok", "duplicate", "killed")
+NOT_FAILURES = ("ok", "duplicate", "killed")
 
 
 class Observer(Protocol):
-    """What a run tells about itself."""
+    """Callbacks by which a run tells how it gets on."""
 
-    def phase(self, text: str) -> None:
+    def on_phase(self, text: str) -> None:
         """A new stage of the run begins."""
 
-    def start(self, total: int | None, seconds: float | None) -> None:
+    def on_start(self, total: int | None, seconds: float | None) -> None:
         """Candidates are run from now on: at most `total`, for at most `seconds`."""
 
-    def baseline(self, us: float) -> None:
+    def on_baseline(self, us: float) -> None:
         """The compiler's default was measured."""
 
-    def outcome(self, kind: str, best_us: float | None) -> None:
+    def on_outcome(self, kind: str, best_us: float | None) -> None:
         """One candidate is done; `best_us` is the best time so far, if there is one."""
 
-    def note(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         """Something that the user should read."""
 
     def close(self) -> None:
@@ -51,8 +49,8 @@ class Observer(Protocol):
 
 
 @dataclass
-class Standing:
-    """Where a run stands, in numbers and in words."""
+class RunStatus:
+    """Counts of a run for its display: candidates, best time, failures, time left."""
 
     clock: Clock
     total: int | None = None
@@ -71,7 +69,7 @@ class Standing:
         """Counts an outcome; tells whether it brought an improvement."""
         self.done += 1
         self.killed += kind == "killed"
-        if kind not in FINE:
+        if kind not in NOT_FAILURES:
             self.failures[kind] += 1
         better = best_us is not None and (self.best_us is None or best_us < self.best_us)
         if better:
@@ -131,15 +129,15 @@ class Standing:
 class NullProgress:
     """Shows nothing."""
 
-    def phase(self, text: str) -> None: ...
+    def on_phase(self, text: str) -> None: ...
 
-    def start(self, total: int | None, seconds: float | None) -> None: ...
+    def on_start(self, total: int | None, seconds: float | None) -> None: ...
 
-    def baseline(self, us: float) -> None: ...
+    def on_baseline(self, us: float) -> None: ...
 
-    def outcome(self, kind: str, best_us: float | None) -> None: ...
+    def on_outcome(self, kind: str, best_us: float | None) -> None: ...
 
-    def note(self, text: str) -> None: ...
+    def notify(self, text: str) -> None: ...
 
     def close(self) -> None: ...
 
@@ -150,30 +148,30 @@ class PlainProgress:
     def __init__(self, stream: TextIO, every: int = 16, clock: Clock = time.monotonic) -> None:
         self.stream = stream
         self.every = every
-        self.standing = Standing(clock)
+        self.status = RunStatus(clock)
 
-    def phase(self, text: str) -> None:
+    def on_phase(self, text: str) -> None:
         self._write(text)
 
-    def start(self, total: int | None, seconds: float | None) -> None:
-        self.standing.start(total, seconds)
+    def on_start(self, total: int | None, seconds: float | None) -> None:
+        self.status.start(total, seconds)
 
-    def baseline(self, us: float) -> None:
-        self.standing.baseline_us = us
+    def on_baseline(self, us: float) -> None:
+        self.status.baseline_us = us
         self._write(f"default {us:,.1f} µs")
 
-    def outcome(self, kind: str, best_us: float | None) -> None:
-        standing = self.standing
-        better = standing.add(kind, best_us)
-        if better or standing.done % self.every == 0 or standing.done == standing.total:
+    def on_outcome(self, kind: str, best_us: float | None) -> None:
+        status = self.status
+        better = status.add(kind, best_us)
+        if better or status.done % self.every == 0 or status.done == status.total:
             parts = (
-                standing.describe_best(),
-                standing.describe_failures(),
-                standing.describe_left(),
+                status.describe_best(),
+                status.describe_failures(),
+                status.describe_left(),
             )
-            self._write(f"[{standing.describe_count()}] " + "; ".join(p for p in parts if p))
+            self._write(f"[{status.describe_count()}] " + "; ".join(p for p in parts if p))
 
-    def note(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         self._write(text)
 
     def close(self) -> None: ...
@@ -189,7 +187,7 @@ class RichProgress:
 
     def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
         self.console = console
-        self.standing = Standing(clock)
+        self.status = RunStatus(clock)
         self._phase = ""
         self._spinner = Spinner("dots")
         # Twice a second: each refresh takes a core for a moment, and kernels are being timed.
@@ -197,54 +195,54 @@ class RichProgress:
             get_renderable=self.render, console=console, refresh_per_second=2, transient=True
         )
 
-    def phase(self, text: str) -> None:
+    def on_phase(self, text: str) -> None:
         self._phase = text
         self._show()
 
-    def start(self, total: int | None, seconds: float | None) -> None:
-        self.standing.start(total, seconds)
+    def on_start(self, total: int | None, seconds: float | None) -> None:
+        self.status.start(total, seconds)
         self._show()
 
-    def baseline(self, us: float) -> None:
-        self.standing.baseline_us = us
-        self.note(f"default {us:,.1f} µs")
+    def on_baseline(self, us: float) -> None:
+        self.status.baseline_us = us
+        self.notify(f"default {us:,.1f} µs")
 
-    def outcome(self, kind: str, best_us: float | None) -> None:
-        self.standing.add(kind, best_us)
+    def on_outcome(self, kind: str, best_us: float | None) -> None:
+        self.status.add(kind, best_us)
 
-    def note(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         self.console.print(Text(text), soft_wrap=True)
 
     def close(self) -> None:
         """Takes the display away and leaves one line that sums up."""
         if self._live.is_started:
             self._live.stop()
-            if self.standing.done:
-                self.note("; ".join(part for part in self._words() if part))
+            if self.status.done:
+                self.notify("; ".join(part for part in self._words() if part))
 
     def render(self) -> RenderableType:
         """The display as it is now."""
         self._spinner.update(text=Text(self._phase))
         lines: list[RenderableType] = [self._spinner]
-        standing = self.standing
-        if standing.started is not None:
+        status = self.status
+        if status.started is not None:
             row = Table.grid(padding=(0, 1))
-            fraction = standing.fraction()
+            fraction = status.fraction()
             bar = ProgressBar(total=1.0, completed=fraction or 0.0, width=30)
             count, best, failures = (Text(words) for words in self._words())
             if fraction is None:
                 row.add_row(count)
             else:
-                row.add_row(bar, count, Text(standing.describe_left()))
+                row.add_row(bar, count, Text(status.describe_left()))
             lines += [row, best, failures]
         return Group(*lines)
 
     def _words(self) -> tuple[str, str, str]:
-        standing = self.standing
+        status = self.status
         return (
-            standing.describe_count(),
-            standing.describe_best(),
-            standing.describe_failures(),
+            status.describe_count(),
+            status.describe_best(),
+            status.describe_failures(),
         )
 
     def _show(self) -> None:
@@ -257,7 +255,7 @@ def make_notify(*, quiet: bool = False) -> Notify:
 
     def notify(text: str) -> None:
         with suppress(OSError):
-            print(readable(text), file=sys.stderr, flush=True)
+            print(escape_undecodable(text), file=sys.stderr, flush=True)
 
     return (lambda _: None) if quiet else notify
 

@@ -16,13 +16,13 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ...core import temporary_folder
+from ...core import Notify, temporary_folder
 
 EXPERIMENT = "frontrunner"
 
@@ -36,7 +36,7 @@ DEFAULTS = {
 
 
 @dataclass(frozen=True)
-class Store:
+class TrackingStore:
     """Where runs are tracked.
 
     Attributes:
@@ -48,7 +48,7 @@ class Store:
     artifacts: str | None = None
 
 
-def find_store(folder: Path | None = None) -> Store:
+def find_store(folder: Path | None = None) -> TrackingStore:
     """The store that `MLFLOW_TRACKING_URI` names, or a SQLite file in a folder.
 
     The file and the folder beside it are where MLflow itself looks, so that `mlflow ui` shows the
@@ -62,30 +62,30 @@ def find_store(folder: Path | None = None) -> Store:
     """
     uri = os.environ.get("MLFLOW_TRACKING_URI")
     if uri:
-        return Store(uri)
+        return TrackingStore(uri)
     place = (folder or Path()).absolute()
     if "?" in str(place):
         # SQLAlchemy takes what follows for options, escaped or not.
         raise OSError(errno.EINVAL, "no SQLite URI can have a '?' in its path", str(place))
-    return Store(f"sqlite:///{place / 'mlflow.db'}", (place / "mlruns").as_uri())
+    return TrackingStore(f"sqlite:///{place / 'mlflow.db'}", (place / "mlruns").as_uri())
 
 
 class Tracker:
-    """One run in MLflow. No method raises; what goes wrong is told once, through `warn`.
+    """One run in MLflow. No method raises; what goes wrong is told once, through `notify`.
 
     Use it as a context: a run left by an exception is tracked as failed, one left by Ctrl-C as
     killed, with what was logged until then.
 
     Args:
-        warn: is called with one line if the run could not be tracked.
+        notify: is called with one line if the run could not be tracked.
         store: where to; `find_store()` if None.
         timeout_s: how long the logging at the end may take.
     """
 
     def __init__(
-        self, warn: Callable[[str], None], store: Store | None = None, timeout_s: float = 60.0
+        self, notify: Notify, store: TrackingStore | None = None, timeout_s: float = 60.0
     ) -> None:
-        self.warn = warn
+        self.notify = notify
         self.store = store
         self.timeout_s = timeout_s
         self.run_id: str | None = None
@@ -142,17 +142,17 @@ class Tracker:
         if self._run is not None:
             self._run["name"] = run_name
 
-    def metric(self, name: str, value: float, step: int = 0) -> None:
+    def log_metric(self, name: str, value: float, step: int = 0) -> None:
         """Notes a number; those that are not finite are left out, for stores refuse them."""
         if self._run is not None and math.isfinite(value):
             self._run["metrics"].append((name, float(value), _now_ms(), int(step)))
 
-    def artifact(self, path: Path) -> None:
+    def log_artifact(self, path: Path) -> None:
         """Notes a file, which is read at the end."""
         if self._run is not None:
             self._run["artifacts"].append(str(self._place / path))
 
-    def child(
+    def log_child_run(
         self,
         run_name: str,
         params: Mapping[str, object],
@@ -169,7 +169,7 @@ class Tracker:
                 {"name": run_name, "params": _texts(params), "metrics": points}
             )
 
-    def model(
+    def log_model(
         self,
         name: str,
         path: Path,
@@ -201,7 +201,7 @@ class Tracker:
             metrics: results of the whole run.
         """
         for name, value in (metrics or {}).items():
-            self.metric(name, value)
+            self.log_metric(name, value)
         run, self._run = self._run, None
         if run is None or self.store is None:
             return
@@ -227,7 +227,7 @@ class Tracker:
         where = f" at {self.store.uri}" if self.store else ""
         text = f"the run is not tracked in MLflow{where}: {reason}"
         # A password may stand before the host.
-        self.warn(re.sub(r"(?<=://)[^/\s]+@", "***@", text))
+        self.notify(re.sub(r"(?<=://)[^/\s]+@", "***@", text))
 
     def _write(self, run: dict[str, Any]) -> dict[str, str]:
         writer = Path(__file__).with_name("mlflow_writer.py")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...benchmarks.libraries import NEEDS, Peak
+from ...benchmarks.libraries import REQUIRED_PACKAGES, Peak
 from ...benchmarks.measuring import shares_cores
 from ...core import InputError, check_inside
 from ...search import backend_of
@@ -19,7 +19,7 @@ from ..interrupted import RunInterrupted
 from ..observing import make_notify, make_progress
 from ..readable import Readable
 from .bench import ProfileOptions
-from .folder import Generated, find_generated
+from .folder import GeneratedDispatch, find_generated
 from .libraries import parse_libraries
 from .log import ProfileLog, Row
 from .profiles import check_profile, current_rows, make_missing_rows, planned_rows
@@ -140,14 +140,14 @@ def profile(
     if log.left_out:
         make_notify(quiet=quiet)(log.left_out)
     # Tables are of all that is there: a part that is profiled again replaces no whole.
-    planned = planned_rows(found, tuple(NEEDS))
+    planned = planned_rows(found, tuple(REQUIRED_PACKAGES))
     names = {one.name for one in chosen}
     asked = [p.only(options.libraries) for p in planned if p.generated.name in names]
     with log, closing(make_progress(quiet=quiet)) as progress:
         try:
             make_missing_rows(asked, options, log, progress)
         except KeyboardInterrupt:
-            raise RunInterrupted(out if log.begun else None) from None
+            raise RunInterrupted(out if log.has_records else None) from None
         finally:
             if rows := current_rows(planned, log):
                 write_tables(rows, out)
@@ -163,7 +163,7 @@ def usual_output(path: str | os.PathLike[str]) -> Path:
 
 def _open_log(
     out: Path,
-    chosen: Sequence[Generated],
+    chosen: Sequence[GeneratedDispatch],
     options: ProfileOptions,
     *,
     force: bool,
@@ -182,4 +182,4 @@ def _open_log(
                     f"{table} is there, and not what a profile can go on with",
                     "name another --output, or replace it with --force",
                 )
-    return ProfileLog(lines, common, anew=force, keep_valid=keep_valid)
+    return ProfileLog(lines, common, overwrite=force, keep_valid=keep_valid)

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...benchmarks.compiling import CompilePool, Job, Reproducer, Unit, write_crash
+from ...benchmarks.compiling import CompileJob, CompilePool, Reproducer, RunnableModule, write_crash
 from ...benchmarks.libraries import Peak, measure_peak
 from ...benchmarks.measuring import (
     CRASHED,
@@ -22,9 +22,9 @@ from ...benchmarks.measuring import (
     OK,
     TIMING_QUANTILE,
     WRONG_RESULT,
-    Compiled,
+    CompileOutcome,
     Device,
-    Measure,
+    MeasureRequest,
     Outcome,
     RunFailed,
     check_memory,
@@ -43,7 +43,7 @@ from ...core import (
     physical_cores,
 )
 from ...search import target_flags
-from ...search.reading import READER, read_dispatch, read_model
+from ...search.reading import READER, read_dispatch, read_network
 from ..observing import Observer
 from .libraries import Libraries
 from .log import (
@@ -80,7 +80,7 @@ class ProfileOptions:
 
 
 @dataclass(frozen=True)
-class Item:
+class ConfiguredDispatch:
     """A configuration that is compiled and measured.
 
     Attributes:
@@ -88,13 +88,13 @@ class Item:
     """
 
     planned: PlannedRows
-    unit: Unit
+    module: RunnableModule
     name: str
     spec: str | None
 
 
 class Bench:
-    """Makes rows, and logs each as soon as it is known.
+    """Compiles, verifies and times dispatches, and logs one row per configuration and library.
 
     A chunk is compiled on all cores first and measured afterwards, with nothing else running.
     """
@@ -122,42 +122,42 @@ class Bench:
         for one in chunk:
             for name in one.names:  # of an earlier failure
                 shutil.rmtree(self._folder(one, name), ignore_errors=True)
-        units: dict[str, Unit] = {}
-        items: list[Item] = []
+        units: dict[str, RunnableModule] = {}
+        items: list[ConfiguredDispatch] = []
         units_read = self._readers.map(self._read, chunk, lambda _, error: error)
         for one, found in zip(chunk, units_read, strict=True):
             if isinstance(found, InputError | KilledError):
                 self._refuse(one, found)
                 continue
             units[one.generated.name] = found
-            items += [Item(one, found, name, one.spec(name)) for name in one.names]
+            items += [ConfiguredDispatch(one, found, name, one.spec(name)) for name in one.names]
         jobs = [
-            Job(f"{at:04d}", item.unit.source, item.unit.flags, item.spec)
+            CompileJob(f"{at:04d}", item.module.source, item.module.flags, item.spec)
             for at, item in enumerate(items)
         ]
         compiled = list(self._compilers.compile_jobs(jobs))
-        self._observer.phase("measuring")
+        self._observer.on_phase("measuring")
         for item, executable in zip(items, compiled, strict=True):
             self._log.append(self._measured(item, executable))
             executable.executable.unlink(missing_ok=True)
         for one in chunk:
-            if (unit := units.get(one.generated.name)) is not None:
+            if (module := units.get(one.generated.name)) is not None:
                 for library in one.libraries:
-                    self._log.append(self._compared(one, unit, library))
+                    self._log.append(self._compared(one, module, library))
 
-    def _read(self, reader: Child, one: PlannedRows) -> Unit | InputError | KilledError:
+    def _read(self, reader: Child, one: PlannedRows) -> RunnableModule | InputError | KilledError:
         path, operation = one.generated.path, one.generated.operation
         try:
             try:
-                unit = Unit.of(read_dispatch(path, self._options.target, reader))
+                module = RunnableModule.of(read_dispatch(path, self._options.target, reader))
             except NotTunableError:
                 # It can be run all the same.
-                unit = Unit.of_model(read_model(path, self._options.target))
-                unit = replace(unit, flops=operation.flops) if operation else unit
+                module = RunnableModule.of_network(read_network(path, self._options.target))
+                module = replace(module, flops=operation.flops) if operation else module
             if operation is not None:
-                _check(unit, operation)
-            check_memory((*unit.call.inputs, *unit.call.outputs))
-            return unit
+                _check(module, operation)
+            check_memory((*module.call.inputs, *module.call.outputs))
+            return module
         except UnknownTargetError:
             raise  # it is that of all of them
         except InputError as error:
@@ -175,7 +175,7 @@ class Bench:
             shutil.rmtree(folder, ignore_errors=True)
             self._keep(folder, partial(write_crash, one.generated.read(), options, str(error)))
 
-    def _measured(self, item: Item, compiled: Compiled) -> Row:
+    def _measured(self, item: ConfiguredDispatch, compiled: CompileOutcome) -> Row:
         """The row of a configuration, after keeping what shows why it failed."""
         operation = item.planned.generated.operation
         verify = self._options.verify and operation is not None
@@ -191,11 +191,11 @@ class Bench:
         if compiled.kind == OK:
             try:
                 device = self._turned_to(item, operation if verify else None)
-                samples = device.samples(
-                    Measure(compiled.executable, DISPATCH_SECONDS, verify=verify)
+                samples = device.measure_samples(
+                    MeasureRequest(compiled.executable, DISPATCH_SECONDS, verify=verify)
                 )
                 checked = PASSED if verify else UNKNOWN if self._options.verify else UNCHECKED
-                return replace(row, verification=checked, **self._figures(item.unit, samples))
+                return replace(row, verification=checked, **self._figures(item.module, samples))
             except RunFailed as failure:
                 row = _failed(row, failure)
                 stage, log = "run", str(failure.__cause__ or "")
@@ -207,11 +207,11 @@ class Bench:
             return row  # there is nothing to reproduce
         outcome = Outcome(row.outcome, stage=stage, reason=row.reason, device=self._options.device)
         seed = self._options.seed
-        shown = Reproducer(item.unit, item.spec, None, outcome, log, seed, operation)
+        shown = Reproducer(item.module, item.spec, None, outcome, log, seed, operation)
         self._keep(self._folder(item.planned, item.name), shown.write)
         return row
 
-    def _compared(self, one: PlannedRows, unit: Unit, library: str) -> Row:
+    def _compared(self, one: PlannedRows, module: RunnableModule, library: str) -> Row:
         """The row of another library."""
         operation, verify = one.generated.operation, self._options.verify
         assert operation is not None
@@ -223,19 +223,19 @@ class Bench:
         except RunFailed as failure:
             return _failed(row, failure)
         checked = PASSED if verify else UNCHECKED
-        return replace(row, verification=checked, **self._figures(unit, samples))
+        return replace(row, verification=checked, **self._figures(module, samples))
 
-    def _turned_to(self, item: Item, operation: Operation | None) -> Device:
+    def _turned_to(self, item: ConfiguredDispatch, operation: Operation | None) -> Device:
         """The device, with the dispatch's inputs, and what is right of an operation."""
-        call = item.unit.call
+        call = item.module.call
         if self._device is None:
             self._device = Device(self._options.device, call, None, self._options.seed)
             self._stack.callback(self._device.close)
-        self._device.turn_to(call, operation)
+        self._device.switch_dispatch(call, operation)
         return self._device
 
-    def _figures(self, unit: Unit, samples: Sequence[float]) -> dict[str, Any]:
-        """What is told of times."""
+    def _figures(self, module: RunnableModule, samples: Sequence[float]) -> dict[str, Any]:
+        """The columns of a row that follow from its times."""
         low, median, high = np.quantile(samples, (0.25, 0.5, 0.75))
         time_us = float(np.quantile(samples, TIMING_QUANTILE))
         found: dict[str, Any] = {
@@ -244,11 +244,11 @@ class Bench:
             "noise": float((high - low) / 2 / median),
             "runs": len(samples),
         }
-        if unit.flops is not None:
-            found["gflops"] = unit.flops / time_us / 1e3
+        if module.flops is not None:
+            found["gflops"] = module.flops / time_us / 1e3
             if (peak := self._peak()) is not None:
-                found["roofline_share"] = peak.least_us(unit.flops, unit.moved) / time_us
-                found["peak_share"] = peak.least_us(unit.flops, 0) / time_us
+                found["roofline_share"] = peak.least_us(module.flops, module.bytes_moved) / time_us
+                found["peak_share"] = peak.least_us(module.flops, 0) / time_us
         return found
 
     def _peak(self) -> Peak | None:
@@ -266,13 +266,13 @@ class Bench:
         try:
             write(folder)
         except OSError as error:
-            self._observer.note(f"{folder} cannot be written: {error.strerror}")
+            self._observer.notify(f"{folder} cannot be written: {error.strerror}")
 
 
-def _check(unit: Unit, operation: Operation) -> None:
+def _check(module: RunnableModule, operation: Operation) -> None:
     """Refuses what does not take and return what an operation does."""
     declared = [(t.shape, t.dtype) for t in (*operation.inputs.values(), operation.output)]
-    if declared != [*unit.call.inputs, *unit.call.outputs]:
+    if declared != [*module.call.inputs, *module.call.outputs]:
         raise InputError(f"it does not compute {operation.name}: it was edited")
 
 

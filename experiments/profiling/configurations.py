@@ -10,10 +10,10 @@ from typing import Self
 
 import pandas as pd
 
-from ...benchmarks.measuring import POOL
+from ...benchmarks.measuring import POOL_SIZE
 from ...benchmarks.operations import Operation
 from ...core import Child
-from ...models import default_ranker, resolve
+from ...models import default_ranker, resolve_ranker
 from ...search import PIPELINE, spec_of
 from ...search.reading import READER, read_dispatch
 from ..queue import make_queue, renderer
@@ -21,7 +21,7 @@ from .folder import Configuration
 
 
 @dataclass(frozen=True)
-class Choice:
+class ConfigurationOptions:
     """Which configurations are made.
 
     Attributes:
@@ -33,21 +33,21 @@ class Choice:
     count: int
     target: str = "host"
     ranker: str | None = None
-    pool: int = POOL
+    pool: int = POOL_SIZE
     seed: int = 0
 
 
-class Chooser:
+class ConfigurationMaker:
     """Makes configurations of one operation after another.
 
     Raises:
         InputError: there is no such ranker.
     """
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: ConfigurationOptions) -> None:
         self.choice = choice
         if choice.ranker is not None:
-            resolve(choice.ranker, seed=choice.seed)  # refused before the compiler is asked
+            resolve_ranker(choice.ranker, seed=choice.seed)  # refused before the compiler is asked
         self._reader = Child(READER)
 
     def configurations(self, operation: Operation) -> list[tuple[Configuration, str]]:
@@ -62,7 +62,7 @@ class Chooser:
             path = Path(folder) / f"{operation.name}.mlir"
             path.write_text(operation.mlir())
             dispatch = read_dispatch(path, choice.target, self._reader)
-        ranker = resolve(choice.ranker or default_ranker(dispatch.target), seed=choice.seed)
+        ranker = resolve_ranker(choice.ranker or default_ranker(dispatch.target), seed=choice.seed)
         queue = make_queue(dispatch, ranker, pool=choice.pool, seed=choice.seed)
         render = renderer(dispatch, queue)
         found = []

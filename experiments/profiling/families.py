@@ -17,11 +17,10 @@ from ...benchmarks.operations import (
     Types,
     read_commands,
 )
-from ...core import InputError
-from ..observing import Notify
+from ...core import InputError, Notify
 
 # More files than a file system, or anybody, is glad to have.
-MOST = 20_000
+MAX_DISPATCHES = 20_000
 # What models fuse to products, where no steps are given: by whether types are integers.
 USUAL = {
     False: (("bias",), ("bias", "relu"), ("bias", "gelu"), ("bias", "residual")),
@@ -59,7 +58,7 @@ def _attention(
     heads: int, queries: int, keys: int | None, head_dim: int, types: Types
 ) -> Operation:
     """With as many keys as queries where their number is not given."""
-    return Attention(heads, queries, keys or queries, head_dim).retyped(types)
+    return Attention(heads, queries, keys or queries, head_dim).with_types(types)
 
 
 _PRODUCT: Axes = {"m": (), "n": (), "k": (), "slices": (0,), "transposed": ((),), "steps": ()}
@@ -118,7 +117,7 @@ def sweep(kind: str, types: Sequence[Types], axes: Axes) -> Iterator[Operation]:
     chosen = {name: axes.get(name) or default for name, default in family.axes.items()}
     for one in types:
         if "steps" in chosen:
-            usual = USUAL[one.whole] if kind == FUSED else ((),)
+            usual = USUAL[one.is_integer] if kind == FUSED else ((),)
             chosen["steps"] = axes.get("steps") or usual
         for values in product(*chosen.values()):
             yield family.make(types=one, **dict(zip(chosen, values, strict=True)))
@@ -142,7 +141,7 @@ def preset_operations(
     made = 0
     for operation, of in product(found, types):
         try:
-            yield operation.retyped(of)
+            yield operation.with_types(of)
             made += 1
         except InputError as error:
             notify(f"left out: {operation.name}, since {error}")
@@ -183,8 +182,10 @@ def unique_operations(operations: Iterable[Operation], factor: int) -> list[Oper
     """
     found: dict[Operation, None] = {}
     for number, operation in enumerate(operations):
-        found[operation.shrunk(factor)] = None
+        found[operation.scaled_down(factor)] = None
         # Before they are divided, there may be more: few of them differ afterwards.
-        if len(found) > MOST or number > 10 * MOST:
-            raise InputError(f"these are over {MOST:,} dispatches", "sweep in larger steps")
+        if len(found) > MAX_DISPATCHES or number > 10 * MAX_DISPATCHES:
+            raise InputError(
+                f"these are over {MAX_DISPATCHES:,} dispatches", "sweep in larger steps"
+            )
     return list(found)

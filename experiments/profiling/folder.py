@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from ...benchmarks.compiling import SCRIPT
-from ...benchmarks.operations import LARGEST, Operation, from_dict
+from ...benchmarks.operations import MAX_SIZE, Operation, from_dict
 from ...core import (
     InputError,
     check_inside,
+    escape_undecodable,
     make_folder,
     read_json,
     read_limited,
-    readable,
-    write_whole,
+    write_atomically,
 )
 from .log import DEFAULT
 
@@ -45,7 +45,7 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Generated:
+class GeneratedDispatch:
     """A dispatch on disk.
 
     Attributes:
@@ -137,7 +137,7 @@ def write_files(out: Path, files: Mapping[str, str], *, force: bool) -> dict[str
     for folder in folders:
         make_folder(folder, "move away what is there, or name another --out")
     for name in changed:
-        write_whole(out / name, files[name].encode())
+        write_atomically(out / name, files[name].encode())
     return states
 
 
@@ -150,7 +150,7 @@ def specs_in(folder: Path) -> list[Path]:
     return [found.spec(configuration) for configuration in found.configurations]
 
 
-def find_generated(folder: Path) -> list[Generated]:
+def find_generated(folder: Path) -> list[GeneratedDispatch]:
     """The dispatches in a folder and those below it, by name; or the one in a file.
 
     Raises:
@@ -163,7 +163,7 @@ def find_generated(folder: Path) -> list[Generated]:
     paths = sorted(_dispatches(folder))
     if not paths:
         raise InputError(f"{folder} holds no dispatch", "make some with `frontrunner generate`")
-    found: dict[str, Generated] = {}
+    found: dict[str, GeneratedDispatch] = {}
     for path in paths:
         if path.stem in found:
             raise InputError(
@@ -187,9 +187,11 @@ def _dispatches(folder: Path) -> Iterator[Path]:
                     yield Path(root, name)
 
 
-def _read(path: Path) -> Generated:
-    if readable(path.name) != path.name:
-        raise InputError(f"the name of {readable(str(path))} is not in UTF-8", "rename the file")
+def _read(path: Path) -> GeneratedDispatch:
+    if escape_undecodable(path.name) != path.name:
+        raise InputError(
+            f"the name of {escape_undecodable(str(path))} is not in UTF-8", "rename the file"
+        )
     described, configured = path.with_name(OPERATION), path.with_name(CONFIGURATIONS)
     operation, target = None, ""
     configurations: tuple[Configuration, ...] = ()
@@ -198,12 +200,12 @@ def _read(path: Path) -> Generated:
         if operation.name != path.stem:
             if not path.with_name(f"{operation.name}.mlir").exists():
                 raise InputError(f"{described} does not describe {path}", _EDITED)
-            return Generated(path)  # somebody else's, beside ours
+            return GeneratedDispatch(path)  # somebody else's, beside ours
     if os.path.lexists(configured):
         if operation is None:
             raise InputError(f"{configured} is there, but no {OPERATION} beside it", _EDITED)
         target, configurations = read_json(configured, _configurations, _EDITED)
-    return Generated(path, operation, target, configurations)
+    return GeneratedDispatch(path, operation, target, configurations)
 
 
 def _configurations(data: Mapping[str, Any]) -> tuple[str, tuple[Configuration, ...]]:
@@ -214,7 +216,7 @@ def _configurations(data: Mapping[str, Any]) -> tuple[str, tuple[Configuration, 
         if one.name != Path(one.name).name or one.name == DEFAULT:
             raise ValueError(f"{one.name!r} names no configuration")
         for knob, value in one.knobs.items():
-            if not isinstance(value, int) or abs(value) > LARGEST:
+            if not isinstance(value, int) or abs(value) > MAX_SIZE:
                 raise ValueError(f"{knob} is {value!r}")
     if len({one.name for one in found}) < len(found):
         raise ValueError("two have the same name")

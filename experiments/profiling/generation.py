@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...benchmarks.measuring import POOL
+from ...benchmarks.measuring import POOL_SIZE
 from ...benchmarks.operations import Operation, parse_types
 from ...core import NotTunableError
 from ..observing import Observer, make_notify, make_progress
@@ -27,7 +27,7 @@ from .folder import (
 )
 
 if TYPE_CHECKING:
-    from .configurations import Choice
+    from .configurations import ConfigurationOptions
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +72,7 @@ def generate(
     configurations: int | None = None,
     target: str = "host",
     ranker: str | os.PathLike[str] | None = None,
-    pool: int = POOL,
+    pool: int = POOL_SIZE,
     seed: int = 0,
     force: bool = False,
     quiet: bool = False,
@@ -122,10 +122,10 @@ def generate(
     operations = unique_operations(asked, shrink)
     choice = None
     if configurations:
-        from .configurations import Choice
+        from .configurations import ConfigurationOptions
 
         named = None if ranker is None else os.fspath(ranker)
-        choice = Choice(configurations, target, named, pool, seed)
+        choice = ConfigurationOptions(configurations, target, named, pool, seed)
     with closing(make_progress(quiet=quiet)) as progress:
         made, files = write_dispatches(operations, Path(out), choice, progress, force=force)
     return GenerateResult(Path(out), tuple(o.name for o in operations), made, dict(files))
@@ -134,7 +134,7 @@ def generate(
 def write_dispatches(
     operations: Sequence[Operation],
     out: Path,
-    choice: Choice | None,
+    choice: ConfigurationOptions | None,
     observer: Observer,
     *,
     force: bool = False,
@@ -158,18 +158,18 @@ def write_dispatches(
         counts.update(write_files(out, every, force=force).values())
         return 0, counts
 
-    from .configurations import Chooser
+    from .configurations import ConfigurationMaker
 
     compare_files(out, every, force=force)  # before the first is written
     made = 0
-    with Chooser(choice) as chooser:
+    with ConfigurationMaker(choice) as chooser:
         for place, operation in enumerate(operations, 1):
-            observer.phase(f"configuring {operation.name} ({place} of {len(operations)})")
+            observer.on_phase(f"configuring {operation.name} ({place} of {len(operations)})")
             some = files[operation.name]
             try:
                 found = chooser.configurations(operation)
             except NotTunableError as error:
-                observer.note(f"no configurations of {operation.name}: {error}")
+                observer.notify(f"no configurations of {operation.name}: {error}")
             else:
                 some |= files_of_configurations(operation, choice.target, found)
                 made += len(found)

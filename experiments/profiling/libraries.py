@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...benchmarks.libraries import NEEDS, Answer, Trial, installed
+from ...benchmarks.libraries import (
+    REQUIRED_PACKAGES,
+    TimingReply,
+    TimingRequest,
+    installed_libraries,
+)
 from ...benchmarks.measuring import CRASHED, KEEP_MEMORY, KILLED, TIMEOUT, WRONG_RESULT, RunFailed
 from ...benchmarks.operations import Operation
 from ...core import Child, ChildDied, ChildKilled, ChildTimeout, InputError, first_line
 from .log import UNSUPPORTED
 
 # Seconds that a library may take for one operation, with the reference that it is compared with.
-LONGEST = 300.0
+LIBRARY_TIMEOUT = 300.0
 NONE = "none"
 
 
@@ -24,7 +29,7 @@ def parse_libraries(text: str | None, *, on_cpu: bool) -> tuple[str, ...]:
     Raises:
         InputError: there is no such library, or it is not installed.
     """
-    there = installed()
+    there = installed_libraries()
     if text is None:
         return tuple(there) if on_cpu else ()
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
@@ -33,13 +38,15 @@ def parse_libraries(text: str | None, *, on_cpu: bool) -> tuple[str, ...]:
     if NONE in names:
         raise InputError(f"--providers: {text} is none, and others", "give one or the other")
     for name in names:
-        if name not in NEEDS:
+        if name not in REQUIRED_PACKAGES:
             raise InputError(
-                f"--providers: no library {name!r}", f"there are: {', '.join([*NEEDS, NONE])}"
+                f"--providers: no library {name!r}",
+                f"there are: {', '.join([*REQUIRED_PACKAGES, NONE])}",
             )
         if name not in there:
             raise InputError(
-                f"--providers: {name} is not installed", f"pip install {' '.join(NEEDS[name])}"
+                f"--providers: {name} is not installed",
+                f"pip install {' '.join(REQUIRED_PACKAGES[name])}",
             )
     return names
 
@@ -67,9 +74,11 @@ class Libraries:
         Raises:
             RunFailed: the library does not compute it, or something else, or was killed, twice.
         """
-        trial = Trial(name, operation, seed, seconds, self._threads, verify)
+        trial = TimingRequest(name, operation, seed, seconds, self._threads, verify)
         try:
-            found: Answer = self._children[name].try_twice(trial, timeout=LONGEST)
+            found: TimingReply = self._children[name].call_with_retry(
+                trial, timeout=LIBRARY_TIMEOUT
+            )
         except ChildKilled as death:
             raise RunFailed(KILLED, f"{name} was {death}, twice") from death
         except ChildDied as death:

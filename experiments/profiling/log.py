@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from ...benchmarks.libraries import Peak
-from ...benchmarks.measuring import CRASHED, KILLED, KINDS, OK, TIMEOUT
-from ...core import KEEP_VALID, InputError, LineFile, decode
+from ...benchmarks.measuring import CRASHED, KILLED, OK, OUTCOME_KINDS, TIMEOUT
+from ...core import KEEP_VALID_HINT, InputError, JsonLinesFile, decode
 
 FORMAT = 1
 # What a row may come to besides a run's outcomes: the dispatch is not read, a library lacks it.
@@ -70,7 +70,7 @@ class Row:
         Raises:
             ValueError: naming what is wrong.
         """
-        if self.outcome not in (*KINDS, REFUSED, UNSUPPORTED):
+        if self.outcome not in (*OUTCOME_KINDS, REFUSED, UNSUPPORTED):
             raise ValueError(f"there is no outcome {self.outcome!r}")
         if self.outcome == OK and not (self.time_us or 0) > 0:
             raise ValueError(f"{self.operation} took {self.time_us!r} us")
@@ -86,8 +86,8 @@ class Row:
             raise ValueError(f"a figure of {self.operation} is less than 0")
 
     @property
-    def final(self) -> bool:
-        """Whether it is not worth trying again: machines have bad moments."""
+    def is_final(self) -> bool:
+        """Whether a resumed profile keeps the row; it repeats timeouts, crashes and refusals."""
         return self.outcome not in (TIMEOUT, CRASHED, KILLED, REFUSED)
 
     @property
@@ -101,11 +101,11 @@ class ProfileLog:
 
     Args:
         made_how: what all rows have in common; another profile's are refused.
-        anew: whether the first new row replaces those that are there.
+        overwrite: whether the first new row replaces those that are there.
         keep_valid: whether lines that were not written by a profile are left out, not refused.
 
     Attributes:
-        begun: whether there is something to go on with.
+        has_records: whether there is something to go on with.
         left_out: what became of lines that were left out, for people; empty if none was.
 
     Raises:
@@ -117,24 +117,24 @@ class ProfileLog:
         path: Path,
         made_how: Mapping[str, Any],
         *,
-        anew: bool = False,
+        overwrite: bool = False,
         keep_valid: bool = False,
     ) -> None:
-        self._path, self._anew = path, anew
+        self._path, self._anew = path, overwrite
         self._header = {"format": FORMAT, **made_how}
         self.rows: dict[Key, Row] = {}
         self.peak: Peak | None = None
-        self.begun = False
-        self._lines = LineFile(
+        self.has_records = False
+        self._lines = JsonLinesFile(
             path,
             "make room, then run the same command again",
-            anew=anew,
+            overwrite=overwrite,
             check=self._take,
             keep_valid=keep_valid,
-            edited=KEEP_VALID,
+            edited_hint=KEEP_VALID_HINT,
         )
-        self.left_out = self._lines.left_out
-        cut_short = json.dumps(self._header).encode().startswith(self._lines.torn)
+        self.left_out = self._lines.skipped_message
+        cut_short = json.dumps(self._header).encode().startswith(self._lines.partial_line)
         if not (self._lines.records or cut_short):
             self.close()
             raise self._something_else()
@@ -148,7 +148,7 @@ class ProfileLog:
         self.peak = peak
 
     def close(self) -> None:
-        if not self._lines.records and not self._lines.torn:
+        if not self._lines.records and not self._lines.partial_line:
             self._lines.path.unlink(missing_ok=True)
         self._lines.close()
 
@@ -160,9 +160,9 @@ class ProfileLog:
 
     def _write(self, record: Mapping[str, Any]) -> None:
         """With the first record comes what all have in common: nothing is bound before."""
-        if not self.begun:
+        if not self.has_records:
             self._lines.append(self._header)
-            self.begun = True
+            self.has_records = True
         self._lines.append(record)
 
     def _take(self, record: dict[str, Any]) -> None:
@@ -172,9 +172,9 @@ class ProfileLog:
             ValueError, KeyError: it is not what was written there.
             InputError: it is the first, and another profile's.
         """
-        if not self.begun:
+        if not self.has_records:
             self._check_header(record)
-            self.begun = not self._anew
+            self.has_records = not self._anew
         elif "peak" in record:
             self.peak = decode(Peak, record["peak"])
         else:

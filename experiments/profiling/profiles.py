@@ -11,7 +11,7 @@ from ...core import InputError, iree_versions, usable_cores
 from ...search import backend_of, target_flags
 from ..observing import Observer
 from .bench import Bench, ProfileOptions
-from .folder import Generated
+from .folder import GeneratedDispatch
 from .log import DEFAULT, IREE, ProfileLog, Row
 from .rows import PlannedRows
 
@@ -19,7 +19,7 @@ from .rows import PlannedRows
 CHUNK = 8
 
 
-def check_profile(every: Sequence[Generated], options: ProfileOptions) -> dict[str, Any]:
+def check_profile(every: Sequence[GeneratedDispatch], options: ProfileOptions) -> dict[str, Any]:
     """Refuses what cannot be profiled, before anything is written.
 
     Returns:
@@ -48,7 +48,7 @@ def check_profile(every: Sequence[Generated], options: ProfileOptions) -> dict[s
     }
 
 
-def planned_rows(every: Sequence[Generated], libraries: Sequence[str]) -> list[PlannedRows]:
+def planned_rows(every: Sequence[GeneratedDispatch], libraries: Sequence[str]) -> list[PlannedRows]:
     """The rows that are to be there, by dispatch.
 
     Raises:
@@ -72,7 +72,7 @@ def make_missing_rows(
             done = 0
             for chunk in _chunks(todo, CHUNK * (options.jobs or usable_cores())):
                 last = done + len(chunk)
-                observer.phase(f"dispatches {done + 1} to {last} of {len(todo)}: compiling")
+                observer.on_phase(f"dispatches {done + 1} to {last} of {len(todo)}: compiling")
                 bench.run(chunk)
                 done = last
 
@@ -87,7 +87,7 @@ def current_rows(every: Sequence[PlannedRows], log: ProfileLog) -> list[Row]:
     ]
 
 
-def _planned(one: Generated, libraries: Sequence[str]) -> PlannedRows:
+def _planned(one: GeneratedDispatch, libraries: Sequence[str]) -> PlannedRows:
     mlir = one.read()
     operation = repr(one.operation).encode()
     digests = {(DEFAULT, IREE): _digest(mlir, operation)}

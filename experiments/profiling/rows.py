@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .folder import Configuration, Generated
+from .folder import Configuration, GeneratedDispatch
 from .log import IREE, NOT_RUN, Key, Row
 
 # A configuration's name, and who runs it.
@@ -21,7 +21,7 @@ class PlannedRows:
         digests: of what each row is made of, by the names of its configuration and its provider.
     """
 
-    generated: Generated
+    generated: GeneratedDispatch
     digests: Mapping[Part, str]
 
     @property
@@ -48,7 +48,7 @@ class PlannedRows:
 
         def there(part: Part) -> bool:
             row = rows.get((self.generated.name, *part))
-            return row is not None and row.digest == self.digests[part] and row.final
+            return row is not None and row.digest == self.digests[part] and row.is_final
 
         return replace(self, digests={p: d for p, d in self.digests.items() if not there(p)})
 
@@ -69,7 +69,7 @@ class PlannedRows:
             provider=provider,
             digest=self.digests[name, provider],
             verification=NOT_RUN,
-            types=operation.typed if operation else "",
+            types=operation.type_text if operation else "",
             fused="+".join(operation.fused) if operation else "",
             sizes=operation.sizes if operation else {},
             knobs=configuration.knobs if configuration else {},

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from ...core import InputError
-from .folder import Generated
+from .folder import GeneratedDispatch
 
 _COMMA = re.compile(r",(?!\d*\}|[^\[]*\])")
 # Names that are told where nothing matches.
@@ -37,7 +37,9 @@ def parse_patterns(texts: Sequence[str]) -> list[re.Pattern[str]]:
     return found
 
 
-def select(every: Sequence[Generated], patterns: Sequence[re.Pattern[str]]) -> list[Generated]:
+def select(
+    every: Sequence[GeneratedDispatch], patterns: Sequence[re.Pattern[str]]
+) -> list[GeneratedDispatch]:
     """Those whose names match one of the patterns anywhere; all where there is no pattern.
 
     Raises:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from ...benchmarks.libraries import Peak
-from ...core import write_whole
+from ...core import write_atomically
 from .log import IREE, PASSED, UNCHECKED, Row
 
 _TITLES = (
@@ -95,8 +95,8 @@ def write_tables(rows: Sequence[Row], output: Path) -> None:
     """
     frame = frame_of(rows)
     remedy = "make room, then run the same command again: nothing is measured anew"
-    write_whole(output.with_suffix(".csv"), frame.to_csv(index=False).encode(), remedy)
-    write_whole(output.with_suffix(".parquet"), frame.to_parquet(index=False), remedy)
+    write_atomically(output.with_suffix(".csv"), frame.to_csv(index=False).encode(), remedy)
+    write_atomically(output.with_suffix(".parquet"), frame.to_parquet(index=False), remedy)
 
 
 def summary(rows: Iterable[Row]) -> str:

@@ -11,7 +11,7 @@ from ...core import NotTunableError
 from ...features import extract
 from ...models import Ranker, order
 from ...search import DERIVED, PIPELINE, Dispatch, Space, build_spaces, known_extras
-from ...search.enumeration import derive, sample
+from ...search.enumeration import add_derived_columns, sample
 
 
 def make_queue(
@@ -37,8 +37,10 @@ def make_queue(
     Raises:
         InputError: the problem has no candidate, or the pipeline cannot lower it.
     """
-    candidates, features = draw(build_spaces(dispatch, pipeline, extras), pool, seed)
-    check_some(candidates, dispatch)
+    candidates, features = sample_with_features(
+        build_spaces(dispatch, pipeline, extras), pool, seed
+    )
+    check_not_empty(candidates, dispatch)
     queue = candidates.iloc[order(ranker, features)]
     if alternate:
         turns = queue.groupby(PIPELINE).cumcount()
@@ -46,7 +48,9 @@ def make_queue(
     return queue.reset_index(drop=True)
 
 
-def draw(spaces: Iterable[Space], pool: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def sample_with_features(
+    spaces: Iterable[Space], pool: int, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """A uniform sample of `pool` candidates per space, and their features.
 
     Returns:
@@ -58,7 +62,9 @@ def draw(spaces: Iterable[Space], pool: int, seed: int) -> tuple[pd.DataFrame, p
     for space in spaces:
         candidates = sample(space, pool, seed)
         if len(candidates):
-            features.append(extract(space.problem, space.target, derive(space, candidates)))
+            features.append(
+                extract(space.problem, space.target, add_derived_columns(space, candidates))
+            )
             frames.append(candidates.assign(**{PIPELINE: space.pipeline}))
     none = [pd.DataFrame()]
     return pd.concat(frames or none, ignore_index=True), pd.concat(
@@ -66,12 +72,12 @@ def draw(spaces: Iterable[Space], pool: int, seed: int) -> tuple[pd.DataFrame, p
     )
 
 
-def check_some(candidates: pd.DataFrame, dispatch: Dispatch) -> None:
+def check_not_empty(candidates: pd.DataFrame, dispatch: Dispatch) -> None:
     """Refuses a dispatch that has no candidate."""
     if candidates.empty:
         raise NotTunableError(
             f"the space of {dispatch.problem.label} is empty",
-            dispatch.silence or "nothing can be tuned here",
+            dispatch.no_constraints_reason or "nothing can be tuned here",
         )
 
 
@@ -140,7 +146,7 @@ def _derived(dispatch: Dispatch, queue: pd.DataFrame) -> Iterator[tuple[Space, p
     spaces = _spaces(dispatch, queue)
     for pipeline, rows in queue.groupby(PIPELINE):
         space = spaces[str(pipeline)]
-        yield space, derive(space, rows[[k.name for k in space.knobs]])
+        yield space, add_derived_columns(space, rows[[k.name for k in space.knobs]])
 
 
 def _spaces(dispatch: Dispatch, queue: pd.DataFrame) -> dict[str, Space]:

@@ -1,4 +1,4 @@
-"""Which candidates come next, by a ranker that looks back."""
+"""The order of an adaptive ranker over a queue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...benchmarks.measuring import KILLED, Outcome, QueueOrder
-from ...models import TIME, AdaptiveRanker, order
+from ...models import TIME_COLUMN, AdaptiveRanker, order
 from ...search import Dispatch
 from .candidates import features_of
 
@@ -19,7 +19,7 @@ HEAD = 4096
 
 
 class AdaptiveOrder:
-    """As a ranker says that sees the outcomes."""
+    """Takes candidates in the order of an adaptive ranker, which is asked anew after each batch."""
 
     def __init__(self, ranker: AdaptiveRanker, features: pd.DataFrame, length: int) -> None:
         """
@@ -34,7 +34,7 @@ class AdaptiveOrder:
         self.rest = QueueOrder(length)
 
     @classmethod
-    def over(
+    def for_queue(
         cls, queue: pd.DataFrame, dispatch: Dispatch, ranker: AdaptiveRanker, seed: int
     ) -> Self:
         """The order of a queue's candidates.
@@ -57,6 +57,6 @@ class AdaptiveOrder:
         known = [i for i in taken if outcomes[i].kind != KILLED]
         # Shares of the baseline measured beside them are free of the machine's drift.
         times = np.array([outcomes[i].relative for i in known], dtype=np.float64)
-        self.ranker.observe(self.features.loc[known].assign(**{TIME: times}))
+        self.ranker.observe(self.features.loc[known].assign(**{TIME_COLUMN: times}))
         ranked = left.index[order(self.ranker, left)]
         return [int(i) for i in ranked[:count]]

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...benchmarks.measuring import MEDIAN, NEAR, QUARTILES
+from ...benchmarks.measuring import IQR_PER_DEVIATION, MEDIAN_ERROR_RATIO, NEAR_OPTIMAL
 from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
 from ..dataset import Recording
-from ..learning import without_killed
+from ..learning import drop_killed
 
 PROBLEMS = (
     # Products: square, few rows, odd, transposed, narrow types.
@@ -80,13 +80,13 @@ def table(folder: Path) -> str:
     """
     rows = [COLUMNS, ["---"] * len(COLUMNS)]
     for path in sorted(folder.glob("*.parquet")):
-        frame = without_killed(Recording.read(path)).frame
+        frame = drop_killed(Recording.read(path)).frame
         relative, default_us = frame["relative"], float(frame["baseline_us"].median())
         best = float(relative.min())
         figures = [
             f"{len(frame)}",
             f"{relative.isna().sum()}",
-            f"{(relative <= (1 + NEAR) * best).sum()}",
+            f"{(relative <= (1 + NEAR_OPTIMAL) * best).sum()}",
             f"{default_us:.0f} us",
             f"{default_us * best:.0f} us",
             f"{1 / best:.2f}x",
@@ -103,8 +103,8 @@ def _error(row: pd.Series) -> str:
     """
     if pd.isna(row["spread"]):
         return "-"
-    deviation = row["spread"] / QUARTILES
-    return f"{MEDIAN * deviation / row['measurements'] ** 0.5:.1%}"
+    deviation = row["spread"] / IQR_PER_DEVIATION
+    return f"{MEDIAN_ERROR_RATIO * deviation / row['measurements'] ** 0.5:.1%}"
 
 
 def main(arguments: Sequence[str]) -> None:

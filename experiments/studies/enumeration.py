@@ -15,7 +15,7 @@ import z3
 from ...benchmarks.operations import Conv, Matmul, Operation, Types
 from ...search import Space, build_spaces
 from ...search.enumeration import count, enumerate_space, sample
-from ...search.gpu import EXTRAS
+from ...search.gpu import EXTRA_KNOBS
 from ...search.reading import read_dispatch
 
 HALF = Types("f16", "f32")
@@ -63,7 +63,7 @@ def main() -> None:
         Conv.square(240, 960, 960, 3, images=16, types=HALF),
         "gfx942",
         pipeline="TileAndFuse",
-        extras=EXTRAS,
+        extras=EXTRA_KNOBS,
     )
     started = time.perf_counter()
     drawn = len(sample(space, 10_000, seed=0))

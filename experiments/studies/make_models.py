@@ -16,12 +16,12 @@ from torch import nn
 from torch.nn import functional
 from transformers import BertConfig, MobileNetV2Config, ResNetConfig, ViTConfig
 
-from ..network_tuning import Exported, export_module, export_transformers
+from ..network_tuning import ExportedNetwork, export_module, export_transformers
 
 IMAGE = (1, 3, 224, 224)
 
 
-def bert(out: Path) -> Exported:
+def bert(out: Path) -> ExportedNetwork:
     """A BERT-like encoder: 6 layers, 384 wide, 128 tokens (MiniLM's shape)."""
     config = BertConfig(
         hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536
@@ -29,7 +29,7 @@ def bert(out: Path) -> Exported:
     return export_transformers(config, [torch.zeros(1, 128, dtype=torch.long)], out)
 
 
-def vit(out: Path) -> Exported:
+def vit(out: Path) -> ExportedNetwork:
     """A vision transformer: 197 tokens, 12 layers, 384 wide (DeiT-small's shape)."""
     config = ViTConfig(
         hidden_size=384, num_hidden_layers=12, num_attention_heads=6, intermediate_size=1536
@@ -37,7 +37,7 @@ def vit(out: Path) -> Exported:
     return export_transformers(config, [torch.zeros(IMAGE)], out)
 
 
-def resnet(out: Path) -> Exported:
+def resnet(out: Path) -> ExportedNetwork:
     """ResNet-18 at 224."""
     config = ResNetConfig(
         embedding_size=64, hidden_sizes=[64, 128, 256, 512], depths=[2, 2, 2, 2], layer_type="basic"
@@ -45,7 +45,7 @@ def resnet(out: Path) -> Exported:
     return export_transformers(config, [torch.zeros(IMAGE)], out)
 
 
-def mobilenet(out: Path) -> Exported:
+def mobilenet(out: Path) -> ExportedNetwork:
     """MobileNetV2 at 224: depthwise and pointwise convolutions."""
     return export_transformers(MobileNetV2Config(), [torch.zeros(IMAGE)], out)
 
@@ -106,7 +106,7 @@ class DecoderLayer(nn.Module):
         return x, key, value
 
 
-def decoder(out: Path) -> Exported:
+def decoder(out: Path) -> ExportedNetwork:
     """A GPT-2-like decoder's step: 12 layers, 768 wide, 255 tokens in its cache."""
     torch.manual_seed(0)
     layers, width, heads, past = 12, 768, 12, 255
@@ -170,7 +170,7 @@ class CrossAttention(nn.Module):
         return x + self.out(seen.transpose(1, 2).flatten(2))
 
 
-def unet(out: Path) -> Exported:
+def unet(out: Path) -> ExportedNetwork:
     """A block of a diffusion UNet: 320 channels at 32 x 32, 77 words."""
     torch.manual_seed(0)
     block = UnetBlock(channels=320, time=1280, words=768, heads=8)
@@ -178,7 +178,7 @@ def unet(out: Path) -> Exported:
     return export_module(block, inputs, out)
 
 
-MODELS: dict[str, Callable[[Path], Exported]] = {
+MODELS: dict[str, Callable[[Path], ExportedNetwork]] = {
     make.__name__: make for make in (bert, vit, resnet, decoder, mobilenet, unet)
 }
 

@@ -13,11 +13,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...benchmarks.measuring import RACE_PATIENCE
-from ...benchmarks.networks import Gain, ModelFailed, ModelRunner, Subject, prepare_inputs
+from ...benchmarks.networks import (
+    NetworkFailed,
+    NetworkRunner,
+    NetworkSetup,
+    Speedup,
+    prepare_inputs,
+)
 from ...core import run_tool
 from ...search import SPEC_OPTION
-from ...search.reading import read_model
-from ..network_tuning import ModelResult, resume_model, tune_model
+from ...search.reading import read_network
+from ..network_tuning import NetworkResult, resume_model, tune_model
 
 NAMES = ("bert", "vit", "resnet", "decoder", "mobilenet", "unet")
 FLAGS = {"data tiling": ["--iree-opt-data-tiling"], "O3": ["--iree-opt-level=O3"]}
@@ -39,7 +45,7 @@ def main(arguments: Sequence[str]) -> None:
 def _row(out: Path, name: str, minutes: float) -> str:
     mlir, weights = out / f"{name}.mlir", out / f"{name}.irpa"
     result = _tuned(mlir, weights, out / f"{name}-tuned", minutes)
-    model = read_model(mlir)
+    model = read_network(mlir)
     build = {"default": [], **FLAGS}
     if result.spec is not None:
         build["tuned"] = [f"{SPEC_OPTION}={result.spec}"]
@@ -51,8 +57,10 @@ def _row(out: Path, name: str, minutes: float) -> str:
     function = model.function(None)
     inputs = prepare_inputs(function, [], out, [0])
     outputs = tuple(o.dtype for o in function.outputs)
-    subject = Subject("local-task", function.name, tuple(inputs), outputs, (("model", weights),))
-    with ModelRunner(subject) as runner:
+    subject = NetworkSetup(
+        "local-task", function.name, tuple(inputs), outputs, (("model", weights),)
+    )
+    with NetworkRunner(subject) as runner:
         gains = {
             title: _gain(runner, built["default"], path)
             for title, path in built.items()
@@ -72,7 +80,7 @@ def _row(out: Path, name: str, minutes: float) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _tuned(mlir: Path, weights: Path, folder: Path, minutes: float) -> ModelResult:
+def _tuned(mlir: Path, weights: Path, folder: Path, minutes: float) -> NetworkResult:
     if (folder / "model.json").exists():
         return resume_model(folder)
     return tune_model(mlir, out=folder, minutes=minutes, parameters={"model": weights})
@@ -86,16 +94,16 @@ def _compile(mlir: Path, flags: Sequence[str], out: Path) -> bool:
     return done.code == 0
 
 
-def _gain(runner: ModelRunner, before: Path, after: Path) -> Gain | None:
+def _gain(runner: NetworkRunner, before: Path, after: Path) -> Speedup | None:
     try:
-        runner.check(after, before)
-        return runner.gain(before, after, seed=0, patience=RACE_PATIENCE)
-    except ModelFailed as failure:
+        runner.compare_outputs(after, before)
+        return runner.measure_speedup(before, after, seed=0, patience=RACE_PATIENCE)
+    except NetworkFailed as failure:
         print(f"{after}: {failure}", file=sys.stderr)
         return None
 
 
-def _told(gain: Gain | None, *, short: bool = False) -> str:
+def _told(gain: Speedup | None, *, short: bool = False) -> str:
     if gain is None:
         return "none"
     low, high = gain.interval

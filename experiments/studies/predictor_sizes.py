@@ -77,7 +77,7 @@ def measure(contender: Contender, cases: Sequence[Case]) -> dict[str, float]:
         InputError: the recordings are of different kinds, or of other people's kernels.
     """
     describing = _describing(cases[0])
-    judged = cross_validate(cases, [contender], PROBLEM, parts=PARTS)
+    judged = cross_validate(cases, [contender], PROBLEM, n_folds=PARTS)
     predictor = judged.predictors[contender.name]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "predictor"

@@ -16,15 +16,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ...benchmarks.runners import local_runner
+from ...benchmarks.runners import open_local_runner
 from ...search import Space, build_spaces
-from ...search.enumeration import records, sample, satisfies
+from ...search.enumeration import candidate_dicts, sample, satisfies
 from ...search.reading import read_dispatch
 
 EXAMPLES = ("matmul_vit", "matmul_skinny", "matvec", "conv_3x3")
 
 
-def outside(space: Space, n: int, seed: int) -> pd.DataFrame:
+def pruned_candidates(space: Space, n: int, seed: int) -> pd.DataFrame:
     """Candidates that only pruning forbids."""
     demanded = tuple(c for c in space.constraints if not c.prunes)
     wide = sample(replace(space, constraints=demanded), 20 * n, seed)
@@ -37,11 +37,11 @@ def check(path: Path, size: int) -> str:
     dispatch = read_dispatch(path)
     space = build_spaces(dispatch)[0]
     inside = sample(space, size // 2, seed=0)
-    mixed = pd.concat([inside, outside(space, size // 2, seed=0)], ignore_index=True)
+    mixed = pd.concat([inside, pruned_candidates(space, size // 2, seed=0)], ignore_index=True)
     order = np.random.default_rng(0).permutation(len(mixed))
-    configs = [space.render(row) for row in records(mixed)]
+    configs = [space.render(row) for row in candidate_dicts(mixed)]
     best = {"inside": 0.0, "outside": 0.0}
-    with local_runner(dispatch, configs.__getitem__) as runner:
+    with open_local_runner(dispatch, configs.__getitem__) as runner:
         for at in range(0, len(order), 8):
             for index, outcome in runner.run(order[at : at + 8].tolist()):
                 half = "inside" if index < len(inside) else "outside"

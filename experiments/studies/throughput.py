@@ -15,9 +15,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...benchmarks.runners import local_runner
+from ...benchmarks.runners import open_local_runner
 from ...search import Dispatch, build_spaces, spec_of
-from ...search.enumeration import records, sample
+from ...search.enumeration import candidate_dicts, sample
 from ...search.reading import read_dispatch
 
 BATCH = 8
@@ -45,13 +45,13 @@ def main(arguments: Sequence[str]) -> None:
     total = int(arguments[1]) if len(arguments) > 1 else 32
     dispatch = read_dispatch(source)
     space = build_spaces(dispatch)[0]
-    rows = records(sample(space, total, seed=0))
+    rows = candidate_dicts(sample(space, total, seed=0))
     configs = [space.render(row) for row in rows]
     ours = theirs = 0.0
     started = time.perf_counter()
     with (
         tempfile.TemporaryDirectory() as folder,
-        local_runner(dispatch, configs.__getitem__) as runner,
+        open_local_runner(dispatch, configs.__getitem__) as runner,
     ):
         ours += time.perf_counter() - started
         for at in range(0, total, BATCH):

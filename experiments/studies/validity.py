@@ -15,9 +15,9 @@ from pathlib import Path
 
 from ...benchmarks.measuring import OK
 from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
-from ...benchmarks.runners import local_runner
+from ...benchmarks.runners import open_local_runner
 from ...search import build_spaces
-from ...search.enumeration import count, records, sample
+from ...search.enumeration import candidate_dicts, count, sample
 from ...search.reading import read_dispatch
 
 DISPATCHES = (
@@ -38,8 +38,8 @@ def check(path: Path, size: int) -> str:
     dispatch = read_dispatch(path)
     lines = []
     for space in build_spaces(dispatch):
-        configs = [space.render(row) for row in records(sample(space, size, seed=0))]
-        with local_runner(dispatch, configs.__getitem__) as runner:
+        configs = [space.render(row) for row in candidate_dicts(sample(space, size, seed=0))]
+        with open_local_runner(dispatch, configs.__getitem__) as runner:
             outcomes = [outcome for _, outcome in runner.run(range(len(configs)))]
         compiled = sum(o.stage != "compile" for o in outcomes) / len(outcomes)
         right = sum(o.kind == OK for o in outcomes) / len(outcomes)

@@ -6,12 +6,12 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .api import resume, tune
-    from .folder import RunFolder, read_run_files, run_files, unwritable, write_text
+    from .folder import RunFolder, read_run_files, run_files, unwritable_error, write_text
     from .journal import Journal
-    from .manifest import RunSetup, other_versions
+    from .manifest import RunSetup, version_mismatch
     from .options import TuneOptions
     from .preparation import digest_of_file, prepare
-    from .result import SPEC, TuneResult, expectation
+    from .result import SPEC, TuneResult, expectation_comment
     from .runs import resume_run, start_run
     from .stored import StoredResult
 else:
@@ -26,8 +26,7 @@ __all__ = [
     "TuneOptions",
     "TuneResult",
     "digest_of_file",
-    "expectation",
-    "other_versions",
+    "expectation_comment",
     "prepare",
     "read_run_files",
     "resume",
@@ -35,6 +34,7 @@ __all__ = [
     "run_files",
     "start_run",
     "tune",
-    "unwritable",
+    "unwritable_error",
+    "version_mismatch",
     "write_text",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from ...benchmarks.measuring import DEFAULT_BUDGET, POOL, Budget, minutes_to_seconds
+from ...benchmarks.measuring import DEFAULT_BUDGET, POOL_SIZE, Budget, minutes_to_seconds
 from ..observing import make_progress
 from .options import TuneOptions
 from .runs import resume_run, start_run
@@ -24,7 +24,7 @@ def tune(
     devices: Sequence[str] = (),
     target: str = "host",
     out: str | os.PathLike[str] | None = None,
-    pool: int = POOL,
+    pool: int = POOL_SIZE,
     pipeline: str | None = None,
     extras: Mapping[str, Sequence[int]] | None = None,
     compile_only: bool = False,

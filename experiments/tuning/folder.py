@@ -21,28 +21,28 @@ from pathlib import Path
 from typing import Any, Self
 
 from ...core import (
-    RUNS,
+    RUNS_FOLDER,
     InputError,
-    check_own,
+    check_no_links,
     decode,
-    in_words,
+    describe_error,
+    make_output_folder,
     parse_json,
-    place_folder,
     read_limited,
-    write_whole,
+    write_atomically,
 )
 from ...search import Dispatch, Target
-from ...search.reading import with_emitted
+from ...search.reading import emit_constraints
 from ..dataset import check_problem, check_target
 from ..parquet import read_table, to_frame
 from ..queue import check_queue
-from .manifest import RunManifest, RunSetup, other_versions
+from .manifest import RunManifest, RunSetup, version_mismatch
 
 _WRITTEN = "give the folder that `frontrunner tune --out` wrote"
 # What files that are something else raise when they are taken apart.
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
 # Parts of a dispatch that its file does not hold: the compiler is asked again for what it emits.
-_MADE_AGAIN = ("source", "emitted", "silence")
+_MADE_AGAIN = ("source", "emitted", "no_constraints_reason")
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ class RunFolder:
                 (folder / name).write_bytes(data)
 
         try:
-            return cls(place_folder(path, stem, fill))
+            return cls(make_output_folder(path, stem, fill))
         except OSError as error:
-            raise unwritable(path, error) from error
+            raise unwritable_error(path, error) from error
 
     def load(self) -> RunSetup:
         """What `create` wrote, checked.
@@ -103,16 +103,16 @@ class RunFolder:
         Raises:
             InputError: this is not a run's folder, or one of another version, or holds links.
         """
-        check_own(self.path)
+        check_no_links(self.path)
         if not (self.path / "run.json").is_file():
             raise InputError(f"{self.path} is not the folder of a tuning run", _WRITTEN)
         return read_run_files(lambda name: read_limited(self.path / name, _WRITTEN), self.path)
 
 
-def unwritable(path: Path | None, error: OSError) -> InputError:
+def unwritable_error(path: Path | None, error: OSError) -> InputError:
     """Tells that a folder cannot be laid out."""
     return InputError(
-        f"cannot write to {path or RUNS}: {error.strerror}", "give another --out folder"
+        f"cannot write to {path or RUNS_FOLDER}: {error.strerror}", "give another --out folder"
     )
 
 
@@ -140,7 +140,7 @@ def read_run_files(read: Callable[[str], bytes], origin: Path) -> RunSetup:
     """
     try:
         data = parse_json(read("run.json"))
-        if other := other_versions(data):
+        if other := version_mismatch(data):
             raise InputError(
                 f"{origin} {other}", "start a new run: times and configurations do not carry over"
             )
@@ -152,7 +152,7 @@ def read_run_files(read: Callable[[str], bytes], origin: Path) -> RunSetup:
         check_queue(queue, dispatch)
     except _DAMAGE as error:
         raise InputError(
-            f"{origin} is not the folder of a tuning run: {in_words(error)}", _WRITTEN
+            f"{origin} is not the folder of a tuning run: {describe_error(error)}", _WRITTEN
         ) from error
     return RunSetup(manifest, dispatch, queue)
 
@@ -163,7 +163,7 @@ def write_text(path: Path, text: str) -> None:
     Raises:
         WorkError: the disk is full or the like.
     """
-    write_whole(path, text.encode(), f"make room, then --resume {path.parent}")
+    write_atomically(path, text.encode(), f"make room, then --resume {path.parent}")
 
 
 def _dispatch(fields: Mapping[str, Any], source: str, target: str) -> Dispatch:
@@ -175,4 +175,4 @@ def _dispatch(fields: Mapping[str, Any], source: str, target: str) -> Dispatch:
     check_target(dispatch.target)
     if dispatch.target.name != target:
         raise ValueError(f"the target is {dispatch.target.name!r}, but {target!r} was asked for")
-    return with_emitted(dispatch)
+    return emit_constraints(dispatch)

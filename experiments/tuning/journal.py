@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from ...benchmarks.measuring import Outcome, read_record, wrong_outcome
-from ...core import KEEP_VALID, LineFile
+from ...benchmarks.measuring import Outcome, outcome_error, parse_outcome
+from ...core import KEEP_VALID_HINT, JsonLinesFile
 
 
 class Journal:
@@ -31,19 +31,19 @@ class Journal:
         self.outcomes: dict[int, Outcome] = {}
 
         def check(record: dict[str, Any]) -> None:
-            index, outcome = read_record(record)
-            if wrong := wrong_outcome(index, outcome, self.outcomes, count, devices):
+            index, outcome = parse_outcome(record)
+            if wrong := outcome_error(index, outcome, self.outcomes, count, devices):
                 raise ValueError(wrong)
             self.outcomes[index] = outcome
 
-        self._lines = LineFile(
+        self._lines = JsonLinesFile(
             path,
             f"make room, then continue with --resume {path.parent}",
             check=check,
             keep_valid=keep_valid,
-            edited=KEEP_VALID,
+            edited_hint=KEEP_VALID_HINT,
         )
-        self.left_out = self._lines.left_out
+        self.left_out = self._lines.skipped_message
 
     def append(self, index: int, outcome: Outcome) -> None:
         """Writes one outcome through to the disk.

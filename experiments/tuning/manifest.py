@@ -14,8 +14,8 @@ from ...search import Dispatch
 from .options import TuneOptions
 
 FORMAT = 2
-# Where things are is up to who goes on, not to what a file says.
-_ELSEWHERE = ("out", "budget", "keep_failures")
+# Options that name places: `run.json` does not hold them, and whoever resumes gives them.
+_NOT_IN_FILE = ("out", "budget", "keep_failures")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RunManifest:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with the versions that all depends on."""
         options = asdict(self.options)
-        kept = {name: value for name, value in options.items() if name not in _ELSEWHERE}
+        kept = {name: value for name, value in options.items() if name not in _NOT_IN_FILE}
         rest = {k: v for k, v in asdict(self).items() if k != "options"}
         made_with = {"format": FORMAT, "versions": iree_versions()}
         return {**made_with, "options": kept, "budget": options["budget"], **rest}
@@ -55,7 +55,7 @@ class RunManifest:
             ValueError, KeyError, TypeError, AttributeError: it is something else.
             InputError: an option has no such value.
         """
-        options = {k: v for k, v in data["options"].items() if k not in _ELSEWHERE}
+        options = {k: v for k, v in data["options"].items() if k not in _NOT_IN_FILE}
         options |= {"out": folder, "budget": data["budget"]}
         beside = ("format", "versions", "dispatch", "budget")
         rest = {k: v for k, v in data.items() if k not in beside}
@@ -77,7 +77,7 @@ class RunSetup:
     queue: pd.DataFrame
 
 
-def other_versions(data: Mapping[str, Any], form: int = FORMAT) -> str:
+def version_mismatch(data: Mapping[str, Any], form: int = FORMAT) -> str:
     """What is other than here about how a folder was made, in words; empty if nothing is.
 
     Args:

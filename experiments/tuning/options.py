@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...benchmarks.measuring import POOL, Budget
-from ...core import LARGEST, InputError
+from ...benchmarks.measuring import POOL_SIZE, Budget
+from ...core import MAX_EXACT_INT, InputError
 from ...search import target_flags
 
 # Threads and processes are made for each job, and a row of features for each candidate.
@@ -40,7 +40,7 @@ class TuneOptions:
     target: str = "host"
     seed: int = 0
     jobs: int | None = None
-    pool: int = POOL
+    pool: int = POOL_SIZE
     extras: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     pipeline: str | None = None
     compile_only: bool = False
@@ -51,7 +51,7 @@ class TuneOptions:
         for name, value, least, most in (
             ("jobs", self.jobs, 1, MOST_JOBS),
             ("pool", self.pool, 1, MOST_CANDIDATES),
-            ("seed", self.seed, 0, LARGEST),
+            ("seed", self.seed, 0, MAX_EXACT_INT),
         ):
             if value is not None and not least <= value <= most:
                 raise InputError(f"{name} must be from {least} to {most:,}, got {value:,}")

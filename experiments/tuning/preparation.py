@@ -14,9 +14,9 @@ from ...benchmarks.measuring import (
     fingerprint,
 )
 from ...core import InputError, check_regular
-from ...models import AdaptiveRanker, default_ranker, resolve
+from ...models import AdaptiveRanker, default_ranker, resolve_ranker
 from ...search.reading import read_dispatch
-from ..learning import elsewhere
+from ..learning import device_warning
 from ..observing import Observer
 from ..queue import make_queue
 from .manifest import RunManifest, RunSetup
@@ -35,7 +35,7 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     """
     check_uris(options.devices or ())
     if options.ranker is not None:
-        resolve(options.ranker, seed=options.seed)  # refused before the compiler is asked
+        resolve_ranker(options.ranker, seed=options.seed)  # refused before the compiler is asked
     dispatch = read_dispatch(options.input, options.target)
     target = dispatch.target
     if options.devices is None:
@@ -44,20 +44,20 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
         options = replace(options, ranker=default_ranker(target))
     devices, name = options.devices or (), options.ranker or ""
     check_drivers(devices, target.drivers, target.arch, ", or --compile-only")
-    chips = [fingerprint(uri) for uri in devices]
+    fingerprints = [fingerprint(uri) for uri in devices]
     if devices:
         call = call_of(dispatch)
         check_memory((*call.inputs, *call.outputs))
     if dispatch.others:
-        observer.note(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
-    ranker = resolve(name, seed=options.seed)
-    if warning := elsewhere(ranker, chips, target.arch):
-        observer.note(warning)
+        observer.notify(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
+    ranker = resolve_ranker(name, seed=options.seed)
+    if warning := device_warning(ranker, fingerprints, target.arch):
+        observer.notify(warning)
     looks_back = isinstance(ranker, AdaptiveRanker)
     if looks_back and not devices:
-        observer.note(f"nothing is measured, so {name} keeps the order that it starts from")
+        observer.notify(f"nothing is measured, so {name} keeps the order that it starts from")
         looks_back = False
-    observer.phase("ranking candidates")
+    observer.on_phase("ranking candidates")
     queue = make_queue(
         dispatch,
         ranker,
@@ -68,9 +68,9 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
         # Where nothing can win, no pipeline may take the whole budget.
         alternate=options.compile_only,
     )
-    if dispatch.silence:
-        observer.note(f"the space is frontrunner's own: {dispatch.silence}")
-    manifest = RunManifest(options, digest_of_file(options.input), tuple(chips), looks_back)
+    if dispatch.no_constraints_reason:
+        observer.notify(f"the space is frontrunner's own: {dispatch.no_constraints_reason}")
+    manifest = RunManifest(options, digest_of_file(options.input), tuple(fingerprints), looks_back)
     return RunSetup(manifest, dispatch, queue)
 
 

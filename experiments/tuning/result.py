@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from ...benchmarks.measuring import NEAR, Finals, Outcome, Standing, check_counts, wrong_finals
+from ...benchmarks.measuring import (
+    NEAR_OPTIMAL,
+    FinalistResult,
+    Finals,
+    Outcome,
+    check_counts,
+    finals_error,
+)
 from ...core import decode
 from .stored import StoredResult
 
@@ -44,7 +51,7 @@ class TuneResult(StoredResult):
     candidates: int
     winner: int | None
     near_best: int | None
-    finalists: tuple[Standing, ...]
+    finalists: tuple[FinalistResult, ...]
     run: Path
     stopped: str
     seconds: float
@@ -54,7 +61,7 @@ class TuneResult(StoredResult):
         cls,
         outcomes: Mapping[int, Outcome],
         finals: Finals,
-        winner: Standing | None,
+        winner: FinalistResult | None,
         *,
         spec: Path,
         run: Path,
@@ -64,7 +71,8 @@ class TuneResult(StoredResult):
         relatives = [(i, o.relative) for i, o in sorted(outcomes.items()) if o.relative is not None]
         best = min((r for _, r in relatives), default=None)
         near = next(
-            (i + 1 for i, r in relatives if best is not None and r <= (1 + NEAR) * best), None
+            (i + 1 for i, r in relatives if best is not None and r <= (1 + NEAR_OPTIMAL) * best),
+            None,
         )
         return cls(
             speedup=winner.speedup if winner else 1.0,
@@ -103,18 +111,18 @@ class TuneResult(StoredResult):
             ValueError: naming those that do not.
         """
         check_counts(self.outcomes, self.candidates)
-        if wrong := wrong_finals(self.finals):
+        if wrong := finals_error(self.finals):
             raise ValueError(wrong)
         by_place = {s.index + 1: s for s in self.finalists}
         winner = by_place.get(self.winner or 0)
-        said = (self.speedup, self.speedup_ci, self.best_us)
+        stated = (self.speedup, self.speedup_ci, self.best_us)
         if self.winner is None:
-            due = (1.0, (1.0, 1.0), self.baseline_us)
+            expected = (1.0, (1.0, 1.0), self.baseline_us)
         elif winner is None:
             raise ValueError(f"the winner, {self.winner}, is no finalist")
         else:
-            due = (winner.speedup, winner.interval, winner.time_us)
-        if said != due or (self.winner is None) != (self.spec is None):
+            expected = (winner.speedup, winner.interval, winner.time_us)
+        if stated != expected or (self.winner is None) != (self.spec is None):
             raise ValueError(f"speedup {self.speedup:g} does not follow from the finalists")
 
     def metrics(self) -> dict[str, float]:
@@ -156,8 +164,8 @@ class TuneResult(StoredResult):
         return lines
 
 
-def expectation(standing: Standing, finals: Finals, chips: Sequence[str]) -> str:
-    """What a spec promises, for its first lines."""
+def expectation_comment(standing: FinalistResult, finals: Finals, chips: Sequence[str]) -> str:
+    """The comment at the top of a spec: expected speedup, device, noise floor."""
     return (
         f"Expected speedup: {standing.speedup:.2f}x on {', '.join(chips)} "
         f"(noise floor {finals.noise_floor:.1%}, default {finals.baseline_us:.0f} us)."

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...benchmarks.measuring import Budget, Runner, check_uris, fingerprint
 from ...benchmarks.runners import CompileRunner, LocalRunner
 from ...core import InputError
-from ...models import AdaptiveRanker, resolve
+from ...models import AdaptiveRanker, resolve_ranker
 from ...search import Dispatch
 from ..interrupted import resumable
 from ..observing import Observer
@@ -20,14 +20,16 @@ from .session import MakeRunner, Result, Session
 
 
 def make_usual_runner(
-    folder: RunFolder, options: TuneOptions, dispatch: Dispatch, config: Callable[[int], str]
+    folder: RunFolder, options: TuneOptions, dispatch: Dispatch, render_config: Callable[[int], str]
 ) -> Runner:
     """This machine's, which measures unless only compiling is asked for."""
     work, logs = folder.work, folder.logs
     if options.compile_only:
-        return CompileRunner(dispatch, config, work, logs, jobs=options.jobs)
+        return CompileRunner(dispatch, render_config, work, logs, jobs=options.jobs)
     devices = options.devices or ()
-    return LocalRunner(dispatch, config, devices, work, logs, jobs=options.jobs, seed=options.seed)
+    return LocalRunner(
+        dispatch, render_config, devices, work, logs, jobs=options.jobs, seed=options.seed
+    )
 
 
 def start_run(
@@ -99,7 +101,7 @@ def resume_run(
         started, budget=replace(started.budget, **limits), keep_failures=keep_failures
     )
     looks_back = run.manifest.looks_back
-    if looks_back and not isinstance(resolve(options.ranker or ""), AdaptiveRanker):
+    if looks_back and not isinstance(resolve_ranker(options.ranker or ""), AdaptiveRanker):
         raise InputError(
             f"{path} looks back on outcomes, but ranker {options.ranker!r} keeps its order",
             "start a new run; this one was edited",
@@ -120,4 +122,4 @@ def resume_run(
         keep_valid=keep_valid,
         tracked=tracked,
     )
-    return session.finished() or session.run()
+    return session.read_finished() or session.run()

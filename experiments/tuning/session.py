@@ -14,22 +14,22 @@ from typing import Any, cast
 from ...benchmarks.compiling import FailureReport
 from ...benchmarks.measuring import (
     OK,
-    BudgetLimits,
-    Course,
+    BudgetStopping,
+    CandidateOrder,
+    FinalistResult,
     Finals,
     MeasuringRunner,
-    Order,
     Outcome,
     QueueOrder,
     Runner,
-    Standing,
-    decide,
+    RunProgress,
+    choose_winner,
+    finals_error,
     search,
-    wrong_finals,
-    wrong_winner,
+    winner_error,
 )
 from ...core import InputError, read_limited
-from ...models import AdaptiveRanker, resolve
+from ...models import AdaptiveRanker, resolve_ranker
 from ...search import PIPELINE, Dispatch, spec_of
 from ...search.gpu import CannotRender
 from ..observing import Observer, Tracker
@@ -39,7 +39,7 @@ from .folder import RunFolder, write_text
 from .journal import Journal
 from .manifest import RunSetup
 from .options import TuneOptions
-from .result import TuneResult, expectation
+from .result import TuneResult, expectation_comment
 
 Result = TuneResult | CompileResult
 # Of a run's folder, its options, and the `compilation_info` of a queue position.
@@ -78,25 +78,25 @@ class Session:
         self.keep_valid = keep_valid
         self.tracked = tracked
         self.started = time.monotonic()
-        self.limits = BudgetLimits(options.budget, len(run.queue))
-        self.config = renderer(run.dispatch, run.queue)
+        self.limits = BudgetStopping(options.budget, len(run.queue))
+        self.render_config = renderer(run.dispatch, run.queue)
         self.report = FailureReport(
             run.dispatch,
             options.keep_failures or folder.failures,
             folder.logs,
-            self._config,
+            self._render_or_explain,
             options.seed,
         )
 
-    def finished(self) -> Result | None:
+    def read_finished(self) -> Result | None:
         """The result of a run that was complete and has no budget left, as it was found."""
         with self._open_journal() as journal:
             kind = CompileResult if self.options.compile_only else TuneResult
             result = kind.read(self.folder.result)
-            course = Course.of(journal.outcomes.values())
+            course = RunProgress.of(journal.outcomes.values())
             if result is None or result.candidates != course.taken:
                 return None
-            if not self.limits.stops(course):
+            if not self.limits.stop_reason(course):
                 return None
             self._check(result, journal.outcomes)
             # Of a session that was killed when all but this was done.
@@ -113,7 +113,7 @@ class Session:
             keep_valid=self.keep_valid,
         )
         if journal.left_out:
-            self.observer.note(journal.left_out)
+            self.observer.notify(journal.left_out)
         return journal
 
     def _check(self, result: Result, outcomes: Mapping[int, Outcome]) -> None:
@@ -127,10 +127,10 @@ class Session:
             wrong = f"its outcomes are not those of {self.folder.journal.name}"
         elif isinstance(result, TuneResult):
             finals = result.finals
-            wrong = wrong_finals(finals, outcomes)
+            wrong = finals_error(finals, outcomes)
             winner = next((s for s in finals.standings if s.index + 1 == result.winner), None)
             if winner is not None and not wrong:
-                wrong = wrong_winner(winner, finals) or self._wrong_spec(winner.index)
+                wrong = winner_error(winner, finals) or self._wrong_spec(winner.index)
         if wrong:
             raise InputError(
                 f"{self.folder.result} does not follow from the run: {wrong}",
@@ -140,7 +140,7 @@ class Session:
     def _wrong_spec(self, winner: int) -> str:
         """What is wrong with the spec's file, in words; empty if nothing is."""
         written = read_limited(self.folder.spec, "resume the run").decode(errors="replace")
-        due = spec_of(self.dispatch, self.config(winner))
+        due = spec_of(self.dispatch, self.render_config(winner))
         # A comment says what to expect of it.
         found = "\n".join(s for s in written.splitlines() if not s.lstrip().startswith("//"))
         return "" if found == due.rstrip("\n") else f"{self.folder.spec.name} is not the winner's"
@@ -148,12 +148,12 @@ class Session:
     def run(self) -> Result:
         with ExitStack() as stack:
             self.journal = stack.enter_context(self._open_journal())
-            self.tracker = stack.enter_context(Tracker(warn=self.observer.note))
+            self.tracker = stack.enter_context(Tracker(notify=self.observer.notify))
             if self.tracked:
                 self.tracker.start(self.folder.path.name, self._params(), self._tags())
-            runner = self.make_runner(self.folder, self.options, self.dispatch, self.config)
+            runner = self.make_runner(self.folder, self.options, self.dispatch, self.render_config)
             stack.callback(runner.close)
-            self.observer.phase("trying the compiler's default")
+            self.observer.on_phase("trying the compiler's default")
             times_us = runner.start(self.journal.outcomes)
             if times_us and isinstance(runner, MeasuringRunner):
                 result: Result = self._tune(runner, next(iter(times_us.values())))
@@ -178,15 +178,17 @@ class Session:
 
     def _tune(self, runner: MeasuringRunner, baseline_us: float) -> TuneResult:
         """Takes candidates, measures the best again and writes the spec of the winner."""
-        self.observer.baseline(baseline_us)
+        self.observer.on_baseline(baseline_us)
         stopped = self._take(runner, baseline_us)
         known = self.journal.outcomes
 
-        def spec(standing: Standing, finals: Finals) -> str:
-            comment = expectation(standing, finals, runner.chips)
-            return spec_of(self.dispatch, self.config(standing.index), comment)
+        def spec(standing: FinalistResult, finals: Finals) -> str:
+            comment = expectation_comment(standing, finals, runner.fingerprints)
+            return spec_of(self.dispatch, self.render_config(standing.index), comment)
 
-        finals, winner = decide(runner, known, spec, self.observer.phase, self.observer.note)
+        finals, winner = choose_winner(
+            runner, known, spec, self.observer.on_phase, self.observer.notify
+        )
         if winner is None:
             self.folder.spec.unlink(missing_ok=True)
         else:
@@ -208,7 +210,7 @@ class Session:
             baseline_us: None where nothing is measured.
         """
         budget, journal = self.options.budget, self.journal
-        self.observer.start(budget.candidates or len(self.queue), budget.seconds)
+        self.observer.on_start(budget.candidates or len(self.queue), budget.seconds)
         stopped = search(
             runner,
             self._order(),
@@ -220,35 +222,35 @@ class Session:
         try:
             self.report.write(journal.outcomes)
         except OSError as error:
-            self.observer.note(f"the report of failures is not complete: {error}")
+            self.observer.notify(f"the report of failures is not complete: {error}")
         return stopped
 
-    def _report(self, _: Course) -> None:
+    def _report(self, _: RunProgress) -> None:
         with suppress(OSError):  # tried again, and told, at the end
             self.report.write(self.journal.outcomes)
 
-    def _order(self) -> Order:
+    def _order(self) -> CandidateOrder:
         if not self.looks_back:
             return QueueOrder(len(self.queue))
         seed = self.options.seed
-        ranker = cast(AdaptiveRanker, resolve(self.options.ranker or "", seed))
-        return AdaptiveOrder.over(self.queue, self.dispatch, ranker, seed)
+        ranker = cast(AdaptiveRanker, resolve_ranker(self.options.ranker or "", seed))
+        return AdaptiveOrder.for_queue(self.queue, self.dispatch, ranker, seed)
 
-    def _show(self, baseline_us: float | None, outcome: Outcome, course: Course) -> None:
+    def _show(self, baseline_us: float | None, outcome: Outcome, course: RunProgress) -> None:
         """Tells the user and MLflow of an outcome."""
         best_us = None
         if baseline_us is not None:
             reached = min(1.0, course.best or 1.0)
-            self.tracker.metric("best_so_far_relative", reached, course.taken)
-            self.tracker.metric("best_so_far_us", reached * baseline_us, course.taken)
+            self.tracker.log_metric("best_so_far_relative", reached, course.taken)
+            self.tracker.log_metric("best_so_far_us", reached * baseline_us, course.taken)
             best_us = None if course.best is None else course.best * baseline_us
         twin = outcome.kind == OK and outcome.same_as is not None
-        self.observer.outcome("duplicate" if twin else outcome.kind, best_us)
+        self.observer.on_outcome("duplicate" if twin else outcome.kind, best_us)
 
-    def _config(self, index: int) -> str:
+    def _render_or_explain(self, index: int) -> str:
         """For people and reproducers: a configuration, or why there is none."""
         try:
-            return self.config(index)
+            return self.render_config(index)
         except CannotRender as failure:
             return f"// {failure}"
 
@@ -266,5 +268,5 @@ class Session:
     def _track(self, result: Result) -> None:
         for path in (self.folder.spec, self.folder.journal, self.folder.result):
             if path.exists():
-                self.tracker.artifact(path)
+                self.tracker.log_artifact(path)
         self.tracker.finish(metrics=result.metrics())

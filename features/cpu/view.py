@@ -73,7 +73,7 @@ class CpuView(View):
         if not kind_of(self.problem).chained:
             return {level: 2 * v for level, v in self.volume.items()}
         at = {d.name: i for i, d in enumerate(self.problem.dims)}
-        first, second = (at[name] for name in kind_of(self.problem).skipped)
+        first, second = (at[name] for name in kind_of(self.problem).excluded_loops)
         result = {}
         for level, volume in self.volume.items():
             n, k1 = self.tiles[level][first], self.tiles[level][second]

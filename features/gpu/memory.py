@@ -37,7 +37,7 @@ def traffic_log2(view: GpuView) -> Column:
 @theme.feature
 def wave_l2_log2(view: GpuView) -> Column:
     """log2 of what all units load in one step over L2: above 0 they cannot share it there."""
-    units = np.minimum(view["workgroups"], view.cores * view.resident)
+    units = np.minimum(view["workgroups"], view.cores * view.resident_workgroups)
     return np.log2(units * _loaded(view) / max(view.target.cache_bytes[1], 1))
 
 
@@ -52,8 +52,8 @@ def uneven_copies(view: GpuView) -> Column:
     """Inputs whose rows threads cannot share out in equal runs of full loads: masked, if at all."""
     uneven = view.constant(0)
     for operand in (*view.slots["lhs"], *view.slots["rhs"]):
-        run = view.run(operand)
-        loads, rows = np.ceil(run / view.load_bytes), view.copied(operand) / run
+        run = view.contiguous_bytes(operand)
+        loads, rows = np.ceil(run / view.load_bytes), view.step_bytes_of(operand) / run
         at_once = view["threads"] / loads
         whole_rows = (at_once % 1 == 0) & ((rows % at_once == 0) | (rows < at_once))
         uneven = uneven + ~(whole_rows | (loads % view["threads"] == 0))
@@ -70,13 +70,13 @@ def uneven_vector_distribute(view: GpuView) -> Column:
 @theme.each("run_{}_log2", INPUTS)
 def run(view: GpuView, slot: str) -> Column:
     """log2 of contiguous bytes of the {} in a step: short runs waste what is fetched with them."""
-    return np.log2(view.least_run(slot))
+    return np.log2(view.min_contiguous_bytes(slot))
 
 
 @theme.each("line_use_{}", INPUTS)
 def line_use(view: GpuView, slot: str) -> Column:
     """The used share of the cache lines that a step fetches of the {}: the rest is waste."""
-    length = view.least_run(slot)
+    length = view.min_contiguous_bytes(slot)
     fetched: Column = np.ceil(length / LINE) * LINE
     return length / fetched
 
@@ -84,7 +84,7 @@ def line_use(view: GpuView, slot: str) -> Column:
 @theme.each("bank_stride_{}", INPUTS)
 def bank_stride(view: GpuView, slot: str) -> Column:
     """log2 of how many rows of the {} share a shared-memory bank: they are read one by one."""
-    words = np.maximum(np.floor(view.least_run(slot) / BANK), 1)
+    words = np.maximum(np.floor(view.min_contiguous_bytes(slot) / BANK), 1)
     shared = np.gcd(words.astype(np.int64), view.gpu.banks)
     return np.asarray(np.log2(shared), dtype=np.float64)
 

@@ -38,7 +38,7 @@ def wave_waste(view: GpuView) -> Column:
 @theme.feature
 def resident_wave_waste(view: GpuView) -> Column:
     """The same with as many workgroups per unit as fit: the last wave has no others to hide it."""
-    return _waste(view["workgroups"], view.cores * view.resident)
+    return _waste(view["workgroups"], view.cores * view.resident_workgroups)
 
 
 @theme.feature
@@ -77,13 +77,15 @@ def fits(view: GpuView, resource: str) -> Column:
 @theme.feature
 def resident_log2(view: GpuView) -> Column:
     """log2 of workgroups that a unit holds at once: one computes while others wait at barriers."""
-    return np.log2(view.resident)
+    return np.log2(view.resident_workgroups)
 
 
 @theme.feature
 def occupancy_log2(view: GpuView) -> Column:
     """log2 of subgroups that a SIMD holds at once: below 1 nothing hides latency."""
-    return np.log2(np.minimum(view.resident, _busy(view)) * view.subgroups / view.gpu.simds)
+    return np.log2(
+        np.minimum(view.resident_workgroups, _busy(view)) * view.subgroups / view.gpu.simds
+    )
 
 
 @theme.feature

@@ -105,7 +105,7 @@ def qk_area_to_volume(view: GpuView) -> Column:
 @theme.feature
 def qk_misfit(view: GpuView) -> Column:
     """1 where attention's scores of a step are no whole instructions, else 0: they do not pack."""
-    scores = view.tile["k"] % view["qk_n"] if view.first else view.constant(0)
+    scores = view.tile["k"] % view["qk_n"] if view.first_reduction else view.constant(0)
     return np.asarray(scores > 0, dtype=np.float64)
 
 

@@ -33,7 +33,7 @@ class GpuView(View):
         if column is None:
             raise InputError(
                 f"the GPU candidates lack the column {name!r}",
-                "add what is derived from knobs with frontrunner.search.enumeration.derive",
+                "add it with frontrunner.search.enumeration.add_derived_columns",
             )
         return column
 
@@ -63,7 +63,7 @@ class GpuView(View):
         }
 
     @cached_property
-    def first(self) -> Dim | None:
+    def first_reduction(self) -> Dim | None:
         """The reduction of attention's first product, which each step does whole."""
         name = kind_of(self.problem).first_reduction
         return None if name is None else self.problem.dim(name)
@@ -71,7 +71,7 @@ class GpuView(View):
     @cached_property
     def depth(self) -> int:
         """Reduction points that the main loop covers."""
-        return math.prod(d.size for d in self.problem.by_role("k") if d != self.first)
+        return math.prod(d.size for d in self.problem.by_role("k") if d != self.first_reduction)
 
     @cached_property
     def steps(self) -> Column:
@@ -94,13 +94,13 @@ class GpuView(View):
     def element_bytes(self, slot: str) -> int:
         return max((o.bytes_per_element for o in self.slots[slot]), default=1)
 
-    def copied(self, operand: Operand) -> Column:
+    def step_bytes_of(self, operand: Operand) -> Column:
         """Bytes of an input that one step of a workgroup's main loop needs."""
         dims = {self.problem.dims[loop] for expr in operand.index for loop, _ in expr}
         points = self.constant(operand.bytes_per_element)
-        if self.first in dims:
-            points = points * self.first.size
-        for role in sorted({d.role for d in dims if d != self.first}):
+        if self.first_reduction in dims:
+            points = points * self.first_reduction.size
+        for role in sorted({d.role for d in dims if d != self.first_reduction}):
             points = points * self[f"tile_{role}"]
         return points
 
@@ -108,24 +108,25 @@ class GpuView(View):
     def step_bytes(self) -> dict[str, Column]:
         """By input: what a workgroup loads in one step of its main loop."""
         found = {
-            slot: sum(map(self.copied, self.slots[slot]), start=self.constant(0)) for slot in INPUTS
+            slot: sum(map(self.step_bytes_of, self.slots[slot]), start=self.constant(0))
+            for slot in INPUTS
         }
-        if self.first is not None:  # attention's query is loaded once
+        if self.first_reduction is not None:  # attention's query is loaded once
             found["lhs"] = found["lhs"] / self.steps
         return found
 
-    def run(self, operand: Operand) -> Column:
+    def contiguous_bytes(self, operand: Operand) -> Column:
         """Contiguous bytes of an input in a workgroup's step."""
         loop = self.inner_loop(operand)
         if loop is None:
             return self.constant(operand.bytes_per_element)
         dim = self.problem.dims[loop]
-        tile = dim.size if dim == self.first else self.tile[dim.role]
+        tile = dim.size if dim == self.first_reduction else self.tile[dim.role]
         return np.minimum(tile, dim.size) * operand.bytes_per_element
 
-    def least_run(self, slot: str) -> Column:
+    def min_contiguous_bytes(self, slot: str) -> Column:
         """The least of the slot's operands."""
-        runs = [self.run(operand) for operand in self.slots[slot]]
+        runs = [self.contiguous_bytes(operand) for operand in self.slots[slot]]
         return reduce(np.minimum, runs) if runs else self.constant(self.load_bytes)
 
     @property
@@ -136,13 +137,17 @@ class GpuView(View):
     @cached_property
     def step_flops(self) -> Column:
         """Operations of a workgroup in one step, counted as `Problem.flops` counts them."""
-        width = self.tile["n"] if self.first is None else self.tile["n"] + self.first.size
+        width = (
+            self.tile["n"]
+            if self.first_reduction is None
+            else self.tile["n"] + self.first_reduction.size
+        )
         return 2 * self["tile_batch"] * self.tile["m"] * self.tile["k"] * width
 
     @cached_property
     def shared(self) -> Column:
         """Bytes of shared memory; attention keeps its scores there too, beside the tiles."""
-        if self.first is None:
+        if self.first_reduction is None:
             return self["shared_bytes"]
         scores = self["tile_batch"] * self.tile["m"] * self.tile["k"]
         return self["shared_bytes"] + scores * self.element_bytes("rhs")
@@ -176,6 +181,6 @@ class GpuView(View):
         }
 
     @cached_property
-    def resident(self) -> Column:
+    def resident_workgroups(self) -> Column:
         """Workgroups that a compute unit holds at once; at least one, as it runs all the same."""
         return np.maximum(np.floor(reduce(np.minimum, self.fits.values())), 1)

@@ -17,7 +17,7 @@ Column = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Term:
+class PenaltyTerm:
     """One reason for a candidate to be slow.
 
     Attributes:
@@ -35,76 +35,76 @@ class Term:
     penalty: Callable[..., Column]
 
 
-def above(value: Column, limit: float) -> Column:
+def excess(value: Column, limit: float) -> Column:
     """How far the value exceeds the limit."""
     return np.maximum(value - limit, 0)
 
 
-def below(value: Column, limit: float) -> Column:
+def shortfall(value: Column, limit: float) -> Column:
     """How far the value falls short of the limit."""
     return np.maximum(limit - value, 0)
 
 
-TERMS = (
+CPU_TERMS = (
     # Registers ----------------------------------------------------------------------------------
-    Term(
+    PenaltyTerm(
         "spills",
         2.0,
         "accumulators beyond the register file are stored and loaded in every step",
         ("register_pressure",),
-        lambda pressure: np.minimum(above(pressure, 1.0), 2.0),
+        lambda pressure: np.minimum(excess(pressure, 1.0), 2.0),
     ),
-    Term(
+    PenaltyTerm(
         "idle_registers",
         1.0,
         "a register tile that leaves half the file empty gives away reuse",
         ("register_pressure",),
-        lambda pressure: below(np.log2(pressure), -1.0) / 4,
+        lambda pressure: shortfall(np.log2(pressure), -1.0) / 4,
     ),
-    Term(
+    PenaltyTerm(
         "loads",
         1.0,
         "above one load per two multiply-adds the load ports limit, not the arithmetic",
         ("loads_per_fma",),
-        lambda ratio: np.minimum(above(ratio, 0.5), 2.0),
+        lambda ratio: np.minimum(excess(ratio, 0.5), 2.0),
     ),
-    Term(
+    PenaltyTerm(
         "latency",
         0.3,
         "fewer than eight independent accumulators leave multiply-adds waiting for each other",
         ("independent_chains_log2",),
-        lambda chains: below(chains, 3.0),
+        lambda chains: shortfall(chains, 3.0),
     ),
     # Vectors ------------------------------------------------------------------------------------
-    Term(
+    PenaltyTerm(
         "empty_lanes",
         2.0,
         "lanes that the output's contiguous tile leaves empty do nothing",
         ("lane_fill_out",),
         lambda fill: 1 - fill,
     ),
-    Term(
+    PenaltyTerm(
         "odd_vectors",
         0.5,
         "a contiguous tile that is no multiple of the native vector is split with shuffles",
         ("native_out",),
         lambda native: 1 - native,
     ),
-    Term(
+    PenaltyTerm(
         "narrow_rhs",
         0.5,
         "the rhs is best loaded in native vectors too",
         ("lane_fill_rhs",),
         lambda fill: 1 - fill,
     ),
-    Term(
+    PenaltyTerm(
         "remainders",
         2.0,
         "work outside full vector tiles runs masked or with dynamic shapes, and spoils the rest",
         ("partial_unpeeled",),
         lambda share: np.sqrt(share),
     ),
-    Term(
+    PenaltyTerm(
         "peeled_remainders",
         1.5,
         "peeled remainders run apart, often as scalar code",
@@ -112,72 +112,72 @@ TERMS = (
         lambda share: share,
     ),
     # Reduction ----------------------------------------------------------------------------------
-    Term(
+    PenaltyTerm(
         "odd_k",
         0.2,
         "a reduction tile that is no power of two seldom divides the loop around it",
         ("vec_k_pow2",),
         lambda pow2: 1 - pow2,
     ),
-    Term(
+    PenaltyTerm(
         "large_k",
         0.2,
         "unrolling more than eight reduction steps gains nothing and costs code",
         ("vec_k_log2",),
-        lambda k: above(k, 3.0),
+        lambda k: excess(k, 3.0),
     ),
-    Term(
+    PenaltyTerm(
         "short_reduction",
         0.2,
         "each cache tile of the reduction loads and stores the accumulators again",
         ("accumulator_visits_log2", "k_steps_log2"),
-        lambda visits, steps: np.minimum(visits, below(steps, 4.0)),
+        lambda visits, steps: np.minimum(visits, shortfall(steps, 4.0)),
     ),
     # Parallelism --------------------------------------------------------------------------------
-    Term(
+    PenaltyTerm(
         "imbalance",
         1.5,
         "the run lasts as long as its busiest core: idle cores, ragged last wave",
         ("critical_path",),
         lambda path: np.maximum(path, 0),
     ),
-    Term(
+    PenaltyTerm(
         "small_workgroups",
         0.15,
         "a workgroup below some 64k operations costs more to hand out than to run",
         ("workgroup_flops_log2",),
-        lambda flops: below(flops, 16.0),
+        lambda flops: shortfall(flops, 16.0),
     ),
     # Memory -------------------------------------------------------------------------------------
-    Term(
+    PenaltyTerm(
         "short_rhs_runs",
         0.4,
         "short jumps through far rows waste pages and prefetches (256 B of every 8 KiB: 4x slower)",
         ("run_dist_rhs", "rhs_row_share"),
-        lambda run, share: below(run, 12.0) * (share < 1),
+        lambda run, share: shortfall(run, 12.0) * (share < 1),
     ),
-    Term(
+    PenaltyTerm(
         "conflicts",
         0.1,
         "rows a large power of two apart evict each other before they are used again",
         ("conflicts_rhs", "run_cache_rhs"),
-        lambda rows, run: above(rows, 3.0) * below(run, 12.0) / 4,
+        lambda rows, run: excess(rows, 3.0) * shortfall(run, 12.0) / 4,
     ),
-    Term(
+    PenaltyTerm(
         "panel_misses",
         0.2,
         "the panel that a register tile streams should stay in L1",
         ("panel_l1",),
-        lambda fill: above(fill, 0.0),
+        lambda fill: excess(fill, 0.0),
     ),
-    Term(
+    PenaltyTerm(
         "cache_tile_misses",
         0.3,
         "the rhs of a cache tile is used for every row: it should fit half of L2",
         ("cache_rhs_l2",),
-        lambda fill: above(fill, -1.0),
+        lambda fill: excess(fill, -1.0),
     ),
-    Term(
+    PenaltyTerm(
         "traffic",
         0.3,
         "what workgroups fetch more than once loads the memory that all cores share",
@@ -185,18 +185,18 @@ TERMS = (
         lambda factor: factor,
     ),
     # Code ---------------------------------------------------------------------------------------
-    Term(
+    PenaltyTerm(
         "code_size",
         0.3,
         "thousands of unrolled vector operations miss in the instruction cache",
         ("code_size_log2",),
-        lambda size: above(size, 8.0),
+        lambda size: excess(size, 8.0),
     ),
-    Term(
+    PenaltyTerm(
         "loop_overhead",
         0.15,
         "with few vector operations between branches, loop and address arithmetic show",
         ("vector_ops_log2",),
-        lambda ops: below(ops, 5.0),
+        lambda ops: shortfall(ops, 5.0),
     ),
 )

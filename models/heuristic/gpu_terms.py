@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cpu_terms import Term, above, below
+from .cpu_terms import PenaltyTerm, excess, shortfall
 
 GPU_TERMS = (
     # What fails, or is made of masks and remainders ---------------------------------------------
-    Term(
+    PenaltyTerm(
         "uneven_vector_distribute",
         4.0,
         "VectorDistribute has no layout for copies that threads cannot share out, and fails",
@@ -32,7 +32,7 @@ GPU_TERMS = (
         ("uneven_vector_distribute",),
         lambda count: np.minimum(count, 1.0),
     ),
-    Term(
+    PenaltyTerm(
         "attention_misfit",
         4.0,
         "attention fails where its scores are no whole instructions, or overflow shared memory",
@@ -40,14 +40,14 @@ GPU_TERMS = (
         ("qk_misfit", "shared_share"),
         lambda misfit, share: np.maximum(misfit, share > 1),
     ),
-    Term(
+    PenaltyTerm(
         "odd_k",
         0.5,
         "a K tile that is no power of two leaves threads without a share of its copy",
         ("tile_k_pow2",),
         lambda pow2: 1 - pow2,
     ),
-    Term(
+    PenaltyTerm(
         "padding",
         1.0,
         "outputs beyond those there are take as long as any",
@@ -56,7 +56,7 @@ GPU_TERMS = (
         lambda share: np.log2(1 + share),
     ),
     # Spread over the device ---------------------------------------------------------------------
-    Term(
+    PenaltyTerm(
         "quantization",
         1.0,
         "the last wave of workgroups takes as long as a full one",
@@ -64,7 +64,7 @@ GPU_TERMS = (
         ("wave_waste",),
         lambda waste: np.log2(1 + waste),
     ),
-    Term(
+    PenaltyTerm(
         "uneven_simds",
         0.5,
         "subgroups that the SIMDs cannot share out evenly leave some of them waiting",
@@ -74,15 +74,15 @@ GPU_TERMS = (
         ("simd_waste", "subgroups_per_simd_log2"),
         lambda waste, subgroups: np.log2(1 + waste) * (subgroups > 0),
     ),
-    Term(
+    PenaltyTerm(
         "latency",
         0.5,
         "a SIMD with less than two subgroups has nothing to do while one waits",
         # The tuned matmuls: 4.9 % without.
         ("occupancy_log2",),
-        lambda occupancy: np.minimum(below(occupancy, 1.0), 2.0),
+        lambda occupancy: np.minimum(shortfall(occupancy, 1.0), 2.0),
     ),
-    Term(
+    PenaltyTerm(
         "crowds",
         0.4,
         "more than two of a workgroup's subgroups per SIMD wait long at barriers",
@@ -90,10 +90,10 @@ GPU_TERMS = (
         # of all, that of 1,024 took 1.47, 1.86, 1.53; of 32 to 256, at most 1.06. Four of the tuned
         # matmuls have two per SIMD, none has more: 1.1 % without.
         ("subgroups_per_simd_log2",),
-        lambda subgroups: above(subgroups, 1.0),
+        lambda subgroups: excess(subgroups, 1.0),
     ),
     # Matrix instructions ------------------------------------------------------------------------
-    Term(
+    PenaltyTerm(
         "mma_area_to_volume",
         1.0,
         "an instruction that touches many elements per multiply-add is fed more slowly",
@@ -101,47 +101,47 @@ GPU_TERMS = (
         ("mma_area_to_volume",),
         lambda ratio: ratio,
     ),
-    Term(
+    PenaltyTerm(
         "qk_area_to_volume",
         1.0,
         "attention's first product has an instruction of its own",
         ("qk_area_to_volume",),
         lambda ratio: ratio,
     ),
-    Term(
+    PenaltyTerm(
         "fragment_loads",
         1.0,
         "more than half a fragment from shared memory per instruction waits for shared memory",
         # CDNA3: a fragment of 16x16 f16 takes 4 cycles at 128 bytes a cycle, and four SIMDs finish
         # a 16x16x16 instruction every 4 cycles. The tuned matmuls: 4.5 % without.
         ("fragment_loads",),
-        lambda loads: np.minimum(above(loads, 0.5), 1.5),
+        lambda loads: np.minimum(excess(loads, 0.5), 1.5),
     ),
-    Term(
+    PenaltyTerm(
         "spills",
         2.0,
         "sums beyond some three quarters of the registers are spilled",
         ("register_share",),
-        lambda share: np.minimum(above(share, 0.75), 1.0),
+        lambda share: np.minimum(excess(share, 0.75), 1.0),
     ),
     # Memory -------------------------------------------------------------------------------------
-    Term(
+    PenaltyTerm(
         "traffic",
         0.4,
         "below some 64 operations per byte that a workgroup loads, caches limit",
         # MI300X: 1,307 Tflop/s of f16 over some 34 TB/s of L2 are 38 at best. The tuned
         # matmuls: 2.6 % without.
         ("workgroup_intensity_log2",),
-        lambda intensity: below(intensity, 6.0),
+        lambda intensity: shortfall(intensity, 6.0),
     ),
-    Term(
+    PenaltyTerm(
         "narrow_loads",
         0.2,
         "threads that load less than their widest load per step need more instructions for it",
         ("loads_lhs_log2", "loads_rhs_log2"),
-        lambda lhs, rhs: below(np.minimum(lhs, rhs), 0.0),
+        lambda lhs, rhs: shortfall(np.minimum(lhs, rhs), 0.0),
     ),
-    Term(
+    PenaltyTerm(
         "uneven_copies",
         0.2,
         "copies that threads cannot share out evenly in full loads are masked",
@@ -149,7 +149,7 @@ GPU_TERMS = (
         ("uneven_copies",),
         lambda count: count,
     ),
-    Term(
+    PenaltyTerm(
         "wasted_lines",
         0.15,
         "runs shorter than a cache line fetch what nobody uses",

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from ...core import InputError
-from ...features import CPU, GPU, catalogue_of
-from ..ranker import BASE, Ranker, Reason, Scores, is_number, listing, matrix
-from .cpu_terms import TERMS, Term
+from ...features import CPU, GPU, detect_catalogue
+from ..ranker import BASE, Ranker, Reason, Scores, feature_matrix, is_number, join_names
+from .cpu_terms import CPU_TERMS, PenaltyTerm
 from .gpu_terms import GPU_TERMS
 
-_TERMS = {CPU.name: TERMS, GPU.name: GPU_TERMS}
+_TERMS = {CPU.name: CPU_TERMS, GPU.name: GPU_TERMS}
 
 
 class HeuristicRanker(Ranker):
@@ -59,7 +59,7 @@ class HeuristicRanker(Ranker):
         terms = _terms(frame)
         weights = self._weights(terms)
         names = list(dict.fromkeys(name for term in terms for name in term.features))
-        values = matrix(frame, names, self.name).astype(np.float64)
+        values = feature_matrix(frame, names, self.name).astype(np.float64)
         columns = {name: values[:, i] for i, name in enumerate(names)}
         return pd.DataFrame(
             {
@@ -69,18 +69,17 @@ class HeuristicRanker(Ranker):
             index=frame.index,
         )
 
-    def _weights(self, terms: Sequence[Term]) -> dict[str, float]:
+    def _weights(self, terms: Sequence[PenaltyTerm]) -> dict[str, float]:
         known = {term.name: term.weight for term in terms}
         given = dict(self.weights or {})
         if unknown := sorted(set(given) - set(known)):
-            raise InputError(
-                f"heuristic has no term {unknown[0]!r}; it has {listing(list(known), len(known))}"
-            )
+            names = join_names(list(known), len(known))
+            raise InputError(f"heuristic has no term {unknown[0]!r}; it has {names}")
         return known | given
 
 
-def _terms(frame: pd.DataFrame) -> Sequence[Term]:
-    found = catalogue_of(frame.columns) or CPU
+def _terms(frame: pd.DataFrame) -> Sequence[PenaltyTerm]:
+    found = detect_catalogue(frame.columns) or CPU
     if found.name not in _TERMS:
         raise InputError(
             f"ranker {HeuristicRanker.name!r} knows nothing of {found.subject}",

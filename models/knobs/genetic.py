@@ -8,7 +8,7 @@ from .knob_ranker import Array, Grid, KnobRanker, Rows
 
 # A parent's place in the order of fitness is drawn as in Kernel Tuner, from a beta distribution
 # whose parameters are 1 and this.
-FAVOUR = 2.5
+FITNESS_BETA = 2.5
 # So many of the best so far are parents, of whatever generation.
 ELITE = 2
 
@@ -36,21 +36,23 @@ class GeneticRanker(KnobRanker):
         self.mutation = mutation
         self.seed = seed
 
-    def choose(self, grid: Grid, times: Array, left: Rows, rng: np.random.Generator) -> list[int]:
+    def suggest(
+        self, grid: Grid, times: Array, remaining: Rows, rng: np.random.Generator
+    ) -> list[int]:
         count = len(times)
         if count < max(self.batch, ELITE):
             return []
         ranked = np.argsort(times, kind="stable")
         parents = ranked[(ranked >= count - self.batch) | (np.arange(count) < ELITE)]
-        chances = -np.diff(np.linspace(1, 0, len(parents) + 1) ** FAVOUR)
+        chances = -np.diff(np.linspace(1, 0, len(parents) + 1) ** FITNESS_BETA)
         children: list[int] = []
-        while len(children) < self.batch and len(left):
+        while len(children) < self.batch and len(remaining):
             mother, father = grid.points[rng.choice(parents, 2, replace=False, p=chances)]
             child = np.where(rng.random(len(mother)) < 0.5, mother, father)
-            row = grid.nearest(child, left)
+            row = grid.nearest(child, remaining)
             if rng.random() < self.mutation:
-                neighbours = left[(grid.points[left] != child).sum(axis=1) == 1]
+                neighbours = remaining[(grid.points[remaining] != child).sum(axis=1) == 1]
                 row = int(rng.choice(neighbours)) if len(neighbours) else row
             children.append(row)
-            left = left[left != row]
+            remaining = remaining[remaining != row]
         return children

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..ranker import AdaptiveRanker, Scores
-from ..training import TIME
+from ..training import TIME_COLUMN
 
 Array = NDArray[np.float64]
 Levels = NDArray[np.int64]
@@ -74,20 +74,22 @@ class KnobRanker(AdaptiveRanker):
         left = count + rng.permutation(len(frame))
         order = list(left)
         if count:
-            grid = Grid.of(pd.concat([measured.drop(columns=TIME), frame]))
-            times = measured[TIME].to_numpy(dtype=np.float64)
-            chosen = self.choose(grid, np.where(np.isnan(times), np.inf, times), left, rng)
+            grid = Grid.of(pd.concat([measured.drop(columns=TIME_COLUMN), frame]))
+            times = measured[TIME_COLUMN].to_numpy(dtype=np.float64)
+            chosen = self.suggest(grid, np.where(np.isnan(times), np.inf, times), left, rng)
             order = list(dict.fromkeys([*chosen, *left]))
         ranks = np.empty(len(frame))
         ranks[np.array(order, dtype=np.intp) - count] = np.arange(len(frame))
         return ranks
 
     @abstractmethod
-    def choose(self, grid: Grid, times: Array, left: Rows, rng: np.random.Generator) -> list[int]:
+    def suggest(
+        self, grid: Grid, times: Array, remaining: Rows, rng: np.random.Generator
+    ) -> list[int]:
         """Which of the candidates that are left to take next, each once; others follow by lot.
 
         Args:
             grid: of all candidates, those that were measured first, in the order taken.
             times: of these; infinite where a candidate failed.
-            left: the other rows of the grid, in random order.
+            remaining: the other rows of the grid, in random order.
         """

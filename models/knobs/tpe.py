@@ -23,13 +23,14 @@ from optuna.trial import TrialState, create_trial
 # It announces every study and trial.
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
-# Optuna's own number of candidates by lot before it starts.
+# Random candidates before TPE starts: Optuna's default `n_startup_trials`.
 STARTUP = 10
-# It suggests again what was measured, and what is no candidate. With up to 8 suggestions it took 45
-# candidates on 7 foreign spaces, where the nearest to the first took 76.
-ASKS = 8
+# Optuna may suggest a measured point, or one outside of the space; it is asked up to so many times
+# for another. With up to 8 suggestions it took 45 candidates on 7 foreign spaces, where the nearest
+# to the first took 76.
+MAX_SUGGESTIONS = 8
 
-Space = dict[str, BaseDistribution]
+SearchSpace = dict[str, BaseDistribution]
 
 
 class TpeRanker(KnobRanker):
@@ -53,24 +54,28 @@ class TpeRanker(KnobRanker):
         self.batch = batch
         self.seed = seed
 
-    def choose(self, grid: Grid, times: Array, left: Rows, rng: np.random.Generator) -> list[int]:
+    def suggest(
+        self, grid: Grid, times: Array, remaining: Rows, rng: np.random.Generator
+    ) -> list[int]:
         if len(times) < STARTUP:
             return []
-        space: Space = {str(i): CategoricalDistribution(range(n)) for i, n in enumerate(grid.sizes)}
+        space: SearchSpace = {
+            str(i): CategoricalDistribution(range(n)) for i, n in enumerate(grid.sizes)
+        }
         study = self._recall(space, grid, times)
         study.sampler = TPESampler(n_startup_trials=STARTUP, seed=int(rng.integers(2**32)))
         chosen: list[int] = []
-        while len(chosen) < self.batch and len(left):
-            for _ in range(ASKS):
+        while len(chosen) < self.batch and len(remaining):
+            for _ in range(MAX_SUGGESTIONS):
                 point = _suggest(study, space)
-                row = grid.nearest(point, left)
+                row = grid.nearest(point, remaining)
                 if (grid.points[row] == point).all():
                     break
             chosen.append(row)
-            left = left[left != row]
+            remaining = remaining[remaining != row]
         return chosen
 
-    def _recall(self, space: Space, grid: Grid, times: Array) -> optuna.Study:
+    def _recall(self, space: SearchSpace, grid: Grid, times: Array) -> optuna.Study:
         """What was measured as a study: the one before, if it began so, as telling takes long."""
         points = map(tuple, grid.points[: len(times)].tolist())
         trials = tuple(zip(points, times, strict=True))
@@ -84,7 +89,7 @@ class TpeRanker(KnobRanker):
         return self._study
 
 
-def _suggest(study: optuna.Study, space: Space) -> Levels:
+def _suggest(study: optuna.Study, space: SearchSpace) -> Levels:
     trial = study.ask(space)
     # It counts once it was measured, as the candidate that was taken for it.
     study.tell(trial, state=TrialState.FAIL)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...core import run_tool
 from ..ranker import order
-from ..registry import create
+from ..registry import create_ranker
 from ..storage import load, save
 from .samples import measured_candidates, unseen_candidates
 from .subject import Subject, require
@@ -71,7 +71,7 @@ def _ask(subjects: Sequence[Subject]) -> list[list[dict[str, Any]]]:
 def _answer(name: str, params: dict[str, Any], path: Path) -> dict[str, Any]:
     frame = unseen_candidates()
     try:
-        ranker = create(name, **params).fit(*measured_candidates())
+        ranker = create_ranker(name, **params).fit(*measured_candidates())
         return {"order": order(ranker, frame).tolist(), "scores": load(path).score(frame).tolist()}
     except Exception as error:  # of one ranker, which is no reason to lose what others come to
         return {"error": f"{type(error).__name__}: {error}"}

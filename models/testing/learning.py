@@ -7,7 +7,7 @@ import pandas as pd
 
 from ...features import CPU
 from ..ranker import AdaptiveRanker
-from ..training import TIME
+from ..training import TIME_COLUMN
 from .samples import measured_candidates
 from .subject import (
     Subject,
@@ -48,7 +48,7 @@ def check_groups_of_any_size(subject: Subject) -> None:
     for sizes in ([1], [600], [1, 1, 598], [1] * 600, [2, 3, 595]):
         frame = measured.head(sum(sizes)).copy()
         if sizes == [1]:
-            frame[TIME] = frame[TIME].fillna(1e9)
+            frame[TIME_COLUMN] = frame[TIME_COLUMN].fillna(1e9)
         groups = np.repeat(np.arange(len(sizes)), sizes)
         require_finite(subject.make().fit(frame, groups), measured)
 
@@ -66,7 +66,7 @@ def check_groups_in_any_order(subject: Subject) -> None:
 def check_group_without_success(subject: Subject) -> None:
     """It learns where all candidates of one problem failed, so that their times are missing."""
     frame, groups = measured_candidates()
-    frame.loc[groups == "odd", TIME] = np.nan
+    frame.loc[groups == "odd", TIME_COLUMN] = np.nan
     require_finite(subject.make().fit(frame, groups), frame)
 
 
@@ -80,7 +80,7 @@ def check_observing_reorders_what_is_left(subject: Subject) -> None:
         return
     frame, groups = measured_candidates()
     one = frame[groups == "skinny"]
-    left = one.drop(columns=TIME).iloc[_TAKEN:]
+    left = one.drop(columns=TIME_COLUMN).iloc[_TAKEN:]
     told = []
     for looks in ([_TAKEN], [4, _TAKEN], [0, _TAKEN]):
         ranker = _adaptive(subject).fit(frame, groups)
@@ -95,7 +95,7 @@ def check_observing_reorders_what_is_left(subject: Subject) -> None:
     for scores in told[1:]:
         require_equal(scores, told[0], "what was observed before still counts after observe()")
     failed = _adaptive(subject).fit(frame, groups)
-    require_order(failed.observe(one.head(_TAKEN).assign(**{TIME: np.nan})), left)
+    require_order(failed.observe(one.head(_TAKEN).assign(**{TIME_COLUMN: np.nan})), left)
 
 
 def _adaptive(subject: Subject) -> AdaptiveRanker:

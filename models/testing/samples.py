@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...features import extract
 from ...search import Dim, Operand, Problem, Target
-from ..training import TIME
+from ..training import TIME_COLUMN
 
 Groups = NDArray[np.str_]
 
@@ -130,7 +130,7 @@ def _measured(names: tuple[str, ...], count: int, seed: int) -> tuple[pd.DataFra
     for i, name in enumerate(names):
         problem = PROBLEMS[name]
         found = extract(problem, TARGET, candidates(problem, count, seed + i))
-        frames.append(found.assign(**{TIME: _times(found, seed + i)}))
+        frames.append(found.assign(**{TIME_COLUMN: _times(found, seed + i)}))
     return pd.concat(frames, ignore_index=True), np.repeat(list(names), count)
 
 

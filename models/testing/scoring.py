@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..ranker import order
-from ..training import TIME
+from ..training import TIME_COLUMN
 from .samples import measured_candidates, unseen_candidates
 from .subject import (
     Subject,
@@ -58,7 +58,7 @@ def check_scoring_leaves_everything_alone(subject: Subject) -> None:
 def check_other_columns_do_not_matter(subject: Subject) -> None:
     """Neither further columns, such as times, nor the order of columns change the scores."""
     frame = measured_candidates()[0]
-    other = frame[frame.columns[::-1]].assign(**{TIME: 1.0}, dist_m=7, note="x")
+    other = frame[frame.columns[::-1]].assign(**{TIME_COLUMN: 1.0}, dist_m=7, note="x")
     require_equal(
         scores_of(subject.trained, other),
         scores_of(subject.trained, frame),
@@ -70,9 +70,9 @@ def check_other_columns_do_not_matter(subject: Subject) -> None:
 def check_missing_columns_are_named(subject: Subject) -> None:
     """Without a feature that it needs it raises an `InputError` that names itself and the feature.
 
-    `frontrunner.models.matrix` does so. Features that are not needed may be missing.
+    `frontrunner.models.feature_matrix` does so. Features that are not needed may be missing.
     """
-    ranker, frame = subject.trained, measured_candidates()[0].drop(columns=TIME)
+    ranker, frame = subject.trained, measured_candidates()[0].drop(columns=TIME_COLUMN)
     scores = scores_of(ranker, frame)
     names = list(frame.columns)
     for dropped in [names, *(names[i::_PARTS] for i in range(_PARTS))]:

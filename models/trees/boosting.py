@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import InputError
-from ..ranker import MOST
+from ..ranker import MAX_INT32
 from ..training import Training
 from ..untrusted import MAX_TREES
 from .tree_ranker import TreeRanker
@@ -31,7 +31,7 @@ class LightGBMRanker(TreeRanker):
         "rounds": (1, MAX_TREES),
         "learning_rate": (1e-6, 1),
         "leaves": (2, 131_072),  # as LightGBM says
-        "min_leaf": (1, MOST),
+        "min_leaf": (1, MAX_INT32),
         "feature_share": (1e-6, 1),
         "threads": (1, 1024),
     }
@@ -80,11 +80,11 @@ class LightGBMRanker(TreeRanker):
                 f"objective of ranker {self.name!r} must be one of {', '.join(_OBJECTIVES)}, "
                 f"got {self.objective!r}"
             )
-        rows, sizes = data.ranked()
+        rows, sizes = data.group_rows()
         ranking = self.objective == "lambdarank"
         dataset = lightgbm.Dataset(
             data.features[rows],
-            label=_relevance(data.speed[rows]) if ranking else -data.place[rows],
+            label=_relevance(data.speed[rows]) if ranking else -data.log_rank[rows],
             group=sizes if ranking else None,
             params={"feature_pre_filter": False, "verbose": -1},
         )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ranker import MOST
+from ..ranker import MAX_INT32
 from ..training import Training
 from ..untrusted import MAX_TREES
 from .tree_ranker import TreeRanker
@@ -20,7 +20,7 @@ class ForestRanker(TreeRanker):
     name = "forest"
     limits = TreeRanker.limits | {
         "trees": (1, MAX_TREES),
-        "min_leaf": (1, MOST),
+        "min_leaf": (1, MAX_INT32),
         "max_features": (1e-6, 1),
         "sample": (1e-6, 1),
     }
@@ -59,7 +59,7 @@ class ForestRanker(TreeRanker):
             random_state=self.seed,
             n_jobs=-1,
         )
-        return _trees(forest.fit(data.features, -data.place))
+        return _trees(forest.fit(data.features, -data.log_rank))
 
 
 def _trees(forest: Any) -> Trees:

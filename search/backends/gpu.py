@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..backend import Backend, Extras, Spaces
-from ..gpu import EXTRAS
+from ..gpu import EXTRA_KNOBS
 
 if TYPE_CHECKING:
     from ..dispatch import Dispatch
@@ -39,7 +39,7 @@ BACKENDS = (
         features="gpu",
         drivers=("hip",),
         gpu=True,
-        extras=EXTRAS,
+        extras=EXTRA_KNOBS,
         emits=True,
     ),
     Backend(
@@ -57,7 +57,7 @@ BACKENDS = (
         drivers=("cuda",),
         gpu=True,
         # The compiler ties the others to AMD's instructions.
-        extras={"bank_padding": EXTRAS["bank_padding"]},
+        extras={"bank_padding": EXTRA_KNOBS["bank_padding"]},
         emits=True,
         # IREE 3.13 ignores it without a word.
         takes_specs=False,

@@ -95,11 +95,11 @@ def _double_tiling(
         if d.parallel:
             dist = z3.Int(f"dist_{d.name}")
             knobs += [Knob(f"dist_{d.name}", tiles), Knob(f"cache_{d.name}", tiles)]
-            rules.append(_nested(dist, cache, d))
+            rules.append(_nesting_constraint(dist, cache, d))
         else:
             knobs.append(Knob(f"cache_{d.name}", tiles))
         knobs.append(Knob(f"vec_{d.name}", vectors))
-        rules.append(_nested(cache, vec, d))
+        rules.append(_nesting_constraint(cache, vec, d))
     ragged = z3.Or([z3.Int(f"cache_{d.name}") % z3.Int(f"vec_{d.name}") != 0 for d in problem.dims])
     knobs.append(Knob("peel", (0, 1)))
     useful = z3.Or(z3.Int("peel") == 1, ragged)
@@ -116,7 +116,7 @@ def _double_tiling(
     in_l2 = _footprint(problem, "cache", reused=True) <= max(target.cache_bytes[:2])
     reason = "what a cached reduction reuses fits L2"
     rules.append(Constraint(reason, z3.Or(whole, in_l2), prunes=True))
-    rules += _common(problem, target)
+    rules += _common_constraints(problem, target)
     return tuple(knobs), tuple(rules)
 
 
@@ -128,7 +128,7 @@ def _conv_decompose(
     rows = z3.And(z3.Int("vec_oh") == 1, z3.Int("vec_fh") == 1)
     columns = z3.And(z3.Int("vec_ow") == 1, z3.Int("vec_fw") == 1)
     rules.append(Constraint("one image dim is unrolled to a 1-d convolution", z3.Or(rows, columns)))
-    rules += _common(problem, target)
+    rules += _common_constraints(problem, target)
     return tuple(knobs), tuple(rules)
 
 
@@ -139,7 +139,7 @@ def _attention(problem: Problem, target: Target) -> tuple[tuple[Knob, ...], tupl
     results are wrong (95 of 95 candidates, IREE 3.13).
     """
     knobs, rules = _one_level(problem)
-    rules += _common(problem, target)
+    rules += _common_constraints(problem, target)
     return tuple(knobs), tuple(rules)
 
 
@@ -150,12 +150,12 @@ def _one_level(problem: Problem) -> tuple[list[Knob], list[Constraint]]:
         vec = z3.Int(f"vec_{d.name}")
         if d.parallel:
             knobs.append(Knob(f"dist_{d.name}", _tiles(d.size)))
-            rules.append(_nested(z3.Int(f"dist_{d.name}"), vec, d))
+            rules.append(_nesting_constraint(z3.Int(f"dist_{d.name}"), vec, d))
         knobs.append(Knob(f"vec_{d.name}", _vector_tiles(d, kind_of(problem).first_reduction)))
     return knobs, rules
 
 
-def _nested(outer: z3.ArithRef, inner: z3.ArithRef, dim: Dim) -> Constraint:
+def _nesting_constraint(outer: z3.ArithRef, inner: z3.ArithRef, dim: Dim) -> Constraint:
     """The inner tile divides the outer one, which may be ragged only where it is the whole dim."""
     return Constraint(
         f"tiles of {dim.name} nest",
@@ -163,11 +163,11 @@ def _nested(outer: z3.ArithRef, inner: z3.ArithRef, dim: Dim) -> Constraint:
     )
 
 
-def _common(problem: Problem, target: Target) -> list[Constraint]:
-    """What holds in every pipeline."""
+def _common_constraints(problem: Problem, target: Target) -> list[Constraint]:
+    """Constraints that all CPU pipelines share."""
     accumulator = _accumulator_bytes(problem)
     rules = []
-    for skipped in kind_of(problem).skipped:
+    for skipped in kind_of(problem).excluded_loops:
         volume = accumulator * _product(_vec(d) for d in problem.dims if d.name != skipped)
         refused = volume < target.vector_bytes * MAX_NATIVE_VECTORS
         rules.append(Constraint("the compiler refuses large vectors", refused))
@@ -187,7 +187,7 @@ def _common(problem: Problem, target: Target) -> list[Constraint]:
 
 
 def _workgroups(problem: Problem, target: Target) -> list[Constraint]:
-    """There is one for each core at least, and none is too small to be worth it."""
+    """Constraints on workgroups: one per core at least, and none too small to be worth it."""
     parallel = [d for d in problem.dims if d.parallel]
     tiles = {d.name: z3.Int(f"dist_{d.name}") for d in parallel}
     workgroups = _product((d.size + tiles[d.name] - 1) / tiles[d.name] for d in parallel)

@@ -6,18 +6,26 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .domains import solve_domains
-    from .enumeration import Count, count, derive, enumerate_space, records, sample, satisfies
+    from .enumeration import (
+        Count,
+        add_derived_columns,
+        candidate_dicts,
+        count,
+        enumerate_space,
+        sample,
+        satisfies,
+    )
     from .terms import lower
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "Count",
+    "add_derived_columns",
+    "candidate_dicts",
     "count",
-    "derive",
     "enumerate_space",
     "lower",
-    "records",
     "sample",
     "satisfies",
     "solve_domains",

@@ -86,7 +86,7 @@ def enumerate_space(space: Space) -> pd.DataFrame:
     return frame.sort_values(names, ignore_index=True)
 
 
-def derive(space: Space, candidates: pd.DataFrame) -> pd.DataFrame:
+def add_derived_columns(space: Space, candidates: pd.DataFrame) -> pd.DataFrame:
     """The candidates with the space's derived columns added: what features look at."""
     columns = {str(k): candidates[k].to_numpy(np.int64) for k in candidates}
     terms = lower(expr for _, expr in space.derived)
@@ -105,7 +105,7 @@ def satisfies(
     return holds(lower(c.formula for c in constraints), columns, (rows,))
 
 
-def records(candidates: pd.DataFrame) -> list[dict[str, int]]:
+def candidate_dicts(candidates: pd.DataFrame) -> list[dict[str, int]]:
     """The candidates, each as a mapping from knob to value."""
     names = [str(c) for c in candidates.columns]
     return [dict(zip(names, row, strict=True)) for row in candidates.to_numpy().tolist()]

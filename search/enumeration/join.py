@@ -43,7 +43,7 @@ class Joined:
 
     @property
     def rows(self) -> int:
-        """Of the product."""
+        """Number of rows of the tables' product."""
         return math.prod(size(t) for t in self.tables)
 
     @property
@@ -92,7 +92,7 @@ def join(domains: Mapping[str, Column], formulas: Sequence[Term]) -> Joined:
         tables.append(fixed)
     results = _results(waiting)
     while waiting:
-        step = _computed(tables, waiting) or _cheapest(tables, waiting, results)
+        step = _join_computed(tables, waiting) or _join_cheapest(tables, waiting, results)
         if step is None:
             break
         used, merged = step
@@ -110,7 +110,7 @@ def _results(formulas: Sequence[Term]) -> frozenset[str]:
     return frozenset(name for name in defined if uses[name] == 1)
 
 
-def _computed(
+def _join_computed(
     tables: Sequence[Columns], waiting: Sequence[Term]
 ) -> tuple[tuple[int, int], Columns] | None:
     """Joins a table with the one of a variable that its rows determine, if there is such a pair."""
@@ -135,7 +135,7 @@ def _computed(
     return None
 
 
-def _cheapest(
+def _join_cheapest(
     tables: Sequence[Columns], waiting: Sequence[Term], results: frozenset[str]
 ) -> tuple[tuple[int, int], Columns] | None:
     """Joins the pair that shares a constraint and leaves the fewest rows, if one can be joined."""

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .extras import EXTRAS
+    from .extras import EXTRA_KNOBS
     from .rendering import CannotRender
     from .spaces import gpu_spaces
     from .target import gpu_target
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["EXTRAS", "CannotRender", "gpu_spaces", "gpu_target"]
+__all__ = ["EXTRA_KNOBS", "CannotRender", "gpu_spaces", "gpu_target"]

@@ -15,7 +15,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from ..mlir import new_context, walk
 from ..problem import Operand, Problem
-from .rendering import ConvolutionLoops, GpuConfig, MatmulLoops, Solution
+from .rendering import GpuConfig, MatmulLoops, MatmulLoopsRequest, SolutionRequest
 
 OPTIONS = "gpu_pipeline_options"
 DECOMPOSITION = "decomposition_config"
@@ -29,14 +29,14 @@ def answer(request: Any) -> Any:
     with _context(), ir.Location.unknown():
         if isinstance(request, GpuConfig):
             return str(with_extras(_compilation_info(request), request.extras))
-        if isinstance(request, Solution):
+        if isinstance(request, SolutionRequest):
             return _materialized(request)
-        if isinstance(request, ConvolutionLoops):
+        if isinstance(request, MatmulLoopsRequest):
             return _matmul_loops(request.problem)
         raise TypeError(f"no answer to {type(request).__name__}")
 
 
-def _materialized(solution: Solution) -> str:
+def _materialized(solution: SolutionRequest) -> str:
     _module, op = _constraints(solution.op)
     info = iree_codegen.materialize_compilation_info(op, dict(solution.knobs))
     text = str(with_extras(info, solution.extras))

@@ -8,20 +8,20 @@ from typing import Any
 
 import z3
 
-from ..emitted import Emitted
+from ..emitted import EmittedConstraints
 from ..enumeration import lower, solve_domains
 from ..kind import kind_of
 from ..problem import Problem, Target
 from ..space import Constraint, Knob, Space
 from .columns import Number, ceil_div, columns, extra_knobs, lookup, product
-from .extras import EXTRAS
-from .rendering import Solution, ask
+from .extras import EXTRA_KNOBS
+from .rendering import SolutionRequest, ask_renderer
 
 _IGEMM = "use_igemm_convolution"
 
 
-def pipelines(emitted: Iterable[Emitted]) -> dict[str, Emitted]:
-    """By name; a convolution has TileAndFuse twice, as itself and as the matmul it can become."""
+def pipelines(emitted: Iterable[EmittedConstraints]) -> dict[str, EmittedConstraints]:
+    """By pipeline name; a convolution has TileAndFuse twice: direct, and as a matmul (igemm)."""
     return {e.pipeline + ("-igemm" if _is_igemm(e) else ""): e for e in emitted}
 
 
@@ -29,7 +29,7 @@ def build(
     problem: Problem,
     target: Target,
     pipeline: str,
-    emitted: Emitted,
+    emitted: EmittedConstraints,
     extras: Mapping[str, tuple[int, ...]],
 ) -> Space:
     """The space of one pipeline.
@@ -41,12 +41,12 @@ def build(
         extras: values of knobs that the compiler pins, by name.
     """
     template = _Template(problem, target, emitted.knobs)
-    rules = (*_rules(emitted), *template.forgotten())
+    rules = (*_rules(emitted), *template.missing_constraints())
     terms = lower(c.formula for c in rules)
     names = sorted(frozenset().union(*(t.variables for t in terms)))
     domains, _ = solve_domains(names, terms)
     knobs = tuple(Knob(n, tuple(v.tolist())) for n, v in domains.items())
-    more = extra_knobs(target, extras, EXTRAS)
+    more = extra_knobs(target, extras, EXTRA_KNOBS)
     return Space(
         problem,
         target,
@@ -58,7 +58,7 @@ def build(
     )
 
 
-def _rules(emitted: Emitted) -> tuple[Constraint, ...]:
+def _rules(emitted: EmittedConstraints) -> tuple[Constraint, ...]:
     formulas = z3.parse_smt2_string(emitted.smtlib)
     # The problem's sizes are variables of the constraints, fixed by the first of them.
     sizes = [(f.arg(0), f.arg(1)) for f in formulas if _fixes_size(f)]
@@ -76,7 +76,7 @@ def _fixes_size(formula: z3.BoolRef) -> bool:
     return str(formula.arg(0)).startswith("problem_dim_")
 
 
-def _is_igemm(emitted: Emitted) -> bool:
+def _is_igemm(emitted: EmittedConstraints) -> bool:
     choice = emitted.knobs.get("gpu_pipeline_options", {}).get(_IGEMM)
     # Where the compiler has both forms, it fixes the choice by a constraint.
     return isinstance(choice, dict) and any(f"{_IGEMM}=true" in r for r in emitted.reasons)
@@ -85,7 +85,7 @@ def _is_igemm(emitted: Emitted) -> bool:
 def _render(op: str, extras: tuple[str, ...], candidate: Mapping[str, int]) -> str:
     chosen = {name: candidate[name] for name in extras}
     knobs = {name: value for name, value in candidate.items() if name not in extras}
-    return str(ask(Solution(op, knobs, chosen)))
+    return str(ask_renderer(SolutionRequest(op, knobs, chosen)))
 
 
 class _Template:
@@ -125,8 +125,8 @@ class _Template:
             "bank_padding": int(padded),
         }
 
-    def forgotten(self) -> Iterator[Constraint]:
-        """What the compiler's constraints leave out.
+    def missing_constraints(self) -> Iterator[Constraint]:
+        """Constraints that the compiler enforces but does not emit.
 
         They allow tiles of a loop that is rounded up to whole instructions, but what the compiler
         makes of a solution does not pad, and fails to compile: of 197x768x768 in f32 on gfx942, 11

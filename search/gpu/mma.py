@@ -28,8 +28,8 @@ from .columns import (
     product,
     total,
 )
-from .extras import EXTRAS
-from .rendering import ConvolutionLoops, GpuConfig, MatmulLoops, ask, render
+from .extras import EXTRA_KNOBS
+from .rendering import GpuConfig, MatmulLoops, MatmulLoopsRequest, ask_renderer, render
 
 # The compiler's own limits, in elements of a workgroup's tile and in subgroups.
 MAX_TILE = 512
@@ -58,7 +58,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Matmul:
+class MatmulLoopNest:
     """The problem as the matmul that the pipeline makes of it.
 
     Attributes:
@@ -77,36 +77,36 @@ class Matmul:
         """The innermost reduction, which is the one that is tiled."""
         return self.side("k")[-1]
 
-    def inner(self, loop: Loop) -> bool:
-        """Whether the loop is cut into instructions."""
+    def is_innermost(self, loop: Loop) -> bool:
+        """Whether the loop is the innermost of its side, the one that matrix instructions tile."""
         return loop == self.side(loop.side)[-1]
 
 
-def as_matmul(problem: Problem, igemm: bool) -> Matmul | None:
+def as_matmul(problem: Problem, igemm: bool) -> MatmulLoopNest | None:
     """None where a convolution has no form as a matmul."""
     if not igemm:
-        return Matmul(tuple(Loop(i, d.size, d.role) for i, d in enumerate(problem.dims)))
-    loops: MatmulLoops | None = ask(ConvolutionLoops(problem))
+        return MatmulLoopNest(tuple(Loop(i, d.size, d.role) for i, d in enumerate(problem.dims)))
+    loops: MatmulLoops | None = ask_renderer(MatmulLoopsRequest(problem))
     if loops is None:
         return None
     swap = {"m": "n", "n": "m"} if loops.swapped else {}
     roles = [problem.dims[loops.origin.index(i)].role for i in range(len(loops.sizes))]
     found = [Loop(i, loops.sizes[i], swap.get(r, r)) for i, r in enumerate(roles)]
-    return Matmul(tuple(found), igemm=True, swapped=loops.swapped)
+    return MatmulLoopNest(tuple(found), igemm=True, swapped=loops.swapped)
 
 
 def is_ragged(problem: Problem, target: Target) -> bool:
     """Whether some instruction does not divide the loops that it is laid along."""
     inner = {side: list(problem.by_role(side))[-1:] for side in "mnk"}
-    if kind_of(problem).windowed:
+    if kind_of(problem).has_window:
         inner["k"] = [d for d in problem.dims if d.name == "ic"]
     kinds = intrinsics(problem, target)
     return any(d.size % getattr(i, side) for i in kinds for side in "mnk" for d in inner[side])
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """What a configuration comes to, in terms of its knobs.
+class MmaSizes:
+    """Sizes of a matrix-multiplication configuration, as terms of its knobs.
 
     Attributes:
         mma: of the instruction, by side; so of the others.
@@ -125,7 +125,7 @@ class Sizes:
     shared: Number
 
     @classmethod
-    def of(cls, problem: Problem, target: Target, matmul: Matmul) -> Sizes:
+    def of(cls, problem: Problem, target: Target, matmul: MatmulLoopNest) -> MmaSizes:
         assert target.gpu is not None
         kind, kinds = z3.Int("mma_idx"), intrinsics(problem, target)
         mma = {s: lookup(kind, [getattr(i, s) for i in kinds]) for s in ("m", "n", "k")}
@@ -145,8 +145,8 @@ def build(
     matmul = as_matmul(problem, igemm=pipeline.endswith("igemm"))
     assert matmul is not None
     kinds = intrinsics(problem, target)
-    more = extra_knobs(target, extras, EXTRAS)
-    sizes = Sizes.of(problem, target, matmul)
+    more = extra_knobs(target, extras, EXTRA_KNOBS)
+    sizes = MmaSizes.of(problem, target, matmul)
     return Space(
         problem,
         target,
@@ -158,7 +158,9 @@ def build(
     )
 
 
-def _rules(problem: Problem, target: Target, matmul: Matmul, sizes: Sizes) -> Iterator[Constraint]:
+def _rules(
+    problem: Problem, target: Target, matmul: MatmulLoopNest, sizes: MmaSizes
+) -> Iterator[Constraint]:
     gpu, tile = target.gpu, sizes.tile
     assert gpu is not None
     for loop in matmul.loops:
@@ -179,7 +181,7 @@ def _rules(problem: Problem, target: Target, matmul: Matmul, sizes: Sizes) -> It
         yield Constraint("few elements are gathered at once", gathered, prunes=True)
 
 
-def _derived(target: Target, matmul: Matmul, sizes: Sizes) -> dict[str, Number]:
+def _derived(target: Target, matmul: MatmulLoopNest, sizes: MmaSizes) -> dict[str, Number]:
     """What features are computed from, by the roles that the problem has."""
     assert target.gpu is not None
     side_of = {"m": "n", "n": "m"} if matmul.swapped else {}
@@ -198,7 +200,10 @@ def _derived(target: Target, matmul: Matmul, sizes: Sizes) -> dict[str, Number]:
 
 
 def configure(
-    matmul: Matmul, kinds: tuple[Intrinsic, ...], target: Target, candidate: Mapping[str, int]
+    matmul: MatmulLoopNest,
+    kinds: tuple[Intrinsic, ...],
+    target: Target,
+    candidate: Mapping[str, int],
 ) -> GpuConfig:
     assert target.gpu is not None
     kind = kinds[candidate["mma_idx"]]
@@ -235,11 +240,11 @@ def configure(
             "no_reduce_shared_memory_bank_conflicts": False,
             "use_igemm_convolution": matmul.igemm,
         },
-        {n: candidate[n] for n in EXTRAS if n in candidate},
+        {n: candidate[n] for n in EXTRA_KNOBS if n in candidate},
     )
 
 
-def _knobs(matmul: Matmul, kinds: tuple[Intrinsic, ...]) -> tuple[Knob, ...]:
+def _knobs(matmul: MatmulLoopNest, kinds: tuple[Intrinsic, ...]) -> tuple[Knob, ...]:
     knobs = [Knob("mma_idx", tuple(range(len(kinds))))]
     for loop in matmul.loops:
         steps = [getattr(i, loop.side) for i in kinds] if loop.side in "mnk" else []
@@ -250,16 +255,18 @@ def _knobs(matmul: Matmul, kinds: tuple[Intrinsic, ...]) -> tuple[Knob, ...]:
             if loop == matmul.k:
                 knobs.append(Knob(f"red_{loop.at}", tuple(range(1, most // min(steps) + 1))))
         else:
-            step = min(steps) if matmul.inner(loop) else 1
+            step = min(steps) if matmul.is_innermost(loop) else 1
             knobs.append(Knob(f"wg_{loop.at}", tuple(range(step, most + 1, step))))
             knobs.append(Knob(f"sg_{loop.at}", tuple(range(1, most // step + 1))))
     return tuple(knobs)
 
 
-def _tile_rules(loop: Loop, matmul: Matmul, mma: Mapping[str, z3.ArithRef]) -> Iterable[Constraint]:
+def _tile_rules(
+    loop: Loop, matmul: MatmulLoopNest, mma: Mapping[str, z3.ArithRef]
+) -> Iterable[Constraint]:
     if loop.side == "batch" or (loop.side == "k" and loop != matmul.k):
         return
-    step = mma[loop.side] if matmul.inner(loop) else z3.IntVal(1)
+    step = mma[loop.side] if matmul.is_innermost(loop) else z3.IntVal(1)
     tile = z3.Int(f"red_{loop.at}") * step if loop.side == "k" else loop.tile
     aligned = ceil_div(loop.size, step) * step
     limit = z3.If(aligned > padding_bound(loop.size), aligned, z3.IntVal(padding_bound(loop.size)))
@@ -280,7 +287,9 @@ def _registers(
     return Constraint("sums fit a thread's registers", fit, prunes=True)
 
 
-def _shared_bytes(problem: Problem, matmul: Matmul, tile: Mapping[str, z3.ArithRef]) -> z3.ArithRef:
+def _shared_bytes(
+    problem: Problem, matmul: MatmulLoopNest, tile: Mapping[str, z3.ArithRef]
+) -> z3.ArithRef:
     """Of both operands' tiles."""
     lhs, rhs = (o.bytes_per_element for o in problem.inputs)
     if matmul.swapped:

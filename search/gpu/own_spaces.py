@@ -42,7 +42,7 @@ def pipelines(problem: Problem, target: Target) -> tuple[str, ...]:
     rows, columns = (math.prod(d.size for d in problem.by_role(r)) for r in ("m", "n"))
     fewest = min(rows, columns)
     multiplies = bool(intrinsics(problem, target))
-    if kind_of(problem).windowed:
+    if kind_of(problem).has_window:
         matmul = multiplies and mma.as_matmul(problem, igemm=True) is not None
         return ("TileAndFuse-igemm",) if matmul else ("TileAndFuse-simt",)
     found = []

@@ -20,7 +20,7 @@ from .rendering import GpuConfig, render
 MAX_UNROLLED = 256
 MAX_VECTOR = 16
 MAX_STEP = 8192
-USEFUL = ("waves_per_eu", "flush_denormals")
+USEFUL_EXTRAS = ("waves_per_eu", "flush_denormals")
 
 
 def build(
@@ -28,7 +28,7 @@ def build(
 ) -> Space:
     gpu = target.gpu
     assert gpu is not None
-    more = extra_knobs(target, extras, USEFUL)
+    more = extra_knobs(target, extras, USEFUL_EXTRAS)
     row, k = rows_at(problem), reduction_at(problem)
     parallel = [(i, d) for i, d in enumerate(problem.dims) if d.parallel]
     tile = {i: z3.Int(f"wg_{i}") for i, _ in parallel}
@@ -108,7 +108,7 @@ def configure(problem: Problem, target: Target, candidate: Mapping[str, int]) ->
         target.gpu.subgroup_size,
         lowering,
         options={"no_reduce_shared_memory_bank_conflicts": False, "use_igemm_convolution": False},
-        extras={n: candidate[n] for n in USEFUL if n in candidate},
+        extras={n: candidate[n] for n in USEFUL_EXTRAS if n in candidate},
     )
 
 

@@ -1,4 +1,4 @@
-"""Configurations as text: asks the child that holds the compiler's attribute bindings."""
+"""Writes GPU configurations as text, by a child with the compiler's attribute bindings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class GpuConfig:
 
 
 @dataclass(frozen=True)
-class Solution:
+class SolutionRequest:
     """A request for the attributes of a solution of emitted constraints.
 
     Attributes:
@@ -58,7 +58,7 @@ class Solution:
 
 
 @dataclass(frozen=True)
-class ConvolutionLoops:
+class MatmulLoopsRequest:
     """A request for the loops of the matmul that a convolution becomes (`MatmulLoops`)."""
 
     problem: Problem
@@ -83,7 +83,7 @@ class CannotRender(WorkError):
     """The compiler does not make attributes of a configuration, or crashes over it."""
 
 
-def ask(request: Any) -> Any:
+def ask_renderer(request: Any) -> Any:
     """The child's answer to a request: see `frontrunner.search.gpu.attributes.answer`.
 
     Raises:
@@ -91,7 +91,7 @@ def ask(request: Any) -> Any:
         KilledError: the child was killed, twice.
     """
     try:
-        return _child().try_twice(request, timeout=TIMEOUT)
+        return _child().call_with_retry(request, timeout=TIMEOUT)
     except ChildKilled as death:
         raise KilledError(f"the process that writes configurations was {death}, twice") from death
     except CHILD_FAILED as failure:
@@ -100,12 +100,12 @@ def ask(request: Any) -> Any:
 
 
 def render(configure: Callable[..., GpuConfig], *given: Any) -> str:
-    """What a space of our own makes of a candidate, as the text of a `compilation_info`.
+    """Renders a candidate of one of frontrunner's own GPU spaces as a `compilation_info`.
 
     Args:
-        given: what `configure` takes, the candidate last.
+        given: arguments of `configure`, the candidate last.
     """
-    return str(ask(configure(*given)))
+    return str(ask_renderer(configure(*given)))
 
 
 @cache

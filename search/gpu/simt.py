@@ -24,7 +24,7 @@ MAX_TILE = 512
 MAX_THREAD_TILE = 32
 MAX_REDUCTION = 64
 ROLES = ("batch", "m", "n")
-USEFUL = ("bank_padding", "stages", "waves_per_eu", "flush_denormals")
+USEFUL_EXTRAS = ("bank_padding", "stages", "waves_per_eu", "flush_denormals")
 
 
 def build(
@@ -34,7 +34,7 @@ def build(
     assert gpu is not None
     promotes = _is_matmul(problem)
     # Without tiles in shared memory there is nothing to pad, nor to load ahead.
-    more = extra_knobs(target, extras, USEFUL if promotes else USEFUL[2:])
+    more = extra_knobs(target, extras, USEFUL_EXTRAS if promotes else USEFUL_EXTRAS[2:])
     promote = z3.Int("promote") if promotes else z3.IntVal(0)
     parallel = [(i, d) for i, d in enumerate(problem.dims) if d.parallel]
     steps = [z3.Int(f"red_{i}") for i, d in enumerate(problem.dims) if not d.parallel]
@@ -112,12 +112,12 @@ def configure(problem: Problem, target: Target, candidate: Mapping[str, int]) ->
         target.gpu.subgroup_size,
         lowering,
         options={"no_reduce_shared_memory_bank_conflicts": not promote},
-        extras={n: candidate[n] for n in USEFUL if n in candidate},
+        extras={n: candidate[n] for n in USEFUL_EXTRAS if n in candidate},
     )
 
 
 def _is_matmul(problem: Problem) -> bool:
-    return not kind_of(problem).windowed and all(problem.by_role(r) for r in ("m", "n"))
+    return not kind_of(problem).has_window and all(problem.by_role(r) for r in ("m", "n"))
 
 
 def _knobs(at: int, dim: Dim) -> list[Knob]:

@@ -13,7 +13,7 @@ from . import emitted_spaces, mma, own_spaces
 def gpu_spaces(
     dispatch: Dispatch, extras: Mapping[str, tuple[int, ...]]
 ) -> Mapping[str, Callable[[], Space]]:
-    """By pipeline: what makes its space.
+    """For each pipeline that can lower the dispatch, a function that builds its Space.
 
     Args:
         extras: knobs that the compiler pins and that are set free, with their values.

@@ -1,1 +1,1 @@
-"""Kinds of ops, a module each; `frontrunner.search.known_kinds()` finds them."""
+"""Kinds of ops: each module ends in `KIND = ...`, and `known_kinds()` imports them all."""

@@ -9,11 +9,11 @@ from ..kind import Kind
 from ..problem import Problem
 
 
-class Attention(Kind):
+class AttentionKind(Kind):
     name = "attention"
     plural = "attention"
-    skipped = ("n", "k1")
-    typical = 1.0
+    excluded_loops = ("n", "k1")
+    output_scale = 1.0
 
     def read(self, root: Any) -> Problem | None:
         if root.name != "iree_linalg_ext.online_attention":
@@ -21,7 +21,7 @@ class Attention(Kind):
         from iree.compiler import ir
         from iree.compiler.dialects import iree_codegen
 
-        from ..mlir import assemble, numbered
+        from ..mlir import build_problem, loop_name
 
         maps = [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(root.attributes["indexing_maps"])]
         # query, key, value, scale, [mask], then output, max, sum
@@ -38,12 +38,14 @@ class Attention(Kind):
         if len(detail.m_dims) > 1 or any(len(roles[stem][0]) != 1 for stem in ("n", "k1", "k2")):
             return None
         loops = {
-            d: (numbered(stem, list(ds), d), role) for stem, (ds, role) in roles.items() for d in ds
+            d: (loop_name(stem, list(ds), d), role)
+            for stem, (ds, role) in roles.items()
+            for d in ds
         }
         words = ("query", "key", "value", "out")
         tensors = [(w, maps[i], root.operands[i]) for w, i in zip(words, chosen, strict=True)]
         masked = (("masked", int(len(maps) == 8)),)
-        return assemble(self.name, root, tensors, loops, masked)
+        return build_problem(self.name, root, tensors, loops, masked)
 
     def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
         """By name and operand types: `transform.iree.match.attention` does not match on CPUs."""
@@ -62,4 +64,4 @@ class Attention(Kind):
         return ("LinalgExtTileAndVectorize",)
 
 
-KIND = Attention()
+KIND = AttentionKind()

@@ -9,23 +9,23 @@ from ..kind import Kind, match_interface
 from ..problem import Problem
 
 
-class Contraction(Kind):
+class ContractionKind(Kind):
     name = "contraction"
     plural = "contractions"
 
     def read(self, root: Any) -> Problem | None:
         from iree.compiler.dialects import linalg
 
-        from ..mlir import assemble, numbered, product_maps
+        from ..mlir import build_problem, loop_name, product_maps
 
         maps = product_maps(root)
         if maps is None or not linalg.isa_contraction_op(root):
             return None
         found = linalg.infer_contraction_dimensions(root)
         roles = {"batch": found.batch, "m": found.m, "n": found.n, "k": found.k}
-        loops = {d: (numbered(r, list(ds), d), r) for r, ds in roles.items() for d in ds}
+        loops = {d: (loop_name(r, list(ds), d), r) for r, ds in roles.items() for d in ds}
         tensors = list(zip(("lhs", "rhs", "out"), maps, list(root.operands)[:3], strict=True))
-        return assemble(self.name, root, tensors, loops)
+        return build_problem(self.name, root, tensors, loops)
 
     def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
         groups = {r: [d.size for d in problem.by_role(r)] for r in ("batch", "m", "n", "k")}
@@ -35,4 +35,4 @@ class Contraction(Kind):
         return ("DoubleTilingExpert",)
 
 
-KIND = Contraction()
+KIND = ContractionKind()

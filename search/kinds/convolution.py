@@ -9,15 +9,15 @@ from ..kind import Kind, match_interface
 from ..problem import Problem
 
 
-class Convolution(Kind):
+class ConvolutionKind(Kind):
     name = "convolution"
     plural = "convolutions"
-    windowed = True
+    has_window = True
 
     def read(self, root: Any) -> Problem | None:
         from iree.compiler.dialects import linalg
 
-        from ..mlir import assemble, product_maps
+        from ..mlir import build_problem, product_maps
 
         maps = product_maps(root)
         if maps is None or linalg.isa_contraction_op(root) or not linalg.isa_convolution_op(root):
@@ -35,7 +35,7 @@ class Convolution(Kind):
             ("stride", max(found.strides, default=1)),
         )
         tensors = list(zip(("lhs", "rhs", "out"), maps, list(root.operands)[:3], strict=True))
-        return assemble(self.name, root, tensors, _loops(found), traits)
+        return build_problem(self.name, root, tensors, _loops(found), traits)
 
     def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
         def sizes(*names: str) -> list[int]:
@@ -90,4 +90,4 @@ def _loops(found: Any) -> dict[int, tuple[str, str]]:
     return loops
 
 
-KIND = Convolution()
+KIND = ConvolutionKind()

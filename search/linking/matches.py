@@ -14,15 +14,15 @@ from ...core import (
     KilledError,
     first_line,
 )
-from ..mlir import CompileFailed, configured
-from ..reading import READ_TIMEOUT, Model
+from ..mlir import CompileFailed, configure_module
+from ..reading import READ_TIMEOUT, Network
 from .merge import MARK
 from .specs import LinkedSpec
 
 Request = tuple[str, tuple[str, ...], Path]
 
 
-def find_matches(model: Model, linked: LinkedSpec) -> dict[str, tuple[str, ...]]:
+def find_matches(model: Network, linked: LinkedSpec) -> dict[str, tuple[str, ...]]:
     """The dispatches that each matcher of a spec configures in a model, by the matcher's name.
 
     Raises:
@@ -46,7 +46,7 @@ def read_marks(request: Request) -> dict[int, tuple[str, ...]]:
     source, flags, spec = request
     found: dict[int, tuple[str, ...]] = {}
     try:
-        with configured(source, flags, spec) as (_, dispatches):
+        with configure_module(source, flags, spec) as (_, dispatches):
             for name, text in dispatches.items():
                 for number in set(map(int, re.findall(rf"{MARK}(\d+)__", text))):
                     found[number] = (*found.get(number, ()), name)

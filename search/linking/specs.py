@@ -13,7 +13,7 @@ from ...core import (
     InputError,
     KilledError,
     first_line,
-    read_text_file,
+    read_without_bom,
 )
 
 
@@ -42,7 +42,7 @@ def link_specs(paths: Sequence[Path]) -> LinkedSpec:
     Raises:
         InputError: a file is not a tuning spec, or does more than match and configure.
     """
-    texts = [(str(path), read_text_file(path, "give tuning specs")) for path in paths]
+    texts = [(str(path), read_without_bom(path, "give tuning specs")) for path in paths]
     with Child("frontrunner.search.linking.merge:merge") as child:
         try:
             return LinkedSpec(**child.call(texts, timeout=120))

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
         CompileFailed,
         compilation,
         compile_with_spec,
-        configured,
+        configure_module,
         users_compilation,
     )
     from .contents import NotMlir, check_module, check_source, parse
-    from .root_ops import assemble, is_compute, numbered, product_maps, words_of
+    from .root_ops import build_problem, describe_op, is_compute, loop_name, product_maps
     from .walking import entry_point, new_context, symbol, walk
 else:
     __getattr__ = exports(__name__)
@@ -25,20 +25,20 @@ __all__ = [
     "SOURCES",
     "CompileFailed",
     "NotMlir",
-    "assemble",
+    "build_problem",
     "check_module",
     "check_source",
     "compilation",
     "compile_with_spec",
-    "configured",
+    "configure_module",
+    "describe_op",
     "entry_point",
     "is_compute",
+    "loop_name",
     "new_context",
-    "numbered",
     "parse",
     "product_maps",
     "symbol",
     "users_compilation",
     "walk",
-    "words_of",
 ]

@@ -19,7 +19,7 @@ from iree.compiler import ir
 from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
 
 from ...core import InputError, shorten
-from ..spec import APPLIED, SPEC_OPTION, spec_option
+from ..spec import APPLIED_MARK, SPEC_OPTION, spec_option
 from .contents import NotMlir, check_source, check_spec, parse
 from .walking import new_context
 
@@ -138,7 +138,7 @@ def _embed(source: str, spec: Path) -> str:
 
 
 @contextmanager
-def configured(
+def configure_module(
     source: str, flags: Sequence[str], spec: Path | None
 ) -> Iterator[tuple[Compilation, dict[str, str]]]:
     """A module at `executable-sources`, configured under a tuning spec, by the compiler or both.
@@ -180,7 +180,7 @@ def compile_with_spec(
         The executable, and the dispatches in which the spec's annotation was found on an op: a spec
         that matches nothing is silently ignored by the compiler.
     """
-    with configured(source, flags, spec) as (unit, dispatches):
+    with configure_module(source, flags, spec) as (unit, dispatches):
         unit.run(start=CONFIGURATIONS)
-        applied = tuple(name for name, text in dispatches.items() if APPLIED in text)
+        applied = tuple(name for name, text in dispatches.items() if APPLIED_MARK in text)
         return unit.vmfb(), applied

@@ -1,4 +1,4 @@
-"""What MLIR and tuning specs may hold that somebody else may have made.
+"""Checks MLIR and tuning specs of others: which ops, attributes and targets they may hold.
 
 The compiler does what it is told: it runs passes that write files, links objects, calls a linker,
 and makes what it compiles machine code, which is run when it is measured. So only what computes on
@@ -117,7 +117,7 @@ def check_module(module: ir.Module, name: str, *, spec: bool) -> None:
 
 
 def _found(module: ir.Operation, spec: bool) -> Iterator[str]:
-    """What is not let in, the first of each sort."""
+    """Ops, attributes and targets that are refused, the first of each category."""
     refused: list[str] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:

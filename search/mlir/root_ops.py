@@ -9,14 +9,14 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
 from ...core import InputError
-from ..problem import BYTES, Dim, Operand, Problem
+from ..problem import ELEMENT_BYTES, Dim, Operand, Problem
 
 # Ops of a dispatch that compute something; the rest is plumbing (loads, constants, shapes).
 _COMPUTE = ("linalg.", "iree_linalg_ext.", "tensor.pad", "tensor.pack", "tensor.unpack")
 _PLUMBING = ("linalg.fill", "linalg.yield", "linalg.index", "iree_linalg_ext.yield")
 
 
-def assemble(
+def build_problem(
     kind: str,
     root: ir.Operation,
     tensors: Sequence[tuple[str, Any, Any]],
@@ -38,7 +38,7 @@ def assemble(
         shaped = ir.ShapedType(value.type)
         if not shaped.has_static_shape:
             raise InputError(
-                f"{words_of(root)} has a dynamic shape ({shaped}); tuning needs static sizes",
+                f"{describe_op(root)} has a dynamic shape ({shaped}); tuning needs static sizes",
                 "replace each ? by the size that you run",
             )
         index = tuple(tuple(_terms(e)) for e in map_.results)
@@ -46,7 +46,7 @@ def assemble(
             if len(terms) == 1 and terms[0][1] == 1:
                 sizes.setdefault(terms[0][0], size)
         dtype = str(shaped.element_type)
-        if dtype not in BYTES:
+        if dtype not in ELEMENT_BYTES:
             return None
         operands.append(Operand(word, dtype, index, output=word == "out"))
     if set(sizes) != set(loops) or len(loops) != tensors[0][1].n_dims:
@@ -71,7 +71,7 @@ def _terms(expr: Any) -> Iterator[tuple[int, int]]:
         yield from ((d, c * factor) for d, c in _terms(both.lhs))
 
 
-def numbered(stem: str, dims: Sequence[int], dim: int) -> str:
+def loop_name(stem: str, dims: Sequence[int], dim: int) -> str:
     """A loop's name: the stem, with a number where there are several."""
     return stem if len(dims) == 1 else f"{stem}{dims.index(dim)}"
 
@@ -96,8 +96,8 @@ def is_compute(op: ir.Operation) -> bool:
     return op.name.startswith(_COMPUTE) and op.name not in _PLUMBING
 
 
-def words_of(root: ir.Operation) -> str:
-    """The op's name; a generic op is told by its loops."""
+def describe_op(root: ir.Operation) -> str:
+    """The op's name for messages; of a `linalg.generic`, also whether it is a reduction."""
     if root.name != "linalg.generic":
         return str(root.name)
     reduces = "reduction" in str(root.attributes["iterator_types"])

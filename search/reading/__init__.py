@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .dispatches import READER, read_dispatch, with_emitted
-    from .models import (
+    from .dispatches import READER, emit_constraints, read_dispatch
+    from .networks import (
         READ_TIMEOUT,
         Argument,
         Function,
-        Model,
-        ModelDispatch,
-        named_after,
-        read_model,
+        Network,
+        NetworkDispatch,
+        read_network,
+        short_file_names,
     )
 else:
     __getattr__ = exports(__name__)
@@ -23,10 +23,10 @@ __all__ = [
     "READ_TIMEOUT",
     "Argument",
     "Function",
-    "Model",
-    "ModelDispatch",
-    "named_after",
+    "Network",
+    "NetworkDispatch",
+    "emit_constraints",
     "read_dispatch",
-    "read_model",
-    "with_emitted",
+    "read_network",
+    "short_file_names",
 ]

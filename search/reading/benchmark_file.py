@@ -15,7 +15,7 @@ from iree.compiler import ir
 
 from ...core import InputError
 from ..mlir import symbol, walk
-from ..problem import BYTES
+from ..problem import ELEMENT_BYTES
 
 _CONFIG_ATTRIBUTES = ("lowering_config", "translation_info", "compilation_info", "root_op")
 _LOADS = {"iree_codegen.load_from_buffer", "iree_tensor_ext.dispatch.tensor.load"}
@@ -69,7 +69,7 @@ def _bindings(kernel: ir.Operation) -> list[tuple[str, bool]]:
         binding = ir.IntegerAttr(span.attributes["binding"]).value
         text = str(span.results[0].type)
         match = _TENSOR.search(text)
-        if match is None or "?" in match[1] or binding in found or match[2] not in BYTES:
+        if match is None or "?" in match[1] or binding in found or match[2] not in ELEMENT_BYTES:
             raise InputError(
                 f"the benchmark file's binding {binding} ({text}) is not one whole tensor",
                 "tune the dispatch as a linalg function",
@@ -161,7 +161,7 @@ def _strip(executable: ir.Operation) -> None:
 def _bytes(tensor: str) -> int:
     match = _TENSOR.search(tensor)
     assert match is not None
-    return math.prod(int(d) for d in match[1].split("x")[:-1]) * BYTES[match[2]]
+    return math.prod(int(d) for d in match[1].split("x")[:-1]) * ELEMENT_BYTES[match[2]]
 
 
 def _is_device(global_: ir.Operation) -> bool:

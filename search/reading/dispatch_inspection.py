@@ -9,18 +9,18 @@ from iree.compiler.dialects import linalg
 
 from ...core import InputError, NotTunableError
 from ..backend import known_backends
-from ..kind import known_kinds, what_is_tuned
+from ..kind import known_kinds, tunable_kinds_text
 from ..mlir import (
     CONFIGURATIONS,
     SOURCES,
     NotMlir,
+    describe_op,
     is_compute,
     new_context,
     parse,
     symbol,
     users_compilation,
     walk,
-    words_of,
 )
 from ..problem import Problem, Target
 from .benchmark_file import is_benchmark_file, rebuild
@@ -92,9 +92,9 @@ def _describe(
             for root in (o for o in walk(op.operation) if "root_op" in o.attributes):
                 problem = _problem_of(root)
                 if problem is None:
-                    others.append(words_of(root))
+                    others.append(describe_op(root))
                 else:
-                    found += [(problem, root, words_of(root))] * max(1, sites)
+                    found += [(problem, root, describe_op(root))] * max(1, sites)
         elif op.operation.name == "util.func" and "iree.reflection" in op.operation.attributes:
             function = ir.StringAttr(op.operation.attributes["sym_name"]).value
             reflection = ir.DictAttr(op.operation.attributes["iree.reflection"])
@@ -102,7 +102,7 @@ def _describe(
     if not found:
         # The user's own names: the compiler has generalised and decomposed its ops by now.
         words = ", ".join(dict.fromkeys(computes or others)) or "nothing"
-        raise NotTunableError(f"not tunable: {name} computes {words}", what_is_tuned())
+        raise NotTunableError(f"not tunable: {name} computes {words}", tunable_kinds_text())
     if len(found) > 1:
         words = " and ".join(f"{w} ({_sizes(p)})" for p, _, w in found)
         raise InputError(
@@ -122,7 +122,7 @@ def _describe(
 
 
 def _computes(module: ir.Operation) -> tuple[str, ...]:
-    return tuple(words_of(op) for op in walk(module) if is_compute(op))
+    return tuple(describe_op(op) for op in walk(module) if is_compute(op))
 
 
 def _sizes(problem: Problem) -> str:

@@ -17,14 +17,14 @@ from ...core import (
     ChildTimeout,
     InputError,
     KilledError,
-    check_room,
+    check_free_space,
     first_line,
 )
 from ..backend import backend_named, backend_of
 from ..dispatch import EMISSION_CRASHED, Dispatch, TensorType
-from ..emitted import Emitted
+from ..emitted import EmittedConstraints
 from ..problem import Target
-from .source import ask, read_source
+from .source import read_in_child, read_source
 
 READER = "frontrunner.search.reading.dispatch_inspection:read"
 READ_TIMEOUT = 300.0
@@ -46,7 +46,7 @@ def read_dispatch(path: Path, target: str = "host", reader: Child | None = None)
         KilledError: the compiler was killed from outside.
     """
     text = read_source(path, "one dispatch")
-    answer = ask(READER, str(path), text, target, READ_TIMEOUT, _REMEDY, reader)
+    answer = read_in_child(READER, str(path), text, target, READ_TIMEOUT, _REMEDY, reader)
     found = answer["target"]
     _check_target(path, target, found)
     emitted, silence = _emitted(answer["source"], found)
@@ -61,14 +61,14 @@ def read_dispatch(path: Path, target: str = "host", reader: Child | None = None)
         indexing_maps=answer["indexing_maps"],
         others=answer["others"],
         emitted=emitted,
-        silence=silence,
+        no_constraints_reason=silence,
     )
 
 
-def with_emitted(dispatch: Dispatch) -> Dispatch:
+def emit_constraints(dispatch: Dispatch) -> Dispatch:
     """The dispatch with what the compiler emits about it now."""
     emitted, silence = _emitted(dispatch.source, dispatch.target)
-    return replace(dispatch, emitted=emitted, silence=silence)
+    return replace(dispatch, emitted=emitted, no_constraints_reason=silence)
 
 
 def _check_target(path: Path, target: str, found: Target) -> None:
@@ -84,17 +84,19 @@ def _check_target(path: Path, target: str, found: Target) -> None:
         )
 
 
-def _emitted(source: str, target: Target) -> tuple[tuple[Emitted, ...], str]:
+def _emitted(source: str, target: Target) -> tuple[tuple[EmittedConstraints, ...], str]:
     """The constraints that the compiler emits for pipelines, or why there are none."""
     if not backend_named(target.backend).emits:
         return (), ""
     with Child("frontrunner.search.reading.emission:emit") as child:
         try:
-            found: tuple[Emitted, ...] = child.call((source, target.flags), timeout=READ_TIMEOUT)
+            found: tuple[EmittedConstraints, ...] = child.call(
+                (source, target.flags), timeout=READ_TIMEOUT
+            )
         except ChildKilled as death:
             raise KilledError(f"the compiler was {death} while it emitted constraints") from death
         except ChildDied as death:
-            check_room()
+            check_free_space()
             return (), f"{EMISSION_CRASHED} ({first_line(death)})"
         except (ChildTimeout, RuntimeError) as failure:
             return (), f"the compiler's constraints cannot be had ({first_line(failure)})"

@@ -12,11 +12,11 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from ..emitted import EMISSION_FLAGS, Emitted
+from ..emitted import EMISSION_FLAGS, EmittedConstraints
 from ..mlir import CONFIGURATIONS, SOURCES, check_source, compilation, new_context, walk
 
 
-def emit(request: tuple[str, Sequence[str]]) -> tuple[Emitted, ...]:
+def emit(request: tuple[str, Sequence[str]]) -> tuple[EmittedConstraints, ...]:
     """Constraints of each pipeline for a module at `executable-sources`.
 
     Args:
@@ -33,12 +33,14 @@ def emit(request: tuple[str, Sequence[str]]) -> tuple[Emitted, ...]:
         return tuple(_describe(op) for op in ops)
 
 
-def _describe(op: ir.Operation) -> Emitted:
+def _describe(op: ir.Operation) -> EmittedConstraints:
     smtlib = iree_codegen.convert_constraints_op_to_smtlib(op)
     pipeline = str(iree_gpu.PipelineAttr(op.attributes["pipeline"]).value)
     rules = [o for o in walk(op) if o.name == "iree_codegen.smt.assert"]
     reasons = tuple(ir.StringAttr(o.attributes["msg"]).value for o in rules)
-    return Emitted(pipeline, smtlib, reasons, _plain(op.attributes["knobs"]), _standalone(op))
+    return EmittedConstraints(
+        pipeline, smtlib, reasons, _plain(op.attributes["knobs"]), _standalone(op)
+    )
 
 
 def _plain(attribute: ir.Attribute) -> Any:

@@ -20,7 +20,7 @@ _FLOAT = re.compile(r"\b(?:(?:\d+|\?)x)*b?f\d")
 def index_limits(
     module: ir.Module, imports: Sequence[ir.Operation | None]
 ) -> tuple[int | None, ...]:
-    """For each input the number of rows that it may choose among; None if it chooses none.
+    """For each input, how large the dimension is that its values index; None if they index none.
 
     Args:
         imports: where each input of the function becomes a tensor; None if it is not used.
@@ -46,7 +46,7 @@ def _limit(start: ir.Value, kernels: dict[str, ir.Operation]) -> int | None:
     left = [start]
     while left:
         value = left.pop()
-        if value in seen or not _whole(value.type):
+        if value in seen or not _is_integer(value.type):
             continue
         seen.add(value)
         for use in value.uses:
@@ -76,6 +76,6 @@ def _parameters(
     return [parameters[operand - workload]] if workload <= operand < workload + taken else []
 
 
-def _whole(type_: ir.Type) -> bool:
+def _is_integer(type_: ir.Type) -> bool:
     """Whether values are integers, or tensors of them."""
     return not _FLOAT.search(str(type_))

@@ -14,9 +14,9 @@ from ...core import (
     CompilerCrashedError,
     InputError,
     KilledError,
-    check_room,
+    check_free_space,
     first_line,
-    read_text_file,
+    read_without_bom,
 )
 from ..backend import backend_of
 from ..flags import target_flags, unknown_target
@@ -31,13 +31,13 @@ def read_source(path: Path, holds: str) -> bytes:
     Raises:
         InputError: it cannot be read, or is empty.
     """
-    text = read_text_file(path, "give an MLIR file")
+    text = read_without_bom(path, "give an MLIR file")
     if not text.strip():
         raise InputError(f"{path} is empty", f"give an MLIR file with {holds}")
     return text
 
 
-def ask(
+def read_in_child(
     handler: str,
     name: str,
     text: bytes,
@@ -46,7 +46,7 @@ def ask(
     remedy: str,
     child: Child | None = None,
 ) -> dict[str, Any]:
-    """What a child process makes of MLIR for a target, or why it makes nothing of it.
+    """Has a child process read MLIR for a target, and turns its failures into errors for the user.
 
     Args:
         handler: as `Child` takes it; its request has `name`, `text`, the `target` and its `flags`.
@@ -66,7 +66,7 @@ def ask(
             raise KilledError(f"the compiler was {death} while it read {name}") from death
         except (ChildDied, InputError) as failure:
             if isinstance(failure, ChildDied):
-                check_room()
+                check_free_space()
             if any(words in str(failure) for words in backend_of(target).unknown):
                 raise unknown_target(target) from failure
             if isinstance(failure, InputError):

@@ -12,7 +12,7 @@ import pytest
 from frontrunner.benchmarks.compiling import call_of
 from frontrunner.benchmarks.compiling.compiler import Compiler
 from frontrunner.benchmarks.measuring.device import Device
-from frontrunner.benchmarks.measuring.outcome import Compiled
+from frontrunner.benchmarks.measuring.outcome import CompileOutcome
 from frontrunner.search import Dispatch
 from frontrunner.search.reading import read_dispatch
 
@@ -31,20 +31,20 @@ def compiler(matmul: Dispatch, tmp_path: Path) -> Iterator[Compiler]:
 
 
 @pytest.fixture(scope="session")
-def compiled(matmul: Dispatch, tmp_path_factory: pytest.TempPathFactory) -> Compiled:
+def compiled(matmul: Dispatch, tmp_path_factory: pytest.TempPathFactory) -> CompileOutcome:
     """The compiler's default."""
     with Compiler(matmul, tmp_path_factory.mktemp("compiled"), jobs=1) as pool:
         return pool.baseline()
 
 
 @pytest.fixture
-def baseline(compiled: Compiled, tmp_path: Path) -> Compiled:
+def baseline(compiled: CompileOutcome, tmp_path: Path) -> CompileOutcome:
     """A copy of it."""
     return replace(compiled, executable=Path(shutil.copy(compiled.executable, tmp_path)))
 
 
 @pytest.fixture
-def device(matmul: Dispatch, baseline: Compiled) -> Iterator[Device]:
+def device(matmul: Dispatch, baseline: CompileOutcome) -> Iterator[Device]:
     started = Device("local-task", call_of(matmul), baseline.executable, seed=0)
     started.start()
     yield started

@@ -49,7 +49,7 @@ def fails(monkeypatch):
         def known():
             raise error
 
-        monkeypatch.setattr("frontrunner.models.known", known)
+        monkeypatch.setattr("frontrunner.models.list_rankers", known)
 
     return install
 
@@ -188,7 +188,7 @@ def test_a_command_goes_on_when_its_output_is_lost(monkeypatch):
     @click.command("doctor")
     def command():
         output = Output(as_json=False)
-        for write in (output.line, output.note):
+        for write in (output.line, output.notify):
             write("lost")
         output.table(["a"], [["lost"]])
         went_on.append(True)
@@ -216,7 +216,9 @@ def test_one_json_document_only(error, monkeypatch, frontrunner):
 
 
 def test_sigterm_is_ctrl_c(monkeypatch, frontrunner):
-    monkeypatch.setattr("frontrunner.models.known", lambda: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(
+        "frontrunner.models.list_rankers", lambda: signal.raise_signal(signal.SIGTERM)
+    )
     ran = frontrunner("rankers")
     assert (ran.code, ran.err.strip()) == (130, "error: interrupted")
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

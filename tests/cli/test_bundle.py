@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.bundle.results import Verdict
+from frontrunner.benchmarks.bundle.results import BundleResult
 from frontrunner.benchmarks.measuring.budget import Budget
-from frontrunner.benchmarks.measuring.finals import Finals, Standing
-from frontrunner.experiments.bundling.packing import Packed
+from frontrunner.benchmarks.measuring.finals import FinalistResult, Finals
+from frontrunner.experiments.bundling.packing import PackResult
 from frontrunner.experiments.tuning.options import TuneOptions
 
 packing = importlib.import_module("frontrunner.experiments.bundling.packing")
 bundle_runner = importlib.import_module("frontrunner.benchmarks.bundle.run")
 
-WINNER = Standing(4, 1.5, (1.4, 1.6), 20.0)
-VERDICT = Verdict(Finals((WINNER,), 30.0, 0.02), WINNER, 9, "budget of 9 candidates", 5.0)
+WINNER = FinalistResult(4, 1.5, (1.4, 1.6), 20.0)
+VERDICT = BundleResult(Finals((WINNER,), 30.0, 0.02), WINNER, 9, "budget of 9 candidates", 5.0)
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def asked(monkeypatch, tmp_path):
 
     def pack(options, observer):
         asked.append(options)
-        return Packed(options.out, "ab", "mm", "sm_90", 5, {"ok": 5}, 4, 1_500_000, (0.5, 0.75))
+        return PackResult(options.out, "ab", "mm", "sm_90", 5, {"ok": 5}, 4, 1_500_000, (0.5, 0.75))
 
     def run_bundle(path, devices, out, budget, say, *, record, keep_valid):
         asked.append((path, devices, out, budget, record, keep_valid))

@@ -17,7 +17,7 @@ from frontrunner.cli import main
 from frontrunner.experiments.dataset.recording import Provenance, Recording
 from frontrunner.experiments.evaluation import api as evaluation_api
 from frontrunner.experiments.evaluation import report as evaluation_report
-from frontrunner.models import create, load, read_manifest, save
+from frontrunner.models import create_ranker, load, read_manifest, save
 
 # Test folders are no packages, so what they share is loaded from its file.
 _path = Path(__file__).parents[1] / "features" / "samples.py"
@@ -140,7 +140,7 @@ def test_a_saved_ranker_that_knows_the_recordings(frontrunner, recordings, made)
     [(["one chip"], "other chip"), (["one chip", "other chip"], ""), (["x"], "one chip, other")],
 )
 def test_a_saved_ranker_of_another_device(frontrunner, recordings, devices, foreign):
-    save(create("heuristic"), "saved", {"devices": devices})
+    save(create_ranker("heuristic"), "saved", {"devices": devices})
     ran = frontrunner("evaluate", recordings, "--rankers", "saved", "--out", "out", *QUICK)
     assert ran.code == 0
     assert ("the ranker was trained on" in ran.err) is bool(foreign)
@@ -296,7 +296,7 @@ def test_two_at_a_time(frontrunner, recordings, written, monkeypatch):
 
 
 def test_rankers_may_be_repeated(frontrunner, recordings):
-    save(create("heuristic"), "x,y.p")
+    save(create_ranker("heuristic"), "x,y.p")
     names = ("--rankers", "x,y.p", "--rankers", "heuristic,shuffle:seed=3")
     ran = frontrunner("evaluate", recordings, *names, "--json", *QUICK)
     found = json.loads(ran.out)["rankers"]

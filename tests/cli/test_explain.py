@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.experiments.learning.cases import group_frame, read_cases
-from frontrunner.models import create, save
+from frontrunner.experiments.learning.cases import read_cases, training_frame
+from frontrunner.models import create_ranker, save
 
 DATA = Path(__file__).parents[1] / "data"
 MATVEC = str(DATA / "matvec.mlir")
@@ -21,7 +21,7 @@ def files(tmp_path, record_sample, monkeypatch):
     """A recording, and predictors of the device that it was made on and of another."""
     monkeypatch.chdir(tmp_path)
     path = record_sample(tmp_path / "r.parquet", "odd")
-    ranker = create("lightgbm", rounds=5).fit(*group_frame(read_cases([path])))
+    ranker = create_ranker("lightgbm", rounds=5).fit(*training_frame(read_cases([path])))
     save(ranker, "here", {"devices": ["local-sync on a chip"]})
     save(ranker, "there", {"devices": ["local-sync on other silicon"], "archs": ["z80"]})
 

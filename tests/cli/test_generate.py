@@ -116,10 +116,10 @@ def test_configurations_are_what_tune_would_take_first(frontrunner, tmp_path):
         + [f"{name}.spec.mlir" for name in listed]
     )
     from frontrunner.experiments.queue.candidates import make_queue
-    from frontrunner.models import resolve
+    from frontrunner.models import resolve_ranker
 
     dispatch = read_dispatch(folder / f"{folder.name}.mlir")
-    queue = make_queue(dispatch, resolve("heuristic", seed=0), pool=500, seed=0)
+    queue = make_queue(dispatch, resolve_ranker("heuristic", seed=0), pool=500, seed=0)
     for configuration, row in zip(made["configurations"], queue.to_dict("records"), strict=False):
         assert configuration["knobs"].items() <= row.items()
         assert configuration["pipeline"] == row["pipeline"]

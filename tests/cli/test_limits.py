@@ -20,10 +20,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from frontrunner.benchmarks.bundle.archive import MANIFEST
-from frontrunner.core.limits import RAISE, VARIABLE
+from frontrunner.core.limits import LIMIT_VARIABLE, RAISE_LIMIT_HINT
 from frontrunner.experiments.dataset.recording import Recording
 from frontrunner.experiments.dataset.t4 import write_t4
-from frontrunner.models import create, save
+from frontrunner.models import create_ranker, save
 
 MIB = 1 << 20
 # What bombs unpack to, the limit that they meet, and the memory that commands take with all that
@@ -97,7 +97,7 @@ BOMBS: dict[str, tuple[Callable[[Path], bytes], list[str], str]] = {
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(LIMIT_VARIABLE, raising=False)
     monkeypatch.chdir(tmp_path)
     Path("m.mlir").write_text("module {}")
 
@@ -138,7 +138,7 @@ def test_bombs_are_told_and_take_no_memory(name: str, recording: Path) -> None:
     assert peak < IMPORTED + 2 * LIMIT
     # The usual limit is more than some of these need.
     hint = said[1].removeprefix("hint: ")
-    assert hint == RAISE or name == "a.predictor"
+    assert hint == RAISE_LIMIT_HINT or name == "a.predictor"
 
 
 def test_the_usual_limit() -> None:
@@ -157,11 +157,11 @@ def test_a_large_file_is_read_if_that_is_asked_for(recording: Path, frontrunner)
         ran = frontrunner(*command, "--max-bytes", size - 1)
         assert (ran.code, ran.out) == (2, "")
         assert "it has more than the limit of" in ran.err
-        assert ran.err.splitlines()[1] == f"hint: {RAISE}"
+        assert ran.err.splitlines()[1] == f"hint: {RAISE_LIMIT_HINT}"
         ran = frontrunner(*command, "--max-bytes", "1G")
         assert ran.code == 0, ran.err
         # It is not for the commands that follow.
-        assert VARIABLE not in os.environ
+        assert LIMIT_VARIABLE not in os.environ
 
 
 def test_a_model_that_is_too_large_is_not_imported(frontrunner) -> None:
@@ -170,7 +170,7 @@ def test_a_model_that_is_too_large_is_not_imported(frontrunner) -> None:
     assert ran.code == 2
     assert ran.err.splitlines()[-2:] == [
         "error: cannot read m.onnx: it has more than the limit of 4 KiB",
-        f"hint: {RAISE}",
+        f"hint: {RAISE_LIMIT_HINT}",
     ]
 
 
@@ -214,7 +214,7 @@ def nesting(depth: int, recording: Path) -> Iterator[tuple[str, bytes, list[obje
         digest = hashlib.sha256(manifest).hexdigest()
         archive.comment = f"frontrunner bundle, format 1, manifest sha256 {digest}".encode()
     yield "a.bundle", buffer.getvalue(), ["bundle", "run"]
-    save(create("shuffle"), Path("s.predictor"))
+    save(create_ranker("shuffle"), Path("s.predictor"))
     with zipfile.ZipFile("s.predictor") as archive:
         fields = json.loads(archive.read("manifest.json"))
     fields["training"] = {"nested": "here"}

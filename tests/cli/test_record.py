@@ -13,7 +13,7 @@ from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.cli import main
 from frontrunner.core import InputError, WorkError
 from frontrunner.experiments.bundling import api as module
-from frontrunner.experiments.bundling.recorder import Recorded
+from frontrunner.experiments.bundling.recorder import RecordResult
 from frontrunner.experiments.dataset import recording
 from frontrunner.experiments.tuning.options import TuneOptions
 
@@ -25,7 +25,7 @@ def asked(monkeypatch, tmp_path):
     def record(options, devices, observer, say):
         asked.append((options, devices))
         say("on the way")
-        return Recorded(options.out, "contraction", 600, 599, 3, 2.5, 0.05, options.seed != 9)
+        return RecordResult(options.out, "contraction", 600, 599, 3, 2.5, 0.05, options.seed != 9)
 
     monkeypatch.setattr(module, "record_dispatch", record)
     monkeypatch.chdir(tmp_path)
@@ -155,7 +155,7 @@ def test_goes_on_when_nobody_listens(asked, monkeypatch, closed):
     made = module.record_dispatch
 
     def record(options, devices, observer, say):
-        observer.note("working")
+        observer.notify("working")
         if options.input.stem == "b":
             raise WRONG
         return made(options, devices, observer, say)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from frontrunner.cli.space import shares
+from frontrunner.cli.space import split_sample
 
 MATMUL = """
 func.func @matmul(%a: tensor<32x64xf32>, %b: tensor<64x48xf32>) -> tensor<32x48xf32> {
@@ -145,4 +145,4 @@ def test_bad_input(frontrunner, tmp_path, text):
     ],
 )
 def test_a_sample_is_shared_out_by_size(sizes, wanted, parts):
-    assert shares(sizes, wanted) == parts
+    assert split_sample(sizes, wanted) == parts

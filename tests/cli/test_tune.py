@@ -36,7 +36,7 @@ class Loop:
         self.tuned.append(options)
         if self.interrupt:
             raise self.interrupt
-        observer.note("on the way")
+        observer.notify("on the way")
         return Result()
 
     def resume(

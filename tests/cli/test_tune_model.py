@@ -14,7 +14,7 @@ import pytest
 
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.network_tuning import api
-from frontrunner.experiments.network_tuning.options import ModelOptions
+from frontrunner.experiments.network_tuning.options import NetworkOptions
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
 
@@ -54,8 +54,8 @@ class Loop:
 @pytest.fixture
 def loop(monkeypatch, tmp_path):
     loop = Loop()
-    monkeypatch.setattr(api, "start_model_run", loop.tune_model)
-    monkeypatch.setattr(api, "resume_model_run", loop.resume_model)
+    monkeypatch.setattr(api, "start_network_run", loop.tune_model)
+    monkeypatch.setattr(api, "resume_network_run", loop.resume_model)
     monkeypatch.chdir(tmp_path)
     for name in ("mm.mlir", "a.mlir", "b.mlir"):
         (tmp_path / name).write_text("module {}")
@@ -64,8 +64,8 @@ def loop(monkeypatch, tmp_path):
 
 def test_what_stands_in_looks_like_what_it_stands_for():
     for mine, theirs in [
-        (Loop.tune_model, api.start_model_run),
-        (Loop.resume_model, api.resume_model_run),
+        (Loop.tune_model, api.start_network_run),
+        (Loop.resume_model, api.resume_network_run),
     ]:
         _, *names = signature(mine).parameters
         assert names == list(signature(theirs).parameters)
@@ -74,7 +74,7 @@ def test_what_stands_in_looks_like_what_it_stands_for():
 def test_defaults(loop, frontrunner):
     ran = frontrunner("tune-model", "mm.mlir")
     assert ran.code == 0, ran.err
-    assert loop.tuned == [ModelOptions(Path("mm.mlir"))]
+    assert loop.tuned == [NetworkOptions(Path("mm.mlir"))]
     assert ran.out.splitlines()[-2:] == Result().summary_lines()
     assert "mm" in ran.out
     assert ran.err.splitlines() == ["on the way"]
@@ -89,7 +89,7 @@ def test_every_option_arrives(loop, frontrunner):
     )
     assert ran.code == 0, ran.err
     assert loop.tuned == [
-        ModelOptions(
+        NetworkOptions(
             input=Path("mm.mlir"),
             out=Path("o"),
             minutes=1.5,

@@ -143,9 +143,9 @@ def test_the_memory_of_a_killed_child_is_told(handler: str) -> None:
 
 def test_what_is_killed_can_be_tried_twice(handler: str, tmp_path: Path) -> None:
     with Child(handler) as child:
-        assert child.try_twice(tmp_path / "marker")[0] == tmp_path / "marker"
+        assert child.call_with_retry(tmp_path / "marker")[0] == tmp_path / "marker"
         with pytest.raises(ChildKilled):
-            child.try_twice("killed")
+            child.call_with_retry("killed")
 
 
 def test_too_little_address_space_is_no_kill(handler: str) -> None:

@@ -15,12 +15,12 @@ import pytest
 
 from frontrunner.core.errors import InputError, WorkError
 from frontrunner.core.files import (
+    atomic_folder,
     check_inside,
+    lock_folder,
     make_folder,
-    new_folder,
-    next_folder,
-    only_process,
-    write_whole,
+    make_numbered_folder,
+    write_atomically,
 )
 
 # Takes a place in each round, and fills it with its name.
@@ -28,7 +28,7 @@ RACER = """
 import sys
 from pathlib import Path
 from frontrunner.core.errors import InputError
-from frontrunner.core.files import new_folder, next_folder
+from frontrunner.core.files import atomic_folder, make_numbered_folder
 
 def fill(folder):
     for name in ("one", "two", "three"):
@@ -38,9 +38,9 @@ for line in sys.stdin:
     place = Path(line.strip())
     try:
         if sys.argv[2] == "next":
-            place = next_folder(place, "matmul", fill)
+            place = make_numbered_folder(place, "matmul", fill)
         else:
-            with new_folder(place) as folder:
+            with atomic_folder(place) as folder:
                 fill(folder)
         print(place, flush=True)
     except (OSError, InputError) as error:
@@ -105,8 +105,8 @@ def test_numbers_go_on(tmp_path: Path) -> None:
     for name in ("matmul-1", "matmul-9", "matmul-10", "matmul-x", "matmul_b-44", "conv-70"):
         (tmp_path / name).mkdir()
     (tmp_path / "matmul-11").touch()
-    assert next_folder(tmp_path, "matmul", lambda folder: None) == tmp_path / "matmul-12"
-    assert next_folder(tmp_path, "a.b", lambda folder: None) == tmp_path / "a.b-1"
+    assert make_numbered_folder(tmp_path, "matmul", lambda folder: None) == tmp_path / "matmul-12"
+    assert make_numbered_folder(tmp_path, "a.b", lambda folder: None) == tmp_path / "a.b-1"
 
 
 def test_no_folder_for_runs_is_left_if_there_is_none(tmp_path: Path) -> None:
@@ -114,13 +114,13 @@ def test_no_folder_for_runs_is_left_if_there_is_none(tmp_path: Path) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space"):
-        next_folder(tmp_path / "runs", "matmul", fails)
+        make_numbered_folder(tmp_path / "runs", "matmul", fails)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_current_folder_can_be_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with new_folder(Path()) as folder:
+    with atomic_folder(Path()) as folder:
         (folder / "file").touch()
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
     assert Path("file").exists()  # it is still the current one
@@ -163,11 +163,11 @@ def test_what_a_killed_process_was_writing_is_removed(
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert len(list(tmp_path.iterdir())) == 2
-    write_whole(tmp_path / "other", b"")
+    write_atomically(tmp_path / "other", b"")
     assert len(list(tmp_path.iterdir())) == 2  # the other one's is still there
     living.kill()
     living.communicate()
-    next_folder(tmp_path, "x", lambda folder: None)
+    make_numbered_folder(tmp_path, "x", lambda folder: None)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "x-1"]
 
 
@@ -175,7 +175,7 @@ def test_a_folder_that_another_process_has_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "work"
-    with pytest.raises(InputError, match="another process is working in"), only_process(folder):
+    with pytest.raises(InputError, match="another process is working in"), lock_folder(folder):
         pass
     folder.mkdir()
 
@@ -184,21 +184,21 @@ def test_a_folder_that_another_process_has_removed(
         folder.mkdir()
 
     monkeypatch.setattr("fcntl.flock", removed_meanwhile)
-    with pytest.raises(InputError, match="another process is working in"), only_process(folder):
+    with pytest.raises(InputError, match="another process is working in"), lock_folder(folder):
         pass
 
 
 def test_a_file_that_is_there_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "file"
     for data in (b"old", b"new"):
-        write_whole(path, data)
+        write_atomically(path, data)
         assert path.read_bytes() == data
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_files_have_the_permissions_of_any_new_file(tmp_path: Path) -> None:
     (tmp_path / "other").touch()
-    write_whole(tmp_path / "file", b"")
+    write_atomically(tmp_path / "file", b"")
     assert (tmp_path / "file").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
@@ -213,7 +213,7 @@ def test_a_file_that_fails_half_way_is_not_there(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(WorkError, match=r"cannot write .*file: No space left") as refused:
-        write_whole(path, b"new", "make room")
+        write_atomically(path, b"new", "make room")
     assert refused.value.hint == "make room"
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
@@ -227,31 +227,31 @@ def test_writers_of_one_file_do_not_get_into_each_others_way(
 
     def meanwhile(handle: int) -> None:
         monkeypatch.setattr(os, "fsync", sync)
-        write_whole(path, b"another's")
+        write_atomically(path, b"another's")
         sync(handle)
 
     monkeypatch.setattr(os, "fsync", meanwhile)
-    write_whole(path, b"mine")
+    write_atomically(path, b"mine")
     assert path.read_bytes() == b"mine"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_folder_that_vanished(tmp_path: Path) -> None:
     with pytest.raises(WorkError, match=r"cannot write .*gone/file: No such file"):
-        write_whole(tmp_path / "gone" / "file", b"")
+        write_atomically(tmp_path / "gone" / "file", b"")
 
 
 def test_a_folder_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b"
-    with pytest.raises(IsADirectoryError), new_folder(path) as folder:
+    with pytest.raises(IsADirectoryError), atomic_folder(path) as folder:
         folder.write_text("")
     assert list(path.parent.iterdir()) == []
-    with new_folder(path) as folder:
+    with atomic_folder(path) as folder:
         (folder / "file").touch()
         assert not path.exists()
     assert [p.name for p in path.parent.rglob("*")] == ["b", "file"]
     # What is in the way is not replaced.
-    with pytest.raises(OSError, match="not empty"), new_folder(path):
+    with pytest.raises(OSError, match="not empty"), atomic_folder(path):
         pass
     assert [p.name for p in path.parent.rglob("*")] == ["b", "file"]
 

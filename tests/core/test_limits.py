@@ -19,21 +19,21 @@ from frontrunner.core.children import Child
 from frontrunner.core.errors import InputError
 from frontrunner.core.limits import (
     DEFAULT_MAX_BYTES,
+    LIMIT_VARIABLE,
     MAX_DEPTH,
     PIECE,
-    RAISE,
-    VARIABLE,
+    RAISE_LIMIT_HINT,
     TooLarge,
-    check_cells,
     check_file,
+    check_table_size,
+    format_size,
     gunzip,
-    limited,
+    limit_bytes,
     max_bytes,
     open_zip,
     parse_json,
     parse_size,
     read_limited,
-    size_text,
     unzip,
 )
 
@@ -54,22 +54,22 @@ def archive_of(packing: int = zipfile.ZIP_DEFLATED, **members: bytes) -> bytes:
 
 
 def test_the_limit_holds_as_long_as_it_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(LIMIT_VARIABLE, raising=False)
     assert max_bytes() == DEFAULT_MAX_BYTES == 512 * MIB
-    with limited(100):
-        with limited(5):
+    with limit_bytes(100):
+        with limit_bytes(5):
             assert max_bytes() == 5
         assert max_bytes() == 100
-    assert VARIABLE not in os.environ
+    assert LIMIT_VARIABLE not in os.environ
 
 
 def test_children_have_the_same_limit() -> None:
-    with limited(12345), Child(f"{__name__}:in_force") as child:
+    with limit_bytes(12345), Child(f"{__name__}:in_force") as child:
         assert child.call(None) == 12345
 
 
 def test_a_limit_in_the_environment_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "plenty")
+    monkeypatch.setenv(LIMIT_VARIABLE, "plenty")
     with pytest.raises(InputError, match="FRONTRUNNER_MAX_BYTES: 'plenty' is no size"):
         max_bytes()
 
@@ -89,7 +89,7 @@ def test_what_is_no_size(text: str) -> None:
 
 
 def test_sizes_as_text() -> None:
-    assert [size_text(n) for n in (1, 1536, 512 * MIB, 5 << 29, 1 << 50)] == [
+    assert [format_size(n) for n in (1, 1536, 512 * MIB, 5 << 29, 1 << 50)] == [
         "1 B", "1.5 KiB", "512 MiB", "2.5 GiB", "1024 TiB",
     ]  # fmt: skip
 
@@ -97,18 +97,18 @@ def test_sizes_as_text() -> None:
 def test_a_file_of_as_many_bytes_as_allowed_is_read(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x" * 3 * PIECE)
-    with limited(3 * PIECE):
+    with limit_bytes(3 * PIECE):
         assert read_limited(path) == b"x" * 3 * PIECE
-    with limited(3 * PIECE - 1), pytest.raises(InputError) as refused:
+    with limit_bytes(3 * PIECE - 1), pytest.raises(InputError) as refused:
         read_limited(path, "give another")
     assert str(refused.value) == f"cannot read {path}: it has more than the limit of 3 MiB"
-    assert refused.value.hint == RAISE
+    assert refused.value.hint == RAISE_LIMIT_HINT
 
 
 def test_a_file_that_says_it_is_empty_is_not_read_without_end() -> None:
     # The system makes it up while it is read, and says that it has 0 bytes.
     path = Path("/proc/self/environ")
-    with limited(1), pytest.raises(InputError, match="more than the limit of 1 B"):
+    with limit_bytes(1), pytest.raises(InputError, match="more than the limit of 1 B"):
         read_limited(path)
 
 
@@ -127,16 +127,16 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_a_file_is_checked_without_being_read(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"xx")
-    with limited(2):
+    with limit_bytes(2):
         check_file(path)
-    with limited(1), pytest.raises(InputError, match="it has more than the limit of 1 B"):
+    with limit_bytes(1), pytest.raises(InputError, match="it has more than the limit of 1 B"):
         check_file(path)
 
 
 def test_gzip() -> None:
     data = bytes(5 * PIECE)
     packed = gzip.compress(data)
-    with limited(len(data)):
+    with limit_bytes(len(data)):
         assert gunzip(packed) == data
         # Several may follow each other; together they are too large.
         with pytest.raises(TooLarge, match="it unpacks to more than the limit of 5 MiB"):
@@ -148,7 +148,7 @@ def test_gzip() -> None:
 
 def test_members_of_archives() -> None:
     archive = open_zip(archive_of(a=bytes(3 * PIECE), b=b"b"))
-    with limited(3 * PIECE):
+    with limit_bytes(3 * PIECE):
         assert dict(unzip(archive, ["b"], 1)) == {"b": b"b"}
         assert dict(unzip(archive, ["a"])) == {"a": bytes(3 * PIECE)}
         with pytest.raises(TooLarge, match="it unpacks to more than the limit of 3 MiB"):
@@ -178,9 +178,9 @@ def test_archives_that_are_damaged() -> None:
 
 def test_an_archive_of_many_members_is_not_listed() -> None:
     data = archive_of(**{f"m{i}": b"" for i in range(200)})
-    with limited(200 * 1024):
+    with limit_bytes(200 * 1024):
         assert len(open_zip(data).namelist()) == 200
-    with limited(199 * 1024), pytest.raises(TooLarge, match="the list of its members"):
+    with limit_bytes(199 * 1024), pytest.raises(TooLarge, match="the list of its members"):
         open_zip(data)
 
 
@@ -232,29 +232,29 @@ def test_json_that_is_nested_deeper_than_anything(opening: str, closing: str, be
     "piece", ["1.5,", "[],", "{},", "[1],", '"ab",', '{"a":1},', '"aΩ",', r'"\u03a9b",']
 )
 def test_tiny_values_take_no_more_memory_than_the_limit(piece: str) -> None:
-    with limited(4 * MIB):
+    with limit_bytes(4 * MIB):
         parse_json("[" + piece * (3 * MIB // (100 * len(piece))) + "1]")
         with pytest.raises(TooLarge, match=r"it has [\d,]+ values, which take more than"):
             parse_json("[" + piece * (4 * MIB // 100) + "1]")
 
 
 def test_tables() -> None:
-    with limited(64 * 1000):
-        check_cells(10, 23)
-        check_cells(10, 200, 7)
+    with limit_bytes(64 * 1000):
+        check_table_size(10, 23)
+        check_table_size(10, 200, 7)
         for rows, columns, each in ((10, 24, 64), (1 << 80, 1, 1), (0, 32, 64)):
             with pytest.raises(TooLarge, match=r"rows of .* values, which take more than"):
-                check_cells(rows, columns, each)
+                check_table_size(rows, columns, each)
 
 
 MEASURED = """
 import resource, sys
 from pathlib import Path
-from frontrunner.core.limits import limited, parse_json, read_limited
+from frontrunner.core.limits import limit_bytes, parse_json, read_limited
 def peak():
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 before = peak()
-with limited(int(sys.argv[2])):
+with limit_bytes(int(sys.argv[2])):
     try:
         parse_json(read_limited(Path(sys.argv[1])))
     except ValueError as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from frontrunner.core.threads import in_threads
+from frontrunner.core.threads import merge_in_threads
 
 
 def workers() -> list[threading.Thread]:
@@ -15,7 +15,7 @@ def workers() -> list[threading.Thread]:
 
 
 def test_all_that_comes_is_yielded() -> None:
-    assert sorted(in_threads([iter(range(5)), iter(range(10, 13)), iter([])])) == [
+    assert sorted(merge_in_threads([iter(range(5)), iter(range(10, 13)), iter([])])) == [
         0, 1, 2, 3, 4, 10, 11, 12,
     ]  # fmt: skip
 
@@ -27,7 +27,7 @@ def test_they_run_at_the_same_time() -> None:
         meet.wait()
         yield item
 
-    assert sorted(in_threads([waits(1), waits(2)])) == [1, 2]
+    assert sorted(merge_in_threads([waits(1), waits(2)])) == [1, 2]
 
 
 def test_one_that_fails_ends_all() -> None:
@@ -40,7 +40,7 @@ def test_one_that_fails_ends_all() -> None:
         raise ValueError("broken")
 
     with pytest.raises(ValueError, match="broken"):
-        for _ in in_threads([endless(), fails()]):
+        for _ in merge_in_threads([endless(), fails()]):
             pass
     assert not workers()
 
@@ -50,7 +50,7 @@ def test_the_caller_may_have_had_enough() -> None:
         while True:
             yield 0
 
-    arrived = in_threads([endless(), endless()])
+    arrived = merge_in_threads([endless(), endless()])
     assert next(arrived) == 0
     assert workers()
     arrived.close()

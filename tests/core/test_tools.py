@@ -10,14 +10,14 @@ import pytest
 
 from frontrunner.core import WorkError
 from frontrunner.core.children import ChildTimeout
-from frontrunner.core.tools import Done, run_tool
+from frontrunner.core.tools import ToolResult, run_tool
 
 SLEEPS = [sys.executable, "-c", "import threading; threading.Event().wait()"]
 
 
 def test_what_a_program_came_to() -> None:
     code = "import os, sys; print('out', flush=True); print('err', file=sys.stderr); os.abort()"
-    assert run_tool([sys.executable, "-c", code]) == Done(-6, "out\n", "err\n")
+    assert run_tool([sys.executable, "-c", code]) == ToolResult(-6, "out\n", "err\n")
 
 
 def test_a_program_that_is_not_there() -> None:

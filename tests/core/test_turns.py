@@ -10,7 +10,7 @@ import pytest
 from frontrunner.core.child_pool import ChildPool
 from frontrunner.core.children import Child, ChildDied
 from frontrunner.core.errors import KilledError
-from frontrunner.core.turns import Turns
+from frontrunner.core.turns import SharedLock
 
 
 def start(*works) -> list[threading.Thread]:
@@ -20,17 +20,17 @@ def start(*works) -> list[threading.Thread]:
     return threads
 
 
-def waiting(turns: Turns) -> None:
+def waiting(turns: SharedLock) -> None:
     """Until somebody waits to be alone."""
     while not turns._waiting:
         os.sched_yield()
 
 
 def test_many_work_beside_each_other() -> None:
-    turns, met = Turns(), threading.Barrier(3)
+    turns, met = SharedLock(), threading.Barrier(3)
 
     def work() -> None:
-        with turns.beside():
+        with turns.shared():
             met.wait(60)
 
     for thread in start(work, work, work):
@@ -39,22 +39,22 @@ def test_many_work_beside_each_other() -> None:
 
 
 def test_who_waits_to_be_alone_goes_before_who_comes_later() -> None:
-    turns, order, go = Turns(), [], threading.Event()
+    turns, order, go = SharedLock(), [], threading.Event()
 
     def first() -> None:
-        with turns.beside():
+        with turns.shared():
             go.wait()
             order.append("first")
 
     def alone() -> None:
-        with turns.alone():
+        with turns.exclusive():
             order.append("alone")
 
     def later() -> None:
-        with turns.beside():
+        with turns.shared():
             order.append("later")
 
-    with turns.beside():
+    with turns.shared():
         threads = start(first, alone)
         waiting(turns)
         threads += start(later)
@@ -65,32 +65,32 @@ def test_who_waits_to_be_alone_goes_before_who_comes_later() -> None:
 
 
 def test_several_are_alone_one_after_the_other() -> None:
-    turns, inside = Turns(), []
+    turns, inside = SharedLock(), []
 
     def alone() -> None:
-        with turns.alone():
+        with turns.exclusive():
             inside.append(1)
             assert len(inside) == 1
             inside.pop()
 
-    with turns.beside():
+    with turns.shared():
         threads = start(*[alone] * 8)
         waiting(turns)
     for thread in threads:
         thread.join()
-    with turns.beside():
+    with turns.shared():
         assert not inside
 
 
 def test_an_error_gives_the_turn_back() -> None:
-    turns = Turns()
-    with pytest.raises(ValueError, match="beside"), turns.beside():
+    turns = SharedLock()
+    with pytest.raises(ValueError, match="beside"), turns.shared():
         raise ValueError("beside")
-    with pytest.raises(ValueError, match="alone"), turns.alone():
+    with pytest.raises(ValueError, match="alone"), turns.exclusive():
         raise ValueError("alone")
-    with turns.alone(), pytest.raises(KeyError):
+    with turns.exclusive(), pytest.raises(KeyError):
         raise KeyError
-    with turns.beside():
+    with turns.shared():
         pass
 
 
@@ -112,7 +112,7 @@ class Work:
 def test_a_pool_tries_again_what_was_killed(kills: int) -> None:
     work = Work(kills)
     with ChildPool("nobody:nothing", 2) as pool:
-        assert pool.one(work, "a") == "A"
+        assert pool.run(work, "a") == "A"
         assert list(pool.map(work, ["b", "c"])) == ["B", "C"]
     assert len(work.tries) == 3 + kills
 
@@ -120,10 +120,10 @@ def test_a_pool_tries_again_what_was_killed(kills: int) -> None:
 def test_a_pool_tells_what_was_killed_twice() -> None:
     with ChildPool("nobody:nothing", 2) as pool:
         with pytest.raises(KilledError, match="at try 2"):
-            pool.one(Work(2), "a")
-        told = pool.one(Work(2), "a", lambda item, error: f"{item}: {error}")
+            pool.run(Work(2), "a")
+        told = pool.run(Work(2), "a", lambda item, error: f"{item}: {error}")
         assert told == "a: killed at try 2"
-        assert pool.one(Work(0), "a") == "A"
+        assert pool.run(Work(0), "a") == "A"
 
 
 def test_all_of_a_pool_may_be_killed_at_once() -> None:
@@ -146,7 +146,7 @@ def test_nothing_is_tried_again_in_a_pool_that_was_closed() -> None:
     go, tries, ends = threading.Event(), [], []
 
     def beside() -> None:
-        pool.one(lambda child, item: go.wait(), None)
+        pool.run(lambda child, item: go.wait(), None)
 
     def killed(child: Child, item: object) -> None:
         tries.append(item)
@@ -154,7 +154,7 @@ def test_nothing_is_tried_again_in_a_pool_that_was_closed() -> None:
 
     def again() -> None:
         try:
-            pool.one(killed, None)
+            pool.run(killed, None)
         except ChildDied as end:
             ends.append(str(end))
 

@@ -10,7 +10,7 @@ import pytest
 from frontrunner.benchmarks.operations import Operation
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.profiling.bench import ProfileOptions
-from frontrunner.experiments.profiling.configurations import Choice
+from frontrunner.experiments.profiling.configurations import ConfigurationOptions
 from frontrunner.experiments.profiling.folder import find_generated
 from frontrunner.experiments.profiling.generation import write_dispatches
 from frontrunner.experiments.profiling.log import ProfileLog, Row
@@ -21,7 +21,9 @@ from frontrunner.experiments.profiling.profiles import current_rows, make_missin
 def made() -> Callable[..., Path]:
     """Writes operations into a folder."""
 
-    def make(folder: Path, *operations: Operation, choice: Choice | None = None) -> Path:
+    def make(
+        folder: Path, *operations: Operation, choice: ConfigurationOptions | None = None
+    ) -> Path:
         write_dispatches(operations, folder, choice, NullProgress())
         return folder
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from frontrunner.core import InputError
-from frontrunner.core.limits import RAISE, limited
+from frontrunner.core.limits import RAISE_LIMIT_HINT, limit_bytes
 from frontrunner.experiments import parquet
 from frontrunner.experiments.parquet import read_table, to_frame
 
@@ -116,29 +116,29 @@ def words(length: int, times: int) -> pa.Table:
 def test_what_is_small_but_comes_to_much(
     make: Callable[[int], pa.Table], fits: int, beyond: int, told: str
 ) -> None:
-    with limited(MIB):
+    with limit_bytes(MIB):
         data = written(make(fits))
         assert read_table(data, "t", REMEDY).num_rows in (fits, 1000)
         large = written(make(beyond))
         assert len(large) < 5000
-        assert told in refusal(large, RAISE)
+        assert told in refusal(large, RAISE_LIMIT_HINT)
     assert read_table(large, "t", REMEDY).num_rows in (beyond, 1000)
 
 
 def test_what_may_unpack_to_more_than_the_limit() -> None:
     data = written(pa.table({"a": np.random.default_rng(0).integers(0, 1 << 60, 20_000)}))
     assert len(data) > 100_000
-    with limited(2 * MIB):
-        assert "KiB may unpack to more than the limit of 2 MiB" in refusal(data, RAISE)
-    with limited(5 * MIB):
+    with limit_bytes(2 * MIB):
+        assert "KiB may unpack to more than the limit of 2 MiB" in refusal(data, RAISE_LIMIT_HINT)
+    with limit_bytes(5 * MIB):
         read_table(data, "t", REMEDY)
 
 
 def test_what_is_said_of_the_rows_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     data = written(rows(50_000))
     monkeypatch.setattr(parquet, "_check", lambda metadata, size: [])
-    with limited(MIB):
-        assert "rows of 2 values, which take more than" in refusal(data, RAISE)
+    with limit_bytes(MIB):
+        assert "rows of 2 values, which take more than" in refusal(data, RAISE_LIMIT_HINT)
 
 
 def test_columns_of_the_same_bytes() -> None:

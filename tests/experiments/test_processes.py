@@ -17,8 +17,8 @@ import pytest
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.core import InputError
 from frontrunner.experiments.interrupted import RunInterrupted
-from frontrunner.experiments.network_tuning.folder import laid_out
-from frontrunner.experiments.network_tuning.options import ModelOptions
+from frontrunner.experiments.network_tuning.folder import open_new_folder
+from frontrunner.experiments.network_tuning.options import NetworkOptions
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning import session
 from frontrunner.experiments.tuning.options import TuneOptions
@@ -141,7 +141,7 @@ def test_two_tunings_at_once_have_a_folder_each(started: Started) -> None:
 
 def test_ctrl_c_tells_where_the_run_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupts(NullProgress):
-        def outcome(self, kind: str, best_us: float | None) -> None:
+        def on_outcome(self, kind: str, best_us: float | None) -> None:
             raise KeyboardInterrupt
 
     monkeypatch.chdir(tmp_path)
@@ -159,11 +159,11 @@ def test_two_models_at_once_have_a_folder_each(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("m.mlir").touch()
-    options = ModelOptions(Path("m.mlir"))
-    with laid_out(options) as first, laid_out(options) as second:
+    options = NetworkOptions(Path("m.mlir"))
+    with open_new_folder(options) as first, open_new_folder(options) as second:
         assert (first.path, second.path) == (Path("runs/m-1"), Path("runs/m-2"))
         assert [p.name for p in second.path.iterdir()] == ["model.json"]
-    with pytest.raises(InputError), laid_out(options):
+    with pytest.raises(InputError), open_new_folder(options):
         raise InputError("it is none")
     assert sorted(p.name for p in Path("runs").iterdir()) == ["m-1", "m-2"]
 
@@ -176,10 +176,10 @@ def test_the_second_of_two_models_leaves_the_firsts_folder_alone(
     out = tmp_path / "a" / "out"
     if there:
         out.mkdir(parents=True)
-    options = ModelOptions(tmp_path / "m.mlir", out)
-    with laid_out(options) as first:
+    options = NetworkOptions(tmp_path / "m.mlir", out)
+    with open_new_folder(options) as first:
         before = (first.path / "model.json").read_bytes()
-        with pytest.raises(InputError, match="out"), laid_out(options):
+        with pytest.raises(InputError, match="out"), open_new_folder(options):
             pass
         assert [p.name for p in out.iterdir()] == ["model.json"]
         assert (out / "model.json").read_bytes() == before

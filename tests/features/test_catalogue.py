@@ -103,13 +103,13 @@ def test_columns_and_index_for_every_kind(catalogue, samples):
     for problem, target, candidates in samples.cases(catalogue.name, 7):
         found = extract(problem, target, candidates.set_axis(list("gfedcba")))
         assert tuple(found.columns) == catalogue.names
-        assert features.catalogue_of(found.columns) is catalogue
+        assert features.detect_catalogue(found.columns) is catalogue
         assert list(found.index) == list("gfedcba")
         assert set(found.dtypes) == {np.dtype("float32")}
 
 
 def test_the_catalogue_of_other_columns_is_not_known():
-    assert features.catalogue_of(["time_us", "dist_m", "tile_m"]) is None
+    assert features.detect_catalogue(["time_us", "dist_m", "tile_m"]) is None
 
 
 @CATALOGUES

@@ -9,21 +9,21 @@ import pandas as pd
 import pytest
 
 from frontrunner.core import InputError
-from frontrunner.core.limits import RAISE, limited
+from frontrunner.core.limits import RAISE_LIMIT_HINT, limit_bytes
 from frontrunner.features import (
     GENERIC,
-    catalogue_of,
+    detect_catalogue,
     extract_knobs,
     generic_catalogue,
-    generic_for,
-    generic_of,
+    generic_catalogue_of_frames,
+    parse_generic_catalogue,
 )
 from frontrunner.features.cpu import CPU
 
 
 def one(**knobs: object) -> pd.Series:
     frame = pd.DataFrame({name: [value] for name, value in knobs.items()})
-    return extract_knobs(generic_for([frame]), frame).iloc[0]
+    return extract_knobs(generic_catalogue_of_frames([frame]), frame).iloc[0]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_values(knobs: dict[str, object], expected: dict[str, float]) -> None:
 
 def test_names_are_those_of_the_knobs_in_their_order() -> None:
     frame = pd.DataFrame({"y": [1, 2], "mode": ["b", "a"], "x": [True, False]})
-    found = extract_knobs(generic_for([frame]), frame)
+    found = extract_knobs(generic_catalogue_of_frames([frame]), frame)
     assert list(found) == [
         "knob.x", "knob.y", "log2.x", "log2.y", "pow2.x", "pow2.y",
         "product.x.y", "ratio.x.y", "is.mode.a", "is.mode.b",
@@ -60,18 +60,18 @@ def test_names_are_those_of_the_knobs_in_their_order() -> None:
 def test_all_values_are_finite() -> None:
     huge = [1e300, -1e300, math.inf, -math.inf, math.nan, 0, 1e-300]
     frame = pd.DataFrame({"a": huge, "b": huge[::-1], "c": [True, None] * 3 + [False]})
-    found = extract_knobs(generic_for([frame]), frame)
+    found = extract_knobs(generic_catalogue_of_frames([frame]), frame)
     assert np.isfinite(found.to_numpy()).all()
 
 
 def test_the_index_is_the_candidates() -> None:
     frame = pd.DataFrame({"a": [1, 2]}, index=[7, 3])
-    assert extract_knobs(generic_for([frame]), frame).index.tolist() == [7, 3]
+    assert extract_knobs(generic_catalogue_of_frames([frame]), frame).index.tolist() == [7, 3]
 
 
 def test_words_have_the_values_of_all_frames() -> None:
     frames = [pd.DataFrame({"a": values}) for values in (["x", "y"], ["z", None])]
-    catalogue = generic_for(frames)
+    catalogue = generic_catalogue_of_frames(frames)
     assert catalogue.names == ("is.a.", "is.a.x", "is.a.y", "is.a.z")
     assert extract_knobs(catalogue, frames[1])["is.a."].tolist() == [0, 1]
 
@@ -81,9 +81,9 @@ ODD = ["a.b", "c d", "é", "x[0]", "%2E", "k:v", "a"]
 
 def test_the_catalogue_is_told_from_its_names() -> None:
     catalogue = generic_catalogue(ODD, {"mode.1": ["a.b", "", "{1, 2}"]})
-    assert generic_of(catalogue.names) == catalogue
-    assert generic_of([*catalogue.names[::-1], "time_us"]) == catalogue
-    assert catalogue_of(pd.Index(catalogue.names)) == catalogue
+    assert parse_generic_catalogue(catalogue.names) == catalogue
+    assert parse_generic_catalogue([*catalogue.names[::-1], "time_us"]) == catalogue
+    assert detect_catalogue(pd.Index(catalogue.names)) == catalogue
     assert catalogue.name == GENERIC
     # What LightGBM takes as a feature's name.
     assert not any(set(name) & set('[]{}":, ') for name in catalogue.names)
@@ -91,8 +91,8 @@ def test_the_catalogue_is_told_from_its_names() -> None:
 
 
 def test_other_columns_are_not_taken_for_knobs() -> None:
-    assert catalogue_of(CPU.names) is CPU
-    assert catalogue_of(["time_us", "knobs", "knob.a.b", "is.a"]) is None
+    assert detect_catalogue(CPU.names) is CPU
+    assert detect_catalogue(["time_us", "knobs", "knob.a.b", "is.a"]) is None
 
 
 def test_a_missing_knob_is_named() -> None:
@@ -106,23 +106,23 @@ def test_a_missing_knob_is_named() -> None:
 
 def test_too_many_knobs_are_refused() -> None:
     with pytest.raises(InputError, match="101 knobs has too many features"):
-        generic_of(f"knob.k{i}" for i in range(101))
+        parse_generic_catalogue(f"knob.k{i}" for i in range(101))
 
 
 @pytest.mark.parametrize("words", [[f"w{i}" for i in range(10_001)], ["x" * 1001]])
 def test_words_of_which_there_would_be_too_many_features(words: list[str]) -> None:
     with pytest.raises(InputError, match=r"different words, .* has too many features") as refused:
-        generic_for([pd.DataFrame({"a": words})])
+        generic_catalogue_of_frames([pd.DataFrame({"a": words})])
     assert refused.value.hint == "leave such knobs out"
     with pytest.raises(InputError, match="too many features"):
-        generic_of(f"is.a.{word}" for word in words)
+        parse_generic_catalogue(f"is.a.{word}" for word in words)
 
 
 def test_features_that_do_not_fit_are_not_computed() -> None:
     frame = pd.DataFrame({"a": [f"w{i}" for i in range(1000)]})
-    catalogue = generic_for([frame])
+    catalogue = generic_catalogue_of_frames([frame])
     extract_knobs(catalogue, frame)
     refused = pytest.raises(InputError, match="table of features is too large: it has 1,000 rows")
-    with limited(8_000_000), refused as told:
+    with limit_bytes(8_000_000), refused as told:
         extract_knobs(catalogue, frame)
-    assert told.value.hint == RAISE
+    assert told.value.hint == RAISE_LIMIT_HINT

@@ -170,7 +170,7 @@ def test_attention_loads_its_query_once(samples):
     assert view.step_bytes["lhs"][0] == 128 * 64 * 2 / 16
     assert view.step_bytes["rhs"][0] == 64 * (64 + 128) * 2
     assert view.step_flops[0] == 2 * 128 * 64 * (64 + 128)
-    assert view.least_run("rhs")[0] == 64 * 2
+    assert view.min_contiguous_bytes("rhs")[0] == 64 * 2
 
 
 def test_attention_packs_its_scores_into_shared_memory(samples):

@@ -26,7 +26,7 @@ PLUG_IN = '''
 import json
 
 import numpy as np
-from frontrunner.models import Ranker, matrix
+from frontrunner.models import Ranker, feature_matrix
 
 
 class WidestRanker(Ranker):
@@ -47,7 +47,7 @@ class WidestRanker(Ranker):
         return self
 
     def score(self, frame):
-        return self.sign * matrix(frame, ["vec_n_log2"], self.name)[:, 0] + self.offset_
+        return self.sign * feature_matrix(frame, ["vec_n_log2"], self.name)[:, 0] + self.offset_
 
     def dump(self):
         return {"offset.json": json.dumps(self.offset_).encode()}

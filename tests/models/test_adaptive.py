@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 
 from frontrunner.core.errors import InputError
-from frontrunner.features import extract_knobs, generic_for
-from frontrunner.models import Ranker, create, load, order, save
+from frontrunner.features import extract_knobs, generic_catalogue_of_frames
+from frontrunner.models import Ranker, create_ranker, load, order, save
 from frontrunner.models.adaptive import SAMPLE, SHORTLIST, GaussianRanker
 
 KNOBS = pd.DataFrame(
     list(product([16, 32, 64, 128], [1, 2, 4, 8, 16], [1, 2, 4, 8], [0, 1], [1, 2, 3, 5, 7])),
     columns=["block_x", "block_y", "tile", "pad", "stride"],
 )
-FRAME = extract_knobs(generic_for([KNOBS]), KNOBS)
+FRAME = extract_knobs(generic_catalogue_of_frames([KNOBS]), KNOBS)
 # A landscape with one valley, a knob that matters little and one that matters in one place.
 _THREADS = KNOBS.block_x * KNOBS.block_y
 TIMES = (
@@ -142,7 +142,9 @@ def test_a_resumed_search_of_a_large_space_takes_the_same_order():
     some = rng.normal(size=(2 * SAMPLE, 10))
     knobs = pd.DataFrame(np.hstack([some, some + rng.normal(0, 0.33, some.shape)]))
     knobs = knobs.rename(columns=str)
-    frame = extract_knobs(generic_for([knobs]), knobs).assign(time_us=rng.random(len(knobs)))
+    frame = extract_knobs(generic_catalogue_of_frames([knobs]), knobs).assign(
+        time_us=rng.random(len(knobs))
+    )
     frame = frame.iloc[rng.permutation(len(frame))]
     first = GaussianRanker(prior="nothing").observe(frame.iloc[:8])
     first.score(frame.iloc[8:].sort_index())
@@ -209,7 +211,7 @@ def test_many_candidates_are_looked_at_in_part():
 
 def test_it_trains_its_prior_and_is_saved_with_it(tmp_path):
     frame = FRAME.assign(time_us=TIMES)
-    ranker = create("adaptive", seed=1).fit(frame, np.zeros(len(frame)))
+    ranker = create_ranker("adaptive", seed=1).fit(frame, np.zeros(len(frame)))
     assert iterations(ranker) <= 2
     save(ranker, tmp_path / "a.predictor")
     loaded = load(tmp_path / "a.predictor")
@@ -218,19 +220,19 @@ def test_it_trains_its_prior_and_is_saved_with_it(tmp_path):
 
 
 def test_for_cpus_it_trains_what_is_steadied_by_the_heuristic(training, unseen, tmp_path):
-    ranker = create("adaptive").fit(*training)
+    ranker = create_ranker("adaptive").fit(*training)
     assert ranker.prior_.name == "cpu"
     save(ranker, tmp_path / "a.predictor")
     loaded = load(tmp_path / "a.predictor")
     assert loaded.prior_.name == "cpu"
     assert list(loaded.score(unseen)) == list(ranker.score(unseen))
-    assert list(ranker.score(unseen)) != list(create("adaptive").score(unseen))
+    assert list(ranker.score(unseen)) != list(create_ranker("adaptive").score(unseen))
 
 
 def test_it_starts_from_a_file_but_is_neither_trained_nor_saved_with_it(training, unseen, tmp_path):
     path = tmp_path / "a.predictor"
-    save(create("shuffle", seed=3), path)
-    ranker = create("adaptive", prior=str(path), explore=0)
+    save(create_ranker("shuffle", seed=3), path)
+    ranker = create_ranker("adaptive", prior=str(path), explore=0)
     assert list(order(ranker, unseen)) == list(order(load(path), unseen))
     for use in (lambda: ranker.fit(*training), lambda: save(ranker, tmp_path / "b")):
         with pytest.raises(InputError, match=r"file '.*' as prior can only be used as it is"):

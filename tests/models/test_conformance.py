@@ -10,7 +10,7 @@ import pytest
 
 from frontrunner import features
 from frontrunner.core.errors import InputError
-from frontrunner.models import create, known, order, ranker_class
+from frontrunner.models import create_ranker, list_rankers, order, ranker_class
 from frontrunner.models.testing import CHECKS, check_ranker, ranker_checks
 
 SMALL = {"forest": {"trees": 20}, "lightgbm": {"rounds": 20}}
@@ -35,7 +35,7 @@ BY_LOT = {"shuffle", "tpe", "genetic"}
 
 
 def test_every_built_in_ranker_is_a_case():
-    assert {info.name for info in known()} == {name for name, _ in CASES}
+    assert {info.name for info in list_rankers()} == {name for name, _ in CASES}
 
 
 @pytest.mark.parametrize("check", ranker_checks(*CASES), ids=str)
@@ -63,7 +63,7 @@ class TestMoreThanPlugInsHaveToKeep:
         install()
 
     def test_whether_it_explains_its_order(self, name, params, training):
-        ranker = create(name, **params).fit(*training)
+        ranker = create_ranker(name, **params).fit(*training)
         if name in NOTHING_TO_EXPLAIN:
             with pytest.raises(InputError, match=f"'{name}' has nothing to explain"):
                 ranker.contributions(training[0])
@@ -71,7 +71,7 @@ class TestMoreThanPlugInsHaveToKeep:
             assert len(ranker.contributions(training[0].head(5))) == 5
 
     def test_whether_it_needs_features(self, name, params, training):
-        ranker = create(name, **params).fit(*training)
+        ranker = create_ranker(name, **params).fit(*training)
         if name in BY_LOT:
             ranker.score(training[0][[]])
             return
@@ -81,6 +81,6 @@ class TestMoreThanPlugInsHaveToKeep:
     def test_candidates_that_no_feature_tells_apart_keep_their_order(self, name, params, training):
         frame = training[0].copy()
         frame.loc[:, list(features.CPU.names)] = 1.0
-        found = order(create(name, **params).fit(frame, training[1]), frame)
+        found = order(create_ranker(name, **params).fit(frame, training[1]), frame)
         if name not in BY_LOT | {"adaptive"}:  # these go by lot
             np.testing.assert_array_equal(found, np.arange(len(frame)))

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from frontrunner.core.errors import InputError
-from frontrunner.features import extract_knobs, generic_for
+from frontrunner.features import extract_knobs, generic_catalogue_of_frames
 from frontrunner.features.cpu import CPU
 from frontrunner.features.gpu import GPU
-from frontrunner.models import create, load, order, read_manifest, save
+from frontrunner.models import create_ranker, load, order, read_manifest, save
 
 SMALL = [("forest", {"trees": 10}), ("lightgbm", {"rounds": 20})]
 
@@ -30,7 +30,7 @@ def kernel(count, seed, **others):
             **others,
         }
     )
-    found = extract_knobs(generic_for([knobs]), knobs)
+    found = extract_knobs(generic_catalogue_of_frames([knobs]), knobs)
     threads = knobs["block x"] * knobs["block.y"]
     cost = np.abs(np.log2(threads / 128)) + knobs["padding"] + (knobs["layout"] == "row major")
     times = np.exp(cost + rng.normal(0, 0.02, count))
@@ -44,7 +44,7 @@ def recorded():
 
 @pytest.mark.parametrize(("name", "params"), SMALL)
 def test_it_learns_and_is_kept(name, params, recorded, tmp_path):
-    ranker = create(name, **params).fit(*recorded)
+    ranker = create_ranker(name, **params).fit(*recorded)
     unseen = kernel(200, 2)
     first = unseen["time_us"].iloc[order(ranker, unseen)[:5]]
     assert first.min() < 1.1 * unseen["time_us"].min()
@@ -59,7 +59,7 @@ def test_it_learns_and_is_kept(name, params, recorded, tmp_path):
 
 @pytest.mark.parametrize(("name", "params"), SMALL)
 def test_other_candidates_are_refused(name, params, recorded):
-    ranker = create(name, **params).fit(*recorded)
+    ranker = create_ranker(name, **params).fit(*recorded)
     cpu = pd.DataFrame(0.0, index=range(3), columns=list(CPU.names))
     says = f"'{name}' orders candidates for other people's kernels, and these are for CPUs"
     with pytest.raises(InputError, match=says):
@@ -72,13 +72,13 @@ def test_other_candidates_are_refused(name, params, recorded):
 def test_what_is_for_our_targets_refuses_them(recorded):
     frame = recorded[0]
     with pytest.raises(InputError, match="'heuristic' knows nothing of other people's kernels"):
-        create("heuristic").score(frame)
+        create_ranker("heuristic").score(frame)
     with pytest.raises(InputError, match="for CPUs, and these are for other people's") as caught:
-        create("cpu").score(frame)
+        create_ranker("cpu").score(frame)
     assert "heuristic" not in caught.value.hint
     with pytest.raises(InputError, match="for CPUs, and these are for other people's"):
-        create("cpu").fit(*recorded)
-    assert sorted(order(create("shuffle"), frame)) == list(range(len(frame)))
+        create_ranker("cpu").fit(*recorded)
+    assert sorted(order(create_ranker("shuffle"), frame)) == list(range(len(frame)))
 
 
 @pytest.mark.parametrize("catalogue", [CPU, GPU], ids=lambda c: c.name)
@@ -86,15 +86,15 @@ def test_kernels_and_our_candidates_do_not_mix(catalogue, recorded):
     ours = pd.DataFrame(0.0, index=range(9), columns=list(catalogue.names)).assign(time_us=1.0)
     frame = pd.concat([recorded[0], ours])
     with pytest.raises(InputError, match="candidates of different kinds of targets"):
-        create("forest").fit(frame, np.zeros(len(frame)))
+        create_ranker("forest").fit(frame, np.zeros(len(frame)))
 
 
 def test_different_kernels_do_not_mix(recorded):
     knobs = pd.DataFrame({"padding": [True, False], "unroll": [1, 2]})
-    other = extract_knobs(generic_for([knobs]), knobs).assign(time_us=1.0)
+    other = extract_knobs(generic_catalogue_of_frames([knobs]), knobs).assign(time_us=1.0)
     frame = pd.concat([recorded[0], other])
     with pytest.raises(InputError, match=r"needs features .*: product\.block%20x\.unroll"):
-        create("forest").fit(frame, np.zeros(len(frame)))
+        create_ranker("forest").fit(frame, np.zeros(len(frame)))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_different_kernels_do_not_mix(recorded):
 )
 def test_files_with_other_features_are_refused(change, message, recorded, tmp_path):
     path = tmp_path / "ranker"
-    save(create("forest", trees=1).fit(*recorded), path)
+    save(create_ranker("forest", trees=1).fit(*recorded), path)
     with zipfile.ZipFile(path) as archive:
         pieces = {name: archive.read(name) for name in archive.namelist()}
     manifest = json.loads(pieces["manifest.json"])

@@ -10,7 +10,7 @@ from frontrunner.core.errors import InputError
 from frontrunner.features import extract
 from frontrunner.features.cpu import CPU
 from frontrunner.features.gpu import GPU
-from frontrunner.models import create, load, order, read_manifest, save
+from frontrunner.models import create_ranker, load, order, read_manifest, save
 
 LEARNERS = [("forest", {"trees": 20}), ("lightgbm", {"rounds": 30})]
 each_learner = pytest.mark.parametrize(("name", "params"), LEARNERS, ids=[n for n, _ in LEARNERS])
@@ -33,7 +33,7 @@ def recorded(samples):
 
 @each_learner
 def test_learns_from_gpu_features(name, params, recorded):
-    ranker = create(name, **params).fit(recorded, recorded["problem"])
+    ranker = create_ranker(name, **params).fit(recorded, recorded["problem"])
     assert ranker.catalogue_ is GPU
     new = recorded[recorded["problem"] == "odd"]
     first = new["time_us"].to_numpy()[order(ranker, new)[:15]]
@@ -42,7 +42,7 @@ def test_learns_from_gpu_features(name, params, recorded):
 
 @each_learner
 def test_saved_and_loaded_it_scores_the_same(name, params, recorded, tmp_path):
-    ranker = create(name, **params).fit(recorded, recorded["problem"])
+    ranker = create_ranker(name, **params).fit(recorded, recorded["problem"])
     save(ranker, tmp_path / "gpu.zip")
     assert read_manifest(tmp_path / "gpu.zip")["features"] == {
         "catalogue": "gpu",
@@ -56,7 +56,7 @@ def test_saved_and_loaded_it_scores_the_same(name, params, recorded, tmp_path):
 
 @each_learner
 def test_may_be_trained_again_for_the_other_kind(name, params, recorded, training):
-    ranker = create(name, **params).fit(*training)
+    ranker = create_ranker(name, **params).fit(*training)
     assert ranker.catalogue_ is CPU
     assert ranker.fit(recorded, recorded["problem"]).catalogue_ is GPU
     assert len(ranker.score(recorded)) == len(recorded)
@@ -64,7 +64,7 @@ def test_may_be_trained_again_for_the_other_kind(name, params, recorded, trainin
 
 @each_learner
 def test_orders_no_candidates_of_the_other_kind(name, params, recorded, training):
-    ranker = create(name, **params).fit(recorded, recorded["problem"])
+    ranker = create_ranker(name, **params).fit(recorded, recorded["problem"])
     with pytest.raises(InputError, match="for GPUs, and these are for CPUs") as caught:
         ranker.score(training[0])
     assert "'heuristic'" in caught.value.hint
@@ -72,17 +72,17 @@ def test_orders_no_candidates_of_the_other_kind(name, params, recorded, training
 
 def test_the_shipped_ranker_orders_no_gpu_candidates(recorded):
     with pytest.raises(InputError, match="'cpu' orders candidates for CPUs, and these are for GPU"):
-        create("cpu").score(recorded)
+        create_ranker("cpu").score(recorded)
 
 
 @each_learner
 def test_missing_features_are_named(name, params, recorded):
     with pytest.raises(InputError, match=f"'{name}' needs features.*tile_k_pow2"):
-        create(name, **params).fit(recorded.drop(columns="tile_k_pow2"), recorded["problem"])
+        create_ranker(name, **params).fit(recorded.drop(columns="tile_k_pow2"), recorded["problem"])
 
 
 @each_learner
 def test_both_kinds_at_once_are_refused(name, params, recorded, training):
     both = pd.concat([recorded, training[0]], ignore_index=True)
     with pytest.raises(InputError, match="candidates of different kinds of targets"):
-        create(name, **params).fit(both, np.zeros(len(both)))
+        create_ranker(name, **params).fit(both, np.zeros(len(both)))

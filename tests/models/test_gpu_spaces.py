@@ -9,11 +9,11 @@ import pytest
 from frontrunner.benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
 from frontrunner.features import extract
 from frontrunner.features.gpu import GPU
-from frontrunner.models import create, order
+from frontrunner.models import create_ranker, order
 from frontrunner.models.heuristic import GPU_TERMS
 from frontrunner.search import build_spaces
-from frontrunner.search.enumeration.enumeration import derive, sample
-from frontrunner.search.gpu import EXTRAS
+from frontrunner.search.enumeration.enumeration import add_derived_columns, sample
+from frontrunner.search.gpu import EXTRA_KNOBS
 from frontrunner.search.reading import read_dispatch
 
 CONV = Conv.square(32, 128, 640, 3, types=Types("f16", "f16"))
@@ -37,8 +37,8 @@ def spaces(tmp_path_factory):
         path.write_text(operation.mlir())
         dispatch = read_dispatch(path, "gfx942")
         frames = []
-        for space in build_spaces(dispatch, extras=EXTRAS):
-            candidates = derive(space, sample(space, 400, seed=0))
+        for space in build_spaces(dispatch, extras=EXTRA_KNOBS):
+            candidates = add_derived_columns(space, sample(space, 400, seed=0))
             features = extract(dispatch.problem, dispatch.target, candidates)
             frames.append(features.assign(pipeline=space.pipeline))
         found[operation.name] = pd.concat(frames, ignore_index=True)
@@ -58,7 +58,7 @@ def test_all_features_are_finite_and_vary(spaces):
 def test_every_term_of_the_heuristic_varies(spaces):
     varying = set()
     for frame in spaces.values():
-        terms = create("heuristic").explain(frame)
+        terms = create_ranker("heuristic").explain(frame)
         assert terms.to_numpy().min() >= -1e-5
         varying |= set(terms.columns[terms.nunique() > 1])
     assert varying == {t.name for t in GPU_TERMS}
@@ -66,7 +66,7 @@ def test_every_term_of_the_heuristic_varies(spaces):
 
 def test_spaces_of_one_dispatch_are_ordered_together(spaces):
     frame = next(f for f in spaces.values() if f["pipeline"].nunique() > 2)
-    first = frame.iloc[order(create("heuristic"), frame)[:400]]
+    first = frame.iloc[order(create_ranker("heuristic"), frame)[:400]]
     assert first["pipeline"].nunique() > 1
 
 
@@ -74,5 +74,5 @@ def test_likely_failures_come_last(spaces):
     """The last half holds nine of ten candidates that fail to compile."""
     for frame in spaces.values():
         failing = (frame[["uneven_vector_distribute", "qk_misfit"]] > 0).any(axis=1).to_numpy()
-        ranks = np.argsort(order(create("heuristic"), frame)) / len(frame)
+        ranks = np.argsort(order(create_ranker("heuristic"), frame)) / len(frame)
         assert not failing.any() or np.quantile(ranks[failing], 0.1) > 0.5

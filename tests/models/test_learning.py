@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from frontrunner.core.errors import InputError
-from frontrunner.models import create, order
+from frontrunner.models import create_ranker, order
 
 LEARNERS = [
     ("forest", {"trees": 50}),
@@ -26,16 +26,16 @@ def test_finds_a_near_optimal_candidate_of_a_new_problem_before_shuffle(
 ):
     frame, groups = training
     held_out = groups == "odd"
-    ranker = create(name, **params).fit(frame[~held_out], groups[~held_out])
+    ranker = create_ranker(name, **params).fit(frame[~held_out], groups[~held_out])
     new = frame[held_out]
-    shuffled = [first_near_optimal(create("shuffle", seed=s), new) for s in range(50)]
+    shuffled = [first_near_optimal(create_ranker("shuffle", seed=s), new) for s in range(50)]
     assert first_near_optimal(ranker, new) < np.median(shuffled) / 2
 
 
 @pytest.mark.parametrize(("name", "params"), LEARNERS)
 def test_failures_come_after_the_faster_half(name, params, training):
     frame, groups = training
-    ranker = create(name, **params).fit(frame, groups)
+    ranker = create_ranker(name, **params).fit(frame, groups)
     failed = frame["time_us"].isna().to_numpy()
     scores = ranker.score(frame)
     fast = (frame["time_us"] <= frame["time_us"].groupby(groups).transform("median")).to_numpy()
@@ -45,7 +45,7 @@ def test_failures_come_after_the_faster_half(name, params, training):
 
 @pytest.mark.parametrize(("name", "params"), LEARNERS)
 def test_the_seed_and_only_the_seed_is_random(name, params, training):
-    first, same, other = (create(name, **params, seed=s).fit(*training) for s in (1, 1, 2))
+    first, same, other = (create_ranker(name, **params, seed=s).fit(*training) for s in (1, 1, 2))
     np.testing.assert_array_equal(first.score(training[0]), same.score(training[0]))
     assert (first.score(training[0]) != other.score(training[0])).any()
 
@@ -54,7 +54,7 @@ def test_the_seed_and_only_the_seed_is_random(name, params, training):
 def test_only_times_of_the_same_group_are_compared(name, params, training):
     frame, groups = training
     slower = frame.assign(time_us=frame["time_us"] * np.where(groups == "odd", 1024.0, 1.0))
-    one, two = (create(name, **params).fit(f, groups) for f in (frame, slower))
+    one, two = (create_ranker(name, **params).fit(f, groups) for f in (frame, slower))
     np.testing.assert_allclose(one.score(frame), two.score(frame), atol=1e-9)
 
 
@@ -74,18 +74,18 @@ def test_only_times_of_the_same_group_are_compared(name, params, training):
 @pytest.mark.parametrize("name", ["forest", "lightgbm"])
 def test_what_cannot_be_learned_from_is_refused(name, change, message, training):
     with pytest.raises(InputError, match=message):
-        create(name).fit(*change(*training))
+        create_ranker(name).fit(*change(*training))
 
 
 @pytest.mark.parametrize("name", ["forest", "lightgbm"])
 def test_scoring_before_training_is_refused(name, training):
     with pytest.raises(InputError, match="is not trained"):
-        create(name).score(training[0])
+        create_ranker(name).score(training[0])
 
 
 def test_an_unknown_objective_is_refused(training):
     with pytest.raises(InputError, match="must be one of lambdarank, regression, got 'best'"):
-        create("lightgbm", objective="best").fit(*training)
+        create_ranker("lightgbm", objective="best").fit(*training)
 
 
 def test_groups_above_the_limit_of_lightgbm(training, monkeypatch):
@@ -93,7 +93,7 @@ def test_groups_above_the_limit_of_lightgbm(training, monkeypatch):
 
     monkeypatch.setattr(module, "MAX_GROUP", 40)
     data = module.Training.of(*training, "test")
-    rows, sizes = data.ranked()
+    rows, sizes = data.group_rows()
     assert sorted(rows) == list(range(len(data.speed)))
     assert sizes.max() <= 40
     assert len(sizes) == 4 * 4

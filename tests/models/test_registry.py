@@ -7,14 +7,21 @@ import sys
 import pytest
 
 from frontrunner.core.errors import InputError
-from frontrunner.models import create, default_ranker, known, ranker_class, resolve, save
+from frontrunner.models import (
+    create_ranker,
+    default_ranker,
+    list_rankers,
+    ranker_class,
+    resolve_ranker,
+    save,
+)
 
 BUILT_IN = ["shuffle", "cpu", "heuristic", "forest", "lightgbm", "adaptive", "tpe", "genetic"]
 
 
 def test_lists_the_built_in_rankers_first(install):
     install()
-    found = known()
+    found = list_rankers()
     assert [i.name for i in found] == [*BUILT_IN, "widest"]
     assert [i.source for i in found] == ["built in"] * len(BUILT_IN) + ["widest-ranker"]
     assert found[-1].summary == "Wide vector tiles first, with a learned offset."
@@ -41,13 +48,13 @@ def test_listing_imports_no_heavy_library():
 def test_an_unknown_name_lists_the_known_ones(install):
     install()
     with pytest.raises(InputError, match="no ranker 'forst'; did you mean 'forest'") as caught:
-        create("forst")
+        create_ranker("forst")
     assert caught.value.hint == f"known rankers: {', '.join(BUILT_IN)}, widest"
 
 
 def test_an_unknown_parameter_lists_the_valid_ones():
     with pytest.raises(InputError, match="ranker 'shuffle' has no parameter 'sead'") as caught:
-        create("shuffle", sead=3)
+        create_ranker("shuffle", sead=3)
     assert caught.value.hint == "its parameters: seed"
 
 
@@ -88,19 +95,21 @@ def test_every_number_among_parameters_has_limits(name):
 )
 def test_impossible_parameters_are_refused(name, params, message):
     with pytest.raises(InputError, match=message) as caught:
-        create(name, **params)
+        create_ranker(name, **params)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200
 
 
 def test_parameters_of_a_plug_in_have_the_type_of_their_default(install):
     install()
-    assert create("widest", sign=2).get_params() == {"sign": 2}
+    assert create_ranker("widest", sign=2).get_params() == {"sign": 2}
     with pytest.raises(InputError, match="sign of ranker 'widest' has to be a number, got inf"):
-        create("widest", sign=math.inf)
+        create_ranker("widest", sign=math.inf)
 
 
-@pytest.mark.parametrize("use", [known, lambda: create("shuffle"), lambda: resolve("forest")])
+@pytest.mark.parametrize(
+    "use", [list_rankers, lambda: create_ranker("shuffle"), lambda: resolve_ranker("forest")]
+)
 def test_a_plug_in_with_the_name_of_a_built_in_is_refused(install, use):
     install(name="forest", dist="evil-twin")
     with pytest.raises(InputError, match="'forest' of evil-twin has the name of one built in"):
@@ -111,7 +120,7 @@ def test_two_plug_ins_with_one_name_are_refused(install):
     install(dist="first")
     install(dist="second", target="frontrunner_other:WidestRanker")
     with pytest.raises(InputError, match=r"'widest' of .* has the name of one of "):
-        known()
+        list_rankers()
 
 
 @pytest.mark.parametrize(
@@ -131,41 +140,41 @@ def test_two_plug_ins_with_one_name_are_refused(install):
 def test_a_broken_plug_in_is_explained_and_breaks_no_other(install, code, message):
     install(code=code)
     with pytest.raises(InputError, match=message):
-        create("widest")
-    info = known()[-1]
+        create_ranker("widest")
+    info = list_rankers()[-1]
     assert info.name == "widest"
     assert info.needs_training is None
-    assert create("shuffle").name == "shuffle"
+    assert create_ranker("shuffle").name == "shuffle"
 
 
 def test_resolve_passes_the_seed_where_there_is_one():
-    assert resolve("shuffle", seed=7).get_params() == {"seed": 7}
-    assert resolve("heuristic", seed=7).name == "heuristic"
+    assert resolve_ranker("shuffle", seed=7).get_params() == {"seed": 7}
+    assert resolve_ranker("heuristic", seed=7).name == "heuristic"
 
 
 @pytest.mark.parametrize("name", ["forest", "lightgbm"])
 def test_resolve_asks_for_a_trained_file(name):
     with pytest.raises(InputError, match=f"'{name}' has to be trained first") as caught:
-        resolve(name)
+        resolve_ranker(name)
     assert f"frontrunner train RECORDINGS --ranker {name}" in caught.value.hint
 
 
 def test_resolve_reads_a_file_by_any_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("cpu.zip", "plain"):
-        save(create("shuffle", seed=5), tmp_path / name)
-        assert resolve(name, seed=1).get_params() == {"seed": 5}
-    assert resolve(tmp_path / "plain").get_params() == {"seed": 5}
+        save(create_ranker("shuffle", seed=5), tmp_path / name)
+        assert resolve_ranker(name, seed=1).get_params() == {"seed": 5}
+    assert resolve_ranker(tmp_path / "plain").get_params() == {"seed": 5}
 
 
 def test_resolve_of_a_missing_file_says_so(tmp_path):
     with pytest.raises(InputError, match=r"cannot read .*none.zip: No such file"):
-        resolve(tmp_path / "none.zip")
+        resolve_ranker(tmp_path / "none.zip")
 
 
 def test_a_name_too_long_for_a_file_is_no_ranker():
     with pytest.raises(InputError, match="no ranker 'xxx"):
-        resolve("x" * 5000)
+        resolve_ranker("x" * 5000)
 
 
 def test_the_default_needs_no_training_and_suits_the_target(samples):

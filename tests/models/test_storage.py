@@ -12,15 +12,15 @@ import pytest
 
 from frontrunner import features
 from frontrunner.core.errors import InputError, WorkError
-from frontrunner.core.limits import limited
-from frontrunner.models import create, is_saved, load, read_manifest, save
+from frontrunner.core.limits import limit_bytes
+from frontrunner.models import create_ranker, is_saved, load, read_manifest, save
 from frontrunner.models.untrusted import GROWTH
 
 
 @pytest.fixture(scope="module", params=["forest", "lightgbm"])
 def trained(request, training):
     small = {"forest": {"trees": 3}, "lightgbm": {"rounds": 3}}[request.param]
-    return create(request.param, **small).fit(*training)
+    return create_ranker(request.param, **small).fit(*training)
 
 
 @pytest.fixture
@@ -69,13 +69,13 @@ def test_the_manifest_says_what_it_is(file, trained):
 
 
 def test_the_same_ranker_makes_the_same_bytes(file, trained, training, tmp_path):
-    again = create(trained.name, **trained.get_params()).fit(*training)
+    again = create_ranker(trained.name, **trained.get_params()).fit(*training)
     save(again, tmp_path / "again.zip", {"device": "local-task", "rows": 600})
     assert (tmp_path / "again.zip").read_bytes() == file.read_bytes()
 
 
 def test_saving_replaces_the_file_and_leaves_nothing_else(file):
-    save(create("shuffle", seed=9), file)
+    save(create_ranker("shuffle", seed=9), file)
     assert load(file).get_params() == {"seed": 9}
     assert [p.name for p in file.parent.iterdir()] == ["ranker.zip"]
 
@@ -88,7 +88,7 @@ def test_a_failed_save_keeps_the_old_file(file, trained, monkeypatch):
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(WorkError, match=r"cannot write .*No space left on device"):
-        save(create("shuffle"), file)
+        save(create_ranker("shuffle"), file)
     assert file.read_bytes() == before
     assert [p.name for p in file.parent.iterdir()] == ["ranker.zip"]
 
@@ -96,7 +96,7 @@ def test_a_failed_save_keeps_the_old_file(file, trained, monkeypatch):
 @pytest.mark.parametrize("where", ["none/ranker.zip", "."])
 def test_a_place_that_cannot_be_written_is_named(tmp_path, where):
     with pytest.raises(WorkError, match="cannot write"):
-        save(create("shuffle"), tmp_path / where)
+        save(create_ranker("shuffle"), tmp_path / where)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -114,7 +114,7 @@ def test_a_file_of_another_version_is_a_saved_ranker_too(file, tmp_path):
 
 def test_an_untrained_ranker_is_not_saved(tmp_path):
     with pytest.raises(InputError, match="'forest' is not trained"):
-        save(create("forest"), tmp_path / "ranker.zip")
+        save(create_ranker("forest"), tmp_path / "ranker.zip")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -239,15 +239,15 @@ def test_missing_learned_data_is_refused(file):
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(file):
     # So much for the file, which is smaller, and a share of it for what is in it.
-    with limited(max(file.stat().st_size, 20 * 1024)):
+    with limit_bytes(max(file.stat().st_size, 20 * 1024)):
         assert "it unpacks to more than the limit of" in refusal(file)
-    with limited(GROWTH * 1_000_000):
+    with limit_bytes(GROWTH * 1_000_000):
         load(file)
 
 
 def test_what_could_not_be_read_again_is_not_saved(trained, tmp_path):
     refused = pytest.raises(InputError, match=r"learned takes [\d.]+ KiB, more than 1 KiB")
-    with limited(GROWTH * 1024), refused:
+    with limit_bytes(GROWTH * 1024), refused:
         save(trained, tmp_path / "ranker.zip")
     assert list(tmp_path.iterdir()) == []
 

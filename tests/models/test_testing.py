@@ -23,7 +23,7 @@ SOUND = """
 import json, os
 import numpy as np, pandas as pd
 from frontrunner.core import InputError
-from frontrunner.models import BASE, AdaptiveRanker, Ranker, Reason, matrix
+from frontrunner.models import BASE, AdaptiveRanker, Ranker, Reason, feature_matrix
 
 
 class Sound(Ranker):
@@ -43,7 +43,7 @@ class Sound(Ranker):
         return self
 
     def score(self, frame):
-        wide = matrix(frame, ["vec_n_log2"], self.name)[:, 0].astype(float)
+        wide = feature_matrix(frame, ["vec_n_log2"], self.name)[:, 0].astype(float)
         return self.sign * np.nan_to_num(wide) + self.offset_
 
     def contributions(self, frame, rows=None):
@@ -358,12 +358,12 @@ def test_a_class_that_is_not_announced_is_told_so():
 
 
 def test_a_ranker_is_given_by_name_class_or_factory():
-    from frontrunner.models import create
+    from frontrunner.models import create_ranker
 
-    for given in ("shuffle", ranker_class("shuffle"), lambda: create("shuffle")):
+    for given in ("shuffle", ranker_class("shuffle"), lambda: create_ranker("shuffle")):
         testing.check_orders_every_candidate_once(given)
     testing.check_constructor_only_stores_parameters("shuffle", seed=3)
-    testing.check_constructor_only_stores_parameters(lambda: create("shuffle", seed=3))
+    testing.check_constructor_only_stores_parameters(lambda: create_ranker("shuffle", seed=3))
 
 
 def test_checks_are_named_for_tests_and_look_nothing_up_before_they_run():

@@ -38,7 +38,7 @@ def killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Chi
 
 
 def ask(path: Path) -> object:
-    return asking.ask("a:b", str(path), b"module {}", "host", 60, "report it to IREE")
+    return asking.read_in_child("a:b", str(path), b"module {}", "host", 60, "report it to IREE")
 
 
 def emit(path: Path) -> object:
@@ -56,7 +56,12 @@ def match(path: Path) -> object:
         (reader, "Child", emit, "the compiler was killed while it emitted constraints"),
         (link, "Child", lambda path: link.link_specs([path]), "linking the specs was killed"),
         (matches, "Child", match, "the compiler was killed while it applied the specs"),
-        (materialize, "_child", materialize.ask, "the process that writes .* was killed, twice"),
+        (
+            materialize,
+            "_child",
+            materialize.ask_renderer,
+            "the process that writes .* was killed, twice",
+        ),
     ],
 )
 def test_a_killed_child_is_told_in_one_line(
@@ -84,4 +89,4 @@ def test_a_killed_child_is_told_in_one_line(
 def test_a_pools_reader_is_left_to_the_pool(killed: Callable[..., Child]) -> None:
     """Which tries again, alone."""
     with killed() as child, pytest.raises(KilledError):
-        asking.ask("a:b", "x.mlir", b"", "host", 60, "", child)
+        asking.read_in_child("a:b", "x.mlir", b"", "host", 60, "", child)

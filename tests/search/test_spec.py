@@ -11,23 +11,23 @@ from pathlib import Path
 import pytest
 
 from frontrunner.core import InputError
-from frontrunner.search import Dispatch, Entry, render_spec
+from frontrunner.search import Dispatch, SpecEntry, render_spec
 from frontrunner.search.linking import link_specs
-from frontrunner.search.mlir.compiler import compile_with_spec, configured
-from frontrunner.search.spec import APPLIED
+from frontrunner.search.mlir.compiler import compile_with_spec, configure_module
+from frontrunner.search.spec import APPLIED_MARK
 
 Read = Callable[[str], Dispatch]
 DATA = Path(__file__).parents[1] / "data"
 
 
-def entry(dispatch: Dispatch, comment: str = "", config: str = "") -> Entry:
-    return Entry(dispatch.problem, dispatch.indexing_maps, config or dispatch.default, comment)
+def entry(dispatch: Dispatch, comment: str = "", config: str = "") -> SpecEntry:
+    return SpecEntry(dispatch.problem, dispatch.indexing_maps, config or dispatch.default, comment)
 
 
 def applies(dispatch: Dispatch, spec: Path) -> bool:
     """As `compile_with_spec` tells, without what the backend does afterwards."""
-    with configured(dispatch.source, dispatch.target.flags, spec) as (_, dispatches):
-        return any(APPLIED in text for text in dispatches.values())
+    with configure_module(dispatch.source, dispatch.target.flags, spec) as (_, dispatches):
+        return any(APPLIED_MARK in text for text in dispatches.values())
 
 
 @pytest.mark.parametrize(

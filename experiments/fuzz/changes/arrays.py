@@ -7,7 +7,7 @@ import struct
 from random import Random
 
 from ..traps import Traps
-from .edits import CannotEdit, Changed
+from .edits import CannotEdit, ChangedData
 from .json import change_json
 from .raw import ANY
 
@@ -29,15 +29,15 @@ def make_safetensors(name: str, rows: int, columns: int) -> bytes:
     return struct.pack("<Q", len(header)) + header + bytes(size)
 
 
-def change_npy(rng: Random, data: bytes, traps: Traps) -> Changed:
+def change_npy(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     if rng.random() < 0.4:
         return rng.choice(ANY)(rng, data, traps)
     shape, kind = rng.choice(_SHAPES), rng.choice(_TYPES)
     content = traps.pickled() if kind == "|O" else data[-4 * 32 * 64 :]
-    return Changed(make_npy(shape, kind, content), f"it claims {kind} of shape {shape}")
+    return ChangedData(make_npy(shape, kind, content), f"it claims {kind} of shape {shape}")
 
 
-def change_safetensors(rng: Random, data: bytes, traps: Traps) -> Changed:
+def change_safetensors(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     if rng.random() < 0.4:
         return rng.choice(ANY)(rng, data, traps)
     (size,) = struct.unpack("<Q", data[:8])
@@ -46,4 +46,4 @@ def change_safetensors(rng: Random, data: bytes, traps: Traps) -> Changed:
         raise CannotEdit("it is large enough")
     claimed = rng.choice([len(changed.data), len(changed.data), 2**63, 2**32, 0])
     archive = struct.pack("<Q", claimed) + changed.data + data[8 + size :]
-    return Changed(archive, f"a header of {claimed} bytes: {changed.what}")
+    return ChangedData(archive, f"a header of {claimed} bytes: {changed.what}")

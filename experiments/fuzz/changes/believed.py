@@ -9,14 +9,14 @@ from typing import Any
 
 from ..traps import Traps
 from .bombs import gzipped
-from .edits import CannotEdit, Change, Changed
+from .edits import CannotEdit, Change, ChangedData
 from .json import change_json
 from .raw import ANY
 
 _CLAIM = {"speedup": 3.0, "interval": [2.5, 3.5]}
 
 
-def claim_in_results(rng: Random, data: bytes, _: Traps) -> Changed:
+def claim_in_results(rng: Random, data: bytes, _: Traps) -> ChangedData:
     """The finals of a bundle's results name a speedup that their times do not have."""
     lines = data.splitlines()
     verdict = json.loads(lines[-1])
@@ -28,10 +28,10 @@ def claim_in_results(rng: Random, data: bytes, _: Traps) -> Changed:
     verdict["winner"] = first["index"]
     lines[-1] = json.dumps(verdict).encode()
     what = "the winner's speedup is 3.00, its times are 1.25 apart"
-    return Changed(b"\n".join(lines) + b"\n", what, refused=True)
+    return ChangedData(b"\n".join(lines) + b"\n", what, refused=True)
 
 
-def claim_in_result(rng: Random, data: bytes, _: Traps) -> Changed:
+def claim_in_result(rng: Random, data: bytes, _: Traps) -> ChangedData:
     """The result of a run names a speedup, or counts, that do not follow."""
     result: dict[str, Any] = json.loads(data)
     if "baseline_us" not in result:
@@ -43,10 +43,10 @@ def claim_in_result(rng: Random, data: bytes, _: Traps) -> Changed:
     else:
         result["best_us"] = -1.0
         what = "the best time is negative"
-    return Changed(json.dumps(result).encode(), what, refused=True)
+    return ChangedData(json.dumps(result).encode(), what, refused=True)
 
 
-def change_gzipped(rng: Random, data: bytes, traps: Traps) -> Changed:
+def change_gzipped(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     """What is in a gzip file is changed, or it is packed so that it is more than it seems."""
     inner = gzip.decompress(data)
     kind = rng.randrange(6)
@@ -56,13 +56,15 @@ def change_gzipped(rng: Random, data: bytes, traps: Traps) -> Changed:
         blocks, front = rng.choice([16, 64, 300]), rng.choice([b"", inner[:-1], b'{"results": ['])
         byte = rng.choice([b" ", b"[", b"1"])
         packed = gzipped(blocks, front, byte)
-        return Changed(packed, f"{blocks * 16} MB of {byte!r} are packed")
+        return ChangedData(packed, f"{blocks * 16} MB of {byte!r} are packed")
     if kind == 2:
-        return Changed(gzip.compress(gzip.compress(inner, mtime=0), mtime=0), "it is packed twice")
+        return ChangedData(
+            gzip.compress(gzip.compress(inner, mtime=0), mtime=0), "it is packed twice"
+        )
     if kind == 3:
-        return Changed(data * rng.choice([2, 50]), "it is there several times")
+        return ChangedData(data * rng.choice([2, 50]), "it is there several times")
     changed = change_json(rng, inner, traps)
-    return Changed(gzip.compress(changed.data, mtime=0), changed.what)
+    return ChangedData(gzip.compress(changed.data, mtime=0), changed.what)
 
 
 RESULTS: tuple[Change, ...] = (claim_in_results,)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ....search import target_flags
 from ..traps import Traps
-from .edits import CannotEdit, Edited, pick, spot
+from .edits import CannotEdit, EditResult, pick, spot
 from .json import change_json, trap_json
 from .raw import ANY
 from .zips import Member, change_content, read_members, write_members
@@ -21,7 +21,7 @@ _MANIFEST = "manifest.json"
 _FORMAT = re.compile(rb"format (\d+)")
 
 
-def change_inside(rng: Random, path: Path, traps: Traps) -> Edited:
+def change_inside(rng: Random, path: Path, traps: Traps) -> EditResult:
     """A member is another, most often one that describes the run."""
     members, comment = read_members(path.read_bytes())
     described = [member for member in members if member.name.startswith("run/")]
@@ -30,10 +30,10 @@ def change_inside(rng: Random, path: Path, traps: Traps) -> Edited:
     changed = change_content(rng, member, traps)
     others = _replaced(members, member, replace(member, data=changed.data))
     _write(path, others, comment)
-    return Edited(f"{member.name}: {changed.what}; checksums are right")
+    return EditResult(f"{member.name}: {changed.what}; checksums are right")
 
 
-def change_manifest(rng: Random, path: Path, traps: Traps) -> Edited:
+def change_manifest(rng: Random, path: Path, traps: Traps) -> EditResult:
     """What is measured, in which order, how it is called."""
     members, comment = read_members(path.read_bytes())
     manifest = _manifest(members)
@@ -45,10 +45,10 @@ def change_manifest(rng: Random, path: Path, traps: Traps) -> Edited:
         text = f'{text[:-1]}, "members": {json.dumps(sums)}}}'
     others = _replaced(members, _named(members, _MANIFEST), Member(_MANIFEST, text.encode()))
     _write(path, others, comment, sums=False)
-    return Edited(f"{_MANIFEST}: {changed.what}; checksums are right")
+    return EditResult(f"{_MANIFEST}: {changed.what}; checksums are right")
 
 
-def change_executable(rng: Random, path: Path, traps: Traps) -> Edited:
+def change_executable(rng: Random, path: Path, traps: Traps) -> EditResult:
     """An executable is another, under its right name."""
     members, comment = read_members(path.read_bytes())
     member = pick(rng, [m for m in members if m.name.startswith("executables/")])
@@ -61,10 +61,10 @@ def change_executable(rng: Random, path: Path, traps: Traps) -> Edited:
     results = path.with_name("results.jsonl")
     if results.exists():
         results.write_bytes(results.read_bytes().replace(was.encode(), now.encode()))
-    return Edited("an executable is damaged; checksums are right")
+    return EditResult("an executable is damaged; checksums are right")
 
 
-def add_inside(rng: Random, path: Path, traps: Traps) -> Edited:
+def add_inside(rng: Random, path: Path, traps: Traps) -> EditResult:
     """A member more, which the manifest lists."""
     members, comment = read_members(path.read_bytes())
     name = rng.choice(["../outside/canary", str(traps.new), "run/outcomes.jsonl", "run/work/x",
@@ -72,10 +72,10 @@ def add_inside(rng: Random, path: Path, traps: Traps) -> Edited:
                        "run/../../canary", "run/spec.mlir"])  # fmt: skip
     members.insert(spot(rng, len(members)), Member(name, traps.python().encode()))
     _write(path, members, comment)
-    return Edited(f"it has {name!r}, too; checksums are right")
+    return EditResult(f"it has {name!r}, too; checksums are right")
 
 
-def be_of_another(rng: Random, path: Path, traps: Traps) -> Edited:
+def be_of_another(rng: Random, path: Path, traps: Traps) -> EditResult:
     """The run is of another target, device, version or dispatch than the executables."""
     members, comment = read_members(path.read_bytes())
     member = _named(members, "run/run.json")
@@ -103,7 +103,7 @@ def be_of_another(rng: Random, path: Path, traps: Traps) -> Edited:
         del holder["name"]  # as older files are
     others = _replaced(members, member, replace(member, data=json.dumps(run).encode()))
     _write(path, others, comment)
-    return Edited(f"run/run.json: {key} is {value!r:.60}; checksums are right")
+    return EditResult(f"run/run.json: {key} is {value!r:.60}; checksums are right")
 
 
 INSIDE = (

@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
-class Edited:
+class EditResult:
     """What was done to a file.
 
     Attributes:
@@ -27,16 +27,16 @@ class Edited:
 
 
 @dataclass(frozen=True)
-class Changed:
-    """The new content of a file; further attributes as of `Edited`."""
+class ChangedData:
+    """The new content of a file; further attributes as of `EditResult`."""
 
     data: bytes
     what: str
     refused: bool = False
 
 
-Edit = Callable[[Random, Path, Traps], Edited]
-Change = Callable[[Random, bytes, Traps], Changed]
+Edit = Callable[[Random, Path, Traps], EditResult]
+Change = Callable[[Random, bytes, Traps], ChangedData]
 
 
 class CannotEdit(Exception):
@@ -49,10 +49,10 @@ def of(*changes: Change) -> tuple[Edit, ...]:
 
 
 def _in_place(change: Change) -> Edit:
-    def edit(rng: Random, path: Path, traps: Traps) -> Edited:
+    def edit(rng: Random, path: Path, traps: Traps) -> EditResult:
         changed = change(rng, path.read_bytes(), traps)
         path.write_bytes(changed.data)
-        return Edited(changed.what, changed.refused)
+        return EditResult(changed.what, changed.refused)
 
     return edit
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from ..traps import Traps
-from .edits import CannotEdit, Edited, pick
+from .edits import CannotEdit, EditResult, pick
 
 # What commands write into the folders of runs, which may not be there yet.
 WRITTEN = (
@@ -23,38 +23,38 @@ _ADDED = (
 )  # fmt: skip
 
 
-def link_out(rng: Random, folder: Path, traps: Traps) -> Edited:
+def link_out(rng: Random, folder: Path, traps: Traps) -> EditResult:
     """What is in the folder, or a part of it, is a link to the same, or to nothing, elsewhere."""
     path = _inside(rng, folder)
     away = traps.folder / f"linked-{path.name}"
     if rng.random() < 0.2:
         _remove(path)
         path.symlink_to(traps.new)
-        return Edited(f"{path.name} is a link to where nothing is")
+        return EditResult(f"{path.name} is a link to where nothing is")
     if path.is_dir():
         shutil.move(path, away)
     elif path.exists():
         shutil.move(path, away)
         if rng.random() < 0.3:
             os.link(away, path)
-            return Edited(f"{path.name} is a hard link to a file outside")
+            return EditResult(f"{path.name} is a hard link to a file outside")
     else:
         away = traps.folder / rng.choice(["file", "folder"])
     path.symlink_to(os.path.relpath(away, path.parent) if rng.random() < 0.3 else away)
-    return Edited(f"{path.name} is a link to {away.name} outside")
+    return EditResult(f"{path.name} is a link to {away.name} outside")
 
 
-def be_linked(rng: Random, folder: Path, traps: Traps) -> Edited:
+def be_linked(rng: Random, folder: Path, traps: Traps) -> EditResult:
     """A folder in it is elsewhere; the folder itself may be, for its path is the user's."""
     below = sorted(path for path in folder.rglob("*") if path.is_dir() and not path.is_symlink())
     path = pick(rng, below)
     away = traps.folder / f"linked-{path.name}"
     shutil.move(path, away)
     path.symlink_to(away)
-    return Edited(f"{path.name} is a link to a folder outside")
+    return EditResult(f"{path.name} is a link to a folder outside")
 
 
-def be_no_file(rng: Random, folder: Path, traps: Traps) -> Edited:
+def be_no_file(rng: Random, folder: Path, traps: Traps) -> EditResult:
     """A file is a pipe, a device, a folder, a socket or a loop."""
     path = _inside(rng, folder)
     _remove(path)
@@ -74,21 +74,21 @@ def be_no_file(rng: Random, folder: Path, traps: Traps) -> Edited:
     else:
         places = {"zero": "/dev/zero", "random": "/dev/urandom", "stdin": "/proc/self/fd/0"}
         path.symlink_to(places.get(kind, path.name))
-    return Edited(f"{path.name} is of another kind: {kind}")
+    return EditResult(f"{path.name} is of another kind: {kind}")
 
 
-def miss_a_part(rng: Random, folder: Path, _: Traps) -> Edited:
+def miss_a_part(rng: Random, folder: Path, _: Traps) -> EditResult:
     path = pick(rng, _files(folder))
     path.unlink()
-    return Edited(f"{path.relative_to(folder)} is missing")
+    return EditResult(f"{path.relative_to(folder)} is missing")
 
 
-def add_a_part(rng: Random, folder: Path, traps: Traps) -> Edited:
+def add_a_part(rng: Random, folder: Path, traps: Traps) -> EditResult:
     """Files that nobody asked for, some of which Python or a library would run."""
     name = rng.choice(_ADDED)
     place = pick(rng, [folder, *sorted(p for p in folder.iterdir() if p.is_dir())]) / name
     place.write_text(traps.python())
-    return Edited(f"{name[:40]!r} is there, too")
+    return EditResult(f"{name[:40]!r} is there, too")
 
 
 ANY_FOLDER = (

@@ -10,7 +10,7 @@ from typing import Any
 
 from ....search import target_flags
 from ..traps import Traps
-from .edits import CannotEdit, Changed, pick, short
+from .edits import CannotEdit, ChangedData, pick, short
 
 # Text that stands for itself in what is written, where `json.dumps` would recurse or be slow.
 _RAW = "@@raw@@"
@@ -30,17 +30,17 @@ VALUES: tuple[Any, ...] = (
 Path = tuple[Any, ...]
 
 
-def change_json(rng: Random, data: bytes, traps: Traps) -> Changed:
+def change_json(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     """Changes one place; most changes are small ones."""
     change = rng.choice(_CHANGES)
     text, what = change(rng, _parsed(data), traps)
-    return Changed(text.encode(errors="surrogatepass"), what)
+    return ChangedData(text.encode(errors="surrogatepass"), what)
 
 
-def trap_json(rng: Random, data: bytes, traps: Traps) -> Changed:
+def trap_json(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     """Puts a canary where flags stand, or in the place of any other text."""
     text, what = _set_trap(rng, _parsed(data), traps)
-    return Changed(text.encode(), what)
+    return ChangedData(text.encode(), what)
 
 
 def places(value: Any, path: Path = ()) -> list[Path]:

@@ -9,54 +9,54 @@ from random import Random
 from typing import Any
 
 from ..traps import Traps
-from .edits import CannotEdit, Change, Changed, pick, short, spot
+from .edits import CannotEdit, Change, ChangedData, pick, short, spot
 from .json import change_json, trap_json
 
 
-def change_a_line(rng: Random, data: bytes, traps: Traps) -> Changed:
+def change_a_line(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     return _in_a_line(rng, data, traps, change_json)
 
 
-def trap_a_line(rng: Random, data: bytes, traps: Traps) -> Changed:
+def trap_a_line(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     return _in_a_line(rng, data, traps, trap_json)
 
 
-def double_a_line(rng: Random, data: bytes, _: Traps) -> Changed:
+def double_a_line(rng: Random, data: bytes, _: Traps) -> ChangedData:
     found = data.splitlines(keepends=True)
     line, place = pick(rng, found), spot(rng, len(found) + 1)
     found.insert(place, line)
-    return Changed(b"".join(found), "a line is there twice")
+    return ChangedData(b"".join(found), "a line is there twice")
 
 
-def remove_a_line(rng: Random, data: bytes, _: Traps) -> Changed:
+def remove_a_line(rng: Random, data: bytes, _: Traps) -> ChangedData:
     found = data.splitlines(keepends=True)
     place = spot(rng, len(found))
-    return Changed(b"".join(found[:place] + found[place + 1 :]), f"line {place + 1} is missing")
+    return ChangedData(b"".join(found[:place] + found[place + 1 :]), f"line {place + 1} is missing")
 
 
-def shuffle_lines(rng: Random, data: bytes, _: Traps) -> Changed:
+def shuffle_lines(rng: Random, data: bytes, _: Traps) -> ChangedData:
     found = data.splitlines(keepends=True)
     rng.shuffle(found)
-    return Changed(b"".join(found), "the lines are in another order")
+    return ChangedData(b"".join(found), "the lines are in another order")
 
 
-def put_between(rng: Random, data: bytes, _: Traps) -> Changed:
+def put_between(rng: Random, data: bytes, _: Traps) -> ChangedData:
     found = data.splitlines(keepends=True)
     line = rng.choice(
         [b"\n", b"null\n", b"[]\n", b"{}\n", b"\xff\xfe\n", b'{"index": 0\n', b"\0\n"]
     )
     found.insert(spot(rng, len(found) + 1), line)
-    return Changed(b"".join(found), f"a line is {line!r}")
+    return ChangedData(b"".join(found), f"a line is {line!r}")
 
 
-def repeat_all(rng: Random, data: bytes, _: Traps) -> Changed:
+def repeat_all(rng: Random, data: bytes, _: Traps) -> ChangedData:
     times = rng.choice([2, 1_000, 20_000])
-    return Changed(data * times, f"all lines are there {times} times")
+    return ChangedData(data * times, f"all lines are there {times} times")
 
 
-def end_otherwise(rng: Random, data: bytes, _: Traps) -> Changed:
+def end_otherwise(rng: Random, data: bytes, _: Traps) -> ChangedData:
     ends = rng.choice([b"\r\n", b"\r", b"", b"\x0b", b"\x1e", "\u2028".encode()])
-    return Changed(data.replace(b"\n", ends), f"lines end in {ends!r}")
+    return ChangedData(data.replace(b"\n", ends), f"lines end in {ends!r}")
 
 
 ANY_LINES: tuple[Change, ...] = (
@@ -73,16 +73,16 @@ ANY_LINES: tuple[Change, ...] = (
 )
 
 
-def _in_a_line(rng: Random, data: bytes, traps: Traps, change: Change) -> Changed:
+def _in_a_line(rng: Random, data: bytes, traps: Traps, change: Change) -> ChangedData:
     found = data.splitlines()
     place = spot(rng, len(found))
     changed = change(rng, pick(rng, found), traps)
     # What makes JSON readable would make several lines of it.
     found[place] = changed.data.replace(b"\n", b" ")
-    return Changed(b"\n".join(found) + b"\n", f"line {place + 1}: {changed.what}")
+    return ChangedData(b"\n".join(found) + b"\n", f"line {place + 1}: {changed.what}")
 
 
-def not_an_outcome(rng: Random, data: bytes, _: Traps) -> Changed:
+def not_an_outcome(rng: Random, data: bytes, _: Traps) -> ChangedData:
     """An outcome that no run can have: whoever goes on from it believes it."""
     records = _outcomes(data)
     place = pick(rng, list(records))
@@ -94,17 +94,17 @@ def not_an_outcome(rng: Random, data: bytes, _: Traps) -> Changed:
     record[name] = value
     lines[place] = json.dumps(record).encode()
     what = f"line {place + 1}: {name} is {short(value)}, which cannot be"
-    return Changed(b"\n".join(lines) + b"\n", what, refused=True)
+    return ChangedData(b"\n".join(lines) + b"\n", what, refused=True)
 
 
-def another_for_an_index(rng: Random, data: bytes, _: Traps) -> Changed:
+def another_for_an_index(rng: Random, data: bytes, _: Traps) -> ChangedData:
     """Two outcomes of one candidate, which differ."""
     records = _outcomes(data)
     place = pick(rng, list(records))
     again = {**records[place], "time_us": (records[place]["time_us"] or 9.0) / 8}
     lines = [*data.splitlines(), json.dumps(again).encode()]
     what = f"candidate {again['index']} has a second outcome"
-    return Changed(b"\n".join(lines) + b"\n", what, refused=True)
+    return ChangedData(b"\n".join(lines) + b"\n", what, refused=True)
 
 
 IMPOSSIBLE: tuple[Change, ...] = (not_an_outcome, not_an_outcome, another_for_an_index)

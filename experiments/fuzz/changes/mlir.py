@@ -6,7 +6,7 @@ import re
 from random import Random
 
 from ..traps import Traps
-from .edits import CannotEdit, Change, Changed, pick, short, spot
+from .edits import CannotEdit, Change, ChangedData, pick, short, spot
 from .raw import ANY
 
 _SIZES = (0, 1, -1, 7, 2**31, 2**62, 2**63, 10**30)
@@ -62,48 +62,48 @@ _DUMPS = (
 )
 
 
-def change_mlir(rng: Random, data: bytes, traps: Traps) -> Changed:
+def change_mlir(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     """Any of the changes."""
     return rng.choice([*ANY_MLIR, *TRAPS_MLIR])(rng, data, traps)
 
 
-def number(rng: Random, data: bytes, _: Traps) -> Changed:
+def number(rng: Random, data: bytes, _: Traps) -> ChangedData:
     found = list(re.finditer(rb"\d+", data))
     match, value = pick(rng, found), rng.choice(_SIZES)
     changed = data[: match.start()] + str(value).encode() + data[match.end() :]
-    return Changed(changed, f"{match[0].decode()} is {value} in one place")
+    return ChangedData(changed, f"{match[0].decode()} is {value} in one place")
 
 
-def every_number(rng: Random, data: bytes, _: Traps) -> Changed:
+def every_number(rng: Random, data: bytes, _: Traps) -> ChangedData:
     was, value = pick(rng, sorted(set(re.findall(rb"\d+", data)))), rng.choice(_SIZES)
     changed = re.sub(rb"(?<!\d)" + was + rb"(?!\d)", str(value).encode(), data)
-    return Changed(changed, f"{was.decode()} is {value} in all places")
+    return ChangedData(changed, f"{was.decode()} is {value} in all places")
 
 
-def element_type(rng: Random, data: bytes, _: Traps) -> Changed:
+def element_type(rng: Random, data: bytes, _: Traps) -> ChangedData:
     value = rng.choice(_TYPES)
     times = rng.choice([1, -1])
     parts = data.split(b"f32")
     if len(parts) < 2:
         raise CannotEdit("there is no f32")
     changed = data.replace(b"f32", value.encode(), times)
-    return Changed(changed, f"f32 is {value}")
+    return ChangedData(changed, f"f32 is {value}")
 
 
-def drop_line(rng: Random, data: bytes, _: Traps) -> Changed:
+def drop_line(rng: Random, data: bytes, _: Traps) -> ChangedData:
     found = data.splitlines(keepends=True)
     place = spot(rng, len(found))
-    return Changed(b"".join(found[:place] + found[place + 1 :]), f"line {place + 1} is missing")
+    return ChangedData(b"".join(found[:place] + found[place + 1 :]), f"line {place + 1} is missing")
 
 
-def double_line(rng: Random, data: bytes, _: Traps) -> Changed:
+def double_line(rng: Random, data: bytes, _: Traps) -> ChangedData:
     found = data.splitlines(keepends=True)
     place, times = spot(rng, len(found)), rng.choice([2, 2, 1_000])
     found[place : place + 1] = found[place : place + 1] * times
-    return Changed(b"".join(found), f"line {place + 1} is there {times} times")
+    return ChangedData(b"".join(found), f"line {place + 1} is there {times} times")
 
 
-def deepen(rng: Random, data: bytes, _: Traps) -> Changed:
+def deepen(rng: Random, data: bytes, _: Traps) -> ChangedData:
     depth = rng.choice([200, 10_000, 300_000])
     first, last = rng.choice([(b"[", b"]"), (b"tuple<", b">"), (b"(", b")")])
     attribute = b"attributes {deep = " + first * depth + b"i1" + last * depth + b"} {"
@@ -114,10 +114,10 @@ def deepen(rng: Random, data: bytes, _: Traps) -> Changed:
             b"module {\n" * depth + data + b"}\n" * depth,
         ]
     )
-    return Changed(changed, f"it is {depth} deep")
+    return ChangedData(changed, f"it is {depth} deep")
 
 
-def name_it_otherwise(rng: Random, data: bytes, traps: Traps) -> Changed:
+def name_it_otherwise(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     names = sorted(set(re.findall(rb"@(\w+)", data)))
     word = rng.choice(
         [f"x$(touch {traps.new})", f"x; touch {traps.new} ;", "../../outside/canary", "a\\0Ab",
@@ -125,10 +125,10 @@ def name_it_otherwise(rng: Random, data: bytes, traps: Traps) -> Changed:
     )  # fmt: skip
     was = pick(rng, names)
     changed = re.sub(rb"@" + was + rb"\b", lambda _: b'@"' + word.encode() + b'"', data)
-    return Changed(changed, f"{was.decode()} is called {short(word)}")
+    return ChangedData(changed, f"{was.decode()} is called {short(word)}")
 
 
-def attach_pipeline(rng: Random, data: bytes, traps: Traps) -> Changed:
+def attach_pipeline(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     """A function of ours may say which passes are run on it."""
     pipeline = _PIPELINE.format(new=traps.new)
     said = (
@@ -149,10 +149,10 @@ def attach_pipeline(rng: Random, data: bytes, traps: Traps) -> Changed:
         + types + b") -> " + gives + b"\n  util.return %called : " + gives + b"\n}\n"
     )  # fmt: skip
     changed = data[: match.start()] + inner + b" attributes {" + said + b"} {" + body + outer
-    return Changed(changed, f"a function asks for {pipeline}")
+    return ChangedData(changed, f"a function asks for {pipeline}")
 
 
-def extend_target(rng: Random, data: bytes, traps: Traps) -> Changed:
+def extend_target(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     """What the target of an executable says is what options say elsewhere."""
     said = rng.choice(
         [
@@ -168,20 +168,20 @@ def extend_target(rng: Random, data: bytes, traps: Traps) -> Changed:
     if not re.search(pattern, data):
         raise CannotEdit("there is no target")
     changed = re.sub(pattern, lambda m: m[1] + said.encode() + b", ", data)
-    return Changed(changed, f"the target has {short(said)}")
+    return ChangedData(changed, f"the target has {short(said)}")
 
 
-def add_object(rng: Random, data: bytes, traps: Traps) -> Changed:
+def add_object(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     path = rng.choice([*(str(traps.folder / name) for name in ("file", "canary")), "/dev/zero"])
     pattern = rb"(hal\.executable\.variant public @\w+ target\(.*?>\)) \{"
     if not re.search(pattern, data, re.S):
         raise CannotEdit("there is no variant")
     said = f' objects([#hal.executable.object<{{path = "{path}"}}>]) {{'.encode()
     changed = re.sub(pattern, lambda m: m[1] + said, data, count=1, flags=re.S)
-    return Changed(changed, f"the executable is linked with {path}")
+    return ChangedData(changed, f"the executable is linked with {path}")
 
 
-def be_a_spec(rng: Random, data: bytes, traps: Traps) -> Changed:
+def be_a_spec(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     """A spec that runs passes: at its entry, in an action, or while it matches."""
     where = rng.choice(["entry", "entry", "act", "act", "match"])
     entry, root, name = "", "root", ""
@@ -195,16 +195,16 @@ def be_a_spec(rng: Random, data: bytes, traps: Traps) -> Changed:
     act = run if where == "act" else ""
     match = run if where == "match" else ""
     spec = _SPEC.format(entry=entry, root=root, act=act, match=match)
-    return Changed(spec.encode(), f"it runs a pass ({where}) {name}".rstrip())
+    return ChangedData(spec.encode(), f"it runs a pass ({where}) {name}".rstrip())
 
 
-def include_a_pass(rng: Random, data: bytes, traps: Traps) -> Changed:
+def include_a_pass(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     """A pass within a sequence of the spec that is there."""
     heads = list(re.finditer(rb"transform\.named_sequence @\w+\(\s*(%\w+)", data))
     head = pick(rng, heads)
     start = data.find(b"{\n", data.find(b")", head.end())) + 2
     run = traps.run_pass(rng).encode().replace(b"%op", head[1])
-    return Changed(data[:start] + run + data[start:], "a sequence runs a pass")
+    return ChangedData(data[:start] + run + data[start:], "a sequence runs a pass")
 
 
 ANY_MLIR: tuple[Change, ...] = (

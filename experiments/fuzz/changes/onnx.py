@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from ..traps import Traps
-from .edits import Changed, pick
+from .edits import ChangedData, pick
 from .raw import ANY
 
 _SIZES = (0, -1, 2**31, 2**40, 2**62, 7)
@@ -26,7 +26,7 @@ def make_model() -> bytes:
     return bytes(made.SerializeToString())
 
 
-def change_onnx(rng: Random, data: bytes, traps: Traps) -> Changed:
+def change_onnx(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     if rng.random() < 0.4:
         return rng.choice(ANY)(rng, data, traps)
     from onnx import ModelProto
@@ -34,7 +34,7 @@ def change_onnx(rng: Random, data: bytes, traps: Traps) -> Changed:
     model = ModelProto()
     model.ParseFromString(data)
     what = rng.choice(_CHANGES)(rng, model, traps)
-    return Changed(bytes(model.SerializeToString()), what)
+    return ChangedData(bytes(model.SerializeToString()), what)
 
 
 def _external(rng: Random, model: Any, traps: Traps) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..traps import Traps
-from .edits import CannotEdit, Change, Changed, pick, spot
+from .edits import CannotEdit, Change, ChangedData, pick, spot
 from .json import change_json, trap_json
 from .raw import ANY
 
@@ -21,44 +21,48 @@ _OURS, _PANDAS = b"frontrunner", b"pandas"
 _NUMBERS = (math.nan, math.inf, -math.inf, -1.0, 0.0, 1e30, 1e300)
 
 
-def change_table(rng: Random, data: bytes, traps: Traps) -> Changed:
+def change_table(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     """Any of the changes."""
     change: Change = rng.choice([*ANY_TABLE, *ANY[:6]])
     return change(rng, data, traps)
 
 
-def drop_column(rng: Random, data: bytes, _: Traps) -> Changed:
+def drop_column(rng: Random, data: bytes, _: Traps) -> ChangedData:
     table = _read(data)
     name = pick(rng, table.column_names)
-    return Changed(_write(table.drop_columns([name])), f"column {name} is missing")
+    return ChangedData(_write(table.drop_columns([name])), f"column {name} is missing")
 
 
-def rename_column(rng: Random, data: bytes, traps: Traps) -> Changed:
+def rename_column(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     table = _read(data)
     names = list(table.column_names)
     place = spot(rng, len(names))
     names[place] = rng.choice(["x", "", "kind", "index", names[0], traps.word(rng), "derived.x"])
-    return Changed(_write(table.rename_columns(names)), f"column {place} is {names[place][:60]!r}")
+    return ChangedData(
+        _write(table.rename_columns(names)), f"column {place} is {names[place][:60]!r}"
+    )
 
 
-def add_column(rng: Random, data: bytes, traps: Traps) -> Changed:
+def add_column(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     table = _read(data)
     name = rng.choice(["x", "derived.x", "measure_s", "index", "time_us", traps.word(rng)])
     column = pa.array([0] * table.num_rows)
-    return Changed(_write(table.append_column(name, column)), f"column {name[:60]!r} is there, too")
+    return ChangedData(
+        _write(table.append_column(name, column)), f"column {name[:60]!r} is there, too"
+    )
 
 
-def recast_column(rng: Random, data: bytes, _: Traps) -> Changed:
+def recast_column(rng: Random, data: bytes, _: Traps) -> ChangedData:
     """A column holds values of another type."""
     table = _read(data)
     place = spot(rng, table.num_columns)
     count = table.num_rows
     column, what = rng.choice(_COLUMNS)(count)
     name = table.column_names[place]
-    return Changed(_write(table.set_column(place, name, column)), f"column {name} is {what}")
+    return ChangedData(_write(table.set_column(place, name, column)), f"column {name} is {what}")
 
 
-def change_value(rng: Random, data: bytes, traps: Traps) -> Changed:
+def change_value(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     table = _read(data)
     place, row = spot(rng, table.num_columns), spot(rng, table.num_rows)
     field = table.schema.field(place)
@@ -69,10 +73,10 @@ def change_value(rng: Random, data: bytes, traps: Traps) -> Changed:
     values[row] = value
     column = pa.array(values, field.type)
     changed = table.set_column(place, field, column)
-    return Changed(_write(changed), f"{field.name} of row {row} is {value!r:.60}")
+    return ChangedData(_write(changed), f"{field.name} of row {row} is {value!r:.60}")
 
 
-def change_rows(rng: Random, data: bytes, _: Traps) -> Changed:
+def change_rows(rng: Random, data: bytes, _: Traps) -> ChangedData:
     table = _read(data)
     changed, what = rng.choice(
         [
@@ -83,29 +87,29 @@ def change_rows(rng: Random, data: bytes, _: Traps) -> Changed:
             (table.take(list(reversed(range(table.num_rows)))), "the rows are in another order"),
         ]
     )
-    return Changed(_write(changed), what)
+    return ChangedData(_write(changed), what)
 
 
-def change_metadata(rng: Random, data: bytes, traps: Traps) -> Changed:
+def change_metadata(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     """One place of the JSON beside the columns: the provenance, or what pandas says."""
     table = _read(data)
     kept = table.schema.metadata or {}
     key = pick(rng, [key for key in (_OURS, _OURS, _PANDAS) if key in kept])
     changed = rng.choice([change_json, change_json, trap_json])(rng, kept[key], traps)
     table = table.replace_schema_metadata({**kept, key: changed.data})
-    return Changed(_write(table), f"{key.decode()} metadata: {changed.what}")
+    return ChangedData(_write(table), f"{key.decode()} metadata: {changed.what}")
 
 
-def other_metadata(rng: Random, data: bytes, traps: Traps) -> Changed:
+def other_metadata(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     table = _read(data)
     kept = dict(table.schema.metadata or {})
     key = rng.choice([_OURS, _PANDAS, b"ARROW:schema", b"org.apache.spark.sql"])
     value = rng.choice([b"", b"null", b"[" * 200_000, b"\xff", traps.pickled(), b"x" * 30_000_000])
     table = table.replace_schema_metadata({**kept, key: value})
-    return Changed(_write(table), f"{key.decode()} metadata is {value[:20]!r}")
+    return ChangedData(_write(table), f"{key.decode()} metadata is {value[:20]!r}")
 
 
-def pickled_type(rng: Random, data: bytes, traps: Traps) -> Changed:
+def pickled_type(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     """A column of a type that Arrow once unpickled when it read one."""
     table = _read(data)
     place = spot(rng, table.num_columns)
@@ -115,30 +119,30 @@ def pickled_type(rng: Random, data: bytes, traps: Traps) -> Changed:
         b"ARROW:extension:metadata": traps.pickled(),
     }
     schema = table.schema.set(place, field.with_metadata(said))
-    return Changed(_write(table.cast(schema)), f"column {field.name} is of a pickled type")
+    return ChangedData(_write(table.cast(schema)), f"column {field.name} is of a pickled type")
 
 
-def nest_column(rng: Random, data: bytes, _: Traps) -> Changed:
+def nest_column(rng: Random, data: bytes, _: Traps) -> ChangedData:
     table = _read(data)
     depth = rng.choice([2, 60, 400])
     kind: Any = pa.int64()
     for _level in range(depth):
         kind = pa.list_(kind)
     column = pa.array([None] * table.num_rows, kind)
-    return Changed(_write(table.append_column("x", column)), f"a column has lists {depth} deep")
+    return ChangedData(_write(table.append_column("x", column)), f"a column has lists {depth} deep")
 
 
-def widen(rng: Random, data: bytes, _: Traps) -> Changed:
+def widen(rng: Random, data: bytes, _: Traps) -> ChangedData:
     table = _read(data)
     count = rng.choice([500, 5_000])
     zeros = pa.array([0] * table.num_rows)
     names = [*table.column_names, *(f"x{n}" for n in range(count))]
     columns = [*table.columns, *[zeros] * count]
     changed = pa.Table.from_arrays(columns, names).replace_schema_metadata(table.schema.metadata)
-    return Changed(_write(changed), f"there are {count} columns more")
+    return ChangedData(_write(changed), f"there are {count} columns more")
 
 
-def be_a_bomb(rng: Random, data: bytes, _: Traps) -> Changed:
+def be_a_bomb(rng: Random, data: bytes, _: Traps) -> ChangedData:
     """Millions of rows, all of them the first one."""
     table = _read(data).slice(0, 1)
     if not table.num_rows:
@@ -152,10 +156,10 @@ def be_a_bomb(rng: Random, data: bytes, _: Traps) -> Changed:
     with pq.ParquetWriter(sink, narrow.schema, compression="zstd") as writer:
         for _group in range(groups):
             writer.write_table(part, row_group_size=rows)
-    return Changed(sink.getvalue(), f"it has {rows * groups:,} rows of {columns} columns")
+    return ChangedData(sink.getvalue(), f"it has {rows * groups:,} rows of {columns} columns")
 
 
-def be_a_bomb_of_words(rng: Random, data: bytes, _: Traps) -> Changed:
+def be_a_bomb_of_words(rng: Random, data: bytes, _: Traps) -> ChangedData:
     """A word of a megabyte, which is kept once and is there in every row."""
     rows = rng.choice([1_000, 6_000])
     names = rng.choice([_read(data).column_names, ["x", "y"]])
@@ -165,7 +169,7 @@ def be_a_bomb_of_words(rng: Random, data: bytes, _: Traps) -> Changed:
     table = pa.Table.from_arrays([column] * len(names), names).replace_schema_metadata(kept)
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="zstd", store_schema=False)
-    return Changed(sink.getvalue(), f"{len(names)} columns of {rows:,} words of 1 MB")
+    return ChangedData(sink.getvalue(), f"{len(names)} columns of {rows:,} words of 1 MB")
 
 
 ANY_TABLE: tuple[Change, ...] = (
@@ -189,13 +193,13 @@ ANY_TABLE: tuple[Change, ...] = (
 )
 
 
-def without_a_knob(rng: Random, data: bytes, _: Traps) -> Changed:
+def without_a_knob(rng: Random, data: bytes, _: Traps) -> ChangedData:
     """A queue whose candidates lack a knob that configurations are made of."""
     table = _read(data)
     knobs = [name for name in table.column_names if name not in ("pipeline", "index")]
     name = pick(rng, knobs)
     changed = _write(table.drop_columns([name]))
-    return Changed(changed, f"the knob {name} is missing", refused=True)
+    return ChangedData(changed, f"the knob {name} is missing", refused=True)
 
 
 def _columns() -> tuple[Callable[[int], tuple[Any, str]], ...]:

@@ -12,7 +12,7 @@ from random import Random
 from ..traps import Traps
 from .arrays import make_npy
 from .bombs import BLOCK, deflated
-from .edits import CannotEdit, Change, Changed, pick, spot
+from .edits import CannotEdit, Change, ChangedData, pick, spot
 from .json import change_json, trap_json
 from .mlir import change_mlir
 from .raw import ANY
@@ -70,17 +70,17 @@ def write_members(members: list[Member], comment: bytes = b"") -> bytes:
     return bytes(body + central) + struct.pack(_END, b"PK\5\6", *ending) + comment
 
 
-def change_a_member(rng: Random, data: bytes, traps: Traps) -> Changed:
+def change_a_member(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     """Changes what is in a member, as its kind of file is changed; its checksum is right."""
     members, comment = read_members(data)
     place = spot(rng, len(members))
     changed = change_content(rng, pick(rng, members), traps)
     members[place] = replace(members[place], data=changed.data)
     what = f"{members[place].name}: {changed.what}"
-    return Changed(write_members(members, comment), what, changed.refused)
+    return ChangedData(write_members(members, comment), what, changed.refused)
 
 
-def change_content(rng: Random, member: Member, traps: Traps) -> Changed:
+def change_content(rng: Random, member: Member, traps: Traps) -> ChangedData:
     """The changed content of a member, by the ending of its name."""
     change: Change
     if member.name.endswith(".json"):
@@ -90,21 +90,21 @@ def change_content(rng: Random, member: Member, traps: Traps) -> Changed:
     elif member.name.endswith(".parquet"):
         change = change_table
     elif member.name.endswith(".py"):
-        return Changed(traps.python().encode() + member.data, "it tells when it is imported")
+        return ChangedData(traps.python().encode() + member.data, "it tells when it is imported")
     else:
         change = rng.choice([*ANY, _change_numbers, _be_a_pickle])
     return change(rng, member.data, traps)
 
 
-def change_the_manifest(rng: Random, data: bytes, traps: Traps) -> Changed:
+def change_the_manifest(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     members, comment = read_members(data)
     place = next(n for n, member in enumerate(members) if member.name == "manifest.json")
     changed = rng.choice([change_json, trap_json])(rng, members[place].data, traps)
     members[place] = replace(members[place], data=changed.data)
-    return Changed(write_members(members, comment), f"manifest.json: {changed.what}")
+    return ChangedData(write_members(members, comment), f"manifest.json: {changed.what}")
 
 
-def add_a_member(rng: Random, data: bytes, traps: Traps) -> Changed:
+def add_a_member(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     members, comment = read_members(data)
     code, pickled = traps.python().encode(), traps.pickled()
     added = rng.choice(
@@ -125,17 +125,17 @@ def add_a_member(rng: Random, data: bytes, traps: Traps) -> Changed:
         ]
     )
     members.insert(spot(rng, len(members) + 1), added)
-    return Changed(write_members(members, comment), f"it has {added.name[:60]!r}, too")
+    return ChangedData(write_members(members, comment), f"it has {added.name[:60]!r}, too")
 
 
-def remove_a_member(rng: Random, data: bytes, _: Traps) -> Changed:
+def remove_a_member(rng: Random, data: bytes, _: Traps) -> ChangedData:
     members, comment = read_members(data)
     gone = pick(rng, members)
     members.remove(gone)
-    return Changed(write_members(members, comment), f"{gone.name} is missing")
+    return ChangedData(write_members(members, comment), f"{gone.name} is missing")
 
 
-def claim_otherwise(rng: Random, data: bytes, _: Traps) -> Changed:
+def claim_otherwise(rng: Random, data: bytes, _: Traps) -> ChangedData:
     """Headers that are not true."""
     members, comment = read_members(data)
     place = spot(rng, len(members))
@@ -150,10 +150,10 @@ def claim_otherwise(rng: Random, data: bytes, _: Traps) -> Changed:
             (replace(was, packed=b""), "is not there"),
         ]
     )
-    return Changed(write_members(members, comment), f"{was.name} {what}")
+    return ChangedData(write_members(members, comment), f"{was.name} {what}")
 
 
-def be_a_bomb(rng: Random, data: bytes, _: Traps) -> Changed:
+def be_a_bomb(rng: Random, data: bytes, _: Traps) -> ChangedData:
     """A member, or many, that unpack to gigabytes."""
     members, comment = read_members(data)
     place, blocks = spot(rng, len(members)), rng.choice([16, 64, 400])
@@ -166,19 +166,19 @@ def be_a_bomb(rng: Random, data: bytes, _: Traps) -> Changed:
         many = range(rng.choice([10, 2_000]))
         members += [Member(f"learned/more{n}", b"", deflated(1), size) for n in many]
     what = f"{was.name} unpacks to {honest // 1_000_000} MB, and claims {size} bytes"
-    return Changed(write_members(members, comment), what)
+    return ChangedData(write_members(members, comment), what)
 
 
-def have_many(rng: Random, data: bytes, _: Traps) -> Changed:
+def have_many(rng: Random, data: bytes, _: Traps) -> ChangedData:
     members, comment = read_members(data)
     members += [Member(f"learned/{n}", b"x", b"x", method=_STORED) for n in range(60_000)]
-    return Changed(write_members(members, comment), "it has 60,000 members more")
+    return ChangedData(write_members(members, comment), "it has 60,000 members more")
 
 
-def say_otherwise(rng: Random, data: bytes, _: Traps) -> Changed:
+def say_otherwise(rng: Random, data: bytes, _: Traps) -> ChangedData:
     members, comment = read_members(data)
     comment = rng.choice([b"", comment[:-1], b"x" * 65_000, comment.replace(b"1", b"2")])
-    return Changed(write_members(members, comment), "its comment is another")
+    return ChangedData(write_members(members, comment), "its comment is another")
 
 
 ANY_ZIP = (
@@ -206,15 +206,17 @@ def _packed(member: Member) -> bytes:
     return packer.compress(member.data) + packer.flush()
 
 
-def _change_numbers(rng: Random, data: bytes, _: Traps) -> Changed:
+def _change_numbers(rng: Random, data: bytes, _: Traps) -> ChangedData:
     """Arrays of numbers: one is beyond all that is there, or there are many more."""
     width, count = rng.choice([1, 2, 4, 8]), len(data)
     start = spot(rng, max(count // width, 1)) * width
     value = rng.choice([b"\xff" * width, b"\x7f" * width, b"\0" * width, b"\xfe" + b"\xff" * 7])
     changed = rng.choice([data[:start] + value[:width] + data[start + width :], data * 1000])
-    return Changed(changed, f"a number is {value[:width]!r}, or all are there 1000 times")
+    return ChangedData(changed, f"a number is {value[:width]!r}, or all are there 1000 times")
 
 
-def _be_a_pickle(rng: Random, data: bytes, traps: Traps) -> Changed:
+def _be_a_pickle(rng: Random, data: bytes, traps: Traps) -> ChangedData:
     array = make_npy(rng.choice(["(3,)", "(100000000000,)"]), "|O", traps.pickled())
-    return Changed(rng.choice([traps.pickled(), array]), "it is a pickle, or an array of objects")
+    return ChangedData(
+        rng.choice([traps.pickled(), array]), "it is a pickle, or an array of objects"
+    )

@@ -19,21 +19,21 @@ from frontrunner.benchmarks.bundle.archive import (
     MAIN,
     MANIFEST,
     Bundle,
-    Entry,
     Manifest,
-    build,
-    carried,
+    QueueEntry,
+    build_bundle,
+    carried_files,
 )
 from frontrunner.benchmarks.measuring.call import Call
-from frontrunner.benchmarks.measuring.outcome import digest
+from frontrunner.benchmarks.measuring.outcome import executable_digest
 from frontrunner.core import InputError
 
 ROOT = Path(frontrunner.__file__).parent
-CARRIED = carried(ROOT)
+CARRIED = carried_files(ROOT)
 DEFAULT, FAST = b"default" * 100, b"fast" * 100
-EXECUTABLES = {digest(data): data for data in (DEFAULT, FAST)}
+EXECUTABLES = {executable_digest(data): data for data in (DEFAULT, FAST)}
 CALL = Call("main", (((4, 8), "f32"), ((8, 2), "bf16")), (((4, 2), "f32"),), 8)
-MEMBERS = {f"executables/{digest(FAST)}.vmfb", "run/run.json", MANIFEST, "__main__.py"}
+MEMBERS = {f"executables/{executable_digest(FAST)}.vmfb", "run/run.json", MANIFEST, "__main__.py"}
 GIVEN = Manifest(
     problem="contraction_4x2x8_f32_bf16_f32",
     backend="cuda",
@@ -41,18 +41,18 @@ GIVEN = Manifest(
     compiler="3.13.0",
     call=CALL,
     seed=7,
-    baseline=digest(DEFAULT),
+    baseline=executable_digest(DEFAULT),
     queue=(
-        Entry(0, "ok", digest(FAST)),
-        Entry(1, "compile_failed", reason="too much shared memory"),
-        Entry(2, "ok", digest(FAST)),
+        QueueEntry(0, "ok", executable_digest(FAST)),
+        QueueEntry(1, "compile_failed", reason="too much shared memory"),
+        QueueEntry(2, "ok", executable_digest(FAST)),
     ),
     drivers=("cuda",),
 )
 
 
 def packed(manifest: Manifest = GIVEN) -> bytes:
-    return build(manifest, EXECUTABLES, {"run.json": b"{}"})
+    return build_bundle(manifest, EXECUTABLES, {"run.json": b"{}"})
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.bundle.archive import Entry
-from frontrunner.benchmarks.bundle.results import Header, Results, Verdict, read_results
-from frontrunner.benchmarks.measuring.finals import Finals, Standing
+from frontrunner.benchmarks.bundle.archive import QueueEntry
+from frontrunner.benchmarks.bundle.results import BundleResult, Header, Results, read_results
+from frontrunner.benchmarks.measuring.finals import FinalistResult, Finals
 from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.core import InputError
 
@@ -19,13 +19,13 @@ OUTCOMES = {
     3: Outcome("compile_failed", reason="no", stage="compile"),
 }
 QUEUE = (
-    Entry(0, "ok", "abc"),
-    Entry(1, "ok", "def"),
-    Entry(2, "ok", "def"),
-    Entry(3, "compile_failed", reason="no"),
+    QueueEntry(0, "ok", "abc"),
+    QueueEntry(1, "ok", "def"),
+    QueueEntry(2, "ok", "def"),
+    QueueEntry(3, "compile_failed", reason="no"),
 )
-WINNER = Standing(0, 2.0, (1.9, 2.1), 12.5)
-VERDICT = Verdict(Finals((WINNER,), 25.0, 0.01), WINNER, 2, "all 2 candidates", 3.5)
+WINNER = FinalistResult(0, 2.0, (1.9, 2.1), 12.5)
+VERDICT = BundleResult(Finals((WINNER,), 25.0, 0.01), WINNER, 2, "all 2 candidates", 3.5)
 
 
 @pytest.fixture
@@ -40,20 +40,20 @@ def path(tmp_path: Path) -> Path:
 
 def test_everything_comes_back(path: Path) -> None:
     found = read_results(path, QUEUE)
-    assert (found.header, found.outcomes, found.verdict) == (HEADER, OUTCOMES, VERDICT)
+    assert (found.header, found.outcomes, found.result) == (HEADER, OUTCOMES, VERDICT)
     with Results(path, HEADER, QUEUE) as results:
         assert results.outcomes == OUTCOMES
-        assert results.verdict == VERDICT
+        assert results.result == VERDICT
 
 
 def test_a_torn_line_is_dropped_and_written_over(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9])
-    assert read_results(path, QUEUE).verdict is None
+    assert read_results(path, QUEUE).result is None
     with Results(path, HEADER, QUEUE) as results:
         assert results.outcomes == OUTCOMES
-        assert results.verdict is None
+        assert results.result is None
         results.finish(VERDICT)
-    assert read_results(path, QUEUE).verdict == VERDICT
+    assert read_results(path, QUEUE).result == VERDICT
 
 
 def test_a_torn_first_line_is_written_anew(path: Path) -> None:
@@ -75,7 +75,7 @@ def test_what_is_not_ours_is_not_written_over(path: Path) -> None:
 def test_finals_of_fewer_candidates_are_not_the_last_word(path: Path) -> None:
     with Results(path, HEADER, QUEUE) as results:
         results.append(1, Outcome("crashed", stage="run", executable="def", device="cuda://0"))
-    assert read_results(path, QUEUE).verdict is None
+    assert read_results(path, QUEUE).result is None
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.compiling.compiler import Compiler
-from frontrunner.benchmarks.measuring.outcome import Compiled
+from frontrunner.benchmarks.measuring.outcome import CompileOutcome
 from frontrunner.core import WorkError, temporary
 from frontrunner.core.children import Child, ChildDied, ChildTimeout
-from frontrunner.search import Dispatch, Entry, build_spaces, render_spec
+from frontrunner.search import Dispatch, SpecEntry, build_spaces, render_spec
 from frontrunner.search.enumeration.enumeration import sample
 
 HUGE = (
@@ -24,11 +24,11 @@ HUGE = (
 
 
 def spec(dispatch: Dispatch, config: str) -> str:
-    return render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)])
+    return render_spec([SpecEntry(dispatch.problem, dispatch.indexing_maps, config)])
 
 
 def test_candidates_compile_and_differ_from_the_default(
-    matmul: Dispatch, compiler: Compiler, baseline: Compiled
+    matmul: Dispatch, compiler: Compiler, baseline: CompileOutcome
 ) -> None:
     (space,) = build_spaces(matmul)
     rows = sample(space, 4, 0).to_dict("records")
@@ -41,7 +41,7 @@ def test_candidates_compile_and_differ_from_the_default(
 
 
 def test_the_default_as_a_spec_gives_the_default_executable(
-    matmul: Dispatch, compiler: Compiler, baseline: Compiled
+    matmul: Dispatch, compiler: Compiler, baseline: CompileOutcome
 ) -> None:
     (again,) = compiler.compile([("again", spec(matmul, matmul.default))])
     assert again.kind == "ok"
@@ -78,7 +78,7 @@ def test_a_compiler_crash_costs_one_candidate(matmul: Dispatch, tmp_path: Path) 
         assert crashed.kind == "crashed"
         assert "the compiler crashed" in crashed.reason
         assert "processor" in crashed.log
-        compiler.compiled = matmul
+        compiler.to_compile = matmul
         assert compiler.baseline().kind == "ok"
 
 

@@ -13,13 +13,13 @@ import pytest
 from frontrunner.benchmarks.compiling.compiler import Compiler
 from frontrunner.benchmarks.compiling.failures import (
     FailureReport,
+    config_magnitude,
     group_failures,
-    keep_log,
-    magnitude,
     normalise,
+    save_log,
 )
 from frontrunner.benchmarks.compiling.reproducer import Reproducer
-from frontrunner.benchmarks.compiling.unit import Unit
+from frontrunner.benchmarks.compiling.runnable_module import RunnableModule
 from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.search import Dispatch
 from frontrunner.search.reading import read_dispatch
@@ -90,9 +90,13 @@ def test_what_matters_stays_a_difference(one: str, other: str) -> None:
 
 
 def test_fewer_and_smaller_tiles_are_simpler() -> None:
-    assert magnitude(config(8, 16, 4)) < magnitude(config(8, 32, 4)) < magnitude(HUGE)
+    assert (
+        config_magnitude(config(8, 16, 4))
+        < config_magnitude(config(8, 32, 4))
+        < config_magnitude(HUGE)
+    )
     # Names and types are no tiles.
-    assert magnitude("mma = #gpu<MFMA_F32_16x16x4_F32>, x = 1 : i64, y = [0, 0]") == 0
+    assert config_magnitude("mma = #gpu<MFMA_F32_16x16x4_F32>, x = 1 : i64, y = [0, 0]") == 0
 
 
 def test_groups_are_shown_by_their_simplest_the_most_frequent_first() -> None:
@@ -110,7 +114,7 @@ def test_a_report_grows_and_keeps_the_simplest(matmul: Dispatch, tmp_path: Path)
     writer = report(matmul, folder, {1: 64, 2: 8, 3: 32, 4: 4})
     writer.write({0: OK})
     assert not folder.exists()
-    keep_log(tmp_path / "logs", 1, "all that was said")
+    save_log(tmp_path / "logs", 1, "all that was said")
     writer.write({0: OK, 1: FAILED})
     assert kept(folder) == ["00001-compile_failed", "README.md"]
     reason = (folder / "00001-compile_failed" / "reason.txt").read_text()
@@ -189,14 +193,14 @@ def test_a_failed_write_is_tried_again(
 
 def test_a_log_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "logs").touch()
-    keep_log(tmp_path / "logs", 1, "words")
-    keep_log(tmp_path / "none", 1, "")
+    save_log(tmp_path / "logs", 1, "words")
+    save_log(tmp_path / "none", 1, "")
     assert not (tmp_path / "none").exists()
 
 
 def test_a_twin_has_the_log_of_the_one_that_ran(matmul: Dispatch, tmp_path: Path) -> None:
     ran = Outcome("crashed", stage="run", reason="the kernel crashed", device="local-task")
-    keep_log(tmp_path / "logs", 1, "its stack")
+    save_log(tmp_path / "logs", 1, "its stack")
     writer = report(matmul, tmp_path / "failures", {1: 64, 2: 8})
     writer.write({1: ran, 2: replace(ran, same_as=1)})
     assert "its stack" in (tmp_path / "failures" / "00002-crashed" / "reason.txt").read_text()
@@ -209,7 +213,7 @@ def test_a_compile_failure_is_reproduced(
     specs = [(str(i), spec_of(matmul, text)) for i, text in enumerate(configs)]
     outcomes = {}
     for index, compiled in enumerate(compiler.compile(specs)):
-        keep_log(tmp_path / "logs", index, compiled.log)
+        save_log(tmp_path / "logs", index, compiled.log)
         outcomes[index] = Outcome(compiled.kind, stage="compile", reason=compiled.reason)
     folder = tmp_path / "failures"
     FailureReport(matmul, folder, tmp_path / "logs", configs.__getitem__, seed=0).write(outcomes)
@@ -227,7 +231,7 @@ def test_a_compile_failure_is_reproduced(
 def reproducer(dispatch: Dispatch, outcome: Outcome, seed: int = 0) -> Reproducer:
     """Of the compiler's default, as a candidate."""
     spec = spec_of(dispatch, dispatch.default)
-    return Reproducer(Unit.of(dispatch), spec, dispatch.default, outcome, "", seed)
+    return Reproducer(RunnableModule.of(dispatch), spec, dispatch.default, outcome, "", seed)
 
 
 def test_a_spec_that_matches_nothing_is_reproduced(matmul: Dispatch, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from frontrunner.benchmarks.measuring.device import (
     check_uris,
     fingerprint,
 )
-from frontrunner.benchmarks.measuring.outcome import Compiled
+from frontrunner.benchmarks.measuring.outcome import CompileOutcome
 from frontrunner.core import InputError, WorkError
 from frontrunner.search import Dispatch
 from frontrunner.search.mlir.compiler import compilation
@@ -78,7 +78,7 @@ def build(dispatch: Dispatch, text: str, path: Path) -> Path:
 
 
 @pytest.mark.parametrize("uri", ["local-task", "local-sync"])
-def test_measures_on_cpu_devices(uri: str, matmul: Dispatch, baseline: Compiled) -> None:
+def test_measures_on_cpu_devices(uri: str, matmul: Dispatch, baseline: CompileOutcome) -> None:
     device = Device(uri, call_of(matmul), baseline.executable, seed=0)
     try:
         device.start()
@@ -95,7 +95,7 @@ def test_a_wrong_result_is_found(device: Device, matmul: Dispatch, tmp_path: Pat
 
 
 def test_a_crash_costs_one_candidate(
-    device: Device, matmul: Dispatch, baseline: Compiled, tmp_path: Path
+    device: Device, matmul: Dispatch, baseline: CompileOutcome, tmp_path: Path
 ) -> None:
     device.measure_baseline(0.02)
     with pytest.raises(RunFailed, match=r"SIGSEGV|SIGBUS") as caught:
@@ -107,7 +107,7 @@ def test_a_crash_costs_one_candidate(
 def test_a_hang_costs_one_candidate(
     device: Device,
     matmul: Dispatch,
-    baseline: Compiled,
+    baseline: CompileOutcome,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -126,7 +126,7 @@ def test_a_file_that_is_no_executable_is_refused(device: Device, tmp_path: Path)
         device.measure(tmp_path / "junk.vmfb", 0.02)
 
 
-def test_unknown_and_absent_devices(matmul: Dispatch, baseline: Compiled) -> None:
+def test_unknown_and_absent_devices(matmul: Dispatch, baseline: CompileOutcome) -> None:
     with pytest.raises(InputError, match="unknown device 'gpu'"):
         Device("gpu", call_of(matmul), baseline.executable, seed=0)
     with pytest.raises(InputError, match="unknown device 'local-task://nonsense'"):

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frontrunner.benchmarks.measuring.checks import wrong_finals
+from frontrunner.benchmarks.measuring.checks import finals_error
 from frontrunner.benchmarks.measuring.device import RunFailed
 from frontrunner.benchmarks.measuring.finals import (
+    FinalistResult,
     Finals,
-    Standing,
     accepted,
     choose_finalists,
-    decide,
+    choose_winner,
     run_finals,
 )
 from frontrunner.benchmarks.measuring.outcome import Outcome
@@ -159,9 +159,9 @@ def test_what_was_measured_is_believed_however_noisy_it_was(seed: int) -> None:
     device = LoadedDevice({BASELINE: 100.0})
     device.rng = np.random.default_rng(seed)
     result = finals(device, 40.0, 90.0, 110.0, 300.0)
-    assert wrong_finals(result) == ""
+    assert finals_error(result) == ""
     told = decode(Finals, json.loads(json.dumps(asdict(result))))
-    assert told == result and wrong_finals(told) == ""
+    assert told == result and finals_error(told) == ""
 
 
 def changed(finals: Finals, **changes: Any) -> Finals:
@@ -181,12 +181,14 @@ def test_figures_that_do_not_follow_are_not_believed() -> None:
         "speedup 3 does not follow": {"speedup": 3.0, "interval": (2.9, 3.1), "ratios": ()},
         "us$": {"ratios": (math.nan, *ratios[1:])},
     }.items():
-        assert re.search(says, wrong_finals(changed(result, **changes))), says
-    assert wrong_finals(changed(result, ratios=())) == ""  # as older versions wrote it
+        assert re.search(says, finals_error(changed(result, **changes))), says
+    assert finals_error(changed(result, ratios=())) == ""  # as older versions wrote it
 
 
 def test_finals_survive_json() -> None:
-    given = Finals((Standing(3, 1.5, (1.2, 1.7), 20.0, (1.5,)),), 30.0, 0.02, ((1, "it crashed"),))
+    given = Finals(
+        (FinalistResult(3, 1.5, (1.2, 1.7), 20.0, (1.5,)),), 30.0, 0.02, ((1, "it crashed"),)
+    )
     assert decode(Finals, json.loads(json.dumps(asdict(given)))) == given
 
 
@@ -203,7 +205,7 @@ class Decided:
     def start(self, known: Any) -> dict[str, float]:
         return {}
 
-    def run(self, batch: Any, go_on: Any) -> Any:
+    def run(self, batch: Any, should_continue: Any) -> Any:
         return iter(())
 
     def finals(self, finalists: Any, outcomes: Any) -> Finals:
@@ -226,17 +228,17 @@ def test_the_fastest_that_is_right_wins() -> None:
     phases: list[str] = []
     notes: list[str] = []
 
-    def spec(standing: Standing, finals: Finals) -> str:
+    def spec(standing: FinalistResult, finals: Finals) -> str:
         assert finals is found
         return f"spec of {standing.index}"
 
     killed = Decided(found, {1: RunFailed("killed", "killed by SIGKILL, twice")})
     with pytest.raises(KilledError, match="finalist 2 was not measured: killed by SIGKILL, twice"):
-        decide(killed, outcomes, spec, phases.append, notes.append)
+        choose_winner(killed, outcomes, spec, phases.append, notes.append)
     wrong = Decided(found, {1: RunFailed("wrong_result", "element [0] is 1, expected 2")})
     phases.clear()
     notes.clear()
-    told, winner = decide(wrong, outcomes, spec, phases.append, notes.append)
+    told, winner = choose_winner(wrong, outcomes, spec, phases.append, notes.append)
     assert told is found and winner is not None and winner.index == 0
     assert wrong.asked == [0, 1, 2, 3]
     assert wrong.verified == [(1, "spec of 1"), (0, "spec of 0")]
@@ -245,8 +247,8 @@ def test_the_fastest_that_is_right_wins() -> None:
         "finalist 4 failed: it crashed",
         "finalist 2 failed: element [0] is 1, expected 2",
     ]
-    none, nobody = decide(Decided(found, dict.fromkeys([0, 1], wrong.wrong[1])), outcomes, spec,
-                          phases.append, notes.append)  # fmt: skip
+    refused = Decided(found, dict.fromkeys([0, 1], wrong.wrong[1]))
+    none, nobody = choose_winner(refused, outcomes, spec, phases.append, notes.append)
     assert none is found and nobody is None
 
 

@@ -19,11 +19,11 @@ import iree.compiler
 import pytest
 
 from frontrunner.benchmarks.compiling import call_of
-from frontrunner.benchmarks.compiling.compiler import CompilePool, Compiler, Job
+from frontrunner.benchmarks.compiling.compiler import CompileJob, CompilePool, Compiler
 from frontrunner.benchmarks.compiling.worker import CompileRequest
 from frontrunner.benchmarks.measuring.device import Device, RunFailed
-from frontrunner.benchmarks.measuring.kernel import Measure
-from frontrunner.benchmarks.measuring.outcome import Compiled
+from frontrunner.benchmarks.measuring.kernel import MeasureRequest
+from frontrunner.benchmarks.measuring.outcome import CompileOutcome
 from frontrunner.benchmarks.measuring.screening import Screening
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
@@ -234,7 +234,7 @@ def test_the_linker_is_a_process_of_its_own(
     )
     script.chmod(0o755)
     flag = f"--iree-llvmcpu-embedded-linker-path={script}"
-    job = Job("linked", matmul.source, (*matmul.target.flags, flag))
+    job = CompileJob("linked", matmul.source, (*matmul.target.flags, flag))
     with CompilePool(tmp_path, jobs=1) as pool:
         (compiled,) = pool.compile_jobs([job])
     assert compiled.kind == kind
@@ -262,7 +262,7 @@ class Held:
 
 
 @pytest.fixture
-def held(baseline: Compiled, tmp_path: Path) -> Held:
+def held(baseline: CompileOutcome, tmp_path: Path) -> Held:
     return Held(tmp_path / "held.vmfb", baseline.executable)
 
 
@@ -273,7 +273,7 @@ def test_a_measuring_child_that_is_killed_once_costs_nothing(device: Device, hel
 
 
 def test_one_that_is_killed_twice_is_no_crash(
-    device: Device, held: Held, baseline: Compiled
+    device: Device, held: Held, baseline: CompileOutcome
 ) -> None:
     measuring = Background(lambda: device.measure(held.path, 0.02))
     for _ in range(2):
@@ -310,26 +310,26 @@ def test_a_default_that_is_killed_while_it_is_measured(
         asked.append(request)
         raise RunFailed("killed", "the kernel's process was killed by SIGKILL, twice")
 
-    monkeypatch.setattr(Device, "samples", killed)
+    monkeypatch.setattr(Device, "measure_samples", killed)
     with pytest.raises(KilledError, match="device local-task cannot run the compiler's default: "):
         device.measure_baseline(0.02)
     assert len(asked) == 1  # it was tried twice already
 
 
 def test_what_was_killed_says_nothing_of_the_same_executable(
-    device: Device, baseline: Compiled, monkeypatch: pytest.MonkeyPatch
+    device: Device, baseline: CompileOutcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What crashed once is not run again; what was killed is."""
     device.measure_baseline(0.02)
-    inner, asked = Device.samples, []
+    inner, asked = Device.measure_samples, []
 
-    def killed_first(self: Device, request: Measure) -> tuple[float, ...]:
+    def killed_first(self: Device, request: MeasureRequest) -> tuple[float, ...]:
         asked.append(request)
         if len(asked) == 2:  # after the baseline
             raise RunFailed("killed", "killed by SIGKILL, twice")
         return inner(self, request)
 
-    monkeypatch.setattr(Device, "samples", killed_first)
+    monkeypatch.setattr(Device, "measure_samples", killed_first)
     twin = replace(baseline, digest="another")
     found = dict(
         Screening([device], baseline.digest, {}).measure([(0, twin), (1, twin), (2, twin)])

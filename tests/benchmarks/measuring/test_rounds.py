@@ -12,11 +12,11 @@ from frontrunner.benchmarks.measuring.device import RunFailed
 from frontrunner.benchmarks.measuring.estimate import Repeat
 from frontrunner.benchmarks.measuring.outcome import BASELINE, Outcome
 from frontrunner.benchmarks.measuring.rounds import (
-    BLOCK,
+    BLOCK_SIZE,
     NEAR_ROUNDS,
     RECORD_ROUNDS,
+    estimate_times,
     measure_again,
-    standings,
 )
 
 
@@ -97,14 +97,14 @@ def test_each_block_begins_with_the_baseline() -> None:
     assert list(blocks) == list(range(len(blocks)))
     for indices in blocks.values():
         assert indices[0] == BASELINE and indices.count(BASELINE) == 1
-        assert 2 <= len(indices) <= BLOCK + 1 and len(set(indices)) == len(indices)
+        assert 2 <= len(indices) <= BLOCK_SIZE + 1 and len(set(indices)) == len(indices)
 
 
 def test_drift_is_taken_out() -> None:
     machine = Machine(TIMES)
     repeats = list(measure_again([machine], paths(TIMES), outcomes(TIMES), [], 0))
     assert machine.factor > 1.3
-    for index, found in standings(outcomes(TIMES), repeats).items():
+    for index, found in estimate_times(outcomes(TIMES), repeats).items():
         assert found.relative == pytest.approx(TIMES[index] / 100, rel=0.03)
 
 
@@ -116,7 +116,7 @@ def test_luck_is_found_out(once: float) -> None:
     time_us = once if once < 50 else 66.0  # seems to be beyond 15 %, but not beyond doubt
     given[index] = Outcome("ok", time_us, 100.0, executable=f"{index}", device="local-task")
     repeats = list(measure_again([Machine(TIMES)], paths(TIMES), given, [], 0))
-    found = standings(given, repeats)
+    found = estimate_times(given, repeats)
     assert found[index].relative == pytest.approx(TIMES[index] / 100, rel=0.03)
     assert found[0].rounds == found[1].rounds == NEAR_ROUNDS
 
@@ -138,7 +138,7 @@ def test_failures_and_twins_are_left_out() -> None:
     }
     repeats = list(measure_again([Machine(TIMES, fails=1)], paths(TIMES), given, [], 0))
     assert [r.time_us for r in repeats if r.index == 1] == [None]
-    assert not {1, 30, 31} & standings(given, repeats).keys()
+    assert not {1, 30, 31} & estimate_times(given, repeats).keys()
 
 
 def test_what_is_killed_is_left_at_what_is_known_of_it() -> None:
@@ -148,7 +148,7 @@ def test_what_is_killed_is_left_at_what_is_known_of_it() -> None:
     repeats = list(measure_again([machine], paths(TIMES), given, [], 0))
     assert machine.order.count(1) == 1
     assert not [r for r in repeats if r.index == 1]
-    found = standings(given, repeats)[1]
+    found = estimate_times(given, repeats)[1]
     assert (found.relative, found.rounds) == (0.52, 0)
     more = measure_again([Machine(TIMES)], paths(TIMES), given, repeats, 0)
     assert {r.index for r in more} == {BASELINE, 1}  # another session tries again

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from frontrunner.benchmarks.measuring.device import RunFailed
-from frontrunner.benchmarks.measuring.outcome import BASELINE, Compiled, Outcome
+from frontrunner.benchmarks.measuring.outcome import BASELINE, CompileOutcome, Outcome
 from frontrunner.benchmarks.measuring.screening import Screening
 
 DEFAULT = "default"
@@ -40,8 +40,8 @@ class Chip:
         return float(executable.name) * self.factor
 
 
-def ready(*names: str) -> list[tuple[int, Compiled]]:
-    return [(i, Compiled("ok", Path(name), name)) for i, name in enumerate(names)]
+def ready(*names: str) -> list[tuple[int, CompileOutcome]]:
+    return [(i, CompileOutcome("ok", Path(name), name)) for i, name in enumerate(names)]
 
 
 def measuring(*chips: Chip, **known: Any) -> Screening:
@@ -87,8 +87,8 @@ def test_what_is_known_is_not_measured_again() -> None:
 def test_failures_are_outcomes_and_what_was_said_is_passed_on() -> None:
     said: list[tuple[int, str]] = []
     chip = Chip("local-task", 1.0)
-    refused = Compiled("compile_failed", Path(), reason="no", log="long")
-    batch = [(0, refused), (1, Compiled("ok", Path("bad"), "bad")), (2, refused)]
+    refused = CompileOutcome("compile_failed", Path(), reason="no", log="long")
+    batch = [(0, refused), (1, CompileOutcome("ok", Path("bad"), "bad")), (2, refused)]
     measures = measuring(chip, log=lambda index, text: said.append((index, text)))
     outcomes = dict(measures.measure(batch))
     assert [(o.kind, o.stage) for o in outcomes.values()] == [

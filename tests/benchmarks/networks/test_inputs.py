@@ -9,7 +9,7 @@ import pytest
 
 from frontrunner.benchmarks.networks.inputs import InputFile, prepare_inputs
 from frontrunner.core import InputError
-from frontrunner.search.reading.models import Argument, Function
+from frontrunner.search.reading.networks import Argument, Function
 
 X = Argument((2, 3), "f32")
 IDS = Argument((4,), "i64", rows=37)
@@ -66,7 +66,7 @@ def test_indices_of_small_types_fit(tmp_path: Path) -> None:
 def test_given_as_values(argument: Argument, text: str, expected: object, tmp_path: Path) -> None:
     made = one(argument, text, tmp_path)
     assert made.read().tolist() == expected
-    assert made.for_tools() == f"{text.partition('=')[0]}=@{made.path}"
+    assert made.tool_argument() == f"{text.partition('=')[0]}=@{made.path}"
 
 
 def test_given_as_files(tmp_path: Path) -> None:

@@ -17,14 +17,14 @@ from frontrunner.benchmarks.libraries.peak import Peak, measure_peak
 from frontrunner.benchmarks.networks import runner as model_runner
 from frontrunner.benchmarks.networks import weights as parameters
 from frontrunner.benchmarks.networks.inputs import prepare_inputs
-from frontrunner.benchmarks.networks.kernel import Subject
+from frontrunner.benchmarks.networks.kernel import NetworkSetup
 from frontrunner.benchmarks.networks.profiling import profile
-from frontrunner.benchmarks.networks.runner import Gain, ModelFailed, ModelRunner
+from frontrunner.benchmarks.networks.runner import NetworkFailed, NetworkRunner, Speedup
 from frontrunner.benchmarks.networks.weights import check_archives
 from frontrunner.core import InputError, WorkError
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
-from frontrunner.search.reading.models import Model, read_model
+from frontrunner.search.reading.networks import Network, read_network
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
 W = np.full((64, 96), 0.5, np.float32)
@@ -40,10 +40,10 @@ def build(folder: Path, warm: None) -> Iterator[object]:
     """Compiles a model, given its text."""
     with Compiler(None, folder, 1) as compiler:  # type: ignore[arg-type]
 
-        def build(name: str, text: str) -> tuple[Model, Path]:
+        def build(name: str, text: str) -> tuple[Network, Path]:
             file = folder / f"{name}.mlir"
             file.write_text(text)
-            model = compiler.compiled = read_model(file)
+            model = compiler.to_compile = read_network(file)
             compiled = compiler.baseline()
             assert compiled.kind == "ok", compiled.reason
             return model, compiled.executable.rename(folder / f"{name}.vmfb")
@@ -52,16 +52,16 @@ def build(folder: Path, warm: None) -> Iterator[object]:
 
 
 @pytest.fixture(scope="module")
-def two_matmuls(build, folder: Path) -> tuple[Subject, Path]:
+def two_matmuls(build, folder: Path) -> tuple[NetworkSetup, Path]:
     model, executable = build("two_matmuls", (MODELS / "two_matmuls.mlir").read_text())
     return subject(model, folder), executable
 
 
-def subject(model: Model, folder: Path, **changes: object) -> Subject:
+def subject(model: Network, folder: Path, **changes: object) -> NetworkSetup:
     function = model.function(None)
     inputs = tuple(prepare_inputs(function, [], folder, [0, 1000]))
     outputs = tuple(o.dtype for o in function.outputs)
-    return replace(Subject("local-task", "main", inputs, outputs, ()), **changes)
+    return replace(NetworkSetup("local-task", "main", inputs, outputs, ()), **changes)
 
 
 @pytest.fixture
@@ -70,15 +70,15 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def runner(two_matmuls, quick) -> Iterator[ModelRunner]:
-    with ModelRunner(two_matmuls[0]) as runner:
+def runner(two_matmuls, quick) -> Iterator[NetworkRunner]:
+    with NetworkRunner(two_matmuls[0]) as runner:
         yield runner
 
 
-def test_equal_variants(runner: ModelRunner, two_matmuls) -> None:
+def test_equal_variants(runner: NetworkRunner, two_matmuls) -> None:
     _, executable = two_matmuls
-    runner.check(executable, executable)
-    gain = runner.gain(executable, executable, seed=0, rounds=4)
+    runner.compare_outputs(executable, executable)
+    gain = runner.measure_speedup(executable, executable, seed=0, rounds=4)
     low, high = gain.interval
     assert low <= gain.speedup <= high
     assert gain.before_us > 0
@@ -89,7 +89,7 @@ def test_equal_variants(runner: ModelRunner, two_matmuls) -> None:
     assert process is not None
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    runner.check(executable, executable)
+    runner.compare_outputs(executable, executable)
 
 
 KILLED = r"killed by SIGKILL \(.* GB were free\)"
@@ -105,13 +105,13 @@ def killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_killed_process_is_no_failure_of_a_variant(
-    runner: ModelRunner, two_matmuls, killed: str
+    runner: NetworkRunner, two_matmuls, killed: str
 ) -> None:
     """Neither while it is set up, nor later."""
     _, executable = two_matmuls
     runner._child.handler = killed
     with pytest.raises(KilledError, match=f"^the model's process was {KILLED}$"):
-        runner.check(executable, executable)
+        runner.compare_outputs(executable, executable)
     runner._child.handler = "frontrunner.benchmarks.networks.kernel:answer"
     runner._start()
     process = runner._child._process
@@ -127,8 +127,8 @@ def test_a_killed_process_is_no_failure_of_a_variant(
         patch.setattr(Child, "running", True)
         patch.setattr(Child, "call", killing)
         with pytest.raises(KilledError, match=f"^the model's process was {KILLED}$"):
-            runner.check(executable, executable)
-    runner.check(executable, executable)
+            runner.compare_outputs(executable, executable)
+    runner.compare_outputs(executable, executable)
 
 
 @pytest.mark.parametrize("tool", ["iree-benchmark-module", "iree-profile"])
@@ -152,30 +152,30 @@ def test_archives_whose_reader_is_killed(
         check_archives((("model", folder / "any.irpa"),), [("model", "w")])
 
 
-def test_wrong_results_are_told(runner: ModelRunner, two_matmuls, build) -> None:
+def test_wrong_results_are_told(runner: NetworkRunner, two_matmuls, build) -> None:
     text = (MODELS / "two_matmuls.mlir").read_text()
     _, other = build("other", text.replace("constant 1.0", "constant 1.5"))
-    with pytest.raises(ModelFailed, match=r"wrong results: output 0 on inputs 1: element \["):
-        runner.check(other, two_matmuls[1])
+    with pytest.raises(NetworkFailed, match=r"wrong results: output 0 on inputs 1: element \["):
+        runner.compare_outputs(other, two_matmuls[1])
 
 
-def test_what_does_not_load_is_told(runner: ModelRunner, two_matmuls, folder: Path) -> None:
+def test_what_does_not_load_is_told(runner: NetworkRunner, two_matmuls, folder: Path) -> None:
     _, executable = two_matmuls
     broken = folder / "broken.vmfb"
     broken.write_bytes(b"no module")
-    with pytest.raises(ModelFailed, match="the runtime refused"):
-        runner.gain(executable, broken, seed=0, rounds=1)
-    runner.check(executable, executable)
+    with pytest.raises(NetworkFailed, match="the runtime refused"):
+        runner.measure_speedup(executable, broken, seed=0, rounds=1)
+    runner.compare_outputs(executable, executable)
 
 
 def test_a_device_that_is_not_there(two_matmuls) -> None:
     given, executable = two_matmuls
     words = "device cuda://7 cannot be used"
     with (
-        ModelRunner(replace(given, device="cuda://7")) as runner,
+        NetworkRunner(replace(given, device="cuda://7")) as runner,
         pytest.raises(WorkError, match=words) as caught,
     ):
-        runner.check(executable, executable)
+        runner.compare_outputs(executable, executable)
     assert "doctor" in caught.value.hint
 
 
@@ -209,8 +209,8 @@ def test_weights_come_from_archives(build, folder: Path, quick) -> None:
         index.create_archive_file(str(archives[-1][1]))
     check_archives(archives, model.parameters)  # two of one scope complete each other
     given = subject(model, folder, parameters=tuple(archives))
-    with ModelRunner(given) as runner:
-        runner.check(executable, executable)
+    with NetworkRunner(given) as runner:
+        runner.compare_outputs(executable, executable)
     (share,) = profile(executable, given, runs=1)
     assert share.name == "main_dispatch_0_matmul_16x96x64_f32"
     with pytest.raises(InputError, match="lacks 1 of the model's weights, the first is 'w'"):
@@ -236,8 +236,8 @@ def test_what_is_no_archive(name: str, tmp_path: Path) -> None:
 
 
 def test_only_what_is_beyond_noise_counts() -> None:
-    def gain(speedup: float, low: float, noise: float) -> Gain:
-        return Gain(speedup, (low, speedup + 0.1), 2.0, 1.0, noise, ())
+    def gain(speedup: float, low: float, noise: float) -> Speedup:
+        return Speedup(speedup, (low, speedup + 0.1), 2.0, 1.0, noise, ())
 
     assert gain(1.2, 1.1, 0.05).beyond_noise
     assert not gain(1.2, 0.99, 0.05).beyond_noise
@@ -258,9 +258,9 @@ def test_what_is_faster_within_noise_is_measured_for_longer(monkeypatch, ratio, 
         times = 1000 * rng.lognormal(0, 0.16, (request.rounds, 3))
         return (times / [1, 1, ratio]).tolist()
 
-    monkeypatch.setattr(ModelRunner, "_ask", race)
-    with ModelRunner(None) as runner:
-        gain = runner.gain(Path("a"), Path("b"), seed=0, patience=patience)
+    monkeypatch.setattr(NetworkRunner, "_ask", race)
+    with NetworkRunner(None) as runner:
+        gain = runner.measure_speedup(Path("a"), Path("b"), seed=0, patience=patience)
     assert (len(asked) > 1) == longer
     assert len({request.seed for request in asked}) == len(asked)
     assert gain.beyond_noise == (ratio > 1 and patience > 0)

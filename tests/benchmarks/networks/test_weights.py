@@ -10,7 +10,7 @@ import pytest
 
 from frontrunner.benchmarks.networks.weights import GROWTH, check_archives
 from frontrunner.core import InputError
-from frontrunner.core.limits import limited
+from frontrunner.core.limits import limit_bytes
 
 
 def archive(path: Path, count: int) -> Path:
@@ -25,7 +25,7 @@ def test_a_list_of_weights_that_does_not_fit(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.safetensors", 400_000)
     given, needed = (("m", path),), (("m", "w7"),)
     # Python and the runtime take some 40 MiB of it, the list 170.
-    with limited((120 << 20) // GROWTH), pytest.raises(InputError, match="archive") as refused:
+    with limit_bytes((120 << 20) // GROWTH), pytest.raises(InputError, match="archive") as refused:
         check_archives(given, needed)
     assert "\n" not in str(refused.value)
     check_archives(given, needed)

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.operations import Conv, Matmul, Types, commands
-from frontrunner.benchmarks.operations.commands import Line, read_commands
+from frontrunner.benchmarks.operations.commands import CommandLine, read_commands
 from frontrunner.core import InputError
-from frontrunner.core.limits import limited
+from frontrunner.core.limits import limit_bytes
 
 HALF = Types("f16", "f32")
 
 
-def read(path: Path, *lines: str) -> list[Line]:
+def read(path: Path, *lines: str) -> list[CommandLine]:
     path.write_text("\n".join(lines))
     return read_commands(path)
 
@@ -68,7 +68,7 @@ GEMM = "rocblas-bench -f gemm_ex -m 1024 -n 64 -k 4096 --a_type f16_r --b_type f
 )  # fmt: skip
 def test_what_lines_compute(tmp_path, line, operation):
     assert read(tmp_path / "lines.txt", "# a comment", line, "its output: 12 us") == [
-        Line(2, operation)
+        CommandLine(2, operation)
     ]
 
 
@@ -115,7 +115,7 @@ def test_what_is_not_understood_is_named(tmp_path, line, problem):
 def test_lines_as_shells_take_them(tmp_path):
     lines = ["rocblas-bench -m 8 \\", "  -n 4 -k 2  # as before", "rocblas-bench -m 8 -n 4 -k 3"]
     found = read(tmp_path / "lines.txt", "\ufeff" + lines[0], *lines[1:])
-    assert found == [Line(1, Matmul(4, 8, 2)), Line(3, Matmul(4, 8, 3))]
+    assert found == [CommandLine(1, Matmul(4, 8, 2)), CommandLine(3, Matmul(4, 8, 3))]
 
 
 def test_what_is_long_is_not_told_in_full(tmp_path):
@@ -142,10 +142,10 @@ def test_a_file_without_such_lines(tmp_path):
 def test_a_log_of_more_text_than_the_limit_allows(tmp_path):
     path = tmp_path / "log"
     path.write_text(f"{CONV}\n" + "\n" * 100_000)
-    with limited(10 * path.stat().st_size):
+    with limit_bytes(10 * path.stat().st_size):
         assert len(read_commands(path)) == 1
     refused = pytest.raises(InputError, match=r"log is longer than [\d,]+ characters")
-    with limited(10 * path.stat().st_size - 10), refused as told:
+    with limit_bytes(10 * path.stat().st_size - 10), refused as told:
         read_commands(path)
     assert "raise --max-bytes" in told.value.hint
 

@@ -21,7 +21,7 @@ from frontrunner.benchmarks.operations import (
     parse_types,
 )
 from frontrunner.benchmarks.operations.presets import PRESETS
-from frontrunner.benchmarks.operations.types import narrowed
+from frontrunner.benchmarks.operations.types import narrow
 from frontrunner.core import InputError
 
 F16 = Types("f16", "f32")
@@ -132,7 +132,7 @@ def test_bf16_is_rounded_to_the_nearest():
     values = np.array([1.0, 1.01171875, -2.71828, 3.0e38], np.float64)
     # As hardware does it: 1.01171875 lies in the middle, and goes to the even one.
     bits = [0x3F80, 0x3F82, 0xC02E, 0x7F62]
-    assert narrowed(values, "bf16").tolist() == bits
+    assert narrow(values, "bf16").tolist() == bits
 
 
 def test_tolerances_follow_the_sums_and_the_result():
@@ -179,10 +179,10 @@ def test_types_as_users_write_them():
 def test_smaller_ones_are_of_the_same_kind():
     for operations in PRESETS.values():
         for operation in operations:
-            small = operation.shrunk(16)
+            small = operation.scaled_down(16)
             assert (small.kind, small.fused) == (operation.kind, operation.fused)
             assert max(small.output.shape) < max(operation.output.shape)
-            assert operation.shrunk(3).name  # also where it divides nothing
-    grouped = Conv(32, 32, 64, 64, groups=4).shrunk(8)
+            assert operation.scaled_down(3).name  # also where it divides nothing
+    grouped = Conv(32, 32, 64, 64, groups=4).scaled_down(8)
     assert (grouped.groups, grouped.channels, grouped.height) == (4, 8, 4)
-    assert Conv.square(32, 64, 0, 3).shrunk(8).depthwise
+    assert Conv.square(32, 64, 0, 3).scaled_down(8).depthwise

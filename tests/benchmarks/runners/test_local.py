@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks.compiling import Compiler, Job
+from frontrunner.benchmarks.compiling import CompileJob, Compiler
 from frontrunner.benchmarks.measuring import BASELINE, MeasuringRunner, Outcome
 from frontrunner.benchmarks.runners import LocalRunner
 from frontrunner.core import WorkError
@@ -85,7 +85,7 @@ def test_devices_take_turns(make: Make, configs: list[str]) -> None:
     ran = list(runner.run([0, 1]))
     assert [o.device for _, o in ran] == ["local-task", "local-sync"]
     assert all(o.relative for _, o in ran)
-    assert len(runner.chips) == 2
+    assert len(runner.fingerprints) == 2
 
 
 def test_what_cannot_be_rendered_is_an_outcome_and_costs_the_others_nothing(
@@ -112,9 +112,9 @@ def test_a_wrong_kernel_is_an_outcome(
     # Every candidate computes something else than the default.
     other = matmul.source.replace("0.000000e+00", "5.000000e-01")
 
-    def job(self: Compiler, name: str, spec: str | None) -> Job:
+    def job(self: Compiler, name: str, spec: str | None) -> CompileJob:
         source = matmul.source if spec is None else other
-        return Job(name, source, matmul.target.flags, spec)
+        return CompileJob(name, source, matmul.target.flags, spec)
 
     monkeypatch.setattr(Compiler, "_job", job)
     runner = make(configs)
@@ -142,8 +142,8 @@ def test_finalists_of_an_earlier_session_are_compiled_again(make: Make, configs:
 def test_a_default_that_does_not_compile(
     make: Make, configs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def job(self: Compiler, name: str, spec: Any) -> Job:
-        return Job(name, "module {", (), spec)
+    def job(self: Compiler, name: str, spec: Any) -> CompileJob:
+        return CompileJob(name, "module {", (), spec)
 
     monkeypatch.setattr(Compiler, "_job", job)
     with pytest.raises(WorkError, match="the compiler's default does not compile"):

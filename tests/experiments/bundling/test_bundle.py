@@ -18,16 +18,16 @@ import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.bundle.archive import Bundle
-from frontrunner.benchmarks.bundle.results import Verdict, read_results
+from frontrunner.benchmarks.bundle.results import BundleResult, read_results
 from frontrunner.benchmarks.bundle.run import run_bundle
 from frontrunner.benchmarks.compiling.compiler import CompilePool
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.measuring.outcome import BASELINE
-from frontrunner.benchmarks.measuring.rounds import NEAR_ROUNDS, WITHIN_REACH
+from frontrunner.benchmarks.measuring.rounds import NEAR_ROUNDS, REMEASURE_RATIO
 from frontrunner.core import InputError
 from frontrunner.core.errors import KilledError
-from frontrunner.experiments.bundling.ingest import Ingest
-from frontrunner.experiments.bundling.packing import Packed, pack
+from frontrunner.experiments.bundling.ingest import IngestedBundle
+from frontrunner.experiments.bundling.packing import PackResult, pack
 from frontrunner.experiments.dataset.recording import Recording
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning.folder import RunFolder
@@ -45,7 +45,7 @@ def options(out: Path, **changes: Any) -> TuneOptions:
 
 
 @pytest.fixture(scope="module")
-def packed(tmp_path_factory: pytest.TempPathFactory) -> Packed:
+def packed(tmp_path_factory: pytest.TempPathFactory) -> PackResult:
     out = tmp_path_factory.mktemp("packed") / "matmul.bundle"
     return pack(options(out), NullProgress())
 
@@ -109,7 +109,7 @@ def test_candidates_that_do_not_compile_are_packed_as_such(tmp_path: Path) -> No
 
 
 def test_a_bundle_runs_with_numpy_and_the_runtime_alone_and_survives_a_kill(
-    packed: Packed, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    packed: PackResult, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -139,9 +139,9 @@ def test_a_bundle_runs_with_numpy_and_the_runtime_alone_and_survives_a_kill(
     assert results.read_text().startswith(before)
     found = read_results(results)
     assert list(found.outcomes) == list(range(COUNT))
-    assert found.verdict is not None and found.verdict.candidates == COUNT
+    assert found.result is not None and found.result.candidates == COUNT
     last = resumed.stderr.splitlines()[-1]
-    assert last == found.verdict.summary()
+    assert last == found.result.summary()
     assert "noise floor" in last
 
     after = results.read_text()
@@ -150,21 +150,21 @@ def test_a_bundle_runs_with_numpy_and_the_runtime_alone_and_survives_a_kill(
     assert results.read_text() == after
 
 
-def test_a_recording_has_further_rounds(packed: Packed, tmp_path: Path) -> None:
+def test_a_recording_has_further_rounds(packed: PackResult, tmp_path: Path) -> None:
     results = tmp_path / "r.jsonl"
 
     said: list[str] = []
 
-    def run(record: bool) -> Verdict:
+    def run(record: bool) -> BundleResult:
         return run_bundle(packed.bundle, (), results, Budget(), said.append, record=record)
 
     assert not run(False).recorded
     assert run(True).recorded  # goes on from there
     told = [line for line in said if line.endswith("candidates need more")]
     assert len(told) >= NEAR_ROUNDS and told[0].startswith("[0 further measurements]")
-    frame = Ingest.read(packed.bundle, results).recording().frame
+    frame = IngestedBundle.read(packed.bundle, results).to_recording().frame
     measured = frame[(frame.kind == "ok") & frame.same_as.isna()]
-    near = measured.relative <= WITHIN_REACH * measured.relative.min()
+    near = measured.relative <= REMEASURE_RATIO * measured.relative.min()
     assert near.any()
     assert (measured[near].measurements == NEAR_ROUNDS).all()
     assert (measured[~near].measurements < NEAR_ROUNDS).any()
@@ -174,7 +174,7 @@ def test_a_recording_has_further_rounds(packed: Packed, tmp_path: Path) -> None:
     assert results.read_text() == before
 
 
-def test_a_bundle_refuses_in_one_line(packed: Packed, elsewhere: Path, tmp_path: Path) -> None:
+def test_a_bundle_refuses_in_one_line(packed: PackResult, elsewhere: Path, tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("not results\n")
     for given, code, says in [
         (["--device", "gpu"], 2, "unknown device 'gpu'"),
@@ -192,7 +192,7 @@ def test_a_bundle_refuses_in_one_line(packed: Packed, elsewhere: Path, tmp_path:
 
 
 @pytest.fixture(scope="module")
-def measured(packed: Packed, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def measured(packed: PackResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of two devices."""
     out = tmp_path_factory.mktemp("measured") / "results.jsonl"
     run_bundle(packed.bundle, ("local-task", "local-sync"), out, Budget(), lambda text: None)
@@ -209,11 +209,11 @@ def test_two_devices_have_baselines_of_their_own(measured: Path) -> None:
 
 
 def test_results_become_a_finished_tuning_run(
-    packed: Packed, measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    packed: PackResult, measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = RunFolder(tmp_path / "run")
-    result = Ingest.read(packed.bundle, measured).finish(folder.path)
-    verdict = read_results(measured).verdict
+    result = IngestedBundle.read(packed.bundle, measured).write_run(folder.path)
+    verdict = read_results(measured).result
     assert verdict is not None
     assert result.candidates == COUNT
     assert result.stopped == f"all {COUNT} candidates"
@@ -225,7 +225,7 @@ def test_results_become_a_finished_tuning_run(
 
 
 def test_a_winner_gets_its_spec(
-    packed: Packed, measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    packed: PackResult, measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = lines(measured)
     baseline_us = records[-1]["finals"]["baseline_us"]
@@ -241,16 +241,16 @@ def test_a_winner_gets_its_spec(
 
         patch.setattr(CompilePool, "_compile_once", killed)
         with pytest.raises(KilledError, match="the winner's spec was not compiled: the compiler"):
-            Ingest.read(packed.bundle, won).finish(tmp_path / "run")
-    result = Ingest.read(packed.bundle, won).finish(tmp_path / "run")
+            IngestedBundle.read(packed.bundle, won).write_run(tmp_path / "run")
+    result = IngestedBundle.read(packed.bundle, won).write_run(tmp_path / "run")
     assert (result.speedup, result.winner) == (2.0, 4)
     assert result.spec is not None
     assert "2.00x on local-task on " in result.spec.read_text()
 
 
-def test_results_become_a_recording(packed: Packed, measured: Path, tmp_path: Path) -> None:
+def test_results_become_a_recording(packed: PackResult, measured: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
-    Ingest.read(packed.bundle, measured).recording().write(path)
+    IngestedBundle.read(packed.bundle, measured).to_recording().write(path)
     recording = Recording.read(path)
     assert list(recording.frame["index"]) == list(range(COUNT))
     assert set(recording.frame["device"]) == {"local-task", "local-sync"}
@@ -262,15 +262,15 @@ def test_results_become_a_recording(packed: Packed, measured: Path, tmp_path: Pa
 
 
 def test_a_run_that_has_not_ended_is_a_recording_only(
-    packed: Packed, measured: Path, tmp_path: Path
+    packed: PackResult, measured: Path, tmp_path: Path
 ) -> None:
     part = tmp_path / "part.jsonl"
     part.write_text("".join(measured.read_text().splitlines(keepends=True)[:5]))
-    ingested = Ingest.read(packed.bundle, part)
+    ingested = IngestedBundle.read(packed.bundle, part)
     with pytest.raises(InputError, match="has not ended: there are 4 outcomes"):
-        ingested.finish(tmp_path / "run")
+        ingested.write_run(tmp_path / "run")
     assert not (tmp_path / "run").exists()
-    recording = ingested.recording()
+    recording = ingested.to_recording()
     assert len(recording.frame) == 4
     assert recording.provenance.noise_floor is None
 
@@ -318,20 +318,22 @@ EDITS: dict[str, Callable[[list[dict[str, Any]]], object]] = {
 
 @pytest.mark.parametrize("says", EDITS)
 def test_edited_results_are_refused(
-    says: str, packed: Packed, measured: Path, tmp_path: Path
+    says: str, packed: PackResult, measured: Path, tmp_path: Path
 ) -> None:
     records = lines(measured)
     EDITS[says](records)
     edited = tmp_path / "edited.jsonl"
     edited.write_text("".join(json.dumps(record) + "\n" for record in records))
     with pytest.raises(InputError, match=says):
-        Ingest.read(packed.bundle, edited)
+        IngestedBundle.read(packed.bundle, edited)
     # Who would go on from there is told the same.
     with pytest.raises(InputError):
         run_bundle(packed.bundle, ("local-sync", "local-task"), edited, Budget(), lambda _: None)
 
 
-def test_a_longer_budget_continues_where_the_run_stopped(packed: Packed, tmp_path: Path) -> None:
+def test_a_longer_budget_continues_where_the_run_stopped(
+    packed: PackResult, tmp_path: Path
+) -> None:
     out = tmp_path / "r.jsonl"
     first = run_bundle(packed.bundle, (), out, Budget(3), lambda text: None)
     before = lines(out)

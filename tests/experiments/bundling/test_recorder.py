@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 
 from frontrunner.benchmarks.bundle.archive import Bundle
-from frontrunner.benchmarks.compiling.compiler import CompilePool, Compiler, Job
+from frontrunner.benchmarks.compiling.compiler import CompileJob, CompilePool, Compiler
 from frontrunner.benchmarks.measuring import rounds
 from frontrunner.benchmarks.measuring.budget import Budget
-from frontrunner.benchmarks.measuring.outcome import Compiled
+from frontrunner.benchmarks.measuring.outcome import CompileOutcome
 from frontrunner.core import InputError
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.bundling import recorder as module
 from frontrunner.experiments.bundling.packing import pack
 from frontrunner.experiments.bundling.recorder import record_dispatch
-from frontrunner.experiments.bundling.recorder_folder import Work
-from frontrunner.experiments.dataset.recording import Drawn, Recording
+from frontrunner.experiments.bundling.recorder_folder import RecorderFolder
+from frontrunner.experiments.dataset.recording import Recording, SampledFrom
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.search.reading import read_dispatch
@@ -84,7 +84,7 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert f"{out} is a recording of another {says}" in str(refused.value)
     with pytest.raises(InputError, match=r"another device \(local-sync\)"):
         record_dispatch(options(out), ("local-task",), NullProgress(), silent)
-    told = replace(found.provenance, drawn=Drawn("CPUDoubleTilingExpert", {"x": (0, 1)}))
+    told = replace(found.provenance, drawn=SampledFrom("CPUDoubleTilingExpert", {"x": (0, 1)}))
     replace(found, provenance=told).write(out)
     with pytest.raises(InputError, match=r"pipeline \(CPUDouble\w+\), set of extra knobs \(x\)$"):
         record_dispatch(options(out), (), NullProgress(), silent)
@@ -135,14 +135,14 @@ def test_what_was_compiled_is_not_compiled_again(
     asked: list[str] = []
     compile_all = Compiler.compile
 
-    def counted(self: Compiler, specs: Sequence[tuple[str, str]]) -> Iterator[Compiled]:
+    def counted(self: Compiler, specs: Sequence[tuple[str, str]]) -> Iterator[CompileOutcome]:
         asked.extend(name for name, _ in specs)
         return compile_all(self, specs)
 
     class Interrupted(NullProgress):
         taken = 0
 
-        def outcome(self, kind: str, best_us: float | None) -> None:
+        def on_outcome(self, kind: str, best_us: float | None) -> None:
             self.taken += 1
             if self.taken == 3:
                 raise KeyboardInterrupt
@@ -179,7 +179,7 @@ def test_what_was_killed_is_not_settled(tmp_path: Path, monkeypatch: pytest.Monk
     inner = CompilePool._compile_once
     killed: list[str] = []
 
-    def once_for_all(self: Compiler, child: Child, job: Job) -> Compiled:
+    def once_for_all(self: Compiler, child: Child, job: CompileJob) -> CompileOutcome:
         if job.name.startswith("00001-"):
             killed.append(job.name)
             raise KilledError("the compiler was killed by SIGKILL")
@@ -188,7 +188,7 @@ def test_what_was_killed_is_not_settled(tmp_path: Path, monkeypatch: pytest.Monk
     class Interrupted(NullProgress):
         taken = 0
 
-        def outcome(self, kind: str, best_us: float | None) -> None:
+        def on_outcome(self, kind: str, best_us: float | None) -> None:
             self.taken += 1
             if self.taken == 3:
                 raise KeyboardInterrupt
@@ -254,19 +254,19 @@ def test_a_damaged_folder_is_found_before_measuring(
 def test_two_do_not_record_the_same_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, work = tmp_path / "matmul.parquet", Work(tmp_path / ".matmul.work")
-    with work.opened():
+    out, work = tmp_path / "matmul.parquet", RecorderFolder(tmp_path / ".matmul.work")
+    with work.locked():
         with pytest.raises(InputError, match=r"another process is working in .*matmul\.work"):
             record_dispatch(options(out), ("local-sync",), NullProgress(), silent)
         assert list(work.path.iterdir()) == []
     record_dispatch(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
-    recording, opened = out.rename(tmp_path / "finished"), Work.opened
+    recording, opened = out.rename(tmp_path / "finished"), RecorderFolder.locked
 
-    def finished_meanwhile(work: Work) -> AbstractContextManager[None]:
+    def finished_meanwhile(work: RecorderFolder) -> AbstractContextManager[None]:
         recording.rename(out)
         return opened(work)
 
-    monkeypatch.setattr(Work, "opened", finished_meanwhile)
+    monkeypatch.setattr(RecorderFolder, "locked", finished_meanwhile)
     found = record_dispatch(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
     assert not found.new
     assert list(tmp_path.iterdir()) == [out]

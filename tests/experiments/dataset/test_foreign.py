@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks.measuring.outcome import BASELINE, KINDS, Outcome
+from frontrunner.benchmarks.measuring.outcome import BASELINE, OUTCOME_KINDS, Outcome
 from frontrunner.core import InputError
-from frontrunner.core.limits import limited
+from frontrunner.core.limits import limit_bytes
 from frontrunner.experiments.dataset.reading import read_recording
-from frontrunner.experiments.dataset.recording import Kernel, Provenance, Recording
+from frontrunner.experiments.dataset.recording import ForeignKernel, Provenance, Recording
 from frontrunner.experiments.dataset.t4 import write_t4
 from frontrunner.search import Dim, Operand, Problem, Target
 
@@ -114,7 +114,7 @@ def test_both_formats_tell_the_same(tmp_path: Path) -> None:
 
 def test_a_cache_names_kernel_and_device(tmp_path: Path) -> None:
     provenance = read(CACHE, tmp_path / "gemm_A100.json").provenance
-    assert provenance.problem == Kernel("convolution_kernel", (4096, 4096))
+    assert provenance.problem == ForeignKernel("convolution_kernel", (4096, 4096))
     assert provenance.problem.label == "convolution_kernel_4096x4096"
     assert list(provenance.devices) == ["NVIDIA RTX A4000"]
     assert provenance.created_by == "Kernel Tuner"
@@ -134,7 +134,7 @@ def test_t4_is_named_by_its_file_and_folder(
     name: str, kernel: str, device: str, tmp_path: Path
 ) -> None:
     provenance = read(RESULTS, tmp_path / name).provenance
-    assert provenance.problem == Kernel(kernel)
+    assert provenance.problem == ForeignKernel(kernel)
     assert provenance.devices == {device: device}
     nameless = cache(entry(KNOBS[0], 3.0), device_name="", kernel_name="", problem_size="n")
     again = read(nameless, tmp_path / name).provenance
@@ -144,7 +144,7 @@ def test_t4_is_named_by_its_file_and_folder(
 def test_metadata_comes_before_names(tmp_path: Path) -> None:
     named = t4(result(KNOBS[0], 3.0), kernel_name="k", device_name="D", problem_size=20)
     provenance = read(named, tmp_path / "convolution_A4000_T4.json").provenance
-    assert (provenance.problem, list(provenance.devices)) == (Kernel("k", (20,)), ["D"])
+    assert (provenance.problem, list(provenance.devices)) == (ForeignKernel("k", (20,)), ["D"])
 
 
 @pytest.mark.parametrize("name", ["x.json", "x.parquet", "x.gz"])
@@ -237,7 +237,7 @@ def test_knobs_that_each_candidate_has_others_of(tmp_path: Path) -> None:
     results = [result({f"k{i}_{j}": j for j in range(100)}, 3.0) for i in range(100)]
     path = tmp_path / "x"
     data = json.dumps(t4(*results)).encode()
-    with limited(32 << 20), pytest.raises(InputError, match="it has 100 rows of 10,014 values"):
+    with limit_bytes(32 << 20), pytest.raises(InputError, match="it has 100 rows of 10,014 values"):
         read(data, path)
 
 
@@ -314,7 +314,7 @@ def ours() -> Recording:
         1: Outcome("ok", 10.7, 20.0, executable="b", same_as=BASELINE, **common),
         2: Outcome("crashed", stage="compile", reason="segfault", compile_s=math.nan),
     }
-    for i, kind in enumerate(KINDS[1:], start=3):
+    for i, kind in enumerate(OUTCOME_KINDS[1:], start=3):
         outcomes[i] = Outcome(kind, stage="run", reason=f"why {kind}", **common)
     knobs = {"tile_m": [8.0, 4.0, None, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0], "peel": [1] * 9}
     queue = pd.DataFrame({**knobs, "pipeline": list("aabaaaaaa")})
@@ -325,7 +325,7 @@ def test_a_recording_is_written_for_others(ours: Recording, tmp_path: Path) -> N
     path = tmp_path / "x.t4.json"
     write_t4(ours, path)
     again = read_recording(path)
-    assert again.provenance.problem == Kernel(ours.provenance.problem.label)
+    assert again.provenance.problem == ForeignKernel(ours.provenance.problem.label)
     assert list(again.provenance.devices) == ["chip"]
     assert again.knobs == ours.knobs
     same = ["pipeline", *ours.knobs, "kind", "stage", "reason", "compile_s"]

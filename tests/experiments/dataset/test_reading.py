@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.core import InputError
-from frontrunner.experiments.dataset.reading import looks_recorded, read_recording
+from frontrunner.experiments.dataset.reading import looks_like_recording, read_recording
 from frontrunner.experiments.dataset.recording import Recording
 
 
@@ -38,9 +38,9 @@ def test_what_might_never_end_is_not_read(tmp_path: Path, read) -> None:
 def test_mlir_is_no_recording(tmp_path: Path, data: bytes, recorded: bool) -> None:
     path = tmp_path / "file"
     path.write_bytes(data)
-    assert looks_recorded(path) is recorded
+    assert looks_like_recording(path) is recorded
 
 
 def test_what_is_no_file_does_not_look_like_anything(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    assert not looks_recorded(tmp_path / "fifo")
+    assert not looks_like_recording(tmp_path / "fifo")

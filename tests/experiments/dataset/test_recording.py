@@ -16,7 +16,12 @@ from frontrunner.benchmarks.measuring.device import time_limit
 from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.benchmarks.measuring.screening import SCREEN_SECONDS
 from frontrunner.core import InputError
-from frontrunner.experiments.dataset.recording import Drawn, Kernel, Provenance, Recording
+from frontrunner.experiments.dataset.recording import (
+    ForeignKernel,
+    Provenance,
+    Recording,
+    SampledFrom,
+)
 from frontrunner.search import Dim, Operand, Problem, Target
 
 PROBLEM = Problem(
@@ -99,7 +104,7 @@ def test_what_was_asked_for_comes_back_and_may_be_missing(
     recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "r.parquet"
-    drawn = replace(PROVENANCE, drawn=Drawn("P", {"bank_padding": (0, 1)}))
+    drawn = replace(PROVENANCE, drawn=SampledFrom("P", {"bank_padding": (0, 1)}))
     replace(recording, provenance=drawn).write(path)
     assert Recording.read(path).provenance == drawn
     older = json.loads(PROVENANCE.to_json())
@@ -111,7 +116,7 @@ def test_what_was_asked_for_comes_back_and_may_be_missing(
 
 def test_somebody_elses_kernel_comes_back(recording: Recording, tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
-    kernel = replace(PROVENANCE, problem=Kernel("gemm", (64, 32)), target=None, seed=None)
+    kernel = replace(PROVENANCE, problem=ForeignKernel("gemm", (64, 32)), target=None, seed=None)
     replace(recording, provenance=kernel).write(path)
     assert Recording.read(path).provenance == kernel
 
@@ -221,7 +226,7 @@ def test_switches_may_be_off(recording: Recording, tmp_path: Path) -> None:
 def test_somebody_elses_knobs_may_be_words(recording: Recording, tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     frame = recording.frame.assign(tile_m=["wide", None, "narrow"])
-    Recording(frame, replace(PROVENANCE, problem=Kernel("gemm"), target=None)).write(path)
+    Recording(frame, replace(PROVENANCE, problem=ForeignKernel("gemm"), target=None)).write(path)
     assert list(Recording.read(path).frame["tile_m"].dropna()) == ["wide", "narrow"]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from frontrunner.core import InputError, WorkError
 from frontrunner.core.errors import KilledError
-from frontrunner.experiments.dataset.recording import Kernel, Provenance, Recording
+from frontrunner.experiments.dataset.recording import ForeignKernel, Provenance, Recording
 from frontrunner.experiments.evaluation import contenders as contender
 from frontrunner.experiments.evaluation import cross_validation as module
 from frontrunner.experiments.evaluation.contenders import Contender, find_contenders, usual_rankers
@@ -23,10 +23,10 @@ from frontrunner.experiments.evaluation.summary import by_case, summarise
 from frontrunner.experiments.learning.cases import Case
 from frontrunner.features.cpu import CPU
 from frontrunner.features.gpu import GPU
-from frontrunner.models import AdaptiveRanker, Ranker, create, save
+from frontrunner.models import AdaptiveRanker, Ranker, create_ranker, save
 
 N = 100
-PROVENANCE = Provenance(Kernel("k"), None, {"chip": "chip"}, "", "", None, None, "test")
+PROVENANCE = Provenance(ForeignKernel("k"), None, {"chip": "chip"}, "", "", None, None, "test")
 
 
 class Knows(Ranker):
@@ -106,10 +106,10 @@ RANKERS = {cls.name: cls for cls in (Knows, Learns, Wakes, Lots)}
 def registry(monkeypatch):
     real = contender.ranker_class
     monkeypatch.setattr(contender, "ranker_class", lambda name: RANKERS.get(name) or real(name))
-    create = contender.create
+    create = contender.create_ranker
     monkeypatch.setattr(
         contender,
-        "create",
+        "create_ranker",
         lambda name, **params: RANKERS.get(name, partial(create, name))(**params),
     )
 
@@ -316,8 +316,8 @@ def test_a_seed_may_be_among_the_parameters():
 
 def test_a_file_that_is_called_like_a_ranker(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    save(create("shuffle"), "heuristic")
-    save(create("shuffle"), "forest:trees=3")
+    save(create_ranker("shuffle"), "heuristic")
+    save(create_ranker("shuffle"), "forest:trees=3")
     (tmp_path / "shuffle").mkdir()
     (_, plain, own, forest) = find_contenders("heuristic,./heuristic,forest:trees=3")
     assert (plain.ranker, plain.file) == ("heuristic", None)
@@ -328,7 +328,7 @@ def test_a_file_that_is_called_like_a_ranker(tmp_path, monkeypatch):
 def test_files_of_any_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("x,y", "x:y", os.fsdecode(b"\xff.p")):
-        save(create("heuristic"), name)
+        save(create_ranker("heuristic"), name)
     (_, *found) = find_contenders("x,y", "x:y,shuffle", os.fsdecode(b"\xff.p"))
     assert [(c.name, c.ranker) for c in found] == [
         ("x,y", "heuristic"), ("x:y", "heuristic"), ("\\udcff.p", "heuristic"),
@@ -355,8 +355,8 @@ def test_what_ships_may_have_been_trained_on_the_only_problem(monkeypatch):
             return {"predictor": part}
 
     monkeypatch.setitem(RANKERS, "knows", Ships)
-    assert NAMES[1].seen(CASES[:1]) == ["a"]
-    assert NAMES[1].seen(CASES) == []
+    assert NAMES[1].cases_trained_on(CASES[:1]) == ["a"]
+    assert NAMES[1].cases_trained_on(CASES) == []
 
 
 @pytest.mark.parametrize(
@@ -383,13 +383,18 @@ def test_a_saved_ranker_is_used_as_it_is(tmp_path, monkeypatch):
     learned = Learns().fit(pd.DataFrame({"level": [10.0], "time_us": [1.0]}), ["x"])
     path = tmp_path / "kept.predictor"
     save(learned, path, {"problems": ["a", "b"], "devices": ["cuda://0 on chip"]})
-    monkeypatch.setattr("frontrunner.models.storage.create", lambda name, **_: RANKERS[name]())
+    monkeypatch.setattr(
+        "frontrunner.models.storage.create_ranker", lambda name, **_: RANKERS[name]()
+    )
     (_, kept) = find_contenders(str(path))
     assert (kept.name, kept.ranker, kept.needs_fit, kept.seeded) == (
         str(path), "learns", False, False,
     )  # fmt: skip
-    assert kept.seen([*CASES, case("b elsewhere", 20, "b", "another chip")]) == ["a", "b"]
-    assert NAMES[2].seen(CASES) == []
+    assert kept.cases_trained_on([*CASES, case("b elsewhere", 20, "b", "another chip")]) == [
+        "a",
+        "b",
+    ]
+    assert NAMES[2].cases_trained_on(CASES) == []
     found = cross_validate(CASES, [kept], "problem", seeds=[0, 1], jobs=1)
     assert column(found.results, str(path), "iterations_5") == [1, 21, 61]
     assert set(column(found.results, str(path), "size_bytes")) == {path.stat().st_size}

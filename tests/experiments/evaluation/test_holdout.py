@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from frontrunner.core import InputError
-from frontrunner.experiments.evaluation.holdout import folds
+from frontrunner.experiments.evaluation.holdout import make_folds
 from frontrunner.experiments.learning.cases import Case
 
 
@@ -19,7 +19,7 @@ def case(name: str, problem: str, device: str, *columns: str) -> Case:
 def names(cases: list[Case], by: str) -> list[tuple[str, list[str], list[str]]]:
     return [
         (fold.left_out, [c.name for c in fold.train], [c.name for c in fold.test])
-        for fold in folds(cases, by)
+        for fold in make_folds(cases, by)
     ]
 
 
@@ -60,7 +60,7 @@ def test_what_was_recorded_on_several_devices_is_of_each():
 
 def test_parts_are_left_out_whole():
     cases = [*CASES, case("d", "gemv", "one", "x", "y"), case("e", "gemm", "one", "x", "y")]
-    found = folds(cases, "problem", parts=2)
+    found = make_folds(cases, "problem", parts=2)
     assert [(f.left_out, [c.name for c in f.test]) for f in found] == [
         ("part 1", ["a", "c", "d"]),
         ("part 2", ["b", "e"]),
@@ -71,7 +71,7 @@ def test_parts_are_left_out_whole():
 def test_parts_do_not_hide_what_was_recorded_on_several_devices():
     devices = ["A", "A + B", "B", "C"]
     cases = [case(str(i), "matmul", device, "x") for i, device in enumerate(devices)]
-    found = folds(cases, "device", parts=2)
+    found = make_folds(cases, "device", parts=2)
     assert [([c.device for c in f.train], [c.device for c in f.test]) for f in found] == [
         (["C"], ["A", "B"]),
         ([], ["A + B", "C"]),
@@ -80,7 +80,7 @@ def test_parts_do_not_hide_what_was_recorded_on_several_devices():
 
 def test_parts_are_dealt_to_each_kind_of_features():
     cases = [case(str(i), f"p{i}", "one", "xy"[i % 2]) for i in range(4)]
-    found = folds(cases, "problem", parts=2)
+    found = make_folds(cases, "problem", parts=2)
     assert [([c.name for c in f.train], [c.name for c in f.test]) for f in found] == [
         (["2"], ["0"]),
         (["0"], ["2"]),
@@ -95,5 +95,5 @@ def test_there_may_be_nothing_to_learn_from():
 
 def test_one_device_cannot_be_left_out():
     with pytest.raises(InputError, match="recordings of one device only: one") as caught:
-        folds(CASES[:2], "device")
+        make_folds(CASES[:2], "device")
     assert "recordings of another device" in caught.value.hint

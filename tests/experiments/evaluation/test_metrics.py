@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontrunner.experiments.evaluation.metrics import (
-    KS,
-    Scale,
+    BEST_OF_KS,
+    CaseReference,
     best_shares,
-    expect,
     expected_best,
+    expected_metrics,
+    is_near_optimal,
     iterations_to,
-    measure,
-    near,
+    order_metrics,
 )
 
 NAN = np.nan
@@ -27,9 +27,9 @@ SECONDS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
 
 def average(times: np.ndarray, seconds: np.ndarray) -> dict[str, float]:
     """All metrics, averaged over every order there is."""
-    scale = Scale.of(times)
+    scale = CaseReference.of(times)
     orders = [list(p) for p in permutations(range(len(times)))]
-    all_of_them = [measure(scale, times[o], seconds[o]) for o in orders]
+    all_of_them = [order_metrics(scale, times[o], seconds[o]) for o in orders]
     return {name: float(np.mean([m[name] for m in all_of_them])) for name in all_of_them[0]}
 
 
@@ -45,15 +45,18 @@ def test_the_expectation_is_the_average_over_all_orders(times, data):
     times = np.array(times)
     cost = st.floats(0.1, 100)
     seconds = np.array(data.draw(st.lists(cost, min_size=len(times), max_size=len(times))))
-    expected, found = expect(Scale.of(times), times, seconds), average(times, seconds)
+    expected, found = (
+        expected_metrics(CaseReference.of(times), times, seconds),
+        average(times, seconds),
+    )
     assert expected.keys() == found.keys()
     assert [expected[name] for name in found] == pytest.approx(list(found.values()), abs=1e-9)
 
 
 def test_an_order_by_hand():
     order = [1, 3, 5, 4, 2, 0]
-    scale = Scale.of(TIMES)
-    found = measure(scale, TIMES[order], SECONDS[order])
+    scale = CaseReference.of(TIMES)
+    found = order_metrics(scale, TIMES[order], SECONDS[order])
     assert (found["iterations_1"], found["iterations_5"], found["iterations_10"]) == (6, 5, 4)
     assert found["best_of_1"] == 0
     assert found["best_of_8"] == found["best_of_64"] == 1
@@ -64,39 +67,44 @@ def test_an_order_by_hand():
 
 
 def test_how_hard_a_case_is():
-    scale = Scale.of(TIMES)
+    scale = CaseReference.of(TIMES)
     assert (scale.best, scale.worst, scale.candidates) == (100, 300, 6)
     assert scale.near == {0.01: 1, 0.05: 2, 0.1: 3}
     assert scale.difficulty == pytest.approx(2 / 6)
 
 
 def test_what_is_near_includes_the_limit_but_no_failure():
-    assert list(near(np.array([100.0, 105.0, 105.1, NAN]), 100.0)) == [True, True, False, False]
+    assert list(is_near_optimal(np.array([100.0, 105.0, 105.1, NAN]), 100.0)) == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_the_score_by_hand():
     # The median is 200, so the budget ends where random search is at 105 or less on average: with
     # all three, as two of three leave out the best with probability 1/3.
     times = np.array([100.0, 200.0, 300.0])
-    scale = Scale.of(times)
+    scale = CaseReference.of(times)
     assert scale.baseline == pytest.approx([100, 100 / 3, 0])
     # At once; second (100 behind, then there); last (200, then 100 behind).
-    assert measure(scale, times[[0, 1, 2]], times)["score"] == pytest.approx((1 + 1 + 0) / 3)
-    assert measure(scale, times[[1, 0, 2]], times)["score"] == pytest.approx((0 + 1 + 0) / 3)
-    assert measure(scale, times[[2, 1, 0]], times)["score"] == pytest.approx((-1 - 2 + 0) / 3)
+    assert order_metrics(scale, times[[0, 1, 2]], times)["score"] == pytest.approx((1 + 1 + 0) / 3)
+    assert order_metrics(scale, times[[1, 0, 2]], times)["score"] == pytest.approx((0 + 1 + 0) / 3)
+    assert order_metrics(scale, times[[2, 1, 0]], times)["score"] == pytest.approx((-1 - 2 + 0) / 3)
 
 
 def test_the_score_counts_failures_as_the_slowest():
     times = np.array([100.0, 200.0, 300.0, NAN])
-    scale = Scale.of(times)
-    failed_first = measure(scale, times[[3, 0, 1, 2]], times)["score"]
-    slow_first = measure(scale, times[[2, 0, 1, 3]], times)["score"]
-    assert failed_first == slow_first < measure(scale, times[[1, 0, 2, 3]], times)["score"]
+    scale = CaseReference.of(times)
+    failed_first = order_metrics(scale, times[[3, 0, 1, 2]], times)["score"]
+    slow_first = order_metrics(scale, times[[2, 0, 1, 3]], times)["score"]
+    assert failed_first == slow_first < order_metrics(scale, times[[1, 0, 2, 3]], times)["score"]
 
 
 def test_the_budget_ends_where_random_search_is_nearly_there():
     times = 100 + np.arange(1000.0)
-    scale = Scale.of(times)
+    scale = CaseReference.of(times)
     # The expected rank after k of N is (N + 1) / (k + 1), and the cutoff is 5 % of the median.
     assert len(scale.baseline) == np.ceil(1001 / (0.05 * 499.5 + 1)) - 1
     assert scale.baseline == pytest.approx(1001 / (np.arange(len(scale.baseline)) + 2) - 1)
@@ -104,31 +112,31 @@ def test_the_budget_ends_where_random_search_is_nearly_there():
 
 def test_one_candidate_or_equal_ones_score_nothing():
     for times in ([5.0], [5.0, 5.0, 5.0]):
-        scale = Scale.of(np.array(times))
-        assert measure(scale, np.array(times), np.ones(3))["score"] == 0
+        scale = CaseReference.of(np.array(times))
+        assert order_metrics(scale, np.array(times), np.ones(3))["score"] == 0
 
 
 def test_what_comes_after_the_decision_changes_nothing():
     times = np.random.default_rng(0).uniform(100, 1000, 500)
     times[0] = 99
-    scale, taken, seconds = Scale.of(times), np.roll(times, 80), np.arange(500.0)
+    scale, taken, seconds = CaseReference.of(times), np.roll(times, 80), np.arange(500.0)
     assert len(scale.baseline) < 81
-    assert not scale.decided(taken[:80])
-    assert scale.decided(taken[:81])
-    whole = measure(scale, taken, seconds)
-    assert measure(scale, taken[:81], seconds[:81]) == whole
-    assert measure(scale, np.append(taken[:81], taken[:80:-1]), seconds) == whole
+    assert not scale.is_decided(taken[:80])
+    assert scale.is_decided(taken[:81])
+    whole = order_metrics(scale, taken, seconds)
+    assert order_metrics(scale, taken[:81], seconds[:81]) == whole
+    assert order_metrics(scale, np.append(taken[:81], taken[:80:-1]), seconds) == whole
 
 
 def test_the_decision_waits_for_the_last_k_and_for_the_budget():
     easy = np.array([1.0] * 50 + [2.0] * 50)
-    assert not Scale.of(easy).decided(easy[: max(KS) - 1])
-    assert Scale.of(easy).decided(easy[: max(KS)])
+    assert not CaseReference.of(easy).is_decided(easy[: max(BEST_OF_KS) - 1])
+    assert CaseReference.of(easy).is_decided(easy[: max(BEST_OF_KS)])
     hard = np.append(1.0, np.linspace(1.9, 2.0, 999))
-    budget = len(Scale.of(hard).baseline)
-    assert budget > max(KS)
-    assert not Scale.of(hard).decided(hard[: budget - 1])
-    assert Scale.of(hard).decided(hard[:budget])
+    budget = len(CaseReference.of(hard).baseline)
+    assert budget > max(BEST_OF_KS)
+    assert not CaseReference.of(hard).is_decided(hard[: budget - 1])
+    assert CaseReference.of(hard).is_decided(hard[:budget])
 
 
 def test_no_near_optimal_candidate_is_an_error():
@@ -139,9 +147,9 @@ def test_no_near_optimal_candidate_is_an_error():
 def test_seconds_that_are_not_known_stay_unknown():
     seconds = SECONDS.copy()
     seconds[3] = NAN
-    assert np.isnan(expect(Scale.of(TIMES), TIMES, seconds)["seconds"])
+    assert np.isnan(expected_metrics(CaseReference.of(TIMES), TIMES, seconds)["seconds"])
     order = [3, 0, 1, 2, 4, 5]
-    assert np.isnan(measure(Scale.of(TIMES), TIMES[order], seconds[order])["seconds"])
+    assert np.isnan(order_metrics(CaseReference.of(TIMES), TIMES[order], seconds[order])["seconds"])
 
 
 def test_expectations_of_a_large_space():

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks.measuring import Outcome, RunFailed, wrong_finals
+from frontrunner.benchmarks.measuring import Outcome, RunFailed, finals_error
 from frontrunner.benchmarks.runners import ReplayRunner
 from frontrunner.core import InputError
 from frontrunner.experiments.dataset.recording import Provenance, Recording
@@ -143,7 +143,7 @@ def test_its_finals_are_what_was_recorded(runner):
     (standing,) = finals.standings
     assert (standing.index, standing.speedup, standing.time_us) == (4, 20 / 30, 30.0)
     assert (finals.baseline_us, finals.noise_floor) == (20.0, 0.01)
-    assert wrong_finals(finals, OUTCOMES) == ""
+    assert finals_error(finals, OUTCOMES) == ""
     runner.verify(4, "")
     with pytest.raises(RunFailed, match="no"):
         runner.verify(7, "")

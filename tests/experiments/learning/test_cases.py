@@ -18,13 +18,13 @@ from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.core import InputError
 from frontrunner.experiments.dataset.recording import Provenance, Recording
 from frontrunner.experiments.dataset.t4 import write_t4
-from frontrunner.experiments.learning.cases import group_frame, read_cases
+from frontrunner.experiments.learning.cases import read_cases, training_frame
 from frontrunner.experiments.queue.candidates import make_queue, with_derived
 from frontrunner.experiments.studies.cpu_dataset import table
 from frontrunner.features import extract
 from frontrunner.features.cpu import CPU
 from frontrunner.features.gpu import GPU
-from frontrunner.models import create
+from frontrunner.models import create_ranker
 from frontrunner.search import Dim, Dispatch, Operand, Problem, Target
 from frontrunner.search.reading import read_dispatch
 
@@ -115,7 +115,7 @@ def test_what_was_killed_is_in_no_case(record: Callable[..., Path], tmp_path: Pa
         np.testing.assert_array_equal(case.times, [np.nan, 10])
         assert len(case.features) == len(case.knobs) == len(case.seconds) == 2
         assert case.recording.frame["index"].tolist() == [1, 2] if file == path else [0, 1]
-        frame, groups = group_frame([case])
+        frame, groups = training_frame([case])
         assert len(frame) == len(groups) == 2
     assert len(Recording.read(path).frame) == 3  # it is kept in the file
     row = table(tmp_path).splitlines()[-1]
@@ -139,7 +139,7 @@ def test_gpu_features_are_those_of_what_knobs_mean(tmp_path: Path) -> None:
     dispatch: Dispatch = read_dispatch(
         DATA / "gpu" / "conv_depthwise_2x56x56x128.mlir", target="sm_80"
     )
-    queue = with_derived(dispatch, make_queue(dispatch, create("shuffle"), pool=3, seed=0))
+    queue = with_derived(dispatch, make_queue(dispatch, create_ranker("shuffle"), pool=3, seed=0))
     told = replace(provenance(dispatch.problem, "cuda://0 on A100"), target=dispatch.target)
     Recording.build(queue, OUTCOMES, told).write(tmp_path / "a.parquet")
     (case,) = read_cases([tmp_path])
@@ -242,7 +242,7 @@ def test_somebody_elses_kernel(tmp_path: Path) -> None:
 def test_kernels_with_the_same_knobs_have_the_same_features(tmp_path: Path) -> None:
     kernel(tmp_path / "gemm_A_T4.json", {"x": 4, "m": "a"})
     kernel(tmp_path / "gemm_B_T4.json", {"m": "b", "x": 4})
-    frame, groups = group_frame(read_cases([tmp_path]))
+    frame, groups = training_frame(read_cases([tmp_path]))
     assert frame["is.m.b"].tolist() == [0, 1]
     assert frame["time_us"].tolist() == [1000, 1000]
     assert list(groups) == ["gemm_A", "gemm_B"]
@@ -250,11 +250,11 @@ def test_kernels_with_the_same_knobs_have_the_same_features(tmp_path: Path) -> N
 
 def test_all_cases_in_one_frame(record: Callable[..., Path]) -> None:
     cases = read_cases([record("a.parquet"), record("b.parquet", outcomes=slower(2))])
-    frame, groups = group_frame(cases)
+    frame, groups = training_frame(cases)
     assert list(frame) == [*CPU.names, "time_us"]
     assert list(groups) == ["a"] * 3 + ["b"] * 3
     assert frame["time_us"].fillna(-1).tolist() == [30, -1, 10, 60, -1, 20]
-    ranker = create("forest", trees=2).fit(frame, groups)
+    ranker = create_ranker("forest", trees=2).fit(frame, groups)
     assert ranker.score(cases[0].features).shape == (3,)
 
 
@@ -264,11 +264,11 @@ def test_what_cannot_be_learned_from_together(record: Callable[..., Path], tmp_p
         read_cases([kernel(tmp_path / f"{name}.json", {name: 1, "z": 1})])[0] for name in "xy"
     )
     with pytest.raises(InputError, match=r"cpu and x .*for CPUs, the other for other people's"):
-        group_frame([cpu, one])
+        training_frame([cpu, one])
     with pytest.raises(InputError, match=r"x and y .*only one has knob\.x, knob\.y, log2\.x"):
-        group_frame([one, two])
+        training_frame([one, two])
     with pytest.raises(InputError, match="no recording to learn from"):
-        group_frame([])
+        training_frame([])
 
 
 def test_the_same_measurements_are_given_once(record: Callable[..., Path], tmp_path: Path) -> None:

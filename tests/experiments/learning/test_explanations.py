@@ -12,12 +12,17 @@ import numpy as np
 import pytest
 
 from frontrunner.core import InputError
-from frontrunner.experiments.learning.cases import group_frame, read_cases
-from frontrunner.experiments.learning.explanations import Choice, Explained, Score, explain
-from frontrunner.experiments.learning.pool import Pool
+from frontrunner.experiments.learning.cases import read_cases, training_frame
+from frontrunner.experiments.learning.explanations import (
+    CandidateSelection,
+    Explanation,
+    Score,
+    explain,
+)
+from frontrunner.experiments.learning.pool import CandidatePool
 from frontrunner.experiments.queue.candidates import make_queue
-from frontrunner.models import Ranker, create, order
-from frontrunner.models.heuristic import TERMS
+from frontrunner.models import Ranker, create_ranker, order
+from frontrunner.models.heuristic import CPU_TERMS
 from frontrunner.search import Dispatch
 from frontrunner.search.reading import read_dispatch
 
@@ -31,8 +36,8 @@ def dispatch() -> Dispatch:
 
 
 @pytest.fixture(scope="module")
-def space(dispatch: Dispatch) -> Pool:
-    return Pool.of_dispatch(dispatch, SIZE, seed=0)
+def space(dispatch: Dispatch) -> CandidatePool:
+    return CandidatePool.of_dispatch(dispatch, SIZE, seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -41,17 +46,17 @@ def path(tmp_path_factory: pytest.TempPathFactory, record_sample: Callable[..., 
 
 
 @pytest.fixture(scope="module")
-def recorded(path: Path) -> Pool:
-    return Pool.of_recording(path)
+def recorded(path: Path) -> CandidatePool:
+    return CandidatePool.of_recording(path)
 
 
 @pytest.fixture(scope="module")
 def learned(path: Path) -> Ranker:
-    return create("lightgbm", rounds=10).fit(*group_frame(read_cases([path])))
+    return create_ranker("lightgbm", rounds=10).fit(*training_frame(read_cases([path])))
 
 
-def one(ranker: Ranker, pool: Pool, **choice: Any) -> Explained:
-    (found,) = explain(ranker, pool, Choice(**choice))
+def one(ranker: Ranker, pool: CandidatePool, **choice: Any) -> Explanation:
+    (found,) = explain(ranker, pool, CandidateSelection(**choice))
     return found
 
 
@@ -65,8 +70,10 @@ def check_sum(score: Score) -> None:
         check_sum(part)
 
 
-def test_a_candidate_of_a_dispatch_is_where_tune_takes_it(dispatch: Dispatch, space: Pool) -> None:
-    ranker = create("heuristic")
+def test_a_candidate_of_a_dispatch_is_where_tune_takes_it(
+    dispatch: Dispatch, space: CandidatePool
+) -> None:
+    ranker = create_ranker("heuristic")
     queue = make_queue(dispatch, ranker, pool=SIZE, seed=0)
     for position in (1, 7, SIZE):
         found = one(ranker, space, position=position)
@@ -77,7 +84,7 @@ def test_a_candidate_of_a_dispatch_is_where_tune_takes_it(dispatch: Dispatch, sp
         assert (found.row, found.time_us, found.place) == (None, None, None)
 
 
-def test_a_recorded_candidate_comes_with_its_time(recorded: Pool, learned: Ranker) -> None:
+def test_a_recorded_candidate_comes_with_its_time(recorded: CandidatePool, learned: Ranker) -> None:
     scores = learned.score(recorded.features)
     for row in (0, 1, 20):
         found = one(learned, recorded, row=row)
@@ -93,46 +100,48 @@ def test_a_recorded_candidate_comes_with_its_time(recorded: Pool, learned: Ranke
     assert order(learned, recorded.features)[found.position - 1] == 20
 
 
-def test_values_and_meanings_are_those_of_features(recorded: Pool, learned: Ranker) -> None:
+def test_values_and_meanings_are_those_of_features(
+    recorded: CandidatePool, learned: Ranker
+) -> None:
     found = one(learned, recorded, row=3)
     share = found.score.shares[0]
     assert share.values == {share.name: float(recorded.features[share.name].iloc[3])}
     assert len(found.score.shares) == recorded.features.shape[1]
 
 
-def test_the_heuristic_is_explained_by_its_terms(recorded: Pool) -> None:
-    score = one(create("heuristic"), recorded, row=3).score
+def test_the_heuristic_is_explained_by_its_terms(recorded: CandidatePool) -> None:
+    score = one(create_ranker("heuristic"), recorded, row=3).score
     check_sum(score)
-    known = {term.name: term for term in TERMS}
+    known = {term.name: term for term in CPU_TERMS}
     assert {share.name for share in score.shares} == set(known)
     for share in score.shares:
         assert share.text == known[share.name].reason
         assert tuple(share.values) == known[share.name].features
 
 
-def test_parts_are_explained_too(recorded: Pool) -> None:
-    ranker = create("cpu", trust=0.5)
+def test_parts_are_explained_too(recorded: CandidatePool) -> None:
+    ranker = create_ranker("cpu", trust=0.5)
     found = one(ranker, recorded, row=3)
     check_sum(found.score)
     assert {share.name for share in found.score.shares} == {"predictor", "heuristic"}
     assert set(found.score.parts) == {"predictor", "heuristic"}
-    heuristic = create("heuristic").score(recorded.features)
+    heuristic = create_ranker("heuristic").score(recorded.features)
     assert found.score.parts["heuristic"].score == pytest.approx(heuristic[3])
     rank = (heuristic < heuristic[3]).sum() + 1
     share = next(s for s in found.score.shares if s.name == "heuristic")
     assert share.adds == pytest.approx(0.5 * np.log(rank))
 
 
-def test_the_first_few(recorded: Pool) -> None:
-    ranker = create("heuristic")
-    found = explain(ranker, recorded, Choice(top=3))
+def test_the_first_few(recorded: CandidatePool) -> None:
+    ranker = create_ranker("heuristic")
+    found = explain(ranker, recorded, CandidateSelection(top=3))
     assert [e.position for e in found] == [1, 2, 3]
     assert [e.row for e in found] == order(ranker, recorded.features)[:3].tolist()
-    assert len(explain(ranker, recorded, Choice(top=1000))) == 60
+    assert len(explain(ranker, recorded, CandidateSelection(top=1000))) == 60
 
 
-def test_recorded_candidates_are_chosen_by_knobs(recorded: Pool) -> None:
-    ranker = create("heuristic")
+def test_recorded_candidates_are_chosen_by_knobs(recorded: CandidatePool) -> None:
+    ranker = create_ranker("heuristic")
     knobs = recorded.knobs(5)
     some = {"vec_n": str(knobs["vec_n"]), "peel": str(knobs["peel"])}
     frame = recorded.candidates
@@ -143,10 +152,12 @@ def test_recorded_candidates_are_chosen_by_knobs(recorded: Pool) -> None:
     assert one(ranker, recorded, knobs=exact).row == 5
 
 
-def test_any_candidate_of_a_space_is_chosen_by_knobs(dispatch: Dispatch, space: Pool) -> None:
+def test_any_candidate_of_a_space_is_chosen_by_knobs(
+    dispatch: Dispatch, space: CandidatePool
+) -> None:
     """Also one that the sample does not hold."""
-    ranker = create("heuristic")
-    outside = Pool.of_dispatch(dispatch, SIZE, seed=1).knobs(0)
+    ranker = create_ranker("heuristic")
+    outside = CandidatePool.of_dispatch(dispatch, SIZE, seed=1).knobs(0)
     inside = space.knobs(4)
     for knobs, candidates in ((outside, SIZE + 1), (inside, SIZE)):
         found = one(ranker, space, knobs={name: str(value) for name, value in knobs.items()})
@@ -170,19 +181,19 @@ def test_any_candidate_of_a_space_is_chosen_by_knobs(dispatch: Dispatch, space: 
     ],
 )
 def test_what_a_space_does_not_hold(
-    choice: dict[str, Any], message: str, hint: str, space: Pool
+    choice: dict[str, Any], message: str, hint: str, space: CandidatePool
 ) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        one(create("heuristic"), space, **choice)
+        one(create_ranker("heuristic"), space, **choice)
     assert re.search(hint, caught.value.hint)
 
 
-def test_constraints_that_keep_a_candidate_out_are_named(space: Pool) -> None:
+def test_constraints_that_keep_a_candidate_out_are_named(space: CandidatePool) -> None:
     knobs = {name: str(value) for name, value in space.knobs(0).items()}
     (built,) = space.spaces
     largest = {k.name: str(k.values[-1]) for k in built.knobs}
     with pytest.raises(InputError) as caught:
-        one(create("heuristic"), space, knobs=knobs | largest)
+        one(create_ranker("heuristic"), space, knobs=knobs | largest)
     reasons = [c.reason for c in built.constraints if c.reason in str(caught.value)]
     assert reasons
 
@@ -197,24 +208,24 @@ def test_constraints_that_keep_a_candidate_out_are_named(space: Pool) -> None:
     ],
 )
 def test_what_a_recording_does_not_hold(
-    choice: dict[str, Any], message: str, hint: str, recorded: Pool
+    choice: dict[str, Any], message: str, hint: str, recorded: CandidatePool
 ) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        one(create("heuristic"), recorded, **choice)
+        one(create_ranker("heuristic"), recorded, **choice)
     assert hint in caught.value.hint
 
 
-def test_knobs_that_never_go_together(recorded: Pool) -> None:
+def test_knobs_that_never_go_together(recorded: CandidatePool) -> None:
     first, second = recorded.knobs(0), recorded.knobs(1)
     mixed = {name: str(first[name]) for name in first} | {"vec_n": str(second["vec_n"])}
     with pytest.raises(InputError, match="no candidate has") as caught:
-        one(create("heuristic"), recorded, knobs=mixed)
+        one(create_ranker("heuristic"), recorded, knobs=mixed)
     assert caught.value.hint == "set fewer"
 
 
-def test_an_order_without_reasons(recorded: Pool) -> None:
+def test_an_order_without_reasons(recorded: CandidatePool) -> None:
     with pytest.raises(InputError, match="'shuffle' has nothing to explain"):
-        one(create("shuffle"), recorded, position=1)
+        one(create_ranker("shuffle"), recorded, position=1)
 
 
 def test_other_peoples_kernels(tmp_path: Path) -> None:
@@ -232,9 +243,9 @@ def test_other_peoples_kernels(tmp_path: Path) -> None:
     ]
     path = tmp_path / "kernel_A4000_T4.json"
     path.write_text(json.dumps({"results": results}))
-    pool = Pool.of_recording(path)
+    pool = CandidatePool.of_recording(path)
     assert (pool.ranker, pool.arch) == ("", "")
-    ranker = create("forest", trees=5, min_leaf=1).fit(*group_frame(read_cases([path])))
+    ranker = create_ranker("forest", trees=5, min_leaf=1).fit(*training_frame(read_cases([path])))
     found = one(ranker, pool, knobs={"layout": "NHW", "pad": "True", "block": "5"})
     assert found.knobs == {"layout": "NHW", "pad": True, "block": 5}
     assert found.time_us == 8000
@@ -245,4 +256,4 @@ def test_a_folder_of_several_recordings_is_refused(tmp_path: Path, record_sample
     for seed, name in enumerate("ab"):
         record_sample(tmp_path / f"{name}.parquet", "odd", seed=seed)
     with pytest.raises(InputError, match="holds 2 recordings"):
-        Pool.of_recording(tmp_path)
+        CandidatePool.of_recording(tmp_path)

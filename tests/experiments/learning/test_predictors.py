@@ -17,14 +17,19 @@ from frontrunner.benchmarks.measuring.device import fingerprint
 from frontrunner.core import InputError
 from frontrunner.experiments.dataset.recording import Recording
 from frontrunner.experiments.learning.cases import read_cases
-from frontrunner.experiments.learning.parameters import read_settings
-from frontrunner.experiments.learning.predictors import Trained, train
-from frontrunner.experiments.learning.provenance import describe, digest, elsewhere, told
+from frontrunner.experiments.learning.parameters import parse_parameters
+from frontrunner.experiments.learning.predictors import TrainResult, train
+from frontrunner.experiments.learning.provenance import (
+    cases_digest,
+    describe_training,
+    device_warning,
+    training_values,
+)
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.preparation import prepare
 from frontrunner.features.cpu import CPU
-from frontrunner.models import Ranker, create, load, read_manifest, save
+from frontrunner.models import Ranker, create_ranker, load, read_manifest, save
 
 DATA = Path(__file__).parents[2] / "data"
 QUICK = ["rounds=5"]
@@ -46,10 +51,10 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "my.predictor"
 
 
-def trained(paths: Path | list[Path], out: Path, **changes: Any) -> Trained:
+def trained(paths: Path | list[Path], out: Path, **changes: Any) -> TrainResult:
     """By the settings that a command line has."""
     ranker, settings = changes.pop("name", "lightgbm"), changes.pop("settings", QUICK)
-    params = read_settings(ranker, settings)
+    params = parse_parameters(ranker, settings)
     return train(paths, out, ranker=ranker, params=params, **changes)
 
 
@@ -183,7 +188,7 @@ def test_what_cannot_be_learned_from_is_refused(
 
 
 def ranker(**training: Any) -> Ranker:
-    found = create("heuristic")
+    found = create_ranker("heuristic")
     found.training_ = training
     return found
 
@@ -207,7 +212,7 @@ HERE = ["local-task on a chip", "cuda on another"]
 def test_a_warning_where_a_device_is_another(
     devices: list[str], used: list[str], foreign: str
 ) -> None:
-    found = elsewhere(ranker(devices=devices), used)
+    found = device_warning(ranker(devices=devices), used)
     assert bool(found) is bool(foreign)
     if foreign:
         trained_on = ", ".join(devices)
@@ -216,14 +221,14 @@ def test_a_warning_where_a_device_is_another(
 
 def test_the_architecture_decides_where_no_device_is_known() -> None:
     one = ranker(devices=HERE, archs=["znver3"])
-    assert elsewhere(one, [], "znver3") == ""
-    assert "trained on znver3, and this is znver4" in elsewhere(one, [], "znver4")
-    assert elsewhere(ranker(devices=HERE), [], "znver4") == ""
+    assert device_warning(one, [], "znver3") == ""
+    assert "trained on znver3, and this is znver4" in device_warning(one, [], "znver4")
+    assert device_warning(ranker(devices=HERE), [], "znver4") == ""
 
 
 def test_what_a_foreign_file_says_may_be_anything() -> None:
     one = ranker(devices=3, archs={"a": 1}, problems=["p", 4, None])
-    assert [told(one, key) for key in ("devices", "archs", "problems", "none")] == [
+    assert [training_values(one, key) for key in ("devices", "archs", "problems", "none")] == [
         [], [], ["p"], [],
     ]  # fmt: skip
 
@@ -232,7 +237,7 @@ class Notes(NullProgress):
     def __init__(self) -> None:
         self.notes: list[str] = []
 
-    def note(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         self.notes.append(text)
 
 
@@ -248,12 +253,12 @@ def notes(file: Path | str, tmp_path: Path, **changes: Any) -> list[str]:
 
 def test_tuning_and_packing_warn_and_go_on(brief: None, warm: None, tmp_path: Path) -> None:
     file = tmp_path / "x.predictor"
-    save(create("heuristic"), file, {"devices": ["local-task on a chip"], "archs": ["z80"]})
+    save(create_ranker("heuristic"), file, {"devices": ["local-task on a chip"], "archs": ["z80"]})
     (note,) = notes(file, tmp_path)
     assert f"this is {fingerprint('local-sync')}" in note
     (note,) = notes(file, tmp_path, devices=())
     assert "trained on z80" in note
-    save(create("heuristic"), file, {"devices": [fingerprint("local-task")]})
+    save(create_ranker("heuristic"), file, {"devices": [fingerprint("local-task")]})
     assert notes(file, tmp_path) == []
     assert notes("cpu", tmp_path) == []
 
@@ -261,6 +266,6 @@ def test_tuning_and_packing_warn_and_go_on(brief: None, warm: None, tmp_path: Pa
 def test_features_of_any_order_have_one_hash(folder: Path) -> None:
     cases = read_cases([folder])
     mixed = [replace(c, features=c.features[c.features.columns[::-1]]) for c in cases]
-    assert describe(mixed) == describe(cases)
+    assert describe_training(mixed) == describe_training(cases)
     slower = [replace(cases[0], times=cases[0].times * 2), *cases[1:]]
-    assert digest(slower) != digest(cases)
+    assert cases_digest(slower) != cases_digest(cases)

@@ -13,8 +13,8 @@ from frontrunner.core import InputError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.network_tuning import onnx_import as onnx_model
 from frontrunner.experiments.network_tuning.onnx_import import as_mlir
-from frontrunner.experiments.network_tuning.options import ModelOptions
-from frontrunner.search.reading.models import read_model
+from frontrunner.experiments.network_tuning.options import NetworkOptions
+from frontrunner.search.reading.networks import read_network
 
 
 @pytest.fixture
@@ -36,11 +36,11 @@ def product(tmp_path: Path) -> Path:
 
 def test_a_model_becomes_mlir_and_an_archive(product: Path, tmp_path: Path) -> None:
     own = (("mine", tmp_path / "mine.irpa"),)
-    with as_mlir(ModelOptions(product, tmp_path / "out", parameters=own)) as (mlir, parameters):
+    with as_mlir(NetworkOptions(product, tmp_path / "out", parameters=own)) as (mlir, parameters):
         assert parameters[0] == own[0]
         scope, weights = parameters[1]
         assert (scope, weights.exists()) == ("model", True)
-        model = read_model(mlir)
+        model = read_network(mlir)
         (function,) = model.functions
         assert [str(i) for i in (*function.inputs, *function.outputs)] == [
             "64x256xf32",
@@ -52,7 +52,7 @@ def test_a_model_becomes_mlir_and_an_archive(product: Path, tmp_path: Path) -> N
 
 
 def test_mlir_is_taken_as_it_is(tmp_path: Path) -> None:
-    options = ModelOptions(tmp_path / "model.mlir", tmp_path / "out")
+    options = NetworkOptions(tmp_path / "model.mlir", tmp_path / "out")
     with as_mlir(options) as (mlir, parameters):
         assert (mlir, parameters) == (options.input, ())
 
@@ -64,7 +64,7 @@ def test_what_is_not_onnx_is_refused(tmp_path: Path) -> None:
         pytest.raises(
             InputError, match=r"model\.onnx is not an ONNX model that can be imported: \S"
         ),
-        as_mlir(ModelOptions(path, tmp_path / "out")),
+        as_mlir(NetworkOptions(path, tmp_path / "out")),
     ):
         pass
 
@@ -76,7 +76,7 @@ def test_a_killed_importer_is_no_bad_model(product: Path, tmp_path: Path, monkey
     monkeypatch.setattr(onnx_model, "IMPORTER", "killed_importer")
     with (
         pytest.raises(KilledError, match=r"importing .*model\.onnx was killed by SIGKILL \("),
-        as_mlir(ModelOptions(product, tmp_path / "out")),
+        as_mlir(NetworkOptions(product, tmp_path / "out")),
     ):
         pass
 
@@ -85,7 +85,7 @@ def test_without_the_extra(product: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(onnx_model, "find_spec", lambda name: None)
     with (
         pytest.raises(InputError, match="needs onnx") as refused,
-        as_mlir(ModelOptions(product, tmp_path / "out")),
+        as_mlir(NetworkOptions(product, tmp_path / "out")),
     ):
         pass
     assert "frontrunner[onnx]" in refused.value.hint

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.libraries.peak import Peak
-from frontrunner.benchmarks.networks.profiling import Share
+from frontrunner.benchmarks.networks.profiling import DispatchTime
 from frontrunner.core import InputError
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
@@ -17,7 +17,7 @@ from frontrunner.experiments.network_tuning import plan as hot
 from frontrunner.experiments.network_tuning.plan import Plan, make_plan, read_plan
 from frontrunner.search import Dispatch
 from frontrunner.search.reading import read_dispatch
-from frontrunner.search.reading.models import ModelDispatch
+from frontrunner.search.reading.networks import NetworkDispatch
 
 DATA = Path(__file__).parents[2] / "data"
 # What each dispatch of the model is; two are of the same problem.
@@ -29,7 +29,7 @@ FILES = {
     "d": DATA / "none.mlir",
 }
 DISPATCHES = {
-    name: ModelDispatch(
+    name: NetworkDispatch(
         name, "" if name == "d" else "text", "dynamic shapes" if name == "d" else ""
     )
     for name in FILES
@@ -59,7 +59,7 @@ def _read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def plan(
     times: dict[str, float], coverage: float = 1.0, peak: Peak | None = None, count: float = 1.0
 ) -> Plan:
-    profile = [Share(name, count, time) for name, time in times.items()]
+    profile = [DispatchTime(name, count, time) for name, time in times.items()]
     return make_plan(profile, DISPATCHES, FILES, coverage, "host", peak)
 
 

@@ -10,21 +10,23 @@ from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks.measuring.outcome import COMPILE_FAILED, KILLED, OK, Compiled
-from frontrunner.benchmarks.networks.profiling import Share
-from frontrunner.benchmarks.networks.runner import Gain, ModelFailed
+from frontrunner.benchmarks.measuring.outcome import COMPILE_FAILED, KILLED, OK, CompileOutcome
+from frontrunner.benchmarks.networks.profiling import DispatchTime
+from frontrunner.benchmarks.networks.runner import NetworkFailed, Speedup
 from frontrunner.core import WorkError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.network_tuning import trial as in_model
-from frontrunner.experiments.network_tuning.plan import Hot
-from frontrunner.experiments.network_tuning.trial import Choice, Trial, Verdict
+from frontrunner.experiments.network_tuning.plan import HotDispatch
+from frontrunner.experiments.network_tuning.trial import DispatchChoice, NetworkTrial, TrialResult
 
 # Of the model by default, dispatch by dispatch.
 TIMES = {"big": 100.0, "mid": 50.0, "low": 10.0}
 
 
-def hot(name: str) -> Hot:
-    return Hot(name, "a problem", (name,), Path(f"{name}.mlir"), TIMES[name], 0.3, TIMES[name])
+def hot(name: str) -> HotDispatch:
+    return HotDispatch(
+        name, "a problem", (name,), Path(f"{name}.mlir"), TIMES[name], 0.3, TIMES[name]
+    )
 
 
 @dataclass
@@ -58,7 +60,7 @@ class World:
     profiled: list[tuple[str, ...]] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
-    def compile(self, specs: Sequence[tuple[str, str]]) -> Iterable[Compiled]:
+    def compile(self, specs: Sequence[tuple[str, str]]) -> Iterable[CompileOutcome]:
         for name, text in specs:
             used = tuple(text.split())
             self.compiled.append(used)
@@ -66,11 +68,13 @@ class World:
             executable.write_text(text)
             executable.with_suffix(".mlir").write_text(text)
             if self.killed & set(used):
-                yield Compiled(KILLED, executable, reason="the compiler was killed, twice")
+                yield CompileOutcome(KILLED, executable, reason="the compiler was killed, twice")
             elif self.refused & set(used):
-                yield Compiled(COMPILE_FAILED, executable, reason="a tile is too large")
+                yield CompileOutcome(COMPILE_FAILED, executable, reason="a tile is too large")
             else:
-                yield Compiled(OK, executable, applied=tuple(n.partition("-")[0] for n in used))
+                yield CompileOutcome(
+                    OK, executable, applied=tuple(n.partition("-")[0] for n in used)
+                )
 
     def of(self, executable: Path) -> tuple[str, ...]:
         return tuple(executable.read_text().split())
@@ -79,36 +83,36 @@ class World:
         ours = {name.partition("-")[0]: self.times[name] for name in self.of(executable)}
         return TIMES | ours
 
-    def profile(self, executable: Path, subject: object, runs: int) -> list[Share]:
+    def profile(self, executable: Path, subject: object, runs: int) -> list[DispatchTime]:
         used = self.of(executable)
         round_number = self.profiled.count(used)
         self.profiled.append(used)
         if any(round_number in self.dies.get(name, ()) for name in used):
             raise WorkError("iree-benchmark-module failed: it crashed")
-        return [Share(name, 1.0, us) for name, us in self.parts(executable).items()]
+        return [DispatchTime(name, 1.0, us) for name, us in self.parts(executable).items()]
 
     def check(self, variant: Path, expected: Path) -> None:
         self.checked.append(self.of(variant))
         if wrong := self.wrong & set(self.of(variant)):
-            raise ModelFailed(f"wrong results: {', '.join(sorted(wrong))}")
+            raise NetworkFailed(f"wrong results: {', '.join(sorted(wrong))}")
 
     def gain(
         self, before: Path, after: Path, seed: int, rounds: int = 15, patience: float = 0.0
-    ) -> Gain:
+    ) -> Speedup:
         if self.lost & {*self.of(before), *self.of(after)}:
-            raise ModelFailed("the model crashed: killed by SIGSEGV")
+            raise NetworkFailed("the model crashed: killed by SIGSEGV")
         us = [
             sum(self.parts(one).values()) + sum(self.whole.get(n, 0.0) for n in self.of(one))
             for one in (before, after)
         ]
         speedup = us[0] / us[1]
-        return Gain(speedup, (speedup - 0.005, speedup + 0.005), us[0], us[1], 0.01, ())
+        return Speedup(speedup, (speedup - 0.005, speedup + 0.005), us[0], us[1], 0.01, ())
 
-    def decide(self, specs: dict[str, list[str]]) -> Verdict:
+    def decide(self, specs: dict[str, list[str]]) -> TrialResult:
         default = self.folder / "baseline.vmfb"
         default.write_text("")
-        trial = Trial(
-            self, self, self.starter, Compiled(OK, default), self.folder, 0,  # type: ignore[arg-type]
+        trial = NetworkTrial(
+            self, self, self.starter, CompileOutcome(OK, default), self.folder, 0,  # type: ignore[arg-type]
             self.deadline, self.said.append,
         )  # fmt: skip
         return trial.decide([(hot(d), [Path(n) for n in names]) for d, names in specs.items()])
@@ -131,7 +135,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return made
 
 
-def by_name(verdict: Verdict) -> dict[str, Choice]:
+def by_name(verdict: TrialResult) -> dict[str, DispatchChoice]:
     return {choice.hot.name: choice for choice in verdict.choices}
 
 
@@ -166,7 +170,7 @@ def test_what_is_faster_alone_and_not_in_the_model_goes(world: World) -> None:
 def test_no_more_than_a_few_are_tried(world: World) -> None:
     world.times = {f"big-{n}": 90.0 - n for n in range(9)}
     verdict = world.decide({"big": [f"big-{n}" for n in range(9)]})
-    assert verdict.spec == f"big-{in_model.TRIES - 1}"
+    assert verdict.spec == f"big-{in_model.MAX_TRIED - 1}"
 
 
 def test_nothing_to_try(world: World) -> None:
@@ -250,7 +254,7 @@ def test_a_killed_compiler_is_no_candidates_fault(world: World) -> None:
 
 
 def test_a_killed_profile_is_no_candidates_fault(world: World, monkeypatch: Any) -> None:
-    def kill(executable: Path, *given: Any) -> list[Share]:
+    def kill(executable: Path, *given: Any) -> list[DispatchTime]:
         if world.of(executable):
             raise KilledError("iree-benchmark-module was killed by SIGKILL")
         return world.profile(executable, *given)

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks.compiling.compiler import CompilePool, Compiler, Job
+from frontrunner.benchmarks.compiling.compiler import CompileJob, CompilePool, Compiler
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.networks import runner as model_runner
 from frontrunner.core import InputError
 from frontrunner.core.decoding import decode
 from frontrunner.core.errors import KilledError
-from frontrunner.core.files import only_process
+from frontrunner.core.files import lock_folder
 from frontrunner.experiments.network_tuning import (
     dispatches as hot_runs,
 )
@@ -31,15 +31,15 @@ from frontrunner.experiments.network_tuning import (
 from frontrunner.experiments.network_tuning import (
     trial as in_model,
 )
-from frontrunner.experiments.network_tuning.folder import ModelFolder, laid_out
-from frontrunner.experiments.network_tuning.options import ModelOptions
-from frontrunner.experiments.network_tuning.plan import Hot, Plan, Rest
-from frontrunner.experiments.network_tuning.result import ModelResult
-from frontrunner.experiments.network_tuning.trial import Choice, Verdict
+from frontrunner.experiments.network_tuning.folder import NetworkFolder, open_new_folder
+from frontrunner.experiments.network_tuning.options import NetworkOptions
+from frontrunner.experiments.network_tuning.plan import HotDispatch, Plan, SkippedDispatch
+from frontrunner.experiments.network_tuning.result import NetworkResult
+from frontrunner.experiments.network_tuning.trial import DispatchChoice, TrialResult
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.search import Target
 from frontrunner.search.linking import LinkedSpec
-from frontrunner.search.reading import models as model
+from frontrunner.search.reading import networks as model
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
 SMALL = "dispatch_0_matmul_32x512x256_f32"
@@ -56,10 +56,14 @@ def quicken(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(model_runner, "TURN_SECONDS", 0.01)
     patch.setattr(in_model, "PROFILE_ROUNDS", 2)
     patch.setattr(in_model, "RACE_PATIENCE", 0.0)
-    patch.setattr(hot_runs, "TRIES", 2)
+    patch.setattr(hot_runs, "MAX_TRIED", 2)
     patch.setattr(in_model, "PROFILE_SECONDS", 0.01)
     # Which configurations win is left to chance, but not whether any is tried.
-    patch.setattr(tune_model.ModelRunner, "gain", _sure(model_runner.ModelRunner.gain))
+    patch.setattr(
+        tune_model.NetworkRunner,
+        "measure_speedup",
+        _sure(model_runner.NetworkRunner.measure_speedup),
+    )
 
 
 def _sure(measure: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,7 +95,7 @@ def _keep_tracked(_: object, run: dict[str, Any]) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def finished(
     tmp_path_factory: pytest.TempPathFactory, warm: None, brief: None
-) -> Iterator[tuple[ModelResult, Path]]:
+) -> Iterator[tuple[NetworkResult, Path]]:
     """A model's tuning that was killed on the way, and then finished."""
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:
@@ -101,18 +105,18 @@ def finished(
         # The best of the candidates counts as faster, for all to be tried in the model.
         specs = hot_runs.best_specs
 
-        def all_better(hot: Hot, tuned: Any, where: ModelFolder) -> list[Path]:
+        def all_better(hot: HotDispatch, tuned: Any, where: NetworkFolder) -> list[Path]:
             better = tuple(replace(s, interval=(1.1, 1.2)) for s in tuned.finalists)
             return specs(hot, replace(tuned, finalists=better), where)
 
         patch.setattr(tune_model, "best_specs", all_better)
-        patch.setattr(in_model, "interval", lambda ratios, rng: (1.1, 1.2))
+        patch.setattr(in_model, "bootstrap_interval", lambda ratios, rng: (1.1, 1.2))
         patch.setattr(tune_model, "profile", lambda *_: pytest.fail("profiled again"))
         copy = Path(shutil.copy(MODELS / "two_matmuls.mlir", folder))
         run, before = _killed(copy, folder)
         plan = (run / "plan.json").read_text()
         assert not (run / "result.json").exists()
-        result = tune_model.resume_model_run(Path("run"), NullProgress, nothing, copy)
+        result = tune_model.resume_network_run(Path("run"), NullProgress, nothing, copy)
         assert (run / "runs" / LARGE / "outcomes.jsonl").read_text().startswith(before)
         assert (run / "plan.json").read_text() == plan
         yield replace(result, run=run, spec=run / "spec.mlir"), run
@@ -140,7 +144,7 @@ def _killed(file: Path, folder: Path) -> tuple[Path, str]:
     return folder / "run", (folder / "run" / "runs" / LARGE / "outcomes.jsonl").read_text()
 
 
-def _files_and_figures(finished: tuple[ModelResult, Path]) -> None:
+def _files_and_figures(finished: tuple[NetworkResult, Path]) -> None:
     result, run = finished
     found = {str(p.relative_to(run)) for p in run.rglob("*")}
     assert {"model.json", "plan.json", "result.json", "report.md", "spec.mlir"} < found
@@ -157,23 +161,25 @@ def _files_and_figures(finished: tuple[ModelResult, Path]) -> None:
     assert all(row["candidates"] >= 4 for row in rows.values())
     assert any(row["kept"] for row in rows.values())
     assert all(row["kept"] == (row["reason"] == "") for row in rows.values())
-    assert ModelResult.read(run / "result.json") == result
+    assert NetworkResult.read(run / "result.json") == result
 
 
-def _the_spec_applies_to_the_model(finished: tuple[ModelResult, Path]) -> None:
+def _the_spec_applies_to_the_model(finished: tuple[NetworkResult, Path]) -> None:
     result, run = finished
     text = (run / "spec.mlir").read_text()
     assert text.startswith("// Expected speedup of the model: 1.50x on ")
-    read = model.read_model(MODELS / "two_matmuls.mlir")
+    read = model.read_network(MODELS / "two_matmuls.mlir")
     # Not in this process: the compiler's threads may wait for each other for ever.
     with CompilePool(run.parent, 1, tries=2) as pool:
-        (compiled,) = pool.compile_jobs([Job("applied", read.source, read.target.flags, text)])
+        (compiled,) = pool.compile_jobs(
+            [CompileJob("applied", read.source, read.target.flags, text)]
+        )
     kept = {m for row in result.dispatches if row.kept for m in row.members}
     assert set(compiled.applied) == kept
     assert result.also == result.unmatched == ()
 
 
-def _the_report_is_a_table(finished: tuple[ModelResult, Path]) -> None:
+def _the_report_is_a_table(finished: tuple[NetworkResult, Path]) -> None:
     result, run = finished
     lines = (run / "report.md").read_text().splitlines()
     assert lines[0] == "# two_matmuls.mlir"
@@ -183,7 +189,7 @@ def _the_report_is_a_table(finished: tuple[ModelResult, Path]) -> None:
     assert any(line.startswith("speedup      1.50x (95 %: 1.40 to 1.60)") for line in lines)
 
 
-def _it_is_tracked_with_its_dispatches(finished: tuple[ModelResult, Path]) -> None:
+def _it_is_tracked_with_its_dispatches(finished: tuple[NetworkResult, Path]) -> None:
     result, run = finished
     tracked = json.loads((run.parent / "tracked.json").read_text())
     assert (tracked["name"], tracked["status"]) == ("run", "FINISHED")
@@ -200,39 +206,43 @@ def _it_is_tracked_with_its_dispatches(finished: tuple[ModelResult, Path]) -> No
 
 
 def _what_is_finished_is_not_done_again(
-    finished: tuple[ModelResult, Path], monkeypatch: pytest.MonkeyPatch
+    finished: tuple[NetworkResult, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result, run = finished
-    monkeypatch.setattr(tune_model, "read_model", lambda *_: pytest.fail("read again"))
-    assert tune_model.resume_model_run(run, NullProgress, nothing) == result
+    monkeypatch.setattr(tune_model, "read_network", lambda *_: pytest.fail("read again"))
+    assert tune_model.resume_network_run(run, NullProgress, nothing) == result
     given = MODELS / "two_matmuls.mlir"
-    assert tune_model.resume_model_run(run, NullProgress, nothing, given) == result
+    assert tune_model.resume_network_run(run, NullProgress, nothing, given) == result
 
 
 def _a_folder_that_was_moved_still_knows_its_dispatches(
-    finished: tuple[ModelResult, Path], tmp_path: Path
+    finished: tuple[NetworkResult, Path], tmp_path: Path
 ) -> None:
     moved = Path(shutil.copytree(finished[1], tmp_path / "moved"))
-    plan = ModelFolder(moved).plan()
+    plan = NetworkFolder(moved).plan()
     assert plan
     assert all(hot.file.parent == moved / "dispatches" for hot in plan.hot)
     assert all(hot.file.exists() for hot in plan.hot)
     # What is finished is told from any folder, and without the model.
-    found = tune_model.resume_model_run(moved, NullProgress, nothing)
+    found = tune_model.resume_network_run(moved, NullProgress, nothing)
     assert found == replace(finished[0], run=moved, spec=moved / "spec.mlir")
 
 
-def _a_damaged_folder_is_never_finished(finished: tuple[ModelResult, Path], tmp_path: Path) -> None:
+def _a_damaged_folder_is_never_finished(
+    finished: tuple[NetworkResult, Path], tmp_path: Path
+) -> None:
     """Neither what is damaged nor what another process has is left out for good."""
     folder = Path(shutil.copytree(finished[1], tmp_path / "damaged"))
     result, plan = folder / "result.json", folder / "plan.json"
-    hot = ModelFolder(folder).run_of(HOT).path.with_name(LARGE)
+    hot = NetworkFolder(folder).run_of(HOT).path.with_name(LARGE)
 
     def refused(path: Path, text: str) -> str:
         before = path.read_text()
         path.write_text(text)
         with pytest.raises(InputError) as why:
-            tune_model.resume_model_run(folder, NullProgress, nothing, MODELS / "two_matmuls.mlir")
+            tune_model.resume_network_run(
+                folder, NullProgress, nothing, MODELS / "two_matmuls.mlir"
+            )
         assert (folder / "result.json").exists() == (path == result)
         path.write_text(before)
         return str(why.value)
@@ -240,8 +250,8 @@ def _a_damaged_folder_is_never_finished(finished: tuple[ModelResult, Path], tmp_
     for text in ("", "[]", '{"dispatches": null}', result.read_text().replace("speedup", "x", 1)):
         assert "result.json does not hold what was written there" in refused(result, text)
     result.unlink()
-    with only_process(folder), pytest.raises(InputError, match="another process is working in"):
-        tune_model.resume_model_run(folder, NullProgress, nothing, MODELS / "two_matmuls.mlir")
+    with lock_folder(folder), pytest.raises(InputError, match="another process is working in"):
+        tune_model.resume_network_run(folder, NullProgress, nothing, MODELS / "two_matmuls.mlir")
     for text in ("{", "[]", "{}"):
         assert "plan.json does not hold what was written there" in refused(plan, text)
     assert "result.json does not hold" in refused(hot / "result.json", "[]")
@@ -249,24 +259,26 @@ def _a_damaged_folder_is_never_finished(finished: tuple[ModelResult, Path], tmp_
     assert "is not the folder of a tuning run" in refused(hot / "run.json", "{")
 
 
-def _resuming_refuses_what_does_not_fit(finished: tuple[ModelResult, Path], tmp_path: Path) -> None:
+def _resuming_refuses_what_does_not_fit(
+    finished: tuple[NetworkResult, Path], tmp_path: Path
+) -> None:
     _, run = finished
     with pytest.raises(InputError, match=r"softmax.mlir is not what .* was made with"):
-        tune_model.resume_model_run(run, NullProgress, nothing, MODELS / "softmax.mlir")
+        tune_model.resume_network_run(run, NullProgress, nothing, MODELS / "softmax.mlir")
     with pytest.raises(InputError, match="is not the folder of a model's tuning"):
-        tune_model.resume_model_run(tmp_path, NullProgress, nothing)
+        tune_model.resume_network_run(tmp_path, NullProgress, nothing)
     content = json.loads((run / "model.json").read_text())
     content["versions"]["iree-base-compiler"] = "1.0"
     (tmp_path / "model.json").write_text(json.dumps(content))
     with pytest.raises(InputError, match=r"was made with .*1\.0.*, this is"):
-        tune_model.resume_model_run(tmp_path, NullProgress, nothing)
+        tune_model.resume_network_run(tmp_path, NullProgress, nothing)
     (tmp_path / "model.json").write_text("{")
     with pytest.raises(InputError, match="is not the folder of a model's tuning"):
-        tune_model.resume_model_run(tmp_path, NullProgress, nothing)
+        tune_model.resume_network_run(tmp_path, NullProgress, nothing)
 
 
 def test_a_model_that_was_killed_and_finished(
-    finished: tuple[ModelResult, Path],
+    finished: tuple[NetworkResult, Path],
     warm: None,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -282,12 +294,12 @@ def test_a_model_that_was_killed_and_finished(
     _what_is_finished_is_not_done_again(finished, monkeypatch)
 
 
-HOT = Hot("mm", "a problem", ("main$mm", "main$mm2"), Path("mm.mlir"), 80.0, 0.8, 80.0)
-PLAN = Plan((HOT,), (Rest("softmax", 0.2, "computes softmax"),))
+HOT = HotDispatch("mm", "a problem", ("main$mm", "main$mm2"), Path("mm.mlir"), 80.0, 0.8, 80.0)
+PLAN = Plan((HOT,), (SkippedDispatch("softmax", 0.2, "computes softmax"),))
 
 
-def build(verdict: Verdict, tuned: Any) -> ModelResult:
-    return ModelResult.build(
+def build(verdict: TrialResult, tuned: Any) -> NetworkResult:
+    return NetworkResult.build(
         PLAN, {"mm": tuned}, verdict, baseline_us=2000.0, spec=Path("s"), run=Path("r"), seconds=1.0
     )
 
@@ -301,11 +313,11 @@ def test_a_dispatch_whose_run_is_killed_is_not_left_out(
         raise KilledError("the compiler's default was not compiled: killed by SIGKILL, twice")
 
     monkeypatch.setattr(hot_runs, "start_run", killed)
-    hot = Hot("a", "a problem", ("a",), tmp_path / "a.mlir", 10.0, 1.0, 10.0)
-    folder = ModelFolder(tmp_path / "run")
-    given = (Plan((hot,), ()), folder, ModelOptions(MODELS / "x.mlir", tmp_path / "run"))
+    hot = HotDispatch("a", "a problem", ("a",), tmp_path / "a.mlir", 10.0, 1.0, 10.0)
+    folder = NetworkFolder(tmp_path / "run")
+    given = (Plan((hot,), ()), folder, NetworkOptions(MODELS / "x.mlir", tmp_path / "run"))
     with pytest.raises(KilledError, match="killed by SIGKILL, twice"):
-        hot_runs.tune_each(*given, float("inf"), NullProgress, nothing)
+        hot_runs.tune_hot_dispatches(*given, float("inf"), NullProgress, nothing)
 
 
 @pytest.mark.parametrize("starter", [(), (MODELS / "spec.mlir",)])
@@ -320,7 +332,7 @@ def test_a_compiler_that_is_killed_is_no_bad_model(
     monkeypatch.setattr(tune_model, "link_specs", lambda paths: linked)
     monkeypatch.setattr(tune_model, "find_matches", lambda *_: {})
     target = Target("llvm-cpu", "znver4", "host", 1, 32, 16, (1, 2, 3))
-    small = model.Model(target, "module {}", (), (), ())
+    small = model.Network(target, "module {}", (), (), ())
     with (
         Compiler(small, tmp_path, 1) as compiler,
         pytest.raises(KilledError, match=r"was not compiled: the compiler was killed .*, twice"),
@@ -329,7 +341,9 @@ def test_a_compiler_that_is_killed_is_no_bad_model(
 
 
 def test_what_was_not_measured_is_not_told() -> None:
-    result = build(Verdict((Choice(HOT, reason="x"),), None, None, ()), "no time was left for it")
+    result = build(
+        TrialResult((DispatchChoice(HOT, reason="x"),), None, None, ()), "no time was left for it"
+    )
     assert (result.speedup, result.spec, result.noise_floor) == (1.0, None, None)
     assert result.summary_lines() == [
         "the model stays as it is",
@@ -345,8 +359,10 @@ def test_what_was_not_measured_is_not_told() -> None:
 
 
 def test_what_else_a_spec_configures_is_told() -> None:
-    gain = model_runner.Gain(1.2, (1.1, 1.3), 2000.0, 1700.0, 0.02, ())
-    verdict = Verdict((Choice(HOT, Path("s"), 1.4),), "spec", gain, ("main$mm", "other"))
+    gain = model_runner.Speedup(1.2, (1.1, 1.3), 2000.0, 1700.0, 0.02, ())
+    verdict = TrialResult(
+        (DispatchChoice(HOT, Path("s"), 1.4),), "spec", gain, ("main$mm", "other")
+    )
     result = build(verdict, "kept all the same")
     assert result.also == ("other",)
     assert result.unmatched == ("main$mm2",)
@@ -362,8 +378,8 @@ def test_what_else_a_spec_configures_is_told() -> None:
 
 
 def test_a_measured_model_that_is_not_faster_has_no_spec() -> None:
-    gain = model_runner.Gain(1.01, (0.99, 1.03), 2000.0, 1980.0, 0.02, ())
-    verdict = Verdict((Choice(HOT, Path("s"), 1.4),), None, gain, ())
+    gain = model_runner.Speedup(1.01, (0.99, 1.03), 2000.0, 1980.0, 0.02, ())
+    verdict = TrialResult((DispatchChoice(HOT, Path("s"), 1.4),), None, gain, ())
     result = build(verdict, "tuned")
     assert (result.speedup, result.speedup_ci, result.spec) == (1.0, (1.0, 1.0), None)
     assert result.measured == 1.01
@@ -372,7 +388,7 @@ def test_a_measured_model_that_is_not_faster_has_no_spec() -> None:
 
 
 def test_options_there_and_back(tmp_path: Path) -> None:
-    given = ModelOptions(
+    given = NetworkOptions(
         Path("m.mlir"),
         tmp_path,
         3.0,
@@ -382,14 +398,14 @@ def test_options_there_and_back(tmp_path: Path) -> None:
         (("model", Path("w")),),
         (Path("s"),),
     )
-    assert decode(ModelOptions, json.loads(json.dumps(asdict(given), default=str))) == given
+    assert decode(NetworkOptions, json.loads(json.dumps(asdict(given), default=str))) == given
 
 
 def test_options_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("m.mlir", "w.irpa", "s.mlir", "x.npy", "mine.predictor"):
         (tmp_path / name).touch()
-    given = ModelOptions(
+    given = NetworkOptions(
         Path("m.mlir"),
         Path("out"),
         inputs=("2xf32=1", "@x.npy", "2xf32=@x.npy"),
@@ -407,8 +423,8 @@ def test_options_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.M
 def test_what_a_run_was_made_with_is_still_the_same(tmp_path: Path) -> None:
     for name in ("m.mlir", "s.mlir"):
         (tmp_path / name).write_text(name)
-    options = ModelOptions(tmp_path / "m.mlir", tmp_path / "out", starter=(tmp_path / "s.mlir",))
-    with laid_out(options) as folder:
+    options = NetworkOptions(tmp_path / "m.mlir", tmp_path / "out", starter=(tmp_path / "s.mlir",))
+    with open_new_folder(options) as folder:
         pass
     assert folder.load(None) == options
     (tmp_path / "s.mlir").write_text("edited")

@@ -11,7 +11,7 @@ from frontrunner.experiments.observing.progress import (
     NullProgress,
     PlainProgress,
     RichProgress,
-    Standing,
+    RunStatus,
     make_progress,
 )
 
@@ -37,12 +37,12 @@ def clock():
 
 def run_some(progress, clock):
     """A run of four: two improvements, two failures."""
-    progress.phase("measuring the default")
-    progress.baseline(400.0)
-    progress.start(8, 60.0)
+    progress.on_phase("measuring the default")
+    progress.on_baseline(400.0)
+    progress.on_start(8, 60.0)
     for kind, best in [("compile_failed", None), ("ok", 200.0), ("timeout", 200.0), ("ok", 100.0)]:
         clock.now += 2.0
-        progress.outcome(kind, best)
+        progress.on_outcome(kind, best)
 
 
 def rich_text(progress):
@@ -66,9 +66,9 @@ def test_live_display_shows_where_the_run_stands(clock):
 
 def test_live_display_without_a_limit_on_candidates(clock):
     progress = RichProgress(Console(file=Terminal(), force_terminal=True, width=100), clock)
-    progress.start(None, 60.0)
+    progress.on_start(None, 60.0)
     clock.now += 15.0
-    progress.outcome("ok", 10.0)
+    progress.on_outcome("ok", 10.0)
     text = rich_text(progress)
     progress.close()
     assert "1 candidates" in text
@@ -77,8 +77,8 @@ def test_live_display_without_a_limit_on_candidates(clock):
 
 def test_live_display_without_any_limit(clock):
     progress = RichProgress(Console(file=Terminal(), force_terminal=True, width=100), clock)
-    progress.start(None, None)
-    progress.outcome("ok", 10.0)
+    progress.on_start(None, None)
+    progress.on_outcome("ok", 10.0)
     text = rich_text(progress)
     progress.close()
     assert "1 candidates" in text
@@ -103,8 +103,8 @@ def test_live_display_leaves_a_line_that_sums_up(clock):
 def test_markup_in_texts_is_shown_as_it_is(clock):
     stream = Terminal()
     progress = RichProgress(Console(file=stream, force_terminal=True, width=100), clock)
-    progress.note("[red]a [/path] with brackets")
-    progress.phase("[bold]phase")
+    progress.notify("[red]a [/path] with brackets")
+    progress.on_phase("[bold]phase")
     text = rich_text(progress)
     progress.close()
     assert "[red]a [/path] with brackets" in stream.getvalue()
@@ -115,7 +115,7 @@ def test_plain_lines(clock):
     stream = io.StringIO()
     progress = PlainProgress(stream, clock=clock)
     run_some(progress, clock)
-    progress.note("done early")
+    progress.notify("done early")
     progress.close()
     best = "µs, {}x the default's speed; failed: {}; {} left"
     assert stream.getvalue().splitlines() == [
@@ -130,10 +130,10 @@ def test_plain_lines(clock):
 def test_plain_lines_come_at_intervals_and_at_the_end(clock):
     stream = io.StringIO()
     progress = PlainProgress(stream, every=3, clock=clock)
-    progress.baseline(400.0)
-    progress.start(7, None)
+    progress.on_baseline(400.0)
+    progress.on_start(7, None)
     for _ in range(7):
-        progress.outcome("crashed", None)
+        progress.on_outcome("crashed", None)
     _, *lines = stream.getvalue().splitlines()
     assert [line.split()[0] for line in lines] == ["[3/7", "[6/7", "[7/7"]
     assert "no candidate has run yet; failed: 7 crashed" in lines[-1]
@@ -142,9 +142,9 @@ def test_plain_lines_come_at_intervals_and_at_the_end(clock):
 def test_where_nothing_is_measured_nothing_is_said_of_times(clock):
     stream = io.StringIO()
     progress = PlainProgress(stream, clock=clock)
-    progress.start(2, None)
-    progress.outcome("ok", None)
-    progress.outcome("timeout", None)
+    progress.on_start(2, None)
+    progress.on_outcome("ok", None)
+    progress.on_outcome("timeout", None)
     assert stream.getvalue().splitlines() == ["[2/2 candidates] failed: 1 timeout; 0:00 left"]
 
 
@@ -159,7 +159,7 @@ def test_plain_lines_hold_no_control_characters(clock):
     [(10, None, 40.0), (None, 30.0, 20.0), (10, 30.0, 20.0), (3, 30.0, 5.0), (None, None, None)],
 )
 def test_time_left_is_that_of_the_first_limit(clock, total, seconds, left):
-    standing = Standing(clock)
+    standing = RunStatus(clock)
     standing.start(total, seconds)
     clock.now += 10.0
     standing.add("ok", 5.0)
@@ -168,7 +168,7 @@ def test_time_left_is_that_of_the_first_limit(clock, total, seconds, left):
 
 
 def test_duplicates_count_as_done_but_not_as_failures(clock):
-    standing = Standing(clock)
+    standing = RunStatus(clock)
     assert standing.add("ok", 5.0)
     assert not standing.add("duplicate", 5.0)
     assert not standing.add("wrong_result", 5.0)
@@ -177,7 +177,7 @@ def test_duplicates_count_as_done_but_not_as_failures(clock):
 
 
 def test_what_was_killed_is_told_on_its_own(clock):
-    standing = Standing(clock)
+    standing = RunStatus(clock)
     standing.add("killed", None)
     assert (standing.done, standing.describe_failures()) == (1, "killed: 1")
     standing.add("crashed", None)

@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import pytest
 
 from frontrunner.experiments.observing import mlflow_writer, tracking
-from frontrunner.experiments.observing.tracking import Store, Tracker, find_store
+from frontrunner.experiments.observing.tracking import Tracker, TrackingStore, find_store
 
 
 @pytest.fixture
@@ -47,10 +47,10 @@ def first(tmp_path_factory):
         tracker = Tracker(warnings.append)
         tracker.start("matmul", {"budget": 64, "ranker": "heuristic"}, {"device": "local-task"})
         for step, best in enumerate([9.0, 7.0, 7.0]):
-            tracker.metric("best_us", best, step)
-        tracker.metric("ignored", math.nan)
-        tracker.metric("ignored", math.inf)
-        tracker.artifact(spec)
+            tracker.log_metric("best_us", best, step)
+        tracker.log_metric("ignored", math.nan)
+        tracker.log_metric("ignored", math.inf)
+        tracker.log_artifact(spec)
         tracker.finish(metrics={"speedup": 2.5})
     return tracker, folder, warnings
 
@@ -105,14 +105,14 @@ def test_runs_below_a_run_and_models(tmp_path, warnings, database):
     predictor = tmp_path / "lightgbm.predictor"
     for version in ("one", "two"):
         predictor.write_text(version)
-        with Tracker(warnings.append, Store(f"sqlite:///{database}")) as tracker:
+        with Tracker(warnings.append, TrackingStore(f"sqlite:///{database}")) as tracker:
             tracker.start("evaluation", {"seeds": 2})
-            tracker.metric("fewer_than_shuffle/lightgbm", 8.5)
+            tracker.log_metric("fewer_than_shuffle/lightgbm", 8.5)
             for case in ("matmul", "conv"):
                 curve = [0.5, math.nan, 1.0]
                 figures = {"iterations_5": 3, "seconds": math.nan, "best_so_far": curve}
-                tracker.child(f"lightgbm {case}", {"case": case}, figures)
-            tracker.model("frontrunner-lightgbm", predictor, {"score": 0.5}, {"seeds": 2})
+                tracker.log_child_run(f"lightgbm {case}", {"case": case}, figures)
+            tracker.log_model("frontrunner-lightgbm", predictor, {"score": 0.5}, {"seeds": 2})
     assert warnings == []
 
     below = """
@@ -235,7 +235,7 @@ def test_more_than_one_batch(warnings, database):
     with Tracker(warnings.append) as tracker:
         tracker.start("long", {f"p{i}": i for i in range(150)})
         for step in range(1500):
-            tracker.metric("best_us", 1.0, step)
+            tracker.log_metric("best_us", 1.0, step)
     assert warnings == []
     assert rows(database, "select count(*) from metrics") == [(1500,)]
     assert rows(database, "select count(*) from params") == [(150,)]
@@ -244,8 +244,8 @@ def test_more_than_one_batch(warnings, database):
 def test_what_cannot_be_logged_does_not_hide_the_rest(tmp_path, warnings, database):
     tracker = Tracker(warnings.append)
     tracker.start("part", {})
-    tracker.metric("best_us", 3.0)
-    tracker.artifact(tmp_path / "gone.mlir")
+    tracker.log_metric("best_us", 3.0)
+    tracker.log_artifact(tmp_path / "gone.mlir")
     tracker.finish()
     assert len(warnings) == 1
     assert "only in part" in warnings[0]
@@ -257,7 +257,7 @@ def test_a_server_that_is_down(warnings):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
-    tracker = Tracker(warnings.append, Store(f"http://127.0.0.1:{port}"))
+    tracker = Tracker(warnings.append, TrackingStore(f"http://127.0.0.1:{port}"))
     tracker.start("lost", {"a": 1})
     tracker.finish()
     assert len(warnings) == 1
@@ -269,7 +269,7 @@ def test_a_server_that_is_down(warnings):
 def test_a_server_that_never_answers(warnings):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        tracker = Tracker(warnings.append, Store(f"http://127.0.0.1:{port}"), timeout_s=0.2)
+        tracker = Tracker(warnings.append, TrackingStore(f"http://127.0.0.1:{port}"), timeout_s=0.2)
         tracker.start("lost", {})
         tracker.finish()
     assert len(warnings) == 1
@@ -285,7 +285,7 @@ def test_a_place_that_cannot_be_written(tmp_path, warnings, obstacle):
     elif obstacle == "not a database":
         place.mkdir()
         database.write_text("something else altogether, long enough to be read as a header" * 20)
-    tracker = Tracker(warnings.append, Store(f"sqlite:///{database}"))
+    tracker = Tracker(warnings.append, TrackingStore(f"sqlite:///{database}"))
     tracker.start("lost", {})
     tracker.finish()
     assert len(warnings) == 1
@@ -314,7 +314,7 @@ def test_an_mlflow_that_ends_badly(warnings, monkeypatch, tmp_path):
 
 def test_a_password_is_not_told(warnings, monkeypatch):
     uri = "postgresql://me:p@ss@host/db"
-    tracker = Tracker(warnings.append, Store(uri))
+    tracker = Tracker(warnings.append, TrackingStore(uri))
     monkeypatch.setattr(tracker, "_write", lambda _: {"error": f"cannot open {uri}"})
     tracker.start("lost", {})
     tracker.finish()
@@ -328,7 +328,7 @@ def test_a_folder_that_no_uri_can_name(warnings, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "what?")
     with Tracker(warnings.append) as tracker:
         tracker.start("lost", {})
-        tracker.metric("best_us", 1.0)
+        tracker.log_metric("best_us", 1.0)
     assert len(warnings) == 1
     assert f"no SQLite URI can have a '?' in its path: {tmp_path}/what?" in warnings[0]
     assert [p.name for p in tmp_path.iterdir()] == ["what?"]
@@ -340,7 +340,7 @@ def test_a_current_folder_that_is_gone(warnings, tmp_path, monkeypatch):
     (tmp_path / "gone").rmdir()
     with Tracker(warnings.append) as tracker:
         tracker.start("lost", {})
-        tracker.artifact(Path("x"))
+        tracker.log_artifact(Path("x"))
     assert warnings == ["the run is not tracked in MLflow: No such file or directory"]
 
 
@@ -351,8 +351,8 @@ def test_a_current_folder_that_goes_meanwhile(warnings, tmp_path, monkeypatch):
     with Tracker(warnings.append) as tracker:
         tracker.start("kept", {})
         (tmp_path / "here").rmdir()
-        tracker.artifact(Path("x"))
-        tracker.model("m", Path("y"), {})
+        tracker.log_artifact(Path("x"))
+        tracker.log_model("m", Path("y"), {})
     (run,) = written.runs
     assert (warnings, run["artifacts"]) == ([], [f"{tmp_path}/here/x"])
     assert run["models"][0]["path"] == f"{tmp_path}/here/y"
@@ -376,7 +376,7 @@ def test_a_run_that_an_exception_ends(warnings, monkeypatch, error, status):
     def run():
         with Tracker(warnings.append) as tracker:
             tracker.start("cut", {})
-            tracker.metric("best_us", 1.0)
+            tracker.log_metric("best_us", 1.0)
             raise error
 
     with pytest.raises(error):
@@ -389,23 +389,25 @@ def test_only_the_first_finish_counts(warnings, monkeypatch):
     with Tracker(warnings.append) as tracker:
         tracker.start("once", {})
         tracker.finish("KILLED")
-        tracker.metric("late", 1.0)
+        tracker.log_metric("late", 1.0)
     assert [r["status"] for r in written.runs] == ["KILLED"]
 
 
 def test_nothing_is_written_before_a_start(warnings, monkeypatch):
     written = Written(monkeypatch)
     with Tracker(warnings.append) as tracker:
-        tracker.metric("best_us", 1.0)
-        tracker.artifact(Path("x"))
+        tracker.log_metric("best_us", 1.0)
+        tracker.log_artifact(Path("x"))
     assert written.runs == []
 
 
 def test_the_store_that_is_found(tmp_path, monkeypatch):
-    assert find_store() == Store(f"sqlite:///{tmp_path}/mlflow.db", f"file://{tmp_path}/mlruns")
+    assert find_store() == TrackingStore(
+        f"sqlite:///{tmp_path}/mlflow.db", f"file://{tmp_path}/mlruns"
+    )
     assert find_store(tmp_path / "a").uri == f"sqlite:///{tmp_path}/a/mlflow.db"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://example.invalid")
-    assert find_store() == Store("http://example.invalid")
+    assert find_store() == TrackingStore("http://example.invalid")
 
 
 def test_errors_are_told_in_one_line():

@@ -28,18 +28,18 @@ def path(tmp_path: Path) -> Path:
 def test_rows_and_the_peak_come_back(path):
     with ProfileLog(path, HOW) as log:
         assert log.rows == {ROW.key: ROW}
-        assert (log.peak, log.begun) == (Peak(1e9, 2e9), True)
+        assert (log.peak, log.has_records) == (Peak(1e9, 2e9), True)
 
 
 def test_anew_loses_nothing_before_the_first_row(path):
     before = path.read_bytes()
     other = {"verify": False}
-    with ProfileLog(path, other, anew=True) as log:
-        assert (log.rows, log.peak, log.begun) == ({}, None, False)
+    with ProfileLog(path, other, overwrite=True) as log:
+        assert (log.rows, log.peak, log.has_records) == ({}, None, False)
     assert path.read_bytes() == before
-    with ProfileLog(path, other, anew=True) as log:
+    with ProfileLog(path, other, overwrite=True) as log:
         log.calibrate(Peak(1.0, 1.0))
-        assert log.begun
+        assert log.has_records
     with ProfileLog(path, other) as log:
         assert (log.rows, log.peak) == ({}, Peak(1.0, 1.0))
 
@@ -49,7 +49,7 @@ def test_a_damaged_log_can_be_started_anew(path):
     path.write_text("".join([header, "xxx\n", *rest]))
     with pytest.raises(InputError, match="line 2 is not what was written there"):
         ProfileLog(path, HOW)
-    with ProfileLog(path, HOW, anew=True) as log:
+    with ProfileLog(path, HOW, overwrite=True) as log:
         log.append(ROW)
     with ProfileLog(path, HOW) as log:
         assert list(log.rows) == [ROW.key]
@@ -61,7 +61,7 @@ def test_a_damaged_log_can_be_started_anew(path):
 )
 def test_what_may_have_been_the_machine_is_not_final(outcome, final):
     row = replace(ROW, outcome=outcome)
-    assert (row.final, row.failed) == (final, outcome != "ok")
+    assert (row.is_final, row.failed) == (final, outcome != "ok")
 
 
 @pytest.mark.parametrize("anew", [False, True])
@@ -70,7 +70,7 @@ def test_what_is_not_ours_stays(tmp_path, text, anew):
     path = tmp_path / "profile.jsonl"
     path.write_text(text)
     with pytest.raises(InputError):
-        ProfileLog(path, HOW, anew=anew)
+        ProfileLog(path, HOW, overwrite=anew)
     assert path.read_text() == text
 
 

@@ -17,7 +17,7 @@ from frontrunner.core import InputError
 from frontrunner.core.errors import CompilerCrashedError, KilledError
 from frontrunner.experiments.profiling import bench
 from frontrunner.experiments.profiling.bench import ProfileOptions
-from frontrunner.experiments.profiling.configurations import Choice
+from frontrunner.experiments.profiling.configurations import ConfigurationOptions
 from frontrunner.experiments.profiling.folder import find_generated
 from frontrunner.experiments.profiling.libraries import Libraries
 from frontrunner.experiments.profiling.log import Row
@@ -25,7 +25,7 @@ from frontrunner.experiments.profiling.profiles import check_profile
 from frontrunner.experiments.profiling.tables import frame_of, table, write_tables
 
 LIBRARIES = ("numpy", "onnxruntime")
-CHOICE = Choice(2, ranker="heuristic", pool=300)
+CHOICE = ConfigurationOptions(2, ranker="heuristic", pool=300)
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ def test_what_was_killed_is_neither_final_nor_kept(made, profiled, monkeypatch, 
         def no_room(self, *_):
             raise KilledError("device local-task cannot hold the inputs: killed by SIGKILL, twice")
 
-        patch.setattr(Device, "turn_to", no_room)
+        patch.setattr(Device, "switch_dispatch", no_room)
         (row,) = profiled(tmp_path)
     assert (row.outcome, "cannot hold the inputs" in row.reason) == ("killed", True)
     with monkeypatch.context() as patch:
@@ -177,7 +177,7 @@ def test_what_was_killed_is_neither_final_nor_kept(made, profiled, monkeypatch, 
         def samples(self, request):
             raise RunFailed("killed", "the kernel's process was killed by SIGKILL, twice")
 
-        patch.setattr(Device, "samples", samples)
+        patch.setattr(Device, "measure_samples", samples)
         (row,) = profiled(tmp_path)
     assert (row.outcome, row.verification, row.failed) == ("killed", "not run", True)
     assert not (tmp_path / "failures").exists()
@@ -269,10 +269,10 @@ def test_a_library_that_crashes_hangs_or_is_killed(monkeypatch, tmp_path):
     operation = Matmul(8, 8, 8)
     with Libraries(["numpy"], 1) as libraries:
         assert libraries.time("numpy", operation, 0, 0.001, verify=True)
-        monkeypatch.setattr("frontrunner.experiments.profiling.libraries.LONGEST", 0.0)
+        monkeypatch.setattr("frontrunner.experiments.profiling.libraries.LIBRARY_TIMEOUT", 0.0)
         with pytest.raises(RunFailed) as late:
             libraries.time("numpy", operation, 0, 5.0, verify=False)
-        monkeypatch.setattr("frontrunner.experiments.profiling.libraries.LONGEST", 60.0)
+        monkeypatch.setattr("frontrunner.experiments.profiling.libraries.LIBRARY_TIMEOUT", 60.0)
         with pytest.raises(RunFailed) as bad:
             libraries.time("numpy", operation, -1, 0.001, verify=False)
         assert libraries.time("numpy", operation, 0, 0.001, verify=True)
@@ -285,6 +285,6 @@ def test_a_library_that_crashes_hangs_or_is_killed(monkeypatch, tmp_path):
 
 
 def test_configurations_of_another_target(made, tmp_path):
-    made(tmp_path, Matmul(8, 8, 8), choice=Choice(1, target="znver3", pool=50))
+    made(tmp_path, Matmul(8, 8, 8), choice=ConfigurationOptions(1, target="znver3", pool=50))
     with pytest.raises(InputError, match="are for znver3, not host"):
         check_profile(find_generated(tmp_path), ProfileOptions(tmp_path))

@@ -12,7 +12,7 @@ from frontrunner.benchmarks.measuring.outcome import COMPILE_FAILED, KILLED, OK,
 from frontrunner.experiments.queue import ordering
 from frontrunner.experiments.queue.candidates import make_queue
 from frontrunner.experiments.queue.ordering import AdaptiveOrder, QueueOrder
-from frontrunner.models import AdaptiveRanker, resolve
+from frontrunner.models import AdaptiveRanker, resolve_ranker
 from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[2] / "data"
@@ -76,9 +76,9 @@ class TestAdaptive:
 
 def test_a_ranker_that_reads_knobs_is_shown_them():
     dispatch = read_dispatch(DATA / "matmul.mlir")
-    ranker = resolve("genetic", seed=1)
+    ranker = resolve_ranker("genetic", seed=1)
     queue = make_queue(dispatch, ranker, pool=60, seed=1)
-    order = AdaptiveOrder.over(queue, dispatch, ranker, seed=1)
+    order = AdaptiveOrder.for_queue(queue, dispatch, ranker, seed=1)
     pd.testing.assert_frame_equal(order.features, queue)
     known: dict[int, Outcome] = {}
     while len(known) < len(queue):
@@ -90,9 +90,9 @@ def test_a_ranker_that_reads_knobs_is_shown_them():
 def test_of_a_long_queue_a_head_and_lots_are_chosen(monkeypatch):
     monkeypatch.setattr(ordering, "HEAD", 16)
     dispatch = read_dispatch(DATA / "matmul.mlir")
-    ranker = resolve("adaptive", seed=1)
+    ranker = resolve_ranker("adaptive", seed=1)
     queue = make_queue(dispatch, ranker, pool=200, seed=1)
-    order = AdaptiveOrder.over(queue, dispatch, ranker, seed=1)
+    order = AdaptiveOrder.for_queue(queue, dispatch, ranker, seed=1)
     positions = list(order.features.index)
     assert positions[:16] == list(range(16))
     assert len(positions) == 32 and min(positions[16:]) >= 16 and len(set(positions)) == 32
@@ -103,4 +103,4 @@ def test_of_a_long_queue_a_head_and_lots_are_chosen(monkeypatch):
     known = outcomes(*range(8))
     following = order.next(known, 8)
     assert len(following) == 8 and not set(following) & set(known)
-    assert following == AdaptiveOrder.over(queue, dispatch, ranker, seed=1).next(known, 8)
+    assert following == AdaptiveOrder.for_queue(queue, dispatch, ranker, seed=1).next(known, 8)

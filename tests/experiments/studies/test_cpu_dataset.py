@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import frontrunner
-from frontrunner.experiments.evaluation.metrics import Scale, iterations_to
+from frontrunner.experiments.evaluation.metrics import CaseReference, iterations_to
 from frontrunner.experiments.evaluation.replay import replay
 from frontrunner.experiments.learning.cases import Case, read_cases
-from frontrunner.experiments.learning.provenance import digest
+from frontrunner.experiments.learning.provenance import cases_digest
 from frontrunner.experiments.studies.cpu_dataset import PROBLEMS, table
-from frontrunner.models import Ranker, create
+from frontrunner.models import Ranker, create_ranker
 from frontrunner.models.shipped import PREDICTOR
 from frontrunner.models.storage import read_manifest
 
@@ -49,7 +49,7 @@ def test_the_card_has_the_table_of_what_is_there():
 
 
 def test_the_shipped_predictor_was_trained_on_this_with_these_features(cases):
-    assert read_manifest(PREDICTOR)["training"]["data"] == digest(cases)
+    assert read_manifest(PREDICTOR)["training"]["data"] == cases_digest(cases)
     assert PREDICTOR.stat().st_size < 1e6
 
 
@@ -71,10 +71,10 @@ class Oracle(Ranker):
 )
 def test_a_prior_that_lies_costs_less_than_random_order(cases, name, hides):
     (case,) = (case for case in cases if case.name == name)
-    scale = Scale.of(case.times)
+    scale = CaseReference.of(case.times)
     slowness = np.nan_to_num(case.times, nan=1e9)
     lies = np.where(slowness <= 1.15 * scale.best, 1e9, slowness) if hides else -slowness
-    ranker = create("adaptive")
+    ranker = create_ranker("adaptive")
     ranker.prior_ = Oracle(lies)
     case = replace(case, features=case.features.assign(row=np.arange(len(lies))))
     taken = replay(ranker, case, lambda t: bool((t <= 1.05 * scale.best).any()))

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from frontrunner.experiments.fuzz import kinds
-from frontrunner.experiments.fuzz.case import Case, kind_of, make_case
+from frontrunner.experiments.fuzz.case import FuzzCase, kind_of, make_case
 from frontrunner.experiments.fuzz.changes import (
     believed,
     bundles,
@@ -36,11 +36,11 @@ from frontrunner.experiments.fuzz.changes.mlir import be_a_spec
 from frontrunner.experiments.fuzz.changes.onnx import make_model
 from frontrunner.experiments.fuzz.judge import MOST_MB, judge
 from frontrunner.experiments.fuzz.places import Places, changes
-from frontrunner.experiments.fuzz.sandbox import Seen
+from frontrunner.experiments.fuzz.sandbox import CaseOutcome
 from frontrunner.experiments.fuzz.stock import PRODUCT, make_cache
 from frontrunner.experiments.fuzz.traps import Traps
 
-FINE = Case("s", 0, "cache", "nothing", "rankers")
+FINE = FuzzCase("s", 0, "cache", "nothing", "rankers")
 # Does what is planted where a command would be run, and notes what was seen of it.
 HARNESS = """
 import os, sys
@@ -63,13 +63,13 @@ else:
 REFUSE = "import sys; print('error: no', file=sys.stderr); sys.exit(2)"
 
 
-def seen_of(folder: Path, planted: str, seconds: float = 60) -> Seen:
+def seen_of(folder: Path, planted: str, seconds: float = 60) -> CaseOutcome:
     command = [sys.executable, "-c", HARNESS, str(folder), planted, str(seconds)]
     subprocess.run(command, check=True, cwd=folder.parent)
-    return Seen.load(folder / "log" / "seen.json")
+    return CaseOutcome.load(folder / "log" / "seen.json")
 
 
-def sorts(case: Case, seen: Seen) -> set[str]:
+def sorts(case: FuzzCase, seen: CaseOutcome) -> set[str]:
     return {finding.sort for finding in judge(case, seen)}
 
 

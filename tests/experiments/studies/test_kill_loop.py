@@ -12,11 +12,11 @@ from random import Random
 import pytest
 
 from frontrunner.experiments.kill_loop import ending
-from frontrunner.experiments.kill_loop.ending import KILL, MARK, Session, left_over, marked
+from frontrunner.experiments.kill_loop.ending import KILL, MARK, CommandProcess, left_over, marked
 from frontrunner.experiments.kill_loop.rounds import do_round
 from frontrunner.experiments.kill_loop.tasks import (
     TASKS,
-    Task,
+    KillTask,
     check_outcomes,
     check_run,
     lost,
@@ -104,7 +104,7 @@ def test_processes_that_stay_are_found_and_ended(tmp_path):
 
 def test_a_session_is_killed_and_tells_how(tmp_path):
     (tmp_path / "work").mkdir()
-    session = Session("rankers", tmp_path, str(tmp_path))
+    session = CommandProcess("rankers", tmp_path, str(tmp_path))
     session.end(KILL, Random(0))
     ended = session.wait(60)
     assert ended is not None
@@ -122,7 +122,7 @@ def test_a_round_goes_on_until_the_command_is_done(tmp_path):
     def prepare(work: Path) -> None:
         (work / "x.part").touch()
 
-    task = Task("rankers", "rankers", (), prepare, lambda work: None, check)
+    task = KillTask("rankers", "rankers", (), prepare, lambda work: None, check)
     found = do_round(task, tmp_path / "round", str(tmp_path), 0.05, Random(3))
     assert checked
     assert found.findings == ["planted", "work/x.part is left"]

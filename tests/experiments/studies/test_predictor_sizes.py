@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.core import InputError
-from frontrunner.experiments.dataset.recording import Kernel
+from frontrunner.experiments.dataset.recording import ForeignKernel
 from frontrunner.experiments.evaluation.contenders import Contender
 from frontrunner.experiments.learning.cases import Case, read_cases
 from frontrunner.experiments.learning.predictors import train
@@ -40,7 +40,7 @@ def test_the_figures_of_a_predictor(cases: list[Case], tmp_path: Path) -> None:
 
 def test_other_peoples_kernels_are_refused(cases: list[Case]) -> None:
     recording = cases[0].recording
-    provenance = replace(recording.provenance, problem=Kernel("k"), target=None)
+    provenance = replace(recording.provenance, problem=ForeignKernel("k"), target=None)
     foreign = replace(cases[0], recording=replace(recording, provenance=provenance))
     with pytest.raises(InputError, match="somebody else's kernel"):
         measure(CONFIGURATIONS[0], [foreign])

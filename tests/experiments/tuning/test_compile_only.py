@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from frontrunner.benchmarks.compiling.compiler import CompilePool, Job
+from frontrunner.benchmarks.compiling.compiler import CompileJob, CompilePool
 from frontrunner.benchmarks.measuring.budget import Budget
-from frontrunner.benchmarks.measuring.outcome import BASELINE, Compiled, Outcome
+from frontrunner.benchmarks.measuring.outcome import BASELINE, CompileOutcome, Outcome
 from frontrunner.core import InputError
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
@@ -178,7 +178,7 @@ def test_what_is_killed_twice_is_taken_and_no_failure(
 ) -> None:
     inner = CompilePool._compile_once
 
-    def killed(self: CompilePool, child: Child, job: Job) -> Compiled:
+    def killed(self: CompilePool, child: Child, job: CompileJob) -> CompileOutcome:
         if job.name == "00001":
             raise KilledError("the compiler was killed by SIGKILL (0.3 of 24.0 GB were free)")
         return inner(self, child, job)
@@ -221,7 +221,7 @@ def test_a_report_that_cannot_be_written_costs_no_outcome(tmp_path: Path, plant:
     (tmp_path / "file").touch()
     notes: list[str] = []
     observer = NullProgress()
-    observer.note = notes.append  # type: ignore[method-assign]
+    observer.notify = notes.append  # type: ignore[method-assign]
     given = options(
         tmp_path / "run", budget=Budget(candidates=2), keep_failures=tmp_path / "file" / "folder"
     )

@@ -260,7 +260,7 @@ def test_impossible_outcomes_are_refused_and_the_rest_can_be_kept(
     assert (run / "outcomes.jsonl").read_bytes() == damaged  # nothing is lost
     notes: list[str] = []
     observer = NullProgress()
-    observer.note = notes.append  # type: ignore[method-assign]
+    observer.notify = notes.append  # type: ignore[method-assign]
     result = resume_run(run, None, observer, keep_valid=True)
     assert result.candidates == COUNT
     assert (run / "outcomes.jsonl.damaged-1").read_bytes() == damaged

@@ -10,7 +10,7 @@ import pytest
 
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.core import InputError
-from frontrunner.core.limits import limited
+from frontrunner.core.limits import limit_bytes
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.preparation import digest_of_file, prepare
@@ -38,7 +38,7 @@ def test_digests_of_files_of_any_size(tmp_path: Path) -> None:
     """Weights have gigabytes; they are not held."""
     path = tmp_path / "file"
     path.write_bytes(bytes(100_000))
-    with limited(1):
+    with limit_bytes(1):
         assert digest_of_file(path) == hashlib.sha256(bytes(100_000)).hexdigest()
     os.mkfifo(tmp_path / "fifo")
     for name, told in (("fifo", "is not a regular file"), ("gone", "No such file")):

@@ -11,12 +11,12 @@ import pytest
 
 from frontrunner.benchmarks.measuring import (
     Budget,
+    FinalistResult,
     Finals,
     MeasuringRunner,
     Outcome,
     RunFailed,
     Runner,
-    Standing,
 )
 from frontrunner.benchmarks.runners import ReplayRunner
 from frontrunner.experiments.dataset import Provenance, Recording
@@ -37,7 +37,7 @@ class ElsewhereRunner:
     """Measures on another host: here, a formula of the configuration stands for it."""
 
     batch = 5
-    chips = ("a chip elsewhere",)
+    fingerprints = ("a chip elsewhere",)
 
     def __init__(self, config: Callable[[int], str]) -> None:
         self.config = config
@@ -50,9 +50,11 @@ class ElsewhereRunner:
     def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
         return {"elsewhere": 80.0}
 
-    def run(self, batch: Sequence[int], go_on: Callable[[], bool]) -> Iterator[tuple[int, Outcome]]:
+    def run(
+        self, batch: Sequence[int], should_continue: Callable[[], bool]
+    ) -> Iterator[tuple[int, Outcome]]:
         for index in batch:
-            if not go_on():
+            if not should_continue():
                 return
             self.asked.append(index)
             time_us = 80.0 * self.relative(index)
@@ -60,7 +62,7 @@ class ElsewhereRunner:
 
     def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
         standings = [
-            Standing(i, 1 / r, (1 / r, 1 / r), 80.0 * r, (1 / r,))
+            FinalistResult(i, 1 / r, (1 / r, 1 / r), 80.0 * r, (1 / r,))
             for i, r in sorted(((i, self.relative(i)) for i in finalists), key=lambda pair: pair[1])
         ]
         self.best = standings[0].index
@@ -173,7 +175,7 @@ def test_what_observers_are_told_is_the_loops(tmp_path: Path) -> None:
     told: list[tuple[str, float | None]] = []
 
     class Watching(NullProgress):
-        def outcome(self, kind: str, best_us: float | None) -> None:
+        def on_outcome(self, kind: str, best_us: float | None) -> None:
             told.append((kind, best_us))
 
     watching: Observer = Watching()

@@ -242,7 +242,7 @@ def test_tracking_that_fails_does_not_fail_the_run(
     monkeypatch.setattr(session.Tracker, "_write", broken)
     notes: list[str] = []
     observer = NullProgress()
-    monkeypatch.setattr(observer, "note", notes.append)
+    monkeypatch.setattr(observer, "notify", notes.append)
     result = start_run(options(tmp_path / "run", budget=Budget(candidates=1)), observer)
     assert result.candidates == 1
     assert any("no server" in note for note in notes)

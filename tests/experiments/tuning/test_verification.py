@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.libraries.providers import installed
+from frontrunner.benchmarks.libraries.providers import installed_libraries
 from frontrunner.benchmarks.operations import Attention, Conv, Matmul, Operation, Types, parse_types
 from frontrunner.benchmarks.operations.presets import PRESETS
-from frontrunner.experiments.profiling.configurations import Choice
+from frontrunner.experiments.profiling.configurations import ConfigurationOptions
 from frontrunner.experiments.profiling.folder import find_generated
 from frontrunner.experiments.profiling.libraries import Libraries
 
@@ -20,7 +20,7 @@ HALF, SHORT = Types("f16", "f32"), Types("i8", "i32")
 
 
 def test_all_presets_are_right_at_reduced_sizes(made, profiled, tmp_path):
-    every = [o.shrunk(16) for operations in PRESETS.values() for o in operations]
+    every = [o.scaled_down(16) for operations in PRESETS.values() for o in operations]
     rows = profiled(made(tmp_path, *dict.fromkeys(every)))
     assert len(rows) > 60
     assert {row.outcome for row in rows} == {"ok"}
@@ -32,7 +32,7 @@ def test_all_presets_are_right_at_reduced_sizes(made, profiled, tmp_path):
 
 def test_all_types_and_steps_are_right(made, profiled, tmp_path):
     types = [parse_types(t) for t in ("f16", "f16,f16,f16", "bf16", "i8", "i16", "i32")]
-    floats = [t for t in types if not t.whole]
+    floats = [t for t in types if not t.is_integer]
     every: list[Operation] = [
         *(Matmul(24, 40, 64, t, transposed=("lhs", "rhs")) for t in types),
         *(Matmul(8, 12, 16, t, batch=3, transposed=("lhs",)) for t in types),
@@ -135,7 +135,7 @@ def test_a_wrong_result_is_reproduced(made, profiled, tmp_path):
 
 
 def test_a_configuration_with_its_spec_is_reproduced(made, profiled, tmp_path):
-    made(tmp_path, Matmul(16, 32, 64), choice=Choice(1, ranker="heuristic", pool=50))
+    made(tmp_path, Matmul(16, 32, 64), choice=ConfigurationOptions(1, ranker="heuristic", pool=50))
     (one,) = find_generated(tmp_path)
     planted(tmp_path / one.name, *ONE_MORE)
     default, configured = profiled(tmp_path)
@@ -167,7 +167,7 @@ LIKE_MODELS: tuple[Operation, ...] = (
 )
 
 
-@pytest.mark.parametrize("library", installed())
+@pytest.mark.parametrize("library", installed_libraries())
 def test_libraries_compute_the_same(tmp_path, library):
     with Libraries([library], 2) as libraries:
         for operation in LIKE_MODELS:

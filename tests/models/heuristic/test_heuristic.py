@@ -8,13 +8,13 @@ from frontrunner.core.errors import InputError
 from frontrunner.features import extract
 from frontrunner.features.cpu import CPU
 from frontrunner.features.gpu import GPU
-from frontrunner.models import create
-from frontrunner.models.heuristic import GPU_TERMS, TERMS
+from frontrunner.models import create_ranker
+from frontrunner.models.heuristic import CPU_TERMS, GPU_TERMS
 
 
 @pytest.fixture(scope="module")
 def heuristic():
-    return create("heuristic")
+    return create_ranker("heuristic")
 
 
 def first_is_better(heuristic, samples, problem, good, bad):
@@ -26,7 +26,7 @@ def first_is_better(heuristic, samples, problem, good, bad):
 @pytest.mark.parametrize(
     ("catalogue", "term"),
     [
-        *(pytest.param(CPU, t, id=t.name) for t in TERMS),
+        *(pytest.param(CPU, t, id=t.name) for t in CPU_TERMS),
         *(pytest.param(GPU, t, id=f"gpu-{t.name}") for t in GPU_TERMS),
     ],
 )
@@ -43,16 +43,19 @@ def test_every_term_has_a_reason_and_varies(catalogue, term, heuristic, samples)
 def test_the_terms_add_up_to_the_score(heuristic, training):
     frame = training[0].set_index(np.arange(len(training[0]))[::-1])
     terms = heuristic.explain(frame)
-    assert list(terms.columns) == [t.name for t in TERMS]
+    assert list(terms.columns) == [t.name for t in CPU_TERMS]
     assert list(terms.index) == list(frame.index)
     np.testing.assert_allclose(terms.sum(axis=1), heuristic.score(frame))
 
 
 def test_weights_can_be_replaced(training):
-    base, changed = create("heuristic"), create("heuristic", weights={"spills": 0, "traffic": 9.0})
+    base, changed = (
+        create_ranker("heuristic"),
+        create_ranker("heuristic", weights={"spills": 0, "traffic": 9.0}),
+    )
     terms, others = base.explain(training[0]), changed.explain(training[0])
     assert (others["spills"] == 0).all()
-    weight = next(t.weight for t in TERMS if t.name == "traffic")
+    weight = next(t.weight for t in CPU_TERMS if t.name == "traffic")
     np.testing.assert_allclose(others["traffic"], terms["traffic"] * 9 / weight)
     pd.testing.assert_series_equal(others["imbalance"], terms["imbalance"])
 
@@ -60,7 +63,7 @@ def test_weights_can_be_replaced(training):
 def test_gpu_terms_add_up_to_the_score_and_have_weights(samples):
     problem, target = samples.GPU_PROBLEMS["large"]
     frame = extract(problem, target, samples.gpu_candidates(problem, target, 50))
-    base, changed = create("heuristic"), create("heuristic", weights={"traffic": 0})
+    base, changed = create_ranker("heuristic"), create_ranker("heuristic", weights={"traffic": 0})
     terms = base.explain(frame)
     assert list(terms.columns) == [t.name for t in GPU_TERMS]
     np.testing.assert_allclose(terms.sum(axis=1), base.score(frame))
@@ -68,7 +71,7 @@ def test_gpu_terms_add_up_to_the_score_and_have_weights(samples):
     with pytest.raises(
         InputError, match="heuristic has no term 'peeled_remainders'; it has uneven_"
     ):
-        create("heuristic", weights={"peeled_remainders": 1}).score(frame)
+        create_ranker("heuristic", weights={"peeled_remainders": 1}).score(frame)
 
 
 def test_a_frame_without_features_is_refused(heuristic):
@@ -78,7 +81,7 @@ def test_a_frame_without_features_is_refused(heuristic):
 
 def test_an_unknown_term_is_refused(training):
     with pytest.raises(InputError, match="heuristic has no term 'speed'; it has spills"):
-        create("heuristic", weights={"speed": 1}).score(training[0])
+        create_ranker("heuristic", weights={"speed": 1}).score(training[0])
 
 
 GOOD = {
@@ -149,5 +152,5 @@ def test_a_worse_gpu_candidate_comes_later(samples, change):
     problem, target = samples.GPU_PROBLEMS["large"]
     frame = extract(problem, target, pd.DataFrame([GOOD_TILE, GOOD_TILE | change]))
     # One thing is changed at a time, so the workgroups are not those that cover the problem.
-    good, bad = create("heuristic", weights={"padding": 0}).score(frame)
+    good, bad = create_ranker("heuristic", weights={"padding": 0}).score(frame)
     assert good < bad

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from frontrunner.core.errors import InputError
-from frontrunner.models import create, order, ranker_class
+from frontrunner.models import create_ranker, order, ranker_class
 from frontrunner.models.knobs.knob_ranker import Grid
 
 KNOBS = pd.DataFrame(
@@ -40,7 +40,7 @@ def measured(rows, times=TIMES) -> pd.DataFrame:
 def after(name, rows, times=TIMES, **params) -> np.ndarray:
     """The rows that come next, once some were measured."""
     left = np.setdiff1d(np.arange(len(KNOBS)), rows)
-    ranker = create(name, **params).observe(measured(rows, times))
+    ranker = create_ranker(name, **params).observe(measured(rows, times))
     return left[order(ranker, KNOBS.iloc[left])][: ranker.batch]
 
 
@@ -77,7 +77,7 @@ def test_the_nearest_differs_in_few_knobs_then_by_little():
 @pytest.mark.parametrize("name", NAMES)
 class TestSearch:
     def test_it_beats_shuffle(self, name):
-        found = [len(search(create(name, seed=seed))) for seed in range(3)]
+        found = [len(search(create_ranker(name, seed=seed))) for seed in range(3)]
         assert SHUFFLE > 100
         assert np.mean(found) < SHUFFLE / 2
 
@@ -89,24 +89,26 @@ class TestSearch:
     def test_scores_are_an_order_of_all(self, name):
         rows = some(40)
         left = KNOBS.drop(index=rows)
-        assert sorted(create(name).observe(measured(rows)).score(left)) == list(range(len(left)))
+        assert sorted(create_ranker(name).observe(measured(rows)).score(left)) == list(
+            range(len(left))
+        )
 
     def test_a_resumed_search_takes_the_same_order(self, name):
         """What is next depends on what was measured, not on when it was told."""
-        ranker = create(name, seed=3)
+        ranker = create_ranker(name, seed=3)
         taken = search(ranker, most=30)
         ranker.observe(measured(taken))
         left = KNOBS.drop(index=taken)
-        again = create(name, seed=3).observe(measured(taken))
+        again = create_ranker(name, seed=3).observe(measured(taken))
         assert list(ranker.score(left)) == list(again.score(left))
 
     def test_another_search_starts_anew(self, name):
-        ranker = create(name, seed=3)
+        ranker = create_ranker(name, seed=3)
         taken = search(ranker)
         assert search(ranker) == taken
         rows, left = taken[:25], KNOBS.drop(index=taken[:25])
         other = measured(rows, TIMES[::-1])
-        fresh = create(name, seed=3).observe(other)
+        fresh = create_ranker(name, seed=3).observe(other)
         assert list(ranker.observe(other).score(left)) == list(fresh.score(left))
 
     def test_it_goes_for_what_was_fast(self, name):
@@ -128,7 +130,7 @@ class TestSearch:
 
     def test_candidates_that_are_all_alike(self, name):
         frame = pd.DataFrame({"a": [1] * 50})
-        ranker = create(name).observe(frame.iloc[:30].assign(time_us=1.0))
+        ranker = create_ranker(name).observe(frame.iloc[:30].assign(time_us=1.0))
         assert sorted(ranker.score(frame.iloc[30:])) == list(range(20))
 
 
@@ -168,4 +170,4 @@ def test_without_optuna_it_says_how_to_get_it(monkeypatch):
     with pytest.raises(InputError, match="ranker 'tpe' needs Optuna, which is not") as caught:
         ranker_class("tpe")
     assert caught.value.hint == "pip install frontrunner[baselines]"
-    assert create("genetic").name == "genetic"
+    assert create_ranker("genetic").name == "genetic"

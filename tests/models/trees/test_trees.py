@@ -127,8 +127,9 @@ def test_an_answer_does_not_depend_on_the_other_rows(which, rows, request, monke
 def test_walking_imports_no_heavy_library():
     """Importing scikit-learn or LightGBM takes 0.8 s, with which each run of `tune` would begin."""
     code = (
-        "import sys; from frontrunner.features import CPU; from frontrunner.models import create\n"
-        "import pandas as pd; create('cpu').score(pd.DataFrame(1.0, [0, 1], list(CPU.names)))\n"
+        "import sys; from frontrunner.features import CPU\n"
+        "from frontrunner.models import create_ranker; import pandas as pd\n"
+        "create_ranker('cpu').score(pd.DataFrame(1.0, [0, 1], list(CPU.names)))\n"
         "print([n for n in ('sklearn', 'lightgbm', 'scipy', 'joblib') if n in sys.modules])"
     )
     done = subprocess.run(

@@ -21,7 +21,7 @@ from frontrunner.experiments.queue import make_queue, renderer
 from frontrunner.experiments.queue.candidates import features_of
 from frontrunner.experiments.tuning import TuneOptions, TuneResult, start_run
 from frontrunner.features import catalogues
-from frontrunner.models import default_ranker, resolve
+from frontrunner.models import default_ranker, resolve_ranker
 from frontrunner.search import (
     Target,
     backend_of,
@@ -105,7 +105,7 @@ def test_a_backend_from_outside(tmp_path: Path) -> None:
         build_spaces(dispatch, extras={"stages": (0,)})
     # Candidates in an order that its own features give.
     assert default_ranker(target) == "adaptive"
-    queue = make_queue(dispatch, resolve("adaptive", seed=3), pool=200, seed=3)
+    queue = make_queue(dispatch, resolve_ranker("adaptive", seed=3), pool=200, seed=3)
     assert len(queue) == 35
     features = features_of(dispatch, queue)
     assert list(features) == ["vmvx_workgroups", "vmvx_points_log2"]
@@ -150,4 +150,4 @@ def test_features_that_nobody_brings_are_missed(install: Install) -> None:
     install({"frontrunner.backends": "frontrunner_vmvx:BACKEND"})
     dispatch = read_dispatch(MATMUL, "vmvx")
     with pytest.raises(InputError, match="no catalogue of features 'vmvx'"):
-        make_queue(dispatch, resolve("shuffle"), pool=10, seed=0)
+        make_queue(dispatch, resolve_ranker("shuffle"), pool=10, seed=0)

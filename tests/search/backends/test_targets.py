@@ -8,7 +8,7 @@ import pytest
 
 import frontrunner
 from frontrunner.experiments.queue import make_queue, renderer
-from frontrunner.models import default_ranker, resolve
+from frontrunner.models import default_ranker, resolve_ranker
 from frontrunner.search import backend_of, spec_of, target_flags
 from frontrunner.search.mlir import compile_with_spec
 from frontrunner.search.reading import read_dispatch
@@ -44,7 +44,7 @@ def test_a_target_that_no_module_names(name: str, tmp_path: Path) -> None:
     assert target.flags == target_flags(name)
     assert (target.gpu.shared_bytes if target.gpu else target.vector_bytes) == fact
     assert default_ranker(target) == ranker
-    queue = make_queue(dispatch, resolve(ranker, seed=0), pool=40, seed=0, alternate=True)
+    queue = make_queue(dispatch, resolve_ranker(ranker, seed=0), pool=40, seed=0, alternate=True)
     assert len(queue) > 30
     # The compiler makes of a configuration what it says.
     config, made = renderer(dispatch, queue), []

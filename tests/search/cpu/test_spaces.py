@@ -11,7 +11,7 @@ import pytest
 import z3
 
 from frontrunner.core import InputError
-from frontrunner.search import Dispatch, Entry, Space, Target, build_spaces, render_spec
+from frontrunner.search import Dispatch, Space, SpecEntry, Target, build_spaces, render_spec
 from frontrunner.search.cpu.spaces import build
 from frontrunner.search.enumeration.enumeration import count, sample, satisfies
 from frontrunner.search.mlir.compiler import CompileFailed, compile_with_spec
@@ -63,7 +63,7 @@ def test_candidates_compile_and_apply(dispatch: Read, name: str, tmp_path: Path)
     for row in rows:
         config = space.render(row)
         spec = tmp_path / "spec.mlir"
-        spec.write_text(render_spec([Entry(given.problem, given.indexing_maps, config)]))
+        spec.write_text(render_spec([SpecEntry(given.problem, given.indexing_maps, config)]))
         try:
             _, applied = compile_with_spec(given.source, given.target.flags, spec)
         except CompileFailed as error:

@@ -13,13 +13,13 @@ import z3
 
 from frontrunner.core import InputError
 from frontrunner.core.decoding import decode
-from frontrunner.search import Dispatch, Entry, Space, Target, build_spaces, render_spec
-from frontrunner.search.emitted import Emitted
+from frontrunner.search import Dispatch, Space, SpecEntry, Target, build_spaces, render_spec
+from frontrunner.search.emitted import EmittedConstraints
 from frontrunner.search.enumeration.enumeration import (
+    add_derived_columns,
+    candidate_dicts,
     count,
-    derive,
     enumerate_space,
-    records,
     sample,
 )
 from frontrunner.search.mlir.compiler import compile_with_spec
@@ -64,7 +64,7 @@ def test_z3_agrees_with_candidates(file: str, target: str, pipeline: str) -> Non
     text = read(file, target).emitted[names.index(pipeline)].smtlib
     solver = z3.Solver()
     solver.add(z3.parse_smt2_string(text))
-    for row in records(sample(emitted[pipeline], 25, 0)):
+    for row in candidate_dicts(sample(emitted[pipeline], 25, 0)):
         assert solver.check([z3.Int(k) == v for k, v in row.items()]) == z3.sat
         for knob in ("sg_m_cnt", "sg_n_cnt"):  # others follow from these: none is free
             wrong = row | {knob: row[knob] + 1}
@@ -90,9 +90,9 @@ def test_a_whole_space_is_z3s() -> None:
 def test_derived_columns_say_what_is_rendered(file: str, target: str, pipeline: str) -> None:
     space = the_space(file, target, pipeline)
     drawn = sample(space, 20, 1)
-    meaning = derive(space, drawn)
+    meaning = add_derived_columns(space, drawn)
     assert set(drawn) < set(meaning)
-    for row, knobs in zip(meaning.to_dict("records"), records(drawn), strict=True):
+    for row, knobs in zip(meaning.to_dict("records"), candidate_dicts(drawn), strict=True):
         text = space.render(knobs)
         assert f"workgroup_size = [{row['threads']}, 1, 1]" in text
         assert f"subgroup_size = {row['subgroup_size']}" in text
@@ -111,7 +111,7 @@ def test_derived_columns_say_what_is_rendered(file: str, target: str, pipeline: 
 
 def test_every_derived_column_varies_or_is_constant_by_nature() -> None:
     frames = [
-        derive(s, sample(s, 200, 0))
+        add_derived_columns(s, sample(s, 200, 0))
         for case in COUNTS
         for s in build_spaces(read(*case), extras=EXTRAS if case[1] == "gfx942" else None)
     ]
@@ -132,14 +132,16 @@ def test_the_defaults_own_configuration_gives_the_defaults_executable(
 
     def compiled(config: str) -> tuple[bytes, tuple[str, ...]]:
         spec = tmp_path / "spec.mlir"
-        spec.write_text(render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)]))
+        spec.write_text(render_spec([SpecEntry(dispatch.problem, dispatch.indexing_maps, config)]))
         return compile_with_spec(dispatch.source, dispatch.target.flags, spec)
 
     same, applied = compiled(dispatch.default)
     assert same == default
     assert len(applied) == 1
-    small = derive(space, sample(space, 300, 0)).sort_values(["tile_m", "tile_n"]).iloc[:1]
-    (knobs,) = records(small[[k.name for k in space.knobs]])
+    small = (
+        add_derived_columns(space, sample(space, 300, 0)).sort_values(["tile_m", "tile_n"]).iloc[:1]
+    )
+    (knobs,) = candidate_dicts(small[[k.name for k in space.knobs]])
     other, applied = compiled(space.render(knobs))
     assert applied
     assert other != default
@@ -151,9 +153,9 @@ def test_an_earlier_spec_is_not_applied_again(tmp_path: Path) -> None:
     flags = dispatch.target.flags
     default, _ = compile_with_spec(dispatch.source, flags, None)
     space = build_spaces(dispatch)[0]
-    config = space.render(records(sample(space, 1, 0))[0])
+    config = space.render(candidate_dicts(sample(space, 1, 0))[0])
     spec = tmp_path / "spec.mlir"
-    spec.write_text(render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)]))
+    spec.write_text(render_spec([SpecEntry(dispatch.problem, dispatch.indexing_maps, config)]))
     assert compile_with_spec(dispatch.source, flags, spec)[0] != default
     assert compile_with_spec(dispatch.source, flags, None) == (default, ())
 
@@ -170,9 +172,9 @@ def test_loops_that_do_not_divide_are_padded(
     assert dispatch.emitted
     (space,) = build_spaces(dispatch, pipeline)
     spec = tmp_path / "spec.mlir"
-    for knobs in records(sample(space, 3, 0)):
+    for knobs in candidate_dicts(sample(space, 3, 0)):
         config = space.render(knobs)
-        spec.write_text(render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)]))
+        spec.write_text(render_spec([SpecEntry(dispatch.problem, dispatch.indexing_maps, config)]))
         _, applied = compile_with_spec(dispatch.source, dispatch.target.flags, spec)
         assert applied
         assert "padding" in config
@@ -182,7 +184,7 @@ def test_sm_86_has_less_shared_memory_than_its_constraints_say() -> None:
     ampere, consumer = (read(MATMUL, name) for name in ("sm_80", "sm_86"))
     for large, small in zip(build_spaces(ampere), build_spaces(consumer), strict=True):
         assert 0 < count(small).value < count(large).value
-        assert derive(small, sample(small, 500, 0)).shared_bytes.max() <= 99 << 10
+        assert add_derived_columns(small, sample(small, 500, 0)).shared_bytes.max() <= 99 << 10
 
 
 def test_extra_knobs_multiply_the_space_and_reach_the_configuration() -> None:
@@ -190,14 +192,14 @@ def test_extra_knobs_multiply_the_space_and_reach_the_configuration() -> None:
     (space,) = build_spaces(dispatch, "TileAndFuse", EXTRAS)
     assert count(space).value == 2452 * 8
     drawn = sample(space, 60, 0)
-    for knobs in records(drawn):
+    for knobs in candidate_dicts(drawn):
         text = space.render(knobs)
         assert f"prefetch_num_stages = {knobs['stages']}" in text
         free = "true" if not knobs["bank_padding"] else "false"
         assert f"no_reduce_shared_memory_bank_conflicts = {free}" in text
         assert ('"amdgpu-waves-per-eu" = "2"' in text) == (knobs["waves_per_eu"] == 2)
     (denormals,) = build_spaces(dispatch, "TileAndFuse", {"flush_denormals": (1,)})
-    assert "preserve-sign" in denormals.render(records(sample(denormals, 1, 0))[0])
+    assert "preserve-sign" in denormals.render(candidate_dicts(sample(denormals, 1, 0))[0])
 
 
 @pytest.mark.parametrize(
@@ -218,7 +220,7 @@ def test_extra_knobs_that_do_nothing_are_refused(
 def test_a_crash_while_emitting_is_told() -> None:
     found = read_dispatch(DATA / "batch_matmul.mlir", "gfx942")
     assert not found.emitted
-    assert "crashed while emitting constraints" in found.silence
+    assert "crashed while emitting constraints" in found.no_constraints_reason
     assert build_spaces(found)  # of our own
 
 
@@ -246,6 +248,6 @@ def test_unknown_targets_are_refused(name: str) -> None:
 
 def test_emissions_survive_json() -> None:
     for emitted in read(CONV, "gfx942").emitted:
-        again = decode(Emitted, json.loads(json.dumps(asdict(emitted))))
+        again = decode(EmittedConstraints, json.loads(json.dumps(asdict(emitted))))
         assert again.smtlib == emitted.smtlib
         assert again.reasons == emitted.reasons

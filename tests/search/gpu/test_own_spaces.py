@@ -11,18 +11,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from frontrunner.search import Dispatch, Entry, Space, render_spec
+from frontrunner.search import Dispatch, Space, SpecEntry, render_spec
 from frontrunner.search import build_spaces as emitted_spaces
 from frontrunner.search.enumeration.enumeration import (
-    derive,
+    add_derived_columns,
+    candidate_dicts,
     enumerate_space,
-    records,
     sample,
     satisfies,
 )
 from frontrunner.search.gpu.columns import COLUMNS
 from frontrunner.search.gpu.own_spaces import build, pipelines
-from frontrunner.search.gpu.rendering import ConvolutionLoops, ask
+from frontrunner.search.gpu.rendering import MatmulLoopsRequest, ask_renderer
 from frontrunner.search.mlir.compiler import compile_with_spec
 from frontrunner.search.reading import read_dispatch
 
@@ -56,7 +56,7 @@ def the_space(file: str, target: str, pipeline: str) -> Space:
 
 def compiled(dispatch: Dispatch, config: str, folder: Path) -> tuple[bytes, bool]:
     spec = folder / "spec.mlir"
-    spec.write_text(render_spec([Entry(dispatch.problem, dispatch.indexing_maps, config)]))
+    spec.write_text(render_spec([SpecEntry(dispatch.problem, dispatch.indexing_maps, config)]))
     return compile_with_spec(dispatch.source, dispatch.target.flags, spec)
 
 
@@ -82,7 +82,7 @@ def test_candidates_compile_and_apply(
     dispatch = read(file, target)
     assert pipeline in pipelines(dispatch.problem, dispatch.target)
     space = the_space(file, target, pipeline)
-    (candidate,) = records(sample(space, 1, seed=3))
+    (candidate,) = candidate_dicts(sample(space, 1, seed=3))
     _, applied = compiled(dispatch, space.render(candidate), tmp_path)
     assert applied
 
@@ -90,7 +90,7 @@ def test_candidates_compile_and_apply(
 def test_the_compilers_default_is_a_candidate(tmp_path: Path) -> None:
     dispatch = read(BATCH, "gfx942")
     space = the_space(BATCH, "gfx942", "TileAndFuse")
-    assert DEFAULT in records(enumerate_space(space))
+    assert DEFAULT in candidate_dicts(enumerate_space(space))
     code, applied = compiled(dispatch, space.render(DEFAULT), tmp_path)
     assert applied
     assert code == compiled(dispatch, dispatch.default, tmp_path)[0]
@@ -101,15 +101,15 @@ def test_columns_agree_with_the_attribute(file: str, target: str, pipeline: str)
     dispatch = read(file, target)
     space = the_space(file, target, pipeline)
     drawn = sample(space, 20, seed=4)
-    columns = derive(space, drawn)
+    columns = add_derived_columns(space, drawn)
     assert set(COLUMNS) <= set(columns)
     dims = dispatch.problem.dims
     sizes, roles, swapped = [d.size for d in dims], [d.role for d in dims], False
     if pipeline.endswith("igemm"):
-        loops = ask(ConvolutionLoops(dispatch.problem))
+        loops = ask_renderer(MatmulLoopsRequest(dispatch.problem))
         sizes, swapped = list(loops.sizes), loops.swapped
         roles = [dims[loops.origin.index(i)].role for i in range(len(sizes))]
-    for knobs, row in zip(records(drawn), columns.to_dict("records"), strict=True):
+    for knobs, row in zip(candidate_dicts(drawn), columns.to_dict("records"), strict=True):
         text = space.render(knobs)
         assert row["threads"] == math.prod(numbers("workgroup_size", text))
         assert row["subgroup_size"] == int(re.findall(r"subgroup_size = (\d+)", text)[0])
@@ -146,7 +146,7 @@ def test_extra_knobs_show_up() -> None:
         "flush_denormals": (0, 1),
     }
     space = build(dispatch.problem, dispatch.target, "TileAndFuse", extras)
-    for knobs in records(sample(space, 20, seed=0)):
+    for knobs in candidate_dicts(sample(space, 20, seed=0)):
         text = space.render(knobs)
         assert f"prefetch_num_stages = {knobs['stages']}" in text
         unpadded = str(not knobs["bank_padding"]).lower()
@@ -172,6 +172,6 @@ def test_ragged_loops_are_padded() -> None:
     dispatch = read("matmul_odd", "gfx942")
     space = the_space("matmul_odd", "gfx942", "TileAndFuse")
     assert dispatch.problem.dim("m").size % 16
-    for knobs in records(sample(space, 20, seed=0)):
+    for knobs in candidate_dicts(sample(space, 20, seed=0)):
         tiles = numbers("padding", space.render(knobs))
         assert tiles[:2] == [knobs["wg_0"], knobs["wg_1"]]

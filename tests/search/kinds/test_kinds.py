@@ -22,7 +22,7 @@ from frontrunner.search import (
     target_flags,
 )
 from frontrunner.search.enumeration import sample
-from frontrunner.search.mlir import assemble, compile_with_spec
+from frontrunner.search.mlir import build_problem, compile_with_spec
 from frontrunner.search.reading import dispatch_inspection, read_dispatch
 from frontrunner.search.reading.dispatches import parse_signature
 
@@ -62,7 +62,7 @@ class RowSums(Kind):
             return None
         affine = [ir.AffineMapAttr(m).value for m in maps]
         tensors = list(zip(("lhs", "out"), affine, list(root.operands), strict=True))
-        return assemble(self.name, root, tensors, {0: ("m", "m"), 1: ("k", "k")})
+        return build_problem(self.name, root, tensors, {0: ("m", "m"), 1: ("k", "k")})
 
     def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
         m, k = (dim.size for dim in problem.dims)
@@ -114,7 +114,7 @@ def test_a_kind_from_outside(row_sums: Kind, tmp_path: Path) -> None:
         ("m", 96, True),
         ("k", 512, False),
     ]
-    assert problem.flops == 96 * 512 and row_sums.terms(problem) == 512
+    assert problem.flops == 96 * 512 and row_sums.terms_per_output(problem) == 512
     (space,) = build_spaces(dispatch)
     candidates = sample(space, 200, seed=0)
     assert len(candidates) == 200
@@ -150,5 +150,5 @@ def test_what_is_counted(name: str, flops: Any, terms: Any, first: str | None) -
     problem = read_dispatch(DATA / f"{name}.mlir").problem
     sizes = {d.name: d.size for d in problem.dims}
     assert problem.flops == flops(sizes)
-    assert kind_of(problem).terms(problem) == terms(sizes)
+    assert kind_of(problem).terms_per_output(problem) == terms(sizes)
     assert kind_of(problem).first_reduction == first

@@ -12,7 +12,7 @@ from frontrunner.core.children import Child
 from frontrunner.search.linking import link_specs
 from frontrunner.search.mlir.contents import NotMlir, check_source, check_spec
 from frontrunner.search.reading import read_dispatch
-from frontrunner.search.reading.models import read_model
+from frontrunner.search.reading.networks import read_network
 from frontrunner.search.spec import spec_of
 
 DATA = Path(__file__).parents[2] / "data"
@@ -129,7 +129,7 @@ def test_what_users_bring_is_checked_before_it_is_compiled(tmp_path: Path) -> No
     path.write_text(
         text.replace("return", 'llvm.inline_asm has_side_effects "nop", "" : () -> ()\n  return')
     )
-    for read in (read_dispatch, read_model):
+    for read in (read_dispatch, read_network):
         with pytest.raises(InputError, match=r"x.mlir holds llvm.inline_asm"):
             read(path)
 

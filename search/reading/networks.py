@@ -1,7 +1,7 @@
-"""Reads a whole model: how it is called, and its dispatches, each as a file of its own.
+"""Reads a whole network: how it is called, and its dispatches, each as a file of its own.
 
-The work is done in a child process (`read_model` here, `flow.read` there), because the compiler can
-crash on what users bring.
+The work is done in a child process (`read_network` here, `network_inspection.read` there), because
+the compiler can crash on what users bring.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ...core import InputError
 from ..problem import Target
-from .source import ask, read_source
+from .source import read_in_child, read_source
 
-READER = "frontrunner.search.reading.model_inspection:read"
+READER = "frontrunner.search.reading.network_inspection:read"
 READ_TIMEOUT = 1800.0
 _REMEDY = "see that iree-compile accepts it"
 _TENSOR = re.compile(r"tensor<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)")
@@ -53,7 +53,7 @@ class Function:
 
 
 @dataclass(frozen=True)
-class ModelDispatch:
+class NetworkDispatch:
     """A dispatch of a model.
 
     Attributes:
@@ -67,7 +67,7 @@ class ModelDispatch:
 
 
 @dataclass(frozen=True)
-class Model:
+class Network:
     """A model, ready to be compiled with one tuning spec after another.
 
     Attributes:
@@ -80,7 +80,7 @@ class Model:
     source: str
     parameters: tuple[tuple[str, str], ...]
     functions: tuple[Function, ...]
-    dispatches: tuple[ModelDispatch, ...]
+    dispatches: tuple[NetworkDispatch, ...]
 
     def function(self, name: str | None) -> Function:
         """The function of a name, or the only one.
@@ -100,7 +100,7 @@ class Model:
         return found[0]
 
 
-def read_model(path: Path, target: str = "host", name: str = "") -> Model:
+def read_network(path: Path, target: str = "host", name: str = "") -> Network:
     """Reads a model for a target.
 
     Args:
@@ -111,7 +111,7 @@ def read_model(path: Path, target: str = "host", name: str = "") -> Model:
         InputError: the file cannot be read, does not compile or cannot be called.
     """
     text = read_source(path, "a model")
-    answer = ask(READER, name or str(path), text, target, READ_TIMEOUT, _REMEDY)
+    answer = read_in_child(READER, name or str(path), text, target, READ_TIMEOUT, _REMEDY)
     functions = tuple(
         Function(
             name,
@@ -124,9 +124,9 @@ def read_model(path: Path, target: str = "host", name: str = "") -> Model:
         for name, (inputs, outputs) in answer["functions"].items()
     )
     dispatches = tuple(
-        ModelDispatch(name, text, reason) for name, (text, reason) in answer["dispatches"].items()
+        NetworkDispatch(name, text, reason) for name, (text, reason) in answer["dispatches"].items()
     )
-    return Model(
+    return Network(
         answer["target"],
         answer["source"],
         answer["parameters"],
@@ -144,7 +144,7 @@ def _argument(text: str, rows: int | None = None) -> Argument:
     return Argument(tuple(None if d == "?" else int(d) for d in sizes), match[2], rows)
 
 
-def named_after(names: Sequence[str]) -> dict[str, str]:
+def short_file_names(names: Sequence[str]) -> dict[str, str]:
     """Short file names for dispatches, which the compiler gives names such as `main$async_...`.
 
     Where two functions of a model dispatch what is alike, names keep the function's.

@@ -8,7 +8,7 @@ import pytest
 
 from frontrunner.core import InputError
 from frontrunner.search.reading import read_dispatch
-from frontrunner.search.reading.models import Argument, Function, named_after, read_model
+from frontrunner.search.reading.networks import Argument, Function, read_network, short_file_names
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("warm")
 
 
 def test_how_it_is_called() -> None:
-    two_matmuls = read_model(MODELS / "two_matmuls.mlir")
+    two_matmuls = read_network(MODELS / "two_matmuls.mlir")
     sizes = ((32, 256), (256, 512), (512, 1024))
     inputs = tuple(Argument(size, F32) for size in sizes)
     assert two_matmuls.functions == (Function("main", inputs, (Argument((32, 1024), F32),)),)
@@ -30,7 +30,7 @@ def test_how_it_is_called() -> None:
 
 def test_each_dispatch_can_be_tuned_alone(tmp_path: Path) -> None:
     read = {}
-    for one in read_model(MODELS / "two_matmuls.mlir").dispatches:
+    for one in read_network(MODELS / "two_matmuls.mlir").dispatches:
         file = tmp_path / "one.mlir"
         file.write_text(one.text)
         problem = read_dispatch(file).problem
@@ -42,7 +42,7 @@ def test_each_dispatch_can_be_tuned_alone(tmp_path: Path) -> None:
 
 
 def test_indices_and_what_is_not_used() -> None:
-    ids, unused, table, weights = read_model(MODELS / "embedding.mlir").function("main").inputs
+    ids, unused, table, weights = read_network(MODELS / "embedding.mlir").function("main").inputs
     assert ids == Argument((16,), "i64", rows=37)
     assert not unused.used
     assert [table, weights] == [Argument((37, 64), F32), Argument((64, 96), F32)]
@@ -51,12 +51,12 @@ def test_indices_and_what_is_not_used() -> None:
 def test_a_table_whose_rows_are_not_known(tmp_path: Path) -> None:
     text = (MODELS / "embedding.mlir").read_text().replace("37x64", "?x64")
     (tmp_path / "m.mlir").write_text(text)
-    ids, *_ = read_model(tmp_path / "m.mlir").function("main").inputs
+    ids, *_ = read_network(tmp_path / "m.mlir").function("main").inputs
     assert ids == Argument((16,), "i64")
 
 
 def test_dynamic_shapes() -> None:
-    model = read_model(MODELS / "dynamic.mlir")
+    model = read_network(MODELS / "dynamic.mlir")
     assert model.function(None).inputs[0] == Argument((None, 64), F32)
     assert model.function(None).outputs == (Argument((None, 96), F32),)
     (dispatch,) = model.dispatches
@@ -69,11 +69,11 @@ def test_weights_in_archives(scope: str, tmp_path: Path) -> None:
     if not scope:
         text = text.replace('"model"::', "")
     (tmp_path / "m.mlir").write_text(text)
-    assert read_model(tmp_path / "m.mlir").parameters == ((scope, "w"),)
+    assert read_network(tmp_path / "m.mlir").parameters == ((scope, "w"),)
 
 
 def test_several_functions() -> None:
-    model = read_model(MODELS / "two_functions.mlir")
+    model = read_network(MODELS / "two_functions.mlir")
     assert [f.name for f in model.functions] == ["encode", "decode"]
     assert model.function("decode").inputs == (Argument((8, 32), F32),)
     with pytest.raises(InputError, match="the model has 2 functions: encode, decode"):
@@ -90,7 +90,7 @@ def test_what_torch_exports_is_called_through_fences(tmp_path: Path) -> None:
         f"  %0 = torch.aten.relu %a : {tensor} -> {tensor}\n"
         f"  return %0 : {tensor}\n}}\n"
     )
-    (function,) = read_model(tmp_path / "m.mlir").functions
+    (function,) = read_network(tmp_path / "m.mlir").functions
     assert function.name == "main"
     assert function.inputs[0] == Argument((4, 4), F32)
     assert not function.inputs[1].used
@@ -108,7 +108,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 def test_functions_of_other_modules_are_not_the_models(tmp_path: Path) -> None:
     (tmp_path / "m.mlir").write_text(EXTERNAL)
-    assert [f.name for f in read_model(tmp_path / "m.mlir").functions] == ["main"]
+    assert [f.name for f in read_network(tmp_path / "m.mlir").functions] == ["main"]
 
 
 WRONG_TYPE = """
@@ -136,7 +136,7 @@ def test_refused(text: str, message: str, tmp_path: Path) -> None:
     file = tmp_path / "m.mlir"
     file.write_text(text)
     with pytest.raises(InputError, match=message) as caught:
-        read_model(file)
+        read_network(file)
     assert len(str(caught.value)) < 500
     assert "\n" not in str(caught.value)
     assert caught.value.hint
@@ -144,16 +144,16 @@ def test_refused(text: str, message: str, tmp_path: Path) -> None:
 
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a regular file"):
-        read_model(tmp_path)
+        read_network(tmp_path)
     with pytest.raises(InputError, match="No such file"):
-        read_model(tmp_path / "gone.mlir")
+        read_network(tmp_path / "gone.mlir")
 
 
 def test_short_names_do_not_collide() -> None:
     names = ["main$async_dispatch_0_matmul", "init_dispatch_1_softmax", "init_dispatch_0_matmul"]
-    assert named_after(names) == {
+    assert short_file_names(names) == {
         "main$async_dispatch_0_matmul": "main_async_dispatch_0_matmul",
         "init_dispatch_1_softmax": "dispatch_1_softmax",
         "init_dispatch_0_matmul": "init_dispatch_0_matmul",
     }
-    assert named_after(names[:2])[names[0]] == "dispatch_0_matmul"
+    assert short_file_names(names[:2])[names[0]] == "dispatch_0_matmul"

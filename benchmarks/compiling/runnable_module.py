@@ -7,37 +7,38 @@ from dataclasses import dataclass
 from typing import Self
 
 from ...core import InputError
-from ...search import BYTES, Dispatch, kind_of
-from ...search.reading import Model
-from ..measuring import NUMPY, Call
+from ...search import ELEMENT_BYTES, Dispatch, kind_of
+from ...search.reading import Network
+from ..measuring import NUMPY_TYPES, Call
 
 
 @dataclass(frozen=True)
-class Unit:
+class RunnableModule:
     """A module at phase `executable-sources`.
 
     Attributes:
         flags: that it is compiled with.
         flops: of the function; None where nobody knows.
-        typical: size of a value that the function returns, given normal inputs.
+        output_scale: how large a value that the function returns is, for normally distributed
+            inputs.
     """
 
     source: str
     flags: tuple[str, ...]
     call: Call
     flops: int | None = None
-    typical: float = 1.0
+    output_scale: float = 1.0
 
     @classmethod
     def of(cls, dispatch: Dispatch) -> Self:
         call, problem = call_of(dispatch), dispatch.problem
         # Sums of so many products of normal inputs.
-        typical = kind_of(problem).typical or math.sqrt(call.reduction)
+        typical = kind_of(problem).output_scale or math.sqrt(call.reduction)
         return cls(dispatch.source, dispatch.target.flags, call, problem.flops, typical)
 
     @classmethod
-    def of_model(cls, model: Model) -> Self:
-        """Of what holds no dispatch that can be tuned.
+    def of_network(cls, model: Network) -> Self:
+        """From a module without a tunable dispatch, which was read as a network.
 
         Raises:
             InputError: it has several functions, or shapes that are not known.
@@ -55,16 +56,17 @@ class Unit:
 
     def __post_init__(self) -> None:
         for _, dtype in (*self.call.inputs, *self.call.outputs):
-            if dtype not in NUMPY:
+            if dtype not in NUMPY_TYPES:
                 raise InputError(
-                    f"element type {dtype} is not supported", f"use one of: {', '.join(NUMPY)}"
+                    f"element type {dtype} is not supported",
+                    f"use one of: {', '.join(NUMPY_TYPES)}",
                 )
 
     @property
-    def moved(self) -> int:
+    def bytes_moved(self) -> int:
         """Bytes of all that is read and written once."""
         tensors = (*self.call.inputs, *self.call.outputs)
-        return sum(math.prod(shape) * BYTES[dtype] for shape, dtype in tensors)
+        return sum(math.prod(shape) * ELEMENT_BYTES[dtype] for shape, dtype in tensors)
 
 
 def call_of(dispatch: Dispatch) -> Call:
@@ -73,5 +75,5 @@ def call_of(dispatch: Dispatch) -> Call:
         function=dispatch.function,
         inputs=tuple((t.shape, t.dtype) for t in dispatch.inputs),
         outputs=tuple((t.shape, t.dtype) for t in dispatch.outputs),
-        reduction=kind_of(dispatch.problem).terms(dispatch.problem),
+        reduction=kind_of(dispatch.problem).terms_per_output(dispatch.problem),
     )

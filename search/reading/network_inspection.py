@@ -53,7 +53,9 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             },
             "target": _target(source, request["target"]),
             "parameters": tuple(dict.fromkeys(_PARAMETER.findall(flow))),
-            "dispatches": {key: _alone(op, module) for key, op in _dispatches(module).items()},
+            "dispatches": {
+                key: _isolate_dispatch(op, module) for key, op in _dispatches(module).items()
+            },
         }
 
 
@@ -93,7 +95,7 @@ def _functions(module: ir.Module) -> dict[str, ir.Operation]:
 
 
 def _imports(body: ir.Operation) -> list[ir.Operation | None]:
-    """Where each input of a function becomes a tensor; None for one that it does not use.
+    """The `hal.tensor.import` op of each input of a function; None for unused inputs.
 
     Raises:
         InputError: it takes something else.
@@ -132,7 +134,7 @@ def _dispatches(module: ir.Module) -> dict[str, ir.Operation]:
     return found
 
 
-def _alone(dispatch: ir.Operation, module: ir.Module) -> tuple[str, str]:
+def _isolate_dispatch(dispatch: ir.Operation, module: ir.Module) -> tuple[str, str]:
     """A module that holds a dispatch alone, and "", or "" and why it cannot be had."""
     dynamic = [t for t in _types(dispatch) if not _static(t)]
     operands = list(dispatch.operands)
