@@ -135,9 +135,9 @@ def hang(*_):
     sys.stdin.read()
 if sys.argv[1] == "file":
     files.os.fsync = hang
-    files.write_whole(Path(sys.argv[2], "result.json"), b"half")
+    files.write_atomically(Path(sys.argv[2], "result.json"), b"half")
 else:
-    with files.new_folder(Path(sys.argv[2], "run")) as folder:
+    with files.atomic_folder(Path(sys.argv[2], "run")) as folder:
         (folder / "half").touch()
         hang()
 """

@@ -32,7 +32,7 @@ def test_lists_the_built_in_rankers_first(install):
 
 def test_listing_imports_no_heavy_library():
     code = (
-        "import sys, frontrunner.models as m; m.known(); m.create('heuristic'); "
+        "import sys, frontrunner.models as m; m.list_rankers(); m.create_ranker('heuristic'); "
         "print([n for n in ('sklearn', 'lightgbm', 'skops', 'scipy') if n in sys.modules])"
     )
     done = subprocess.run(
