@@ -38,15 +38,15 @@ class Loop:
         self.resumed = []
         self.interrupt = None
 
-    def tune_model(self, options, make_observer, tell):
+    def tune_model(self, options, make_observer, notify):
         self.tuned.append(options)
         if self.interrupt:
             raise self.interrupt
         make_observer().close()
-        tell("on the way")
+        notify("on the way")
         return Result()
 
-    def resume_model(self, path, make_observer, tell, input=None):
+    def resume_model(self, path, make_observer, notify, input=None):
         self.resumed.append((path, input))
         return Result()
 

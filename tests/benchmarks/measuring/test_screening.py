@@ -89,7 +89,7 @@ def test_failures_are_outcomes_and_what_was_said_is_passed_on() -> None:
     chip = Chip("local-task", 1.0)
     refused = CompileOutcome("compile_failed", Path(), reason="no", log="long")
     batch = [(0, refused), (1, CompileOutcome("ok", Path("bad"), "bad")), (2, refused)]
-    measures = measuring(chip, log=lambda index, text: said.append((index, text)))
+    measures = measuring(chip, save_log=lambda index, text: said.append((index, text)))
     outcomes = dict(measures.measure(batch))
     assert [(o.kind, o.stage) for o in outcomes.values()] == [
         ("compile_failed", "compile"), ("crashed", "run"), ("compile_failed", "compile"),

@@ -91,12 +91,12 @@ class World:
             raise WorkError("iree-benchmark-module failed: it crashed")
         return [DispatchTime(name, 1.0, us) for name, us in self.parts(executable).items()]
 
-    def check(self, variant: Path, expected: Path) -> None:
+    def compare_outputs(self, variant: Path, expected: Path) -> None:
         self.checked.append(self.of(variant))
         if wrong := self.wrong & set(self.of(variant)):
             raise NetworkFailed(f"wrong results: {', '.join(sorted(wrong))}")
 
-    def gain(
+    def measure_speedup(
         self, before: Path, after: Path, seed: int, rounds: int = 15, patience: float = 0.0
     ) -> Speedup:
         if self.lost & {*self.of(before), *self.of(after)}:
