@@ -12,6 +12,13 @@ from click.core import ParameterSource
 from ..benchmarks.measuring import POOL_SIZE
 from .output import Interrupted, UsageError
 
+recordings_argument = click.argument(
+    "recordings",
+    metavar="RECORDINGS...",
+    type=click.Path(exists=True, path_type=Path),
+    nargs=-1,
+    required=True,
+)
 target_option = click.option(
     "--target",
     default="host",

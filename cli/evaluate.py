@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .choices import recordings_argument
 from .files import check_out
 from .output import Interrupted, Output, shared_options
 
@@ -20,13 +21,7 @@ NOTHING_SAVED = "nothing is saved; --folds, or fewer rankers or --seeds, take le
 
 
 @click.command("evaluate")
-@click.argument(
-    "recordings",
-    metavar="RECORDINGS...",
-    type=click.Path(exists=True, path_type=Path),
-    nargs=-1,
-    required=True,
-)
+@recordings_argument
 @click.option(
     "--rankers",
     multiple=True,

@@ -6,19 +6,13 @@ from pathlib import Path
 
 import click
 
-from .choices import is_given
+from .choices import is_given, recordings_argument
 from .files import check_new_file
 from .output import Output, UsageError, shared_options
 
 
 @click.command("train")
-@click.argument(
-    "recordings",
-    metavar="RECORDINGS...",
-    type=click.Path(exists=True, path_type=Path),
-    nargs=-1,
-    required=True,
-)
+@recordings_argument
 @click.option(
     "--ranker",
     default="lightgbm",
