@@ -143,14 +143,14 @@ def run(
     output = Output(as_json)
     try:
         limits = Budget(budget, minutes_to_seconds(minutes))
-        verdict = run_bundle(
+        result = run_bundle(
             file, devices, out, limits, output.notify, record=record, keep_valid=keep_valid
         )
     except KeyboardInterrupt:
         raise Interrupted("the same command goes on from here") from None
     output.line(f"results are in {out}")
-    output.line(verdict.summary())
-    output.result({"results": out, **verdict.to_dict()})
+    output.line(result.summary())
+    output.result({"results": out, **result.to_dict()})
 
 
 @command.command("ingest")

@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from .children import Child, ChildDied
 from .errors import KilledError
 from .machine import usable_cores
-from .turns import SharedLock
+from .shared_lock import SharedLock
 
 if TYPE_CHECKING:
     from typing import Self
@@ -42,7 +42,7 @@ class ChildPool:
     ) -> None:
         self.jobs = jobs or usable_cores()
         self._given_up = False
-        self._turns = SharedLock()
+        self._lock = SharedLock()
         self._closing = threading.Lock()
         self._times_closed = 0
         self._all = [Child(handler, env) for _ in range(self.jobs)]
@@ -115,11 +115,11 @@ class ChildPool:
     def _try_twice(self, work: Callable[[Child, Item], Result], child: Child, item: Item) -> Result:
         times_closed = self._times_closed
         try:
-            with self._turns.shared():
+            with self._lock.shared():
                 self._check_open(times_closed)
                 return work(child, item)
         except KilledError:
-            with self._turns.exclusive():
+            with self._lock.exclusive():
                 self._close_others(child, times_closed)
                 return work(child, item)
 

@@ -112,9 +112,9 @@ class _Session:
                 runner, results.outcomes, _no_spec, self.notify, self.notify
             )
         seconds = round(time.monotonic() - self.started, 1)
-        verdict = BundleResult(finals, winner, len(results.outcomes), stopped, seconds, record)
-        results.finish(verdict)
-        return verdict
+        result = BundleResult(finals, winner, len(results.outcomes), stopped, seconds, record)
+        results.finish(result)
+        return result
 
     def _again(self, runner: BundledRunner) -> None:
         """Measures in further rounds what is to be recorded."""
@@ -185,7 +185,7 @@ def main() -> int:
     try:
         budget = Budget(given.budget, minutes_to_seconds(given.minutes))
         with limit_bytes(given.max_bytes or max_bytes()), in_temporary_folder():
-            verdict = run_bundle(
+            result = run_bundle(
                 bundle,
                 given.device,
                 given.out,
@@ -204,7 +204,7 @@ def main() -> int:
         _print_line("hint: the same command goes on from here")
         return 130
     _print_line(f"results are in {given.out}")
-    _print_line(verdict.summary())
+    _print_line(result.summary())
     return 0
 
 

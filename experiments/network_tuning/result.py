@@ -80,7 +80,7 @@ class NetworkResult(StoredResult):
         cls,
         plan: Plan,
         tuned: Mapping[str, TuneResult | str],
-        verdict: TrialResult,
+        trial: TrialResult,
         *,
         baseline_us: float,
         spec: Path,
@@ -92,9 +92,9 @@ class NetworkResult(StoredResult):
             tuned: by name of the hot dispatch: its run, or why there was none.
             baseline_us: where no gain was measured.
         """
-        gain = verdict.gain
-        better = gain if verdict.spec is not None else None
-        choices = {choice.hot.name: choice for choice in verdict.choices}
+        gain = trial.gain
+        better = gain if trial.spec is not None else None
+        choices = {choice.hot.name: choice for choice in trial.choices}
         rows = [_row(choices[h.name], tuned[h.name], better is not None) for h in plan.hot]
         rows += [
             DispatchResult(r.name, (r.name,), r.share, 1.0, None, False, r.reason, 0, 0.0)
@@ -110,8 +110,8 @@ class NetworkResult(StoredResult):
             best_us=better.after_us if better else gain.before_us if gain else baseline_us,
             spec=spec if better else None,
             dispatches=tuple(rows),
-            also=tuple(name for name in verdict.applied if name not in meant),
-            unmatched=tuple(sorted(meant - set(verdict.applied))) if better else (),
+            also=tuple(name for name in trial.applied if name not in meant),
+            unmatched=tuple(sorted(meant - set(trial.applied))) if better else (),
             run=run,
             seconds=round(seconds, 1),
             ratios=better.ratios if better else (),

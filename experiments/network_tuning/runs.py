@@ -171,11 +171,11 @@ def _tune(
         trial = NetworkTrial(
             compiler, runner, options.starter, default, folder.work, options.seed, deadline, notify
         )
-        verdict = trial.decide([(h, best_specs(h, tuned[h.name], folder)) for h in plan.hot])
-        if verdict.spec is not None and verdict.gain is not None:
-            write_text(folder.spec, _comment(verdict.gain, device) + verdict.spec)
+        chosen = trial.decide([(h, best_specs(h, tuned[h.name], folder)) for h in plan.hot])
+        if chosen.spec is not None and chosen.gain is not None:
+            write_text(folder.spec, _comment(chosen.gain, device) + chosen.spec)
         result = NetworkResult.build(
-            plan, tuned, verdict,
+            plan, tuned, chosen,
             baseline_us=run_us, spec=folder.spec, run=folder.path,
             seconds=time.monotonic() - started,
         )  # fmt: skip

@@ -135,21 +135,21 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return made
 
 
-def by_name(verdict: TrialResult) -> dict[str, DispatchChoice]:
-    return {choice.hot.name: choice for choice in verdict.choices}
+def by_name(result: TrialResult) -> dict[str, DispatchChoice]:
+    return {choice.hot.name: choice for choice in result.choices}
 
 
 def test_the_candidate_that_is_fastest_in_the_model_stays(world: World) -> None:
     world.times = {"big-0": 90.0, "big-1": 50.0, "big-2": 70.0, "mid-0": 25.0}
-    verdict = world.decide({"big": ["big-0", "big-1", "big-2"], "mid": ["mid-0"]})
-    assert verdict.spec == "big-1 mid-0"
-    assert verdict.applied == ("big", "mid")
-    assert [(c.spec, c.speedup) for c in verdict.choices] == [
+    result = world.decide({"big": ["big-0", "big-1", "big-2"], "mid": ["mid-0"]})
+    assert result.spec == "big-1 mid-0"
+    assert result.applied == ("big", "mid")
+    assert [(c.spec, c.speedup) for c in result.choices] == [
         (Path("big-1"), 2.0),
         (Path("mid-0"), 2.0),
     ]
-    assert verdict.gain
-    assert verdict.gain.speedup == pytest.approx(160 / 85)
+    assert result.gain
+    assert result.gain.speedup == pytest.approx(160 / 85)
     # All are measured at once: as many variants as the longest list, not as there are candidates.
     assert world.compiled[:3] == [("big-0", "mid-0"), ("big-1", "mid-0"), ("big-2", "mid-0")]
     assert ("big-1", "mid-0") in world.checked
@@ -157,9 +157,9 @@ def test_the_candidate_that_is_fastest_in_the_model_stays(world: World) -> None:
 
 def test_what_is_faster_alone_and_not_in_the_model_goes(world: World) -> None:
     world.times = {"big-0": 50.0, "mid-0": 55.0}
-    verdict = world.decide({"big": ["big-0"], "mid": ["mid-0"], "low": []})
-    assert verdict.spec == "big-0"
-    reasons = {name: choice.reason for name, choice in by_name(verdict).items()}
+    result = world.decide({"big": ["big-0"], "mid": ["mid-0"], "low": []})
+    assert result.spec == "big-0"
+    reasons = {name: choice.reason for name, choice in by_name(result).items()}
     assert reasons == {
         "big": "",
         "mid": "no faster in the model",
@@ -169,45 +169,45 @@ def test_what_is_faster_alone_and_not_in_the_model_goes(world: World) -> None:
 
 def test_no_more_than_a_few_are_tried(world: World) -> None:
     world.times = {f"big-{n}": 90.0 - n for n in range(9)}
-    verdict = world.decide({"big": [f"big-{n}" for n in range(9)]})
-    assert verdict.spec == f"big-{in_model.MAX_TRIED - 1}"
+    result = world.decide({"big": [f"big-{n}" for n in range(9)]})
+    assert result.spec == f"big-{in_model.MAX_TRIED - 1}"
 
 
 def test_nothing_to_try(world: World) -> None:
-    verdict = world.decide({"big": [], "mid": []})
-    assert (verdict.spec, verdict.gain, verdict.applied) == (None, None, ())
-    assert {c.reason for c in verdict.choices} == {"nothing beat the default"}
+    result = world.decide({"big": [], "mid": []})
+    assert (result.spec, result.gain, result.applied) == (None, None, ())
+    assert {c.reason for c in result.choices} == {"nothing beat the default"}
     assert world.compiled == world.profiled == []
 
 
 def test_wrong_results_drop_the_least_gain_first(world: World) -> None:
     world.times = {"big-0": 50.0, "mid-0": 25.0, "low-0": 5.0}
     world.wrong = {"mid-0"}
-    verdict = world.decide({"big": ["big-0"], "mid": ["mid-0"], "low": ["low-0"]})
+    result = world.decide({"big": ["big-0"], "mid": ["mid-0"], "low": ["low-0"]})
     assert world.checked == [("big-0", "mid-0", "low-0"), ("big-0", "mid-0"), ("big-0",)]
-    assert verdict.spec == "big-0"
-    assert by_name(verdict)["low"].reason == by_name(verdict)["mid"].reason
-    assert by_name(verdict)["mid"].reason == "wrong results: mid-0"
+    assert result.spec == "big-0"
+    assert by_name(result)["low"].reason == by_name(result)["mid"].reason
+    assert by_name(result)["mid"].reason == "wrong results: mid-0"
 
 
 def test_if_all_are_wrong_there_is_no_spec(world: World) -> None:
     world.times = {"big-0": 50.0, "mid-0": 25.0}
     world.wrong = {"big-0", "mid-0"}
-    verdict = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
-    assert (verdict.spec, verdict.gain) == (None, None)
-    assert all(c.spec is None for c in verdict.choices)
+    result = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
+    assert (result.spec, result.gain) == (None, None)
+    assert all(c.spec is None for c in result.choices)
 
 
 def test_what_slows_the_model_is_dropped(world: World) -> None:
     world.times = {"big-0": 50.0, "mid-0": 25.0, "low-0": 5.0}
     world.whole = {"mid-0": 60.0}
-    verdict = world.decide({"big": ["big-0"], "mid": ["mid-0"], "low": ["low-0"]})
-    assert verdict.spec == "big-0 low-0"
-    assert by_name(verdict)["mid"].reason == "slows the model"
-    assert by_name(verdict)["low"].reason == ""
-    assert verdict.applied == ("big", "low")
-    assert verdict.gain
-    assert verdict.gain.speedup == pytest.approx(160 / 105)
+    result = world.decide({"big": ["big-0"], "mid": ["mid-0"], "low": ["low-0"]})
+    assert result.spec == "big-0 low-0"
+    assert by_name(result)["mid"].reason == "slows the model"
+    assert by_name(result)["low"].reason == ""
+    assert result.applied == ("big", "low")
+    assert result.gain
+    assert result.gain.speedup == pytest.approx(160 / 105)
     assert world.checked[-1] == ("big-0", "low-0")  # what is handed out was compared as it is
 
 
@@ -215,27 +215,27 @@ def test_when_the_time_is_up_none_is_left_out(world: World) -> None:
     world.times = {"big-0": 50.0, "mid-0": 25.0}
     world.whole = {"mid-0": 60.0}
     world.deadline = time.monotonic() - 1
-    verdict = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
-    assert verdict.spec == "big-0 mid-0"
+    result = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
+    assert result.spec == "big-0 mid-0"
     assert any("the time is up" in words for words in world.said)
 
 
 @pytest.mark.parametrize("cost", [50.0, 49.0, 70.0])
 def test_no_spec_where_the_model_is_not_faster(cost: float, world: World) -> None:
     world.times, world.whole = {"big-0": 50.0}, {"big-0": cost}
-    verdict = world.decide({"big": ["big-0"]})
-    assert verdict.spec is None
-    assert verdict.applied == ()
-    assert verdict.gain
-    assert verdict.gain.speedup == pytest.approx(160 / (110 + cost))
+    result = world.decide({"big": ["big-0"]})
+    assert result.spec is None
+    assert result.applied == ()
+    assert result.gain
+    assert result.gain.speedup == pytest.approx(160 / (110 + cost))
 
 
 @pytest.mark.parametrize("rounds", [range(7), [0], [3], [6]])
 def test_a_variant_that_does_not_run_never_wins(rounds: Sequence[int], world: World) -> None:
     world.times = {"big-0": 1.0, "big-1": 90.0}
     world.dies = {"big-0": set(rounds)}
-    verdict = world.decide({"big": ["big-0", "big-1"]})
-    assert verdict.spec == "big-1"
+    result = world.decide({"big": ["big-0", "big-1"]})
+    assert result.spec == "big-1"
     failures = [words for words in world.said if "does not run" in words]
     assert failures == [
         "a variant of the model does not run: iree-benchmark-module failed: it crashed"
@@ -268,9 +268,9 @@ def test_a_killed_profile_is_no_candidates_fault(world: World, monkeypatch: Any)
 def test_none_of_the_variants_runs(world: World) -> None:
     world.times = {"big-0": 1.0}
     world.dies = {"big-0": {0}}
-    verdict = world.decide({"big": ["big-0"]})
-    assert verdict.spec is None
-    assert by_name(verdict)["big"].reason == "its candidates fail in the model"
+    result = world.decide({"big": ["big-0"]})
+    assert result.spec is None
+    assert by_name(result)["big"].reason == "its candidates fail in the model"
 
 
 def test_a_default_that_does_not_run_is_told(world: World, monkeypatch: Any) -> None:
@@ -286,8 +286,8 @@ def test_a_default_that_does_not_run_is_told(world: World, monkeypatch: Any) -> 
 def test_what_does_not_compile_in_the_model_is_left_out(world: World) -> None:
     world.times = {"big-0": 50.0, "big-1": 60.0, "mid-0": 25.0}
     world.refused = {"big-0"}
-    verdict = world.decide({"big": ["big-0", "big-1"], "mid": ["mid-0"]})
-    assert by_name(verdict)["big"].spec == Path("big-1")
+    result = world.decide({"big": ["big-0", "big-1"], "mid": ["mid-0"]})
+    assert by_name(result)["big"].spec == Path("big-1")
     assert "candidates in place 1 are left out: a tile is too large" in world.said
 
 
@@ -295,16 +295,16 @@ def test_what_does_not_compile_in_the_model_is_left_out(world: World) -> None:
 def test_a_model_that_dies_while_it_is_timed_is_no_gain(lost: str, world: World) -> None:
     world.times = {"big-0": 50.0, "mid-0": 25.0}
     world.lost = {lost}
-    verdict = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
-    assert verdict.spec is None
-    assert verdict.gain is None
-    assert all(c.spec is None for c in verdict.choices)
-    assert by_name(verdict)["big"].reason == "the model crashed: killed by SIGSEGV"
+    result = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
+    assert result.spec is None
+    assert result.gain is None
+    assert all(c.spec is None for c in result.choices)
+    assert by_name(result)["big"].reason == "the model crashed: killed by SIGSEGV"
 
 
 def test_specs_of_the_user_come_first_so_that_ours_win(world: World) -> None:
     world.starter = (Path("low-0"),)
     world.times = {"big-0": 50.0, "low-0": 10.0}
-    verdict = world.decide({"big": ["big-0"]})
-    assert verdict.spec == "low-0 big-0"
+    result = world.decide({"big": ["big-0"]})
+    assert result.spec == "low-0 big-0"
     assert all(used[0] == "low-0" for used in world.compiled)

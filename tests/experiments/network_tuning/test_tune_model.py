@@ -298,9 +298,9 @@ HOT = HotDispatch("mm", "a problem", ("main$mm", "main$mm2"), Path("mm.mlir"), 8
 PLAN = Plan((HOT,), (SkippedDispatch("softmax", 0.2, "computes softmax"),))
 
 
-def build(verdict: TrialResult, tuned: Any) -> NetworkResult:
+def build(trial: TrialResult, tuned: Any) -> NetworkResult:
     return NetworkResult.build(
-        PLAN, {"mm": tuned}, verdict, baseline_us=2000.0, spec=Path("s"), run=Path("r"), seconds=1.0
+        PLAN, {"mm": tuned}, trial, baseline_us=2000.0, spec=Path("s"), run=Path("r"), seconds=1.0
     )
 
 
@@ -360,10 +360,8 @@ def test_what_was_not_measured_is_not_told() -> None:
 
 def test_what_else_a_spec_configures_is_told() -> None:
     gain = model_runner.Speedup(1.2, (1.1, 1.3), 2000.0, 1700.0, 0.02, ())
-    verdict = TrialResult(
-        (DispatchChoice(HOT, Path("s"), 1.4),), "spec", gain, ("main$mm", "other")
-    )
-    result = build(verdict, "kept all the same")
+    trial = TrialResult((DispatchChoice(HOT, Path("s"), 1.4),), "spec", gain, ("main$mm", "other"))
+    result = build(trial, "kept all the same")
     assert result.also == ("other",)
     assert result.unmatched == ("main$mm2",)
     assert result.summary_lines() == [
@@ -379,8 +377,8 @@ def test_what_else_a_spec_configures_is_told() -> None:
 
 def test_a_measured_model_that_is_not_faster_has_no_spec() -> None:
     gain = model_runner.Speedup(1.01, (0.99, 1.03), 2000.0, 1980.0, 0.02, ())
-    verdict = TrialResult((DispatchChoice(HOT, Path("s"), 1.4),), None, gain, ())
-    result = build(verdict, "tuned")
+    trial = TrialResult((DispatchChoice(HOT, Path("s"), 1.4),), None, gain, ())
+    result = build(trial, "tuned")
     assert (result.speedup, result.speedup_ci, result.spec) == (1.0, (1.0, 1.0), None)
     assert result.measured == 1.01
     assert "not faster than the default beyond noise (measured: 1.01x)" in result.summary_lines()[0]

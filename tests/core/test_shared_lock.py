@@ -10,7 +10,7 @@ import pytest
 from frontrunner.core.child_pool import ChildPool
 from frontrunner.core.children import Child, ChildDied
 from frontrunner.core.errors import KilledError
-from frontrunner.core.turns import SharedLock
+from frontrunner.core.shared_lock import SharedLock
 
 
 def start(*works) -> list[threading.Thread]:
@@ -20,17 +20,17 @@ def start(*works) -> list[threading.Thread]:
     return threads
 
 
-def waiting(turns: SharedLock) -> None:
+def waiting(lock: SharedLock) -> None:
     """Until somebody waits to be alone."""
-    while not turns._waiting:
+    while not lock._waiting:
         os.sched_yield()
 
 
 def test_many_work_beside_each_other() -> None:
-    turns, met = SharedLock(), threading.Barrier(3)
+    lock, met = SharedLock(), threading.Barrier(3)
 
     def work() -> None:
-        with turns.shared():
+        with lock.shared():
             met.wait(60)
 
     for thread in start(work, work, work):
@@ -39,24 +39,24 @@ def test_many_work_beside_each_other() -> None:
 
 
 def test_who_waits_to_be_alone_goes_before_who_comes_later() -> None:
-    turns, order, go = SharedLock(), [], threading.Event()
+    lock, order, go = SharedLock(), [], threading.Event()
 
     def first() -> None:
-        with turns.shared():
+        with lock.shared():
             go.wait()
             order.append("first")
 
     def alone() -> None:
-        with turns.exclusive():
+        with lock.exclusive():
             order.append("alone")
 
     def later() -> None:
-        with turns.shared():
+        with lock.shared():
             order.append("later")
 
-    with turns.shared():
+    with lock.shared():
         threads = start(first, alone)
-        waiting(turns)
+        waiting(lock)
         threads += start(later)
         go.set()
     for thread in threads:
@@ -65,32 +65,32 @@ def test_who_waits_to_be_alone_goes_before_who_comes_later() -> None:
 
 
 def test_several_are_alone_one_after_the_other() -> None:
-    turns, inside = SharedLock(), []
+    lock, inside = SharedLock(), []
 
     def alone() -> None:
-        with turns.exclusive():
+        with lock.exclusive():
             inside.append(1)
             assert len(inside) == 1
             inside.pop()
 
-    with turns.shared():
+    with lock.shared():
         threads = start(*[alone] * 8)
-        waiting(turns)
+        waiting(lock)
     for thread in threads:
         thread.join()
-    with turns.shared():
+    with lock.shared():
         assert not inside
 
 
 def test_an_error_gives_the_turn_back() -> None:
-    turns = SharedLock()
-    with pytest.raises(ValueError, match="beside"), turns.shared():
+    lock = SharedLock()
+    with pytest.raises(ValueError, match="beside"), lock.shared():
         raise ValueError("beside")
-    with pytest.raises(ValueError, match="alone"), turns.exclusive():
+    with pytest.raises(ValueError, match="alone"), lock.exclusive():
         raise ValueError("alone")
-    with turns.exclusive(), pytest.raises(KeyError):
+    with lock.exclusive(), pytest.raises(KeyError):
         raise KeyError
-    with turns.shared():
+    with lock.shared():
         pass
 
 
@@ -159,7 +159,7 @@ def test_nothing_is_tried_again_in_a_pool_that_was_closed() -> None:
             ends.append(str(end))
 
     threads = start(beside, again)
-    waiting(pool._turns)
+    waiting(pool._lock)
     pool.close()
     go.set()
     for thread in threads:
