@@ -66,6 +66,8 @@ class Child:
         self._stderr: IO[bytes] | None = None
         self._closed: subprocess.Popen[bytes] | None = None  # the last that we ended ourselves
         self._at_least = 0
+        self._lock = threading.Lock()
+        self._in_call = False
 
     @property
     def running(self) -> bool:
@@ -83,14 +85,14 @@ class Child:
             self._start()
         process, connection, stderr = self._process, self._connection, self._stderr
         assert process is not None and connection is not None and stderr is not None
+        self._in_call = True
         try:
             connection.send(request)
             if not connection.poll(timeout):
                 self.close()
                 raise ChildTimeout(f"no answer within {timeout:g} s")
             failed, answer = connection.recv()
-        except (EOFError, OSError, ValueError) as error:
-            # ValueError: another thread closed this child, and with it the files.
+        except (EOFError, OSError) as error:
             code, peak = _reap(process)
             if code == -signal.SIGKILL and process is not self._closed:
                 raise ChildKilled(self._kill_message(peak)) from error
@@ -99,6 +101,13 @@ class Child:
             # Ctrl-C between send and receive: a late answer must not meet the next request.
             self.close()
             raise
+        finally:
+            with self._lock:
+                self._in_call = False
+                closed = self._process is not process
+            if closed:
+                connection.close()
+                stderr.close()
         if failed:
             raise answer
         return answer
@@ -119,10 +128,15 @@ class Child:
             self._closed = self._process
             _kill_all(self._process)
             self._process.wait()
-        for resource in (self._connection, self._stderr):
-            if resource is not None:
+        with self._lock:
+            resources = (self._connection, self._stderr)
+            self._process = self._connection = self._stderr = None
+            # A call in another thread still reads them, and closes them itself: their numbers may
+            # be another file's as soon as they are closed.
+            in_use = self._in_call
+        for resource in resources:
+            if resource is not None and not in_use:
                 resource.close()
-        self._process = self._connection = self._stderr = None
 
     def __enter__(self) -> Child:
         return self
@@ -185,8 +199,6 @@ def _reap(process: subprocess.Popen[bytes]) -> tuple[int, int]:
 def _exit_message(code: int, stderr: IO[bytes]) -> str:
     """How a process ended, and its last words."""
     how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    if stderr.closed:
-        return how
     stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - STDERR_TAIL_BYTES))
     words = stderr.read().decode(errors="replace").strip()
     return f"{how}\n{words}" if words else how
