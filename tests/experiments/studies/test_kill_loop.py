@@ -96,6 +96,8 @@ def test_processes_that_stay_are_found_and_ended(tmp_path):
     mark = str(tmp_path)
     code = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {FOREVER!r}])"
     subprocess.run([sys.executable, "-c", code], env=os.environ | {MARK: mark}, check=True)
+    # Its variables cannot be read for a moment after it has started.
+    assert ending.wait_for(lambda: bool(marked(mark)), 20)
     (found,) = left_over(mark, grace=0.1)
     assert "signal.pause" in found
     assert ending.wait_for(lambda: not marked(mark), 20)
