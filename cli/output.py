@@ -167,11 +167,6 @@ class Output:
                 self.state.lost = self.state.lost or error
 
 
-def count_of(number: int, noun: str, ending: str = "s") -> str:
-    """How many there are of something."""
-    return f"{number:,} {noun}{'' if number == 1 else ending}"
-
-
 def json_text(data: Mapping[str, Any]) -> str:
     """Strict JSON: paths as text, NaN and infinity as null."""
     return json.dumps(jsonable(data), indent=2, allow_nan=False)

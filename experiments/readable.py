@@ -15,3 +15,8 @@ class Readable:
 
     def __repr__(self) -> str:
         return "\n  ".join([type(self).__name__, *self.summary_lines()])
+
+
+def count_of(number: int, noun: str, ending: str = "s") -> str:
+    """How many there are of something."""
+    return f"{number:,} {noun}{'' if number == 1 else ending}"

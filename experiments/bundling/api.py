@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...benchmarks.measuring import POOL_SIZE, Budget
 from ...core import InputError
+from ..arguments import extra_values
 from ..dataset import Recording, write_t4
 from ..observing import make_notify, make_progress
 from ..tuning import TuneOptions
@@ -73,7 +74,7 @@ def record(
         seed=seed,
         jobs=jobs,
         pool=max(candidates, POOL_SIZE),
-        extras={name: tuple(values) for name, values in (extras or {}).items()},
+        extras=extra_values(extras),
         pipeline=pipeline,
     )
     with closing(make_progress(quiet=quiet)) as progress:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from ... import __version__
 from ...core import Notify, WorkError
+from ..arguments import optional_path
 from ..interrupted import RunInterrupted
 from ..learning import Case, Files, cases_digest, paths_of, read_cases
 from ..observing import Tracker, make_notify, progress_bar
@@ -129,7 +129,7 @@ def evaluate(
 def _write(report: Report, out: str | os.PathLike[str] | None, notify: Notify) -> Report:
     """The report with its folder, after warning of pictures that cannot be drawn."""
     try:
-        folder, missing = write_report(report, None if out is None else Path(out))
+        folder, missing = write_report(report, optional_path(out))
     except WorkError as error:
         raise ReportNotWritten(error, report) from error
     for text in missing:

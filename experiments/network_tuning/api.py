@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ...benchmarks.measuring import POOL_SIZE
+from ..arguments import optional_path, optional_ranker
 from ..observing import make_notify, make_progress
 from .options import NetworkOptions
 from .result import NetworkResult
@@ -69,7 +70,7 @@ def tune_model(
     archives = parameters.items() if isinstance(parameters, Mapping) else parameters
     options = NetworkOptions(
         input=Path(input),
-        out=None if out is None else Path(out),
+        out=optional_path(out),
         minutes=minutes,
         coverage=coverage,
         function=function,
@@ -77,7 +78,7 @@ def tune_model(
         parameters=tuple((scope, Path(path)) for scope, path in archives),
         starter=tuple(map(Path, specs)),
         default_specs=default_specs,
-        ranker=None if ranker is None else os.fspath(ranker),
+        ranker=optional_ranker(ranker),
         device=device,
         target=target,
         seed=seed,
@@ -104,5 +105,5 @@ def resume_model(
         Path(run),
         partial(make_progress, quiet=quiet),
         make_notify(quiet=quiet),
-        None if input is None else Path(input),
+        optional_path(input),
     )

@@ -17,7 +17,7 @@ from ...core import InputError, check_inside
 from ...search import backend_of
 from ..interrupted import RunInterrupted
 from ..observing import make_notify, make_progress
-from ..readable import Readable
+from ..readable import Readable, count_of
 from .bench import ProfileOptions
 from .folder import GeneratedDispatch, find_generated
 from .libraries import parse_libraries
@@ -66,9 +66,9 @@ class ProfileResult(Readable):
 
     def summary_lines(self) -> list[str]:
         """How many rows came to what, and where they are."""
-        count, failed = len(self.rows), len(self.failed)
+        failed = len(self.failed)
         lines = [] if self.peak is None else [peak_line(self.peak)]
-        rows = f"{count:,} row{'' if count == 1 else 's'}"
+        rows = count_of(len(self.rows), "row")
         lines.append(f"{rows}: {summary(self.rows)}; written to {self.output}")
         if failed:
             kept = f"; see {self.failures}" if self.failures else ""

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from ...benchmarks.measuring import POOL_SIZE
 from ...benchmarks.operations import Operation, parse_types
 from ...core import NotTunableError
+from ..arguments import optional_ranker
 from ..observing import Observer, make_notify, make_progress
-from ..readable import Readable
+from ..readable import Readable, count_of
 from .families import command_operations, preset_operations, sweep, unique_operations, values_of
 from .folder import (
     CONFIGURATIONS,
@@ -52,11 +53,11 @@ class GenerateResult(Readable):
 
     def summary_lines(self) -> list[str]:
         """How many there are, and what to do with them."""
-        count, made = len(self.operations), self.configurations
-        more = f" with {made:,} configuration{'' if made == 1 else 's'}" if made else ""
+        made = self.configurations
+        more = f" with {count_of(made, 'configuration')}" if made else ""
         changed = ", ".join(f"{n} {state}" for state, n in self.files.items() if n)
         return [
-            f"{count:,} dispatch{'' if count == 1 else 'es'}{more} in {self.out} ({changed})",
+            f"{count_of(len(self.operations), 'dispatch', 'es')}{more} in {self.out} ({changed})",
             f"profile them with: frontrunner profile {shlex.quote(str(self.out))} --verify",
         ]
 
@@ -124,7 +125,7 @@ def generate(
     if configurations:
         from .configurations import ConfigurationOptions
 
-        named = None if ranker is None else os.fspath(ranker)
+        named = optional_ranker(ranker)
         choice = ConfigurationOptions(configurations, target, named, pool, seed)
     with closing(make_progress(quiet=quiet)) as progress:
         made, files = write_dispatches(operations, Path(out), choice, progress, force=force)

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ...benchmarks.measuring import DEFAULT_BUDGET, POOL_SIZE, Budget, minutes_to_seconds
+from ..arguments import extra_values, optional_path, optional_ranker
 from ..observing import make_progress
 from .options import TuneOptions
 from .runs import resume_run, start_run
@@ -78,18 +79,18 @@ def tune(
         budget = DEFAULT_BUDGET
     options = TuneOptions(
         input=Path(input),
-        out=None if out is None else Path(out),
+        out=optional_path(out),
         budget=Budget(budget, minutes_to_seconds(minutes), patience),
-        ranker=None if ranker is None else os.fspath(ranker),
+        ranker=optional_ranker(ranker),
         devices=() if compile_only and not devices else tuple(devices) or None,
         target=target,
         seed=seed,
         jobs=jobs,
         pool=pool,
         pipeline=pipeline,
-        extras={name: tuple(values) for name, values in (extras or {}).items()},
+        extras=extra_values(extras),
         compile_only=compile_only,
-        keep_failures=None if keep_failures is None else Path(keep_failures),
+        keep_failures=optional_path(keep_failures),
     )
     with closing(make_progress(quiet=quiet)) as progress:
         return start_run(options, progress, make_runner=make_runner)
@@ -127,7 +128,7 @@ def resume(
             Path(run),
             Budget(budget, minutes_to_seconds(minutes), patience),
             progress,
-            input=None if input is None else Path(input),
-            keep_failures=None if keep_failures is None else Path(keep_failures),
+            input=optional_path(input),
+            keep_failures=optional_path(keep_failures),
             keep_valid=keep_valid,
         )

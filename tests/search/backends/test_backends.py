@@ -17,7 +17,7 @@ from frontrunner.benchmarks.measuring import Budget
 from frontrunner.core import InputError, UnknownTargetError
 from frontrunner.experiments.bundling import pack
 from frontrunner.experiments.observing.progress import NullProgress
-from frontrunner.experiments.queue import make_queue, renderer
+from frontrunner.experiments.queue import make_queue
 from frontrunner.experiments.queue.candidates import features_of
 from frontrunner.experiments.tuning import TuneOptions, TuneResult, start_run
 from frontrunner.features import catalogues
@@ -27,7 +27,6 @@ from frontrunner.search import (
     backend_of,
     build_spaces,
     known_backends,
-    spec_of,
     spec_option,
     target_flags,
 )
@@ -90,7 +89,7 @@ def test_without_it_there_is_no_such_target() -> None:
 
 
 @pytest.mark.usefixtures("vmvx")
-def test_a_backend_from_outside(tmp_path: Path) -> None:
+def test_a_backend_from_outside(compile_first: Callable[..., list[bytes]]) -> None:
     assert backend_of("vmvx").name == "vmvx" and backend_of("host").name == "llvm-cpu"
     dispatch = read_dispatch(MATMUL, "vmvx")
     target = dispatch.target
@@ -112,14 +111,7 @@ def test_a_backend_from_outside(tmp_path: Path) -> None:
     assert features.nunique().min() > 3
     # The compiler makes of each what it says.
     default, _ = compile_with_spec(dispatch.source, target.flags, None)
-    config, made = renderer(dispatch, queue), set()
-    for index in range(4):
-        path = tmp_path / "spec.mlir"
-        path.write_text(spec_of(dispatch, config(index)))
-        executable, matched = compile_with_spec(dispatch.source, target.flags, path)
-        assert matched
-        made.add(executable)
-    assert len(made | {default}) >= 4
+    assert len({default, *compile_first(dispatch, queue, 4)}) >= 4
 
 
 @pytest.mark.usefixtures("vmvx")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import frontrunner
-from frontrunner.experiments.queue import make_queue, renderer
+from frontrunner.experiments.queue import make_queue
 from frontrunner.models import default_ranker, resolve_ranker
-from frontrunner.search import backend_of, spec_of, target_flags
-from frontrunner.search.mlir import compile_with_spec
+from frontrunner.search import backend_of, target_flags
 from frontrunner.search.reading import read_dispatch
 
 ROOT = Path(frontrunner.__file__).parent
@@ -35,7 +35,9 @@ def test_no_module_names_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", UNNAMED)
-def test_a_target_that_no_module_names(name: str, tmp_path: Path) -> None:
+def test_a_target_that_no_module_names(
+    name: str, compile_first: Callable[..., list[bytes]]
+) -> None:
     backend, fact, ranker = UNNAMED[name]
     assert backend_of(name).name == backend
     dispatch = read_dispatch(MATMUL, name)
@@ -47,11 +49,4 @@ def test_a_target_that_no_module_names(name: str, tmp_path: Path) -> None:
     queue = make_queue(dispatch, resolve_ranker(ranker, seed=0), pool=40, seed=0, alternate=True)
     assert len(queue) > 30
     # The compiler makes of a configuration what it says.
-    config, made = renderer(dispatch, queue), []
-    for index in range(3):
-        path = tmp_path / "spec.mlir"
-        path.write_text(spec_of(dispatch, config(index)))
-        executable, matched = compile_with_spec(dispatch.source, target.flags, path)
-        assert matched
-        made.append(executable)
-    assert len(set(made)) > 1
+    assert len(set(compile_first(dispatch, queue, 3))) > 1

@@ -1,0 +1,22 @@
+"""What the public functions do to arguments that may be given in several ways, or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+
+def optional_path(path: str | os.PathLike[str] | None) -> Path | None:
+    """A path, where one is given."""
+    return None if path is None else Path(path)
+
+
+def optional_ranker(ranker: str | os.PathLike[str] | None) -> str | None:
+    """A ranker's name or file, where one is given."""
+    return None if ranker is None else os.fspath(ranker)
+
+
+def extra_values(extras: Mapping[str, Sequence[int]] | None) -> dict[str, tuple[int, ...]]:
+    """The knobs that are set free, with their values; none if nothing is given."""
+    return {name: tuple(values) for name, values in (extras or {}).items()}
