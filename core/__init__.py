@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         unzip,
     )
     from .machine import describe_kill, free_memory, physical_cores, usable_cores
-    from .plug_ins import brought_by, load_plug_in
+    from .plug_ins import brought_by, load_named_values, load_plug_in
     from .temporary import check_free_space, in_temporary_folder, temporary_folder
     from .threads import merge_in_threads
     from .tools import run_tool
@@ -105,6 +105,7 @@ __all__ = [
     "in_temporary_folder",
     "iree_versions",
     "limit_bytes",
+    "load_named_values",
     "load_plug_in",
     "lock_folder",
     "make_folder",

@@ -2,10 +2,48 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
-from typing import Any
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Protocol, TypeVar
 
 from .errors import InputError
+
+
+class Named(Protocol):
+    """What has a name by which others are told apart from it."""
+
+    @property
+    def name(self) -> str: ...
+
+
+Value = TypeVar("Value", bound=Named)
+
+
+def load_named_values(
+    group: str, kind: type[Value], shown_as: str, built_in: Iterable[str]
+) -> list[Value]:
+    """The values that an entry-point group brings, each with a name of its own.
+
+    Args:
+        shown_as: where authors of plug-ins find the class.
+        built_in: names that are taken.
+
+    Raises:
+        InputError: one cannot be imported, is something else, or has a name that is taken.
+    """
+    what, taken = kind.__name__.lower(), set(built_in)
+    found = []
+    for entry in entry_points(group=group):
+        value = load_plug_in(entry, what)
+        if not isinstance(value, kind) or value.name in taken:
+            raise InputError(
+                f"the {what} {entry.name!r} of {brought_by(entry)} is not a {shown_as} with a name "
+                f"of its own: {value!r:.200}",
+                f"uninstall {brought_by(entry)}",
+            )
+        taken.add(value.name)
+        found.append(value)
+    return found
 
 
 def load_plug_in(entry: EntryPoint, what: str) -> Any:

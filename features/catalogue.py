@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import entry_points
 
 import pandas as pd
 
-from ..core import InputError, brought_by, load_plug_in
+from ..core import InputError, load_named_values
 from ..search import Problem, Target, backend_named
 from .cpu import CPU
 from .generic import parse_generic_catalogue
@@ -30,17 +29,10 @@ def catalogues() -> tuple[Catalogue, ...]:
     Raises:
         InputError: one of another package cannot be used.
     """
-    found = [CPU, GPU]
-    for entry in entry_points(group=ENTRY_POINTS):
-        catalogue = load_plug_in(entry, "catalogue")
-        if not isinstance(catalogue, Catalogue) or catalogue.name in [c.name for c in found]:
-            raise InputError(
-                f"the catalogue {entry.name!r} of {brought_by(entry)} is not a "
-                f"frontrunner.features.Catalogue with a name of its own: {catalogue!r:.200}",
-                f"uninstall {brought_by(entry)}",
-            )
-        found.append(catalogue)
-    return tuple(found)
+    built_in = (CPU, GPU)
+    names = [catalogue.name for catalogue in built_in]
+    shown_as = "frontrunner.features.Catalogue"
+    return (*built_in, *load_named_values(ENTRY_POINTS, Catalogue, shown_as, names))
 
 
 def catalogue_for_target(target: Target) -> Catalogue:

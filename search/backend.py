@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from ..core import InputError, brought_by, load_plug_in
+from ..core import InputError, load_named_values
 
 if TYPE_CHECKING:
     from .dispatch import Dispatch
@@ -88,17 +87,8 @@ def known_backends() -> dict[str, Backend]:
         import_module(f".backends.{m.name}", __package__) for m in iter_modules(package.__path__)
     ]
     built_in = {backend.name: backend for module in modules for backend in module.BACKENDS}
-    found: dict[str, Backend] = {}
-    for entry in entry_points(group=ENTRY_POINTS):
-        backend = load_plug_in(entry, "backend")
-        if not isinstance(backend, Backend) or backend.name in built_in:
-            raise InputError(
-                f"the backend {entry.name!r} of {brought_by(entry)} is not a "
-                f"frontrunner.search.Backend with a name of its own: {backend!r:.200}",
-                f"uninstall {brought_by(entry)}",
-            )
-        found[backend.name] = backend
-    return found | built_in
+    brought = load_named_values(ENTRY_POINTS, Backend, "frontrunner.search.Backend", built_in)
+    return {backend.name: backend for backend in brought} | built_in
 
 
 def backend_named(name: str) -> Backend:

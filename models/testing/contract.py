@@ -12,13 +12,13 @@ import pandas as pd
 from ..ranker import BASE, order
 from ..registry import ENTRY_POINTS, ranker_class
 from ..storage import load, save
-from .elsewhere import elsewhere
+from .checked_ranker import CheckedRanker, check, refusal, require, require_equal, scores_of
+from .processes import results_in_other_processes
 from .samples import measured_candidates, unseen_candidates
-from .subject import Subject, check, refusal, require, require_equal, scores_of
 
 
 @check
-def check_is_registered(subject: Subject) -> None:
+def check_is_registered(subject: CheckedRanker) -> None:
     """Its class is found by its `name`, so that `--ranker NAME` and saved files find it."""
     cls = subject.cls
     wrong = refusal(lambda: ranker_class(cls.name))
@@ -29,7 +29,7 @@ def check_is_registered(subject: Subject) -> None:
 
 
 @check
-def check_constructor_only_stores_parameters(subject: Subject) -> None:
+def check_constructor_only_stores_parameters(subject: CheckedRanker) -> None:
     """`__init__` stores each parameter under its own name, unchanged, and does nothing else."""
     signature = inspect.signature(subject.cls).parameters.values()
     lacking = [p.name for p in signature if p.default is p.empty]
@@ -48,7 +48,7 @@ def check_constructor_only_stores_parameters(subject: Subject) -> None:
 
 
 @check
-def check_fit_returns_self(subject: Subject) -> None:
+def check_fit_returns_self(subject: CheckedRanker) -> None:
     """`fit` returns the ranker itself, which then is fitted and has the parameters it had."""
     ranker = subject.make()
     require(
@@ -68,7 +68,7 @@ def check_fit_returns_self(subject: Subject) -> None:
 
 
 @check
-def check_fit_leaves_the_data_alone(subject: Subject) -> None:
+def check_fit_leaves_the_data_alone(subject: CheckedRanker) -> None:
     """`fit` changes neither the frame nor the groups, which belong to the caller."""
     frame, groups = measured_candidates()
     before, groups_before = frame.copy(), groups.copy()
@@ -81,7 +81,7 @@ def check_fit_leaves_the_data_alone(subject: Subject) -> None:
 
 
 @check
-def check_contributions_add_up(subject: Subject) -> None:
+def check_contributions_add_up(subject: CheckedRanker) -> None:
     """`contributions` add up to the scores and have reasons, or it says that there are none."""
     ranker, frame = subject.trained, measured_candidates()[0]
     rows = np.random.default_rng(0).integers(0, len(frame), 20).tolist()
@@ -115,7 +115,7 @@ def check_contributions_add_up(subject: Subject) -> None:
 
 
 @check
-def check_same_when_saved_and_loaded(subject: Subject) -> None:
+def check_same_when_saved_and_loaded(subject: CheckedRanker) -> None:
     """Written to a file and read again, also twice, it scores exactly the same."""
     ranker = subject.trained
     with tempfile.TemporaryDirectory() as folder:
@@ -138,13 +138,13 @@ def check_same_when_saved_and_loaded(subject: Subject) -> None:
 
 
 @check
-def check_same_in_another_process(subject: Subject) -> None:
+def check_same_in_another_process(subject: CheckedRanker) -> None:
     """In other processes, trained there or loaded from a file, it orders and scores the same.
 
     Chance has to come from a seed, and nothing may depend on how strings hash.
     """
     frame = unseen_candidates()
     ordered, scores = order(subject.trained, frame), scores_of(subject.trained, frame)
-    for found in elsewhere(subject):
+    for found in results_in_other_processes(subject):
         require_equal(found["order"], ordered, "trained in another process, it orders otherwise")
         require_equal(found["scores"], scores, "loaded in another process, it scores otherwise")

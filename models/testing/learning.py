@@ -8,9 +8,8 @@ import pandas as pd
 from ...features import CPU
 from ..ranker import AdaptiveRanker
 from ..training import TIME_COLUMN
-from .samples import measured_candidates
-from .subject import (
-    Subject,
+from .checked_ranker import (
+    CheckedRanker,
     check,
     require,
     require_equal,
@@ -18,13 +17,14 @@ from .subject import (
     require_order,
     scores_of,
 )
+from .samples import measured_candidates
 
 # So many candidates are measured before those that are left are ordered.
 _TAKEN = 12
 
 
 @check
-def check_learns_from_missing_features(subject: Subject) -> None:
+def check_learns_from_missing_features(subject: CheckedRanker) -> None:
     """It learns from features that are missing in some rows, in all rows, or are constant."""
     frame, groups = measured_candidates()
     frame["vec_m_log2"] = 1.0
@@ -34,7 +34,7 @@ def check_learns_from_missing_features(subject: Subject) -> None:
 
 
 @check
-def check_learns_from_constant_features(subject: Subject) -> None:
+def check_learns_from_constant_features(subject: CheckedRanker) -> None:
     """It learns from candidates that no feature tells apart, and orders them in some way."""
     frame, groups = measured_candidates()
     frame.loc[:, list(CPU.names)] = 1.0
@@ -42,7 +42,7 @@ def check_learns_from_constant_features(subject: Subject) -> None:
 
 
 @check
-def check_groups_of_any_size(subject: Subject) -> None:
+def check_groups_of_any_size(subject: CheckedRanker) -> None:
     """It learns from one candidate, from one problem, and from problems of one candidate each."""
     measured, _ = measured_candidates()
     for sizes in ([1], [600], [1, 1, 598], [1] * 600, [2, 3, 595]):
@@ -54,7 +54,7 @@ def check_groups_of_any_size(subject: Subject) -> None:
 
 
 @check
-def check_groups_in_any_order(subject: Subject) -> None:
+def check_groups_in_any_order(subject: CheckedRanker) -> None:
     """Rows of a group need not stand together, and groups may be named by strings, as a series."""
     frame, groups = measured_candidates()
     rows = np.random.default_rng(0).permutation(len(frame))
@@ -63,7 +63,7 @@ def check_groups_in_any_order(subject: Subject) -> None:
 
 
 @check
-def check_group_without_success(subject: Subject) -> None:
+def check_group_without_success(subject: CheckedRanker) -> None:
     """It learns where all candidates of one problem failed, so that their times are missing."""
     frame, groups = measured_candidates()
     frame.loc[groups == "odd", TIME_COLUMN] = np.nan
@@ -71,7 +71,7 @@ def check_group_without_success(subject: Subject) -> None:
 
 
 @check
-def check_observing_reorders_what_is_left(subject: Subject) -> None:
+def check_observing_reorders_what_is_left(subject: CheckedRanker) -> None:
     """A ranker that looks back orders what is left after `observe`; others pass.
 
     `observe` returns self, changes no data and forgets earlier calls; failures teach, too.
@@ -98,7 +98,7 @@ def check_observing_reorders_what_is_left(subject: Subject) -> None:
     require_order(failed.observe(one.head(_TAKEN).assign(**{TIME_COLUMN: np.nan})), left)
 
 
-def _adaptive(subject: Subject) -> AdaptiveRanker:
+def _adaptive(subject: CheckedRanker) -> AdaptiveRanker:
     ranker = subject.make()
     assert isinstance(ranker, AdaptiveRanker)
     return ranker

@@ -7,9 +7,8 @@ import pandas as pd
 
 from ..ranker import order
 from ..training import TIME_COLUMN
-from .samples import measured_candidates, unseen_candidates
-from .subject import (
-    Subject,
+from .checked_ranker import (
+    CheckedRanker,
     check,
     refusal,
     require,
@@ -18,20 +17,21 @@ from .subject import (
     require_order,
     scores_of,
 )
+from .samples import measured_candidates, unseen_candidates
 
 # So many times features are left out, each time others.
 _PARTS = 8
 
 
 @check
-def check_orders_every_candidate_once(subject: Subject) -> None:
+def check_orders_every_candidate_once(subject: CheckedRanker) -> None:
     """`score` gives a finite number per row, so that each candidate has its place."""
     require_finite(subject.trained, measured_candidates()[0])
     require_order(subject.trained, measured_candidates()[0])
 
 
 @check
-def check_scores_differ(subject: Subject) -> None:
+def check_scores_differ(subject: CheckedRanker) -> None:
     """Not all candidates have the same score, and lower scores come first."""
     frame = measured_candidates()[0]
     scores = scores_of(subject.trained, frame)
@@ -43,7 +43,7 @@ def check_scores_differ(subject: Subject) -> None:
 
 
 @check
-def check_scoring_leaves_everything_alone(subject: Subject) -> None:
+def check_scoring_leaves_everything_alone(subject: CheckedRanker) -> None:
     """`score` changes neither the frame nor the ranker: asked again, it says the same."""
     frame = measured_candidates()[0]
     before, first = frame.copy(), scores_of(subject.trained, frame)
@@ -55,7 +55,7 @@ def check_scoring_leaves_everything_alone(subject: Subject) -> None:
 
 
 @check
-def check_other_columns_do_not_matter(subject: Subject) -> None:
+def check_other_columns_do_not_matter(subject: CheckedRanker) -> None:
     """Neither further columns, such as times, nor the order of columns change the scores."""
     frame = measured_candidates()[0]
     other = frame[frame.columns[::-1]].assign(**{TIME_COLUMN: 1.0}, dist_m=7, note="x")
@@ -67,7 +67,7 @@ def check_other_columns_do_not_matter(subject: Subject) -> None:
 
 
 @check
-def check_missing_columns_are_named(subject: Subject) -> None:
+def check_missing_columns_are_named(subject: CheckedRanker) -> None:
     """Without a feature that it needs it raises an `InputError` that names itself and the feature.
 
     `frontrunner.models.feature_matrix` does so. Features that are not needed may be missing.
@@ -94,7 +94,7 @@ def check_missing_columns_are_named(subject: Subject) -> None:
 
 
 @check
-def check_missing_and_infinite_features(subject: Subject) -> None:
+def check_missing_and_infinite_features(subject: CheckedRanker) -> None:
     """It orders candidates of which some features, or all, are missing or infinite."""
     frame = measured_candidates()[0].head(40).astype("float64")
     frame.loc[3, :] = np.nan
@@ -104,7 +104,7 @@ def check_missing_and_infinite_features(subject: Subject) -> None:
 
 
 @check
-def check_empty_and_single_row_frames(subject: Subject) -> None:
+def check_empty_and_single_row_frames(subject: CheckedRanker) -> None:
     """Of no candidates it makes no scores, of one candidate one."""
     frame = measured_candidates()[0]
     for rows in (0, 1):
@@ -114,7 +114,7 @@ def check_empty_and_single_row_frames(subject: Subject) -> None:
 
 
 @check
-def check_unseen_kind_of_problem(subject: Subject) -> None:
+def check_unseen_kind_of_problem(subject: CheckedRanker) -> None:
     """It orders candidates of a kind of problem, a convolution, that it did not learn from."""
     require_finite(subject.trained, unseen_candidates())
     require_order(subject.trained, unseen_candidates())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import contract, learning, scoring
-from .subject import Check, Checkable, Subject
+from .checked_ranker import Check, Checkable, CheckedRanker
 
 CHECKS: tuple[Check, ...] = (
     contract.check_is_registered,
@@ -42,7 +42,7 @@ class RankerCheck:
     """
 
     check: Check
-    subject: Subject
+    subject: CheckedRanker
 
     def __call__(self) -> None:
         self.check(self.subject)
@@ -75,8 +75,9 @@ def ranker_checks(*rankers: Checkable | tuple[Checkable, Mapping[str, Any]]) -> 
         rankers: each as for `check_ranker`, or that and its parameters as a pair.
     """
     subjects = tuple(
-        Subject(*ranker) if isinstance(ranker, tuple) else Subject(ranker, {}) for ranker in rankers
+        CheckedRanker(*ranker) if isinstance(ranker, tuple) else CheckedRanker(ranker, {})
+        for ranker in rankers
     )
     for subject in subjects:
-        subject.together = subjects
+        subject.shared_with = subjects
     return [RankerCheck(check, subject) for subject in subjects for check in CHECKS]

@@ -18,19 +18,19 @@ from .samples import measured_candidates
 Checkable: TypeAlias = str | type[Ranker] | Callable[[], Ranker]
 
 
-class Subject:
+class CheckedRanker:
     """A ranker with its parameters, looked up when a check first needs it.
 
     Attributes:
-        together: those that are taken to other processes when this one is.
-        elsewhere: what it came to in these; empty before that.
+        shared_with: those that are taken to other processes when this one is.
+        process_results: what it came to in these; empty before that.
     """
 
     def __init__(self, ranker: Checkable, params: Mapping[str, Any]) -> None:
         self._ranker = ranker
         self._params = dict(params)
-        self.together: tuple[Subject, ...] = (self,)
-        self.elsewhere: list[dict[str, Any]] = []
+        self.shared_with: tuple[CheckedRanker, ...] = (self,)
+        self.process_results: list[dict[str, Any]] = []
 
     def __str__(self) -> str:
         name = self._ranker if isinstance(self._ranker, str) else _name(self._ranker)
@@ -71,12 +71,12 @@ class Subject:
 Check: TypeAlias = Callable[..., None]
 
 
-def check(function: Callable[[Subject], None]) -> Check:
+def check(function: Callable[[CheckedRanker], None]) -> Check:
     """Has a function take a name, a class or a factory, and say which ranker fails at what."""
 
     @wraps(function)
-    def run(ranker: Checkable | Subject, /, **params: Any) -> None:
-        subject = ranker if isinstance(ranker, Subject) else Subject(ranker, params)
+    def run(ranker: Checkable | CheckedRanker, /, **params: Any) -> None:
+        subject = ranker if isinstance(ranker, CheckedRanker) else CheckedRanker(ranker, params)
         fails = f"{subject} fails {function.__name__}:"
         try:
             function(subject)

@@ -14,8 +14,8 @@ from ...core import run_tool
 from ..ranker import order
 from ..registry import create_ranker
 from ..storage import load, save
+from .checked_ranker import CheckedRanker, require
 from .samples import measured_candidates, unseen_candidates
-from .subject import Subject, require
 
 _CASES = "cases.json"
 
@@ -23,26 +23,26 @@ _CASES = "cases.json"
 _SEEDS = (0, 1)
 
 
-def elsewhere(subject: Subject) -> list[dict[str, Any]]:
+def results_in_other_processes(subject: CheckedRanker) -> list[dict[str, Any]]:
     """By process: the `order` of one trained there, and the `scores` of this one, loaded there.
 
-    Both are of `unseen_candidates`. Subjects that belong together share the processes: each takes
-    seconds to start.
+    Both are of `unseen_candidates`. Rankers that are checked in one call share the processes,
+    each of which takes seconds to start.
 
     Raises:
         AssertionError: it cannot be had.
     """
-    if not subject.elsewhere:
-        todo = [s for s in subject.together if s is subject or _can_be_saved(s)]
-        found = _ask(todo)
+    if not subject.process_results:
+        todo = [s for s in subject.shared_with if s is subject or _can_be_saved(s)]
+        found = _run_processes(todo)
         for i, one in enumerate(todo):
-            one.elsewhere = [answers[i] for answers in found]
-    for answer in subject.elsewhere:
+            one.process_results = [answers[i] for answers in found]
+    for answer in subject.process_results:
         require("error" not in answer, f"in another process it raises {answer.get('error')}")
-    return subject.elsewhere
+    return subject.process_results
 
 
-def _can_be_saved(subject: Subject) -> bool:
+def _can_be_saved(subject: CheckedRanker) -> bool:
     """Whether one of several can come along; what is wrong with it is told by its own checks."""
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -52,7 +52,7 @@ def _can_be_saved(subject: Subject) -> bool:
     return True
 
 
-def _ask(subjects: Sequence[Subject]) -> list[list[dict[str, Any]]]:
+def _run_processes(subjects: Sequence[CheckedRanker]) -> list[list[dict[str, Any]]]:
     with tempfile.TemporaryDirectory() as folder:
         for i, subject in enumerate(subjects):
             save(subject.trained, Path(folder) / str(i))
@@ -68,7 +68,7 @@ def _ask(subjects: Sequence[Subject]) -> list[list[dict[str, Any]]]:
     return found
 
 
-def _answer(name: str, params: dict[str, Any], path: Path) -> dict[str, Any]:
+def _result_of(name: str, params: dict[str, Any], path: Path) -> dict[str, Any]:
     frame = unseen_candidates()
     try:
         ranker = create_ranker(name, **params).fit(*measured_candidates())
@@ -79,7 +79,7 @@ def _answer(name: str, params: dict[str, Any], path: Path) -> dict[str, Any]:
 
 def main(folder: Path) -> None:
     cases = json.loads((folder / _CASES).read_text())
-    answers = [_answer(name, params, folder / str(i)) for i, (name, params) in enumerate(cases)]
+    answers = [_result_of(name, params, folder / str(i)) for i, (name, params) in enumerate(cases)]
     print(json.dumps(answers))
 
 
