@@ -31,9 +31,10 @@ said by derived columns, stated as Z3 expressions over the knobs and the same fo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import z3
+from z3.z3util import get_vars
 
 from .problem import Problem, Target
 
@@ -71,6 +72,8 @@ class Space:
         render: turns one candidate (knob name to value) into the text of a `compilation_info`
             attribute.
         derived: columns that tell what a candidate means, as Z3 expressions over the knobs.
+        default: the candidate that the compiler chooses by itself; None if it is of another
+            pipeline, or not known.
     """
 
     problem: Problem
@@ -80,3 +83,34 @@ class Space:
     constraints: tuple[Constraint, ...]
     render: Callable[[Mapping[str, int]], str]
     derived: tuple[tuple[str, z3.ArithRef], ...] = ()
+    default: Mapping[str, int] | None = None
+
+    def with_default(self, candidate: Mapping[str, int]) -> Space:
+        """The space with the compiler's own choice in it.
+
+        A constraint that keeps it out is also met where all its knobs are as the compiler chose
+        them, so that candidates near the default are in the space, too.
+
+        Args:
+            candidate: a value for each knob, and maybe for others, which are left out.
+        """
+        chosen = {k.name: candidate[k.name] for k in self.knobs}
+        return replace(
+            self,
+            knobs=tuple(Knob(k.name, _with(k.values, chosen[k.name])) for k in self.knobs),
+            constraints=tuple(_admit(c, chosen) for c in self.constraints),
+            default=chosen,
+        )
+
+
+def _with(values: tuple[int, ...], value: int) -> tuple[int, ...]:
+    return tuple(sorted({*values, value}))
+
+
+def _admit(constraint: Constraint, candidate: Mapping[str, int]) -> Constraint:
+    """The constraint, widened if it forbids the candidate."""
+    chosen = [(var, z3.IntVal(candidate[str(var)])) for var in get_vars(constraint.formula)]
+    if z3.is_true(z3.simplify(z3.substitute(constraint.formula, *chosen))):
+        return constraint
+    same = z3.And([var == value for var, value in chosen])
+    return replace(constraint, formula=z3.Or(constraint.formula, same))

@@ -24,7 +24,7 @@ def make_queue(
     extras: Mapping[str, tuple[int, ...]] | None = None,
     alternate: bool = False,
 ) -> pd.DataFrame:
-    """A uniform sample of `pool` candidates per space, best first.
+    """`pool` candidates per space, a uniform sample and the compiler's default, best first.
 
     Args:
         pipeline: the only one to take candidates of; None for all.
@@ -51,7 +51,7 @@ def make_queue(
 def sample_with_features(
     spaces: Iterable[Space], pool: int, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A uniform sample of `pool` candidates per space, and their features.
+    """`pool` candidates per space, as `make_queue` takes them, and their features.
 
     Returns:
         The candidates, with columns as those of `make_queue`, and a row of features for each; both
@@ -60,7 +60,7 @@ def sample_with_features(
     frames: list[pd.DataFrame] = []
     features: list[pd.DataFrame] = []
     for space in spaces:
-        candidates = sample(space, pool, seed)
+        candidates = _with_default(space, sample(space, pool, seed))
         if len(candidates):
             features.append(
                 extract(space.problem, space.target, add_derived_columns(space, candidates))
@@ -70,6 +70,16 @@ def sample_with_features(
     return pd.concat(frames or none, ignore_index=True), pd.concat(
         features or none, ignore_index=True
     )
+
+
+def _with_default(space: Space, candidates: pd.DataFrame) -> pd.DataFrame:
+    """The candidates, of which the last gives way to the compiler's default if they lack it."""
+    if space.default is None or not len(candidates):
+        return candidates
+    default = pd.DataFrame([space.default])[list(candidates)]
+    if (candidates == default.iloc[0]).all(axis=1).any():
+        return candidates
+    return pd.concat([candidates.iloc[:-1], default], ignore_index=True)
 
 
 def check_not_empty(candidates: pd.DataFrame, dispatch: Dispatch) -> None:

@@ -16,6 +16,7 @@ from ..dispatch import Dispatch
 from ..kind import kind_of
 from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
+from .configuration import parse, pipeline_of, render
 
 # The compiler refuses vectors (and contractions over them) of this many native vectors or more.
 MAX_NATIVE_VECTORS = 512
@@ -33,52 +34,24 @@ MAX_VECTOR_REDUCTION = 64
 
 def cpu_spaces(dispatch: Dispatch) -> Mapping[str, Callable[[], Space]]:
     """By pipeline that can lower the dispatch: what makes its space."""
-    problem, target = dispatch.problem, dispatch.target
-    return {p: partial(build, problem, target, p) for p in kind_of(problem).cpu_pipelines(problem)}
+    problem = dispatch.problem
+    return {
+        p: partial(build, problem, dispatch.target, p, dispatch.default)
+        for p in kind_of(problem).cpu_pipelines(problem)
+    }
 
 
-def build(problem: Problem, target: Target, pipeline: str) -> Space:
-    """The space of a pipeline for a problem that it can lower: see `Kind.cpu_pipelines`."""
+def build(problem: Problem, target: Target, pipeline: str, default: str = "") -> Space:
+    """The space of a pipeline for a problem that it can lower: see `Kind.cpu_pipelines`.
+
+    Args:
+        default: the compiler's own configuration, which is a candidate if it is of the pipeline.
+    """
     builder = _BUILDERS[pipeline]
     knobs, constraints = builder(problem, target)
-    return Space(problem, target, pipeline, knobs, constraints, partial(render, problem, pipeline))
-
-
-def render(problem: Problem, pipeline: str, candidate: Mapping[str, int]) -> str:
-    """A candidate as the text of a `compilation_info` attribute.
-
-    The `iree_cpu` dialect has no Python bindings; the compile worker parses the text.
-    """
-
-    def level(prefix: str, dims: Callable[[Dim], bool], whole: bool = False) -> list[int]:
-        tiles = []
-        for d in problem.dims:
-            tile = candidate.get(f"{prefix}_{d.name}", 0) if dims(d) else 0
-            tiles.append(0 if whole and tile >= d.size else tile)
-        return tiles
-
-    first = kind_of(problem).first_reduction
-    levels = {
-        "distribution": level("dist", lambda d: d.parallel, whole=True),
-        "cache_parallel": level("cache", lambda d: d.parallel, whole=True),
-        "cache_reduction": level("cache", lambda d: not d.parallel, whole=True),
-        "vector_common_parallel": level("vec", lambda d: d.parallel),
-        # Attention's head dim is left out, as the compiler's default does: it is never tiled.
-        "vector_reduction": level("vec", lambda d: not d.parallel and d.name != first),
-    }
-    if levels["cache_parallel"] == levels["distribution"]:
-        del levels["cache_parallel"]
-    config = ", ".join(
-        f"{name} = {tiles}"
-        for name, tiles in levels.items()
-        if name == "distribution" or any(tiles)
-    )
-    options = ", {enable_loop_peeling}" if candidate.get("peel") else ""
-    return (
-        f"#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<{config}>, "
-        f"translation_info = #iree_codegen.translation_info<pipeline = "
-        f"#iree_cpu.pipeline<{pipeline}>{options}>>"
-    )
+    space = Space(problem, target, pipeline, knobs, constraints, partial(render, problem, pipeline))
+    own = parse(problem, default) if pipeline_of(default) == pipeline else None
+    return space if own is None else space.with_default(own)
 
 
 def _double_tiling(
@@ -100,9 +73,8 @@ def _double_tiling(
             knobs.append(Knob(f"cache_{d.name}", tiles))
         knobs.append(Knob(f"vec_{d.name}", vectors))
         rules.append(_nesting_constraint(cache, vec, d))
-    ragged = z3.Or([z3.Int(f"cache_{d.name}") % z3.Int(f"vec_{d.name}") != 0 for d in problem.dims])
     knobs.append(Knob("peel", (0, 1)))
-    useful = z3.Or(z3.Int("peel") == 1, ragged)
+    useful = z3.Or(z3.Int("peel") == 1, *(_has_remainder(d) for d in problem.dims))
     rules.append(Constraint("peeling does nothing where all tiles divide", useful, prunes=True))
     whole = z3.And([z3.Int(f"cache_{d.name}") == d.size for d in problem.dims if not d.parallel])
     tile = _product(z3.Int(f"cache_{d.name}") for d in problem.dims if d.parallel)
@@ -161,6 +133,14 @@ def _nesting_constraint(outer: z3.ArithRef, inner: z3.ArithRef, dim: Dim) -> Con
         f"tiles of {dim.name} nest",
         z3.And(inner <= outer, z3.Or(outer % inner == 0, outer == dim.size)),
     )
+
+
+def _has_remainder(dim: Dim) -> z3.BoolRef:
+    """Whether vector tiles leave a remainder: of the loop, or of a tile."""
+    tiles = [z3.Int(f"cache_{dim.name}")]
+    if dim.parallel:
+        tiles.append(z3.Int(f"dist_{dim.name}"))
+    return z3.Or([size % _vec(dim) != 0 for size in (z3.IntVal(dim.size), *tiles)])
 
 
 def _common_constraints(problem: Problem, target: Target) -> list[Constraint]:

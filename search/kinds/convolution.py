@@ -62,9 +62,13 @@ class ConvolutionKind(Kind):
 
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
         image = [d for d in problem.dims if d.name in ("oh", "ow", "fh", "fw")]
-        if len(image) == 4 and not dict(problem.traits)["grouped"]:
-            return ("ConvTileAndDecomposeExpert",)
-        return ("DoubleTilingExpert",)
+        traits = dict(problem.traits)
+        if len(image) < 4 or traits["grouped"]:
+            return ("DoubleTilingExpert",)
+        # What the compiler takes where channels come first.
+        if traits["depthwise"] and problem.dims[problem.output.index[-1][0][0]].name != "c":
+            return ("ConvTileAndDecomposeExpert", "DoubleTilingExpert")
+        return ("ConvTileAndDecomposeExpert",)
 
     def lacks_batch(self, problem: Problem) -> bool:
         return any(d.name == "batch" and d.size == 1 for d in problem.dims)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 import z3
 
-from frontrunner.core import InputError
+from frontrunner.core import Child, InputError
 from frontrunner.search import Dispatch, Space, SpecEntry, Target, build_spaces, render_spec
 from frontrunner.search.cpu.spaces import build
 from frontrunner.search.enumeration.enumeration import count, sample, satisfies
 from frontrunner.search.mlir.compiler import CompileFailed, compile_with_spec
+from frontrunner.search.reading import READER, read_dispatch
 
 Read = Callable[[str], Dispatch]
+DATA = Path(__file__).parents[2] / "data"
 
 KINDS = [
     "matmul",
@@ -39,7 +41,8 @@ KINDS = [
 
 
 def the_space(dispatch: Dispatch) -> Space:
-    (space,) = build_spaces(dispatch)
+    """Of the pipeline that the compiler chooses by itself."""
+    (space,) = (space for space in build_spaces(dispatch) if space.default is not None)
     return space
 
 
@@ -71,6 +74,10 @@ def test_candidates_compile_and_apply(dispatch: Read, name: str, tmp_path: Path)
         else:
             assert applied
     assert len(failed) <= 1, failed
+
+
+def columns(candidate: Mapping[str, int]) -> dict[str, np.ndarray]:
+    return {name: np.array([value]) for name, value in candidate.items()}
 
 
 AVX2 = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (32768, 524288, 33554432))
@@ -140,31 +147,53 @@ def test_known_winners_are_candidates(
     for knob in space.knobs:
         assert row[knob.name] in knob.values
     for constraint in space.constraints:
-        columns = {k: np.array([v]) for k, v in row.items()}
-        assert satisfies((constraint,), columns).all(), constraint.reason
+        assert satisfies((constraint,), columns(row)).all(), constraint.reason
 
 
-def test_the_compilers_default_is_a_candidate(dispatch: Read) -> None:
-    problem = dispatch("matmul").problem
-    dims = tuple(replace(d, size=256) for d in problem.dims)
-    space = build(replace(problem, dims=dims), AVX2, "DoubleTilingExpert")
-    default = {
-        "dist_m": 64,
-        "cache_m": 64,
-        "vec_m": 8,
-        "dist_n": 64,
-        "cache_n": 64,
-        "vec_n": 8,
-        "cache_k": 256,
-        "vec_k": 8,
-        "peel": 1,
-    }
-    assert satisfies(space.constraints, {k: np.array([v]) for k, v in default.items()}).all()
-    rendered = space.render(default)
-    assert "distribution = [64, 64, 0]" in rendered
-    assert "vector_common_parallel = [8, 8, 0]" in rendered
-    assert "vector_reduction = [0, 0, 8]" in rendered
-    assert "enable_loop_peeling" in rendered
+@pytest.mark.parametrize("target", ["x86-64", "znver3", "znver4", "neoverse-n1"])
+@pytest.mark.parametrize("name", KINDS)
+def test_the_compilers_default_is_a_candidate(
+    readers: dict[str, Child], name: str, target: str
+) -> None:
+    """A sample: `experiments/studies/defaults.py` goes through 180 dispatches."""
+    given = read_dispatch(DATA / f"{name}.mlir", target, readers[READER])
+    space = the_space(given)
+    assert space.default is not None
+    assert satisfies(space.constraints, columns(space.default)).all()
+    assert all(space.default[k.name] in k.values for k in space.knobs)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_default_as_a_candidate_is_the_same_executable(
+    dispatch: Read, name: str, tmp_path: Path
+) -> None:
+    given = dispatch(name)
+    space = the_space(given)
+    assert space.default is not None
+    made = []
+    for config in (given.default, space.render(space.default)):
+        spec = tmp_path / "spec.mlir"
+        spec.write_text(render_spec([SpecEntry(given.problem, given.indexing_maps, config)]))
+        code, applied = compile_with_spec(given.source, given.target.flags, spec)
+        assert applied
+        made.append(code)
+    assert made[0] == made[1]
+
+
+def test_what_forbids_the_default_still_forbids_others(dispatch: Read) -> None:
+    """An odd matmul's default fills no vector, which one constraint demands of all others."""
+    given = dispatch("matmul_odd")
+    plain = build(given.problem, given.target, "DoubleTilingExpert")
+    default = {k.name: k.values[-1] for k in plain.knobs} | {"vec_m": 1, "vec_n": 1, "vec_k": 1}
+    wide = plain.with_default(default)
+    (before,), (after,) = (
+        [c for c in space.constraints if c.reason == "a contiguous loop fills native vectors"]
+        for space in (plain, wide)
+    )
+    other = default | {"vec_n": 2}
+    assert satisfies(wide.constraints, columns(default)).all()
+    assert not satisfies((before,), columns(default)).any()
+    assert not satisfies((after,), columns(other)).any()
 
 
 def test_attentions_head_dim_is_never_tiled(dispatch: Read) -> None:
