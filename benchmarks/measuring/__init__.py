@@ -53,7 +53,13 @@ if TYPE_CHECKING:
     )
     from .device_group import DeviceGroup
     from .estimate import IQR_PER_DEVIATION, MEDIAN_ERROR_RATIO, Estimate, Repeat
-    from .finals import FinalistResult, Finals, bootstrap_interval, choose_winner
+    from .finals import (
+        FinalistResult,
+        Finals,
+        bootstrap_interval,
+        choose_finalists,
+        choose_winner,
+    )
     from .inputs import (
         NUMPY_TYPES,
         Array,
@@ -161,6 +167,7 @@ __all__ = [
     "check_drivers",
     "check_memory",
     "check_uris",
+    "choose_finalists",
     "choose_winner",
     "copy_to_device",
     "estimate_times",

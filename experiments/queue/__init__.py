@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .candidates import (
         check_not_empty,
         check_queue,
+        features_of,
         make_queue,
         renderer,
         sample_with_features,
@@ -21,6 +22,7 @@ __all__ = [
     "AdaptiveOrder",
     "check_not_empty",
     "check_queue",
+    "features_of",
     "make_queue",
     "renderer",
     "sample_with_features",

@@ -1,14 +1,17 @@
 """Whether the constraints that prune a space cut off what would win.
 
-    python -m frontrunner.experiments.studies.pruning [SAMPLE] [IN.mlir ...]
+    python -m frontrunner.experiments.studies.pruning [CANDIDATES] [IN.mlir ...]
 
-Half of the sample comes from the space, half from what pruning keeps out of it (only what the
-compiler demands is kept). Prints the best of each half, as a speedup over the compiler's default.
+Searches each dispatch twice with the adaptive ranker: among 100,000 candidates of its spaces, and
+among as many of the spaces without what prunes them (only what the compiler demands is kept).
+Prints the best of each search, measured again side by side, as a speedup over the compiler's
+default, and which constraints the wider one's winner breaks.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,46 +19,109 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from ...benchmarks.measuring import (
+    POOL_SIZE,
+    Budget,
+    BudgetStopping,
+    MemoryLog,
+    choose_finalists,
+    search,
+)
+from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
 from ...benchmarks.runners import open_local_runner
-from ...search import Space, build_spaces
-from ...search.enumeration import candidate_dicts, sample, satisfies
+from ...models import AdaptiveRanker, Ranker, order, resolve_ranker
+from ...search import PIPELINE, Dispatch, build_spaces
+from ...search.enumeration import sample, satisfies
 from ...search.reading import read_dispatch
+from ..queue import AdaptiveOrder, features_of, make_queue, renderer
 
-EXAMPLES = ("matmul_vit", "matmul_skinny", "matvec", "conv_3x3")
+CANDIDATES = 400
+DISPATCHES = (
+    Matmul(512, 768, 1024),
+    Matmul(48, 1536, 1536),
+    Matmul(127, 257, 129),
+    Matmul(784, 512, 128, transposed=("rhs",), steps=("bias", "gelu")),
+    Matmul(256, 512, 256, Types("i8", "i32")),
+    Matmul(128, 512, 512, Types("bf16", "f32")),
+    Matvec(4096, 1024),
+    Matmul(1, 3072, 768),
+    Matmul(128, 128, 64, batch=12),
+    Conv.square(28, 128, 128, 3),
+    Conv.square(28, 64, 64, 3, layout="nchw"),
+    Conv.square(28, 192, 0, 3, stride=2),
+    Attention(8, 64, 64, 64),
+)
 
 
-def pruned_candidates(space: Space, n: int, seed: int) -> pd.DataFrame:
-    """Candidates that only pruning forbids."""
-    demanded = tuple(c for c in space.constraints if not c.prunes)
-    wide = sample(replace(space, constraints=demanded), 20 * n, seed)
-    pruning = tuple(c for c in space.constraints if c.prunes)
-    kept = satisfies(pruning, {k.name: wide[k.name].to_numpy() for k in space.knobs})
-    return wide[~kept].head(n)
+def unpruned_queue(dispatch: Dispatch, ranker: Ranker) -> pd.DataFrame:
+    """As `make_queue` makes it, of spaces without what prunes them."""
+    frames = []
+    for space in build_spaces(dispatch):
+        demanded = tuple(c for c in space.constraints if not c.prunes)
+        drawn = sample(replace(space, constraints=demanded), POOL_SIZE, seed=0)
+        frames.append(drawn.assign(**{PIPELINE: space.pipeline}))
+    queue = pd.concat(frames, ignore_index=True)
+    best_first = order(ranker, features_of(dispatch, queue))
+    return queue.iloc[best_first].reset_index(drop=True)
 
 
-def check(path: Path, size: int) -> str:
+def find_best(dispatch: Dispatch, queue: pd.DataFrame, candidates: int) -> pd.DataFrame:
+    """The finalists of an adaptive search."""
+    ranker = resolve_ranker("adaptive")
+    assert isinstance(ranker, AdaptiveRanker)
+    log = MemoryLog()
+    with open_local_runner(dispatch, renderer(dispatch, queue)) as runner:
+        search(
+            runner,
+            AdaptiveOrder.for_queue(queue, dispatch, ranker, seed=0),
+            log,
+            BudgetStopping(Budget(candidates), len(queue)),
+        )
+    found: pd.DataFrame = queue.iloc[choose_finalists(log.outcomes)]
+    return found
+
+
+def broken_constraints(dispatch: Dispatch, row: pd.Series) -> list[str]:
+    (space,) = build_spaces(dispatch, row[PIPELINE])
+    columns = {knob.name: np.array([int(row[knob.name])]) for knob in space.knobs}
+    return [c.reason for c in space.constraints if not satisfies((c,), columns).all()]
+
+
+def check(path: Path, candidates: int) -> str:
+    """A row of the table."""
     dispatch = read_dispatch(path)
-    space = build_spaces(dispatch)[0]
-    inside = sample(space, size // 2, seed=0)
-    mixed = pd.concat([inside, pruned_candidates(space, size // 2, seed=0)], ignore_index=True)
-    order = np.random.default_rng(0).permutation(len(mixed))
-    configs = [space.render(row) for row in candidate_dicts(mixed)]
-    best = {"inside": 0.0, "outside": 0.0}
-    with open_local_runner(dispatch, configs.__getitem__) as runner:
-        for at in range(0, len(order), 8):
-            for index, outcome in runner.run(order[at : at + 8].tolist()):
-                half = "inside" if index < len(inside) else "outside"
-                if outcome.relative:
-                    best[half] = max(best[half], 1 / outcome.relative)
-    return f"{path.stem:24} {best['inside']:6.2f}x {best['outside']:6.2f}x"
+    prior = resolve_ranker("cpu")
+    queues = (
+        make_queue(dispatch, prior, pool=POOL_SIZE, seed=0),
+        unpruned_queue(dispatch, prior),
+    )
+    best = [find_best(dispatch, queue, candidates) for queue in queues]
+    both = pd.concat(best, ignore_index=True)
+    with open_local_runner(dispatch, renderer(dispatch, both)) as runner:
+        outcomes = dict(runner.run(range(len(both))))
+        distinct = [i for i, outcome in outcomes.items() if outcome.same_as is None]
+        standings = runner.finals(distinct, outcomes).standings
+    inside, wide = (
+        next((s for s in standings if (s.index < len(best[0])) == side), None)
+        for side in (True, False)
+    )
+    texts = [f"{s.speedup:.2f}x" if s else "the same" for s in (inside, wide)]
+    row = both.iloc[wide.index if wide else -1]
+    knobs = {name: int(value) for name, value in row.drop(PIPELINE).dropna().items()}
+    broken = ", ".join(broken_constraints(dispatch, row)) or "none"
+    return f"{path.stem:44} {texts[0]:>8} {texts[1]:>8}  {broken}; {knobs}"
 
 
 def main(arguments: Sequence[str]) -> None:
-    size = int(arguments[0]) if arguments else 200
-    paths = [Path(a) for a in arguments[1:]] or [Path(f"examples/{e}.mlir") for e in EXAMPLES]
-    print(f"{'best of':24} inside outside, of {size // 2} each")
-    for path in paths:
-        print(check(path, size), flush=True)
+    candidates = int(arguments[0]) if arguments else CANDIDATES
+    print(f"best of {candidates}: dispatch, pruned, unpruned; broken constraints and knobs of it")
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(a) for a in arguments[1:]]
+        for operation in () if paths else DISPATCHES:
+            paths.append(Path(folder) / f"{operation.name}.mlir")
+            paths[-1].write_text(operation.mlir())
+        for path in paths:
+            print(check(path, candidates), flush=True)
 
 
 if __name__ == "__main__":

@@ -68,11 +68,11 @@ def _double_tiling(
         if d.parallel:
             dist = z3.Int(f"dist_{d.name}")
             knobs += [Knob(f"dist_{d.name}", tiles), Knob(f"cache_{d.name}", tiles)]
-            rules.append(_nesting_constraint(dist, cache, d))
+            rules += _nesting_constraints(dist, cache, d)
         else:
             knobs.append(Knob(f"cache_{d.name}", tiles))
         knobs.append(Knob(f"vec_{d.name}", vectors))
-        rules.append(_nesting_constraint(cache, vec, d))
+        rules += _nesting_constraints(cache, vec, d)
     knobs.append(Knob("peel", (0, 1)))
     useful = z3.Or(z3.Int("peel") == 1, *(_has_remainder(d) for d in problem.dims))
     rules.append(Constraint("peeling does nothing where all tiles divide", useful, prunes=True))
@@ -122,16 +122,19 @@ def _one_level(problem: Problem) -> tuple[list[Knob], list[Constraint]]:
         vec = z3.Int(f"vec_{d.name}")
         if d.parallel:
             knobs.append(Knob(f"dist_{d.name}", _tiles(d.size)))
-            rules.append(_nesting_constraint(z3.Int(f"dist_{d.name}"), vec, d))
+            rules += _nesting_constraints(z3.Int(f"dist_{d.name}"), vec, d)
         knobs.append(Knob(f"vec_{d.name}", _vector_tiles(d, kind_of(problem).first_reduction)))
     return knobs, rules
 
 
-def _nesting_constraint(outer: z3.ArithRef, inner: z3.ArithRef, dim: Dim) -> Constraint:
+def _nesting_constraints(
+    outer: z3.ArithRef, inner: z3.ArithRef, dim: Dim
+) -> tuple[Constraint, Constraint]:
     """The inner tile divides the outer one, which may be ragged only where it is the whole dim."""
-    return Constraint(
-        f"tiles of {dim.name} nest",
-        z3.And(inner <= outer, z3.Or(outer % inner == 0, outer == dim.size)),
+    divides = z3.Or(outer % inner == 0, outer == dim.size)
+    return (
+        Constraint(f"tiles of {dim.name} are no larger than what they divide", inner <= outer),
+        Constraint(f"tiles of {dim.name} nest", divides, prunes=True),
     )
 
 
