@@ -136,6 +136,7 @@ class IngestedBundle:
             if spec is not None:
                 write_text(folder.spec, spec)
             result = TuneResult.build(
+                self.run,
                 journal.outcomes,
                 verdict.finals,
                 verdict.winner,

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
         sample_with_features,
         with_derived,
     )
+    from .configuration import Configuration
     from .ordering import AdaptiveOrder
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "AdaptiveOrder",
+    "Configuration",
     "check_not_empty",
     "check_queue",
     "features_of",

@@ -17,6 +17,8 @@ from ...benchmarks.measuring import (
     finals_error,
 )
 from ...core import decode
+from ..queue import Configuration
+from .manifest import RunSetup
 from .stored import StoredResult
 
 # In a run's folder.
@@ -39,6 +41,8 @@ class TuneResult(StoredResult):
         winner: the winner's place in the queue, from 1; None without one.
         near_best: the place of the first one within 5 % of the run's best.
         finalists: measured again in the end, fastest first; also where none was enough for a spec.
+        configuration: the winner's; None without one, and in files of older versions.
+        default: the configuration that the compiler chooses; None if it is of no space of ours.
     """
 
     speedup: float
@@ -55,10 +59,13 @@ class TuneResult(StoredResult):
     run: Path
     stopped: str
     seconds: float
+    configuration: Configuration | None = None
+    default: Configuration | None = None
 
     @classmethod
     def build(
         cls,
+        setup: RunSetup,
         outcomes: Mapping[int, Outcome],
         finals: Finals,
         winner: FinalistResult | None,
@@ -89,6 +96,8 @@ class TuneResult(StoredResult):
             run=run,
             stopped=stopped,
             seconds=round(seconds, 1),
+            configuration=Configuration.of_candidate(setup.queue, winner.index) if winner else None,
+            default=Configuration.of_default(setup.dispatch),
         )
 
     @classmethod
@@ -155,6 +164,8 @@ class TuneResult(StoredResult):
         else:
             low, high = self.speedup_ci
             lines.append(f"winner       candidate {self.winner} of the queue, verified")
+            if self.configuration is not None:
+                lines.append(f"knobs        {self.configuration.describe(self.default)}")
             lines.append(
                 f"speedup      {self.speedup:.2f}x (95 %: {low:.2f} to {high:.2f}), "
                 f"{self.baseline_us:.1f} us -> {self.best_us:.1f} us"

@@ -33,7 +33,7 @@ from ...models import AdaptiveRanker, resolve_ranker
 from ...search import PIPELINE, Dispatch, spec_of
 from ...search.gpu import CannotRender
 from ..observing import Observer, Tracker
-from ..queue import AdaptiveOrder, renderer
+from ..queue import AdaptiveOrder, Configuration, renderer
 from .compile_result import CompileResult
 from .folder import RunFolder, write_text
 from .journal import Journal
@@ -70,6 +70,7 @@ class Session:
         """
         self.folder = folder
         self.options = options
+        self.setup = run
         self.dispatch, self.queue = run.dispatch, run.queue
         self.make_runner = make_runner
         self.observer = observer
@@ -131,6 +132,10 @@ class Session:
             winner = next((s for s in finals.standings if s.index + 1 == result.winner), None)
             if winner is not None and not wrong:
                 wrong = winner_error(winner, finals) or self._wrong_spec(winner.index)
+                due = Configuration.of_candidate(self.queue, winner.index)
+                # Older versions wrote none.
+                if result.configuration not in (None, due):
+                    wrong = f"its knobs are not those of candidate {result.winner}"
         if wrong:
             raise InputError(
                 f"{self.folder.result} does not follow from the run: {wrong}",
@@ -194,6 +199,7 @@ class Session:
         else:
             write_text(self.folder.spec, spec(winner, finals))
         return TuneResult.build(
+            self.setup,
             known,
             finals,
             winner,

@@ -20,11 +20,6 @@ from frontrunner.search.table import PIPELINE
 DATA = Path(__file__).parents[2] / "data"
 
 
-@pytest.fixture(scope="module")
-def matvec() -> Dispatch:
-    return read_dispatch(DATA / "matvec.mlir")
-
-
 def test_a_whole_space_is_shuffled_too(matvec: Dispatch) -> None:
     """Were the sample and its shuffle permuted alike, every seed would give the same order."""
     (space,) = build_spaces(matvec)

@@ -96,6 +96,8 @@ def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
     assert sum(result.outcomes.values()) == 6
     assert json.loads((run / "result.json").read_text())["candidates"] == 6
     assert not (run / "work").exists()
+    assert result.default is not None
+    assert (result.configuration is None) == (result.spec is None)
     if result.spec is None:
         assert result.speedup == 1.0
         assert not (run / "spec.mlir").exists()
