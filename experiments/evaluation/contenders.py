@@ -77,12 +77,7 @@ class Contender:
         return device_warning(load(self.file), sorted(devices))
 
     def cases_trained_on(self, cases: Sequence[Case]) -> list[str]:
-        """Names of the cases that a saved ranker, or the shipped one, was trained on.
-
-        One by name has nothing to be trained on where there is one problem only.
-        """
-        if self.file is None and len({case.problem for case in cases}) > 1:
-            return []
+        """Names of the cases that it has learned from as it is: as saved, or as it ships."""
         ranker = self.make(seed=0)
         known = {
             (problem, hardware_of(device))
