@@ -163,7 +163,12 @@ def _show_cases(output: Output, cases: pd.DataFrame) -> None:
         ["recording", "#candidates", "#near-optimal"]
         + [f"#{name.removeprefix('iterations_')}" for name in rankers],
         [
-            [name, row.candidates, f"{row.difficulty:.2%}", *(f"{row[r]:.1f}" for r in rankers)]
+            [
+                name,
+                row.candidates,
+                "the default wins" if row.default_wins else f"{row.difficulty:.2%}",
+                *(f"{row[r]:.1f}" for r in rankers),
+            ]
             for name, row in cases.sort_values("difficulty").iterrows()
         ],
     )

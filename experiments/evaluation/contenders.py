@@ -10,7 +10,15 @@ from typing import Any
 
 from ...core import InputError, escape_undecodable
 from ...features import CPU, GPU, detect_catalogue
-from ...models import Ranker, create_ranker, load, names_a_file, ranker_class, ranker_names
+from ...models import (
+    AdaptiveRanker,
+    Ranker,
+    create_ranker,
+    load,
+    names_a_file,
+    ranker_class,
+    ranker_names,
+)
 from ..learning import Case, device_warning, hardware_of, parse_parameters, training_values
 
 SHUFFLE = "shuffle"
@@ -62,6 +70,12 @@ class Contender:
         """Whether its order depends on a seed that is not among its parameters."""
         takes = self.file is None and "seed" in ranker_class(self.ranker).param_names()
         return takes and "seed" not in self.params
+
+    @property
+    def searches_knobs(self) -> bool:
+        """Whether it steps from candidate to candidate by their knobs, having learned nothing."""
+        cls = ranker_class(self.ranker)
+        return issubclass(cls, AdaptiveRanker) and cls.reads_knobs
 
     def make(self, seed: int) -> Ranker:
         """The ranker, not trained yet unless it is from a file."""

@@ -88,7 +88,8 @@ class CaseReference:
         no default is known counts as the slowest candidate.
         """
         fallback = self.worst if np.isnan(self.default) else self.default
-        return np.fmin(times, fallback) / np.fmin(self.best, self.default) - 1
+        known = float(np.fmin(self.best, self.default))
+        return np.fmin(times, fallback) / known - 1
 
     def gains(self, times: Floats) -> Floats:
         """Which times beat the default by more than `SPEC_GAIN`, as 1 and 0; NaN if it is not

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from ...models import AdaptiveRanker, ranker_class
 from ..learning import Case
 from ..readable import count_of
 from .contenders import Contender
@@ -63,17 +62,12 @@ def contender_notes(
                 f"{contender.name} was trained on {len(seen)} of these {len(cases)} recordings, "
                 f"such as {seen[0]}: what it learned by heart flatters it"
             )
-    if limited := [c.name for c in contenders if _searches_knobs(c)]:
+    if limited := [c.name for c in contenders if c.searches_knobs]:
         largest = max(len(case.times) for case in cases)
         yield (
             f"limited to the recorded candidates, at most {largest:,} of a space: "
             f"{', '.join(limited)}; what they would step to is seldom among them"
         )
-
-
-def _searches_knobs(contender: Contender) -> bool:
-    cls = ranker_class(contender.ranker)
-    return issubclass(cls, AdaptiveRanker) and cls.reads_knobs
 
 
 def _count(number: int, one: str) -> str:

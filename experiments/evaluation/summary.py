@@ -101,7 +101,7 @@ def _search_figures(group: pd.DataFrame, levels: Sequence[str], seed: int) -> di
 def _regret_figures(group: pd.DataFrame, levels: Sequence[str], seed: int) -> dict[str, float]:
     """What a ranker's best candidates are worth beside the default, from its results."""
     drawn = Bootstrap.of(group, levels, seed)
-    figures = {}
+    figures: dict[str, float] = {}
     for k in BEST_OF_KS:
         column = f"regret_{k}"
         middle = group[column].median()

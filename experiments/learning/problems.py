@@ -31,9 +31,11 @@ def family_of(problem: Problem | ForeignKernel) -> str:
         return problem.name
     if problem.kind not in PRODUCTS:
         return problem.kind
+    if dict(problem.traits).get("depthwise"):
+        return DEPTHWISE
     dims = [dim for o in problem.operands for dim in _without_unit_loops(problem, o)]
     if any(len(terms) > 1 or terms[0][1] > 1 for terms in dims):
-        return DEPTHWISE if dict(problem.traits).get("depthwise") else CONVOLUTION
+        return CONVOLUTION
     roles = {d.role for d in problem.dims if d.size > 1}
     if not {"m", "n"} <= roles:
         return MATVEC
