@@ -39,8 +39,10 @@ def make_folds(cases: Sequence[Case], holdout: str, parts: int | None = None) ->
             each of them: that is as many times to train.
 
     Raises:
-        InputError: no other device or family is left to learn from.
+        InputError: `holdout` is none of them, or no other device or family is left to learn from.
     """
+    if holdout not in HOLDOUTS:
+        raise InputError(f"{holdout!r} cannot be left out", f"give one of {', '.join(HOLDOUTS)}")
     keys = [getattr(case, holdout) for case in cases]
     if holdout != PROBLEM and len(set(keys)) < 2:
         raise InputError(

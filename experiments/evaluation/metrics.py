@@ -79,7 +79,7 @@ class CaseReference:
     @property
     def default_wins(self) -> bool:
         """Whether the default is faster than every candidate: there is nothing to be found."""
-        return self.default < self.best
+        return bool(self.default < self.best)
 
     def regrets(self, times: Floats) -> Floats:
         """How much slower than the best known a user ends up who keeps each of these, as a share.

@@ -29,7 +29,6 @@ def data_notes(results: pd.DataFrame, holdout: str) -> Iterator[str]:
     counts = count_data(results)
     told = {one: _count(counts[plural], one) for one, plural in PLURALS.items()}
     yield f"{count_of(counts['recordings'], 'recording')}: {', '.join(told.values())}"
-    problems = counts["problems"]
     if resampled_levels(results, holdout)[0] != PROBLEM:
         yield f"intervals are over {told[holdout]}, and over the problems of each"
     elif holdout == PROBLEM:
@@ -39,8 +38,8 @@ def data_notes(results: pd.DataFrame, holdout: str) -> Iterator[str]:
             f"{told[holdout]}: the interval is over their problems; it says nothing about other "
             f"{PLURALS[holdout]}"
         )
-    if problems < ENOUGH:
-        yield f"{told[PROBLEM]}: an interval over fewer than {ENOUGH} is too narrow"
+    if counts["problems"] < ENOUGH:
+        yield f"{told[PROBLEM]}: intervals over fewer than {ENOUGH} are too narrow; over 1, unknown"
     if wins := counts["default_wins"]:
         yield (
             f"the default wins: {count_of(wins, 'case')}, where it is faster than every candidate, "

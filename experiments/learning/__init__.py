@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .parameters import parse_parameters
     from .pool import CandidatePool
     from .predictors import TrainResult, train
-    from .problems import family_of, problem_name
     from .provenance import cases_digest, describe_training, device_warning, training_values
 else:
     __getattr__ = exports(__name__)
@@ -39,11 +38,9 @@ __all__ = [
     "device_warning",
     "drop_killed",
     "explain",
-    "family_of",
     "hardware_of",
     "parse_parameters",
     "paths_of",
-    "problem_name",
     "read_cases",
     "train",
     "training_frame",

@@ -89,6 +89,12 @@ def test_parts_are_dealt_to_each_kind_of_features():
     ]
 
 
+def test_what_cannot_be_left_out():
+    with pytest.raises(InputError, match="'weather' cannot be left out") as caught:
+        make_folds(CASES, "weather")
+    assert caught.value.hint == "give one of problem, family, device"
+
+
 def test_there_may_be_nothing_to_learn_from():
     assert names(CASES[:1], "problem") == [("matmul", [], ["a"])]
 
