@@ -10,13 +10,15 @@ from ... import __version__
 from ...core import Notify, WorkError
 from ..arguments import optional_path
 from ..interrupted import RunInterrupted
-from ..learning import Case, Files, cases_digest, paths_of, read_cases
+from ..learning import Files, cases_digest, paths_of, read_cases
 from ..observing import Tracker, make_notify, progress_bar
-from .contenders import Contender, find_contenders, usual_rankers
+from .contenders import find_contenders, usual_rankers
 from .cross_validation import cross_validate
-from .holdout import PROBLEM
+from .holdout import PROBLEM, make_folds
+from .notes import contender_notes
 from .report import Report, track_report, write_report
 
+SEEDS = 5
 # Logging 180 runs with their curves took 28 s on a busy machine.
 TRACKING_SECONDS = 300.0
 
@@ -51,7 +53,7 @@ def evaluate(
     rankers: Sequence[str] = (),
     holdout: str = PROBLEM,
     folds: int | None = None,
-    seeds: int = 1,
+    seeds: int = SEEDS,
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
@@ -72,7 +74,8 @@ def evaluate(
         recordings: a file or a folder, or several of them.
         rankers: names from `frontrunner rankers`, with parameters or not, or files of trained ones;
             by default those that can order all recordings.
-        holdout: what is left out of the training in turn: `problem` or `device`.
+        holdout: what is left out of the training in turn: `problem`, with its twins and whatever is
+            fused to it, `family` (of problems, such as all convolutions) or `device`.
         folds: in how many parts; by default each on its own.
         seeds: with how many seeds to train and judge rankers that depend on one.
         seed: the first of them; also that of the confidence intervals.
@@ -91,7 +94,9 @@ def evaluate(
     contenders = find_contenders(*rankers) if rankers else []
     cases = read_cases(paths_of(recordings))
     contenders = contenders or find_contenders(usual_rankers(cases))
-    _warn(contenders, cases, notify)
+    notes = list(contender_notes(contenders, cases, make_folds(cases, holdout, folds)))
+    for note in notes:  # before the work, which takes minutes
+        notify(f"warning: {note}")
     asked = {
         "rankers": ",".join(c.name for c in contenders),
         "holdout": holdout,
@@ -117,7 +122,8 @@ def evaluate(
                     jobs=jobs,
                     progress=progress,
                 )
-            report = _write(Report.of(evaluation, asked, seed), out, notify)
+            report = Report.of(evaluation, asked, holdout=holdout, seed=seed, notes=notes)
+            report = _write(report, out, notify)
             track_report(report, tracker)
     except KeyboardInterrupt:  # also while the tracker writes, which it does at the end
         if report is None:
@@ -135,15 +141,3 @@ def _write(report: Report, out: str | os.PathLike[str] | None, notify: Notify) -
     for text in missing:
         notify(f"warning: {text}")
     return replace(report, out=folder)
-
-
-def _warn(contenders: Sequence[Contender], cases: Sequence[Case], notify: Notify) -> None:
-    """Tells which rankers are judged on what they know, or on devices that they do not know."""
-    for contender in contenders:
-        if warning := contender.device_warning(cases):
-            notify(f"warning: {contender.name}: {warning}")
-        if seen := contender.cases_trained_on(cases):
-            notify(
-                f"warning: {contender.name} was trained on {len(seen)} of these {len(cases)} "
-                f"recordings, such as {seen[0]}: what it learned by heart flatters it"
-            )

@@ -10,7 +10,15 @@ from typing import Any
 
 from ...core import InputError, escape_undecodable
 from ...features import CPU, GPU, detect_catalogue
-from ...models import Ranker, create_ranker, load, names_a_file, ranker_class, ranker_names
+from ...models import (
+    AdaptiveRanker,
+    Ranker,
+    create_ranker,
+    load,
+    names_a_file,
+    ranker_class,
+    ranker_names,
+)
 from ..learning import Case, device_warning, hardware_of, parse_parameters, training_values
 
 SHUFFLE = "shuffle"
@@ -63,6 +71,12 @@ class Contender:
         takes = self.file is None and "seed" in ranker_class(self.ranker).param_names()
         return takes and "seed" not in self.params
 
+    @property
+    def searches_knobs(self) -> bool:
+        """Whether it steps from candidate to candidate by their knobs, having learned nothing."""
+        cls = ranker_class(self.ranker)
+        return issubclass(cls, AdaptiveRanker) and cls.reads_knobs
+
     def make(self, seed: int) -> Ranker:
         """The ranker, not trained yet unless it is from a file."""
         if self.file is not None:
@@ -77,12 +91,7 @@ class Contender:
         return device_warning(load(self.file), sorted(devices))
 
     def cases_trained_on(self, cases: Sequence[Case]) -> list[str]:
-        """Names of the cases that a saved ranker, or the shipped one, was trained on.
-
-        One by name has nothing to be trained on where there is one problem only.
-        """
-        if self.file is None and len({case.problem for case in cases}) > 1:
-            return []
+        """Names of the cases that it has learned from as it is: as saved, or as it ships."""
         ranker = self.make(seed=0)
         known = {
             (problem, hardware_of(device))

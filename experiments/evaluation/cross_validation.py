@@ -49,7 +49,8 @@ class Evaluation:
 
     Attributes:
         results: a row per ranker, case and seed: who and what it was, `candidates` and `difficulty`
-            (the share that is near-optimal) of the case, the metrics of `metrics.measure`,
+            (the share that is near-optimal) of the case, `default_wins` (whether the compiler's
+            default is faster than all of them), the metrics of `metrics.order_metrics`,
             `expected` (iterations of random order to 5 %; `expected_log`: their logarithm), and
             `size_bytes`, `train_s` and `rank_s` of the ranker. Random order is there once per case,
             with exact expectations.
@@ -79,8 +80,8 @@ def cross_validate(
     """Cross-validates rankers: each is trained without a fold, and replayed on that fold.
 
     Args:
-        holdout: what is left out at a time, `holdout.PROBLEM` or `holdout.DEVICE`.
-        n_folds: number of folds; None leaves out one problem (or device) at a time.
+        holdout: what is left out at a time, one of `holdout.HOLDOUTS`.
+        n_folds: number of folds; None leaves out one problem, family or device at a time.
         seeds: each ranker that depends on a seed is trained and judged with all of them.
         jobs: how many processes work at it; one per core if None.
         progress: is told how many of how many parts are done.

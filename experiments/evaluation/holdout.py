@@ -1,4 +1,4 @@
-"""Cross-validation folds over problems or devices."""
+"""Cross-validation folds over problems, families of problems or devices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from ...core import InputError
 from ..learning import Case
 
-PROBLEM, DEVICE = "problem", "device"
+PROBLEM, FAMILY, DEVICE = "problem", "family", "device"
+HOLDOUTS = (PROBLEM, FAMILY, DEVICE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +17,7 @@ class Fold:
     """Cases to judge an order on, and those that it may be learned from.
 
     Attributes:
-        left_out: the problem or the device of the cases in `test`.
+        left_out: the problem, the family or the device of the cases in `test`.
         train: the other cases with the same feature columns; may be empty.
     """
 
@@ -26,26 +27,28 @@ class Fold:
 
 
 def make_folds(cases: Sequence[Case], holdout: str, parts: int | None = None) -> list[Fold]:
-    """Leaves out each problem, or each device, in turn.
+    """Leaves out each problem, each family of problems, or each device, in turn.
 
     Cases with different feature columns, as other people's kernels have, are never learned from
     together, so that each kind has folds of its own: one kind after the other, in the order of the
     cases. What was recorded on several devices counts as each of them.
 
     Args:
-        holdout: `PROBLEM` or `DEVICE`.
-        parts: leaves out so many parts of the problems or devices of a kind in turn, not each of
-            them: that is as many times to train.
+        holdout: one of `HOLDOUTS`.
+        parts: leaves out so many parts of the problems, families or devices of a kind in turn, not
+            each of them: that is as many times to train.
 
     Raises:
-        InputError: no other device is left to learn from.
+        InputError: `holdout` is none of them, or no other device or family is left to learn from.
     """
+    if holdout not in HOLDOUTS:
+        raise InputError(f"{holdout!r} cannot be left out", f"give one of {', '.join(HOLDOUTS)}")
     keys = [getattr(case, holdout) for case in cases]
-    if holdout == DEVICE and len(set(keys)) < 2:
+    if holdout != PROBLEM and len(set(keys)) < 2:
         raise InputError(
-            f"leaving one device out takes two or more, and these are recordings of one device "
-            f"only: {keys[0]}",
-            "add recordings of another device, or use --holdout problem",
+            f"leaving one {holdout} out takes two or more, and these are recordings of one "
+            f"{holdout} only: {keys[0]}",
+            f"add recordings of another {holdout}, or use --holdout problem",
         )
     found = []
     for columns in dict.fromkeys(map(_columns, cases)):

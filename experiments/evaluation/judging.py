@@ -109,7 +109,7 @@ def _read(path: Path) -> EvaluationData:
 
 def score_shuffle(fold: Fold, case: Case) -> CaseScore:
     """Random order, with exact expectations."""
-    scale = CaseReference.of(case.times)
+    scale = CaseReference.of(case.times, case.baseline_us)
     metrics = expected_metrics(scale, case.times, case.seconds)
     curve = expected_best(scale.shares, CURVE)
     about = {"seed": 0, "size_bytes": 0, "train_s": 0.0, "rank_s": 0.0}
@@ -122,7 +122,7 @@ def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseS
         ranker, file, train_s = _fit(contender, fold.train, seed)
         complete = seed == seeds[0] and not isinstance(ranker, AdaptiveRanker)
         for case in fold.test:
-            scale = CaseReference.of(case.times)
+            scale = CaseReference.of(case.times, case.baseline_us)
             started = time.perf_counter()
             taken = replay(ranker, case, scale.is_decided)
             about = {
@@ -173,10 +173,12 @@ def _row(
         "ranker": ranker,
         "case": case.name,
         "problem": case.problem,
+        "family": case.family,
         "device": case.device,
         "left_out": fold.left_out,
         "candidates": scale.candidates,
         "difficulty": scale.difficulty,
+        "default_wins": scale.default_wins,
         "expected": scale.expected_iterations(),
         "expected_log": scale.expected_log_iterations(),
         **figures,

@@ -2,7 +2,7 @@
 
 Orders are judged by the times of candidates in the order in which they were taken; NaN is a failed
 candidate, which costs an iteration as any other. Candidates of which nothing is known, since they
-were killed from outside, are in no case (`corpus.without_killed`).
+were killed from outside, are in no case (`learning.drop_killed`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 # A candidate is near-optimal within the middle one; the others are reported beside it.
 NEAR_LEVELS = (0.01, 0.05, 0.10)
 BEST_OF_KS = (1, 8, 16, 64)
+# A spec is worth having where the best of so many candidates is faster by more than this.
+SPEC_K, SPEC_GAIN = 64, 0.05
 # Of the way from the median to the optimum; as in the authors' examples.
 CUTOFF = 0.95
 
@@ -35,6 +37,7 @@ class CaseReference:
             candidates, up to the budget of the performance score.
         near: for each of `NEAR_LEVELS`, how many candidates are that near the best.
         shares: of all candidates, best over own time, from the best on; 0 for a failure.
+        default: the time of the compiler's default; NaN where that is not known.
     """
 
     best: float
@@ -42,13 +45,15 @@ class CaseReference:
     baseline: Floats
     near: dict[float, int]
     shares: Floats
+    default: float = np.nan
 
     @classmethod
-    def of(cls, times: Floats) -> Self:
+    def of(cls, times: Floats, default: float = np.nan) -> Self:
         """The scale of a case.
 
         Args:
             times: of all its candidates; at least one is not NaN.
+            default: of the compiler's default; NaN where that is not known.
         """
         best, worst = float(np.nanmin(times)), float(np.nanmax(times))
         excess = np.sort(np.nan_to_num(times, nan=worst)) - best
@@ -59,6 +64,7 @@ class CaseReference:
             baseline=_baseline(excess, cutoff),
             near={level: int(is_near_optimal(times, best, level).sum()) for level in NEAR_LEVELS},
             shares=np.sort(relative_speed(times, best))[::-1],
+            default=default,
         )
 
     @property
@@ -69,6 +75,28 @@ class CaseReference:
     def difficulty(self) -> float:
         """The share of candidates that are near-optimal: the smaller, the harder."""
         return self.near[NEAR_OPTIMAL] / self.candidates
+
+    @property
+    def default_wins(self) -> bool:
+        """Whether the default is faster than every candidate: there is nothing to be found."""
+        return bool(self.default < self.best)
+
+    def regrets(self, times: Floats) -> Floats:
+        """How much slower than the best known a user ends up who keeps each of these, as a share.
+
+        That user keeps the default where it is faster, or where a candidate fails; what fails where
+        no default is known counts as the slowest candidate.
+        """
+        fallback = self.worst if np.isnan(self.default) else self.default
+        known = float(np.fmin(self.best, self.default))
+        return np.fmin(times, fallback) / known - 1
+
+    def gains(self, times: Floats) -> Floats:
+        """Which times beat the default by more than `SPEC_GAIN`, as 1 and 0; NaN if it is not
+        known."""
+        if np.isnan(self.default):
+            return np.full(len(times), np.nan)
+        return (times * (1 + SPEC_GAIN) < self.default).astype(np.float64)
 
     def expected_iterations(self, within: float = NEAR_OPTIMAL) -> float:
         """How many candidates random order takes on average until one is that near the best."""
@@ -102,22 +130,29 @@ def order_metrics(scale: CaseReference, taken: Floats, seconds: Floats) -> dict[
         `iterations_1`, `_5` and `_10`: how many candidates are taken until the first within as many
         percent of the best; `log_iterations_1`, ...: their logarithms; `best_of_1`, `_8`, `_16` and
         `_64`: the best time as a share of the best among the first so many, 0 if they all failed;
-        `score`: see `performance_score`; `seconds`: what it costs until the first near-optimal one.
+        `score`: see `performance_score`; `seconds`: what it costs until the first near-optimal one;
+        `regret_1`, ...: see `CaseReference.regrets`, of the best of the first so many; `spec`:
+        whether one of the first 64 beats the default by more than 5 %, NaN if that is not known.
     """
     curve = best_shares(taken, scale.best)
+    regrets = np.minimum.accumulate(scale.regrets(taken))
     found = {level: iterations_to(taken, scale.best, level) for level in NEAR_LEVELS}
     return {
         **{_iterations(level): float(count) for level, count in found.items()},
         **{f"log_{_iterations(level)}": float(np.log(count)) for level, count in found.items()},
-        **{f"best_of_{k}": float(curve[min(k, len(curve)) - 1]) for k in BEST_OF_KS},
+        **_at_ks("best_of", curve),
         "score": performance_score(scale, taken),
         "seconds": float(seconds[: found[NEAR_OPTIMAL]].sum()),
+        **_at_ks("regret", regrets),
+        "spec": float(scale.gains(taken[:SPEC_K]).max()),
     }
 
 
 def expected_metrics(scale: CaseReference, times: Floats, seconds: Floats) -> dict[str, float]:
     """The exact expectation of all metrics over uniformly random orders; see `order_metrics`."""
     curve = expected_best(scale.shares, max(BEST_OF_KS))
+    regrets = expected_best(np.sort(scale.regrets(times)), max(BEST_OF_KS))
+    gains = expected_best(np.sort(scale.gains(times))[::-1], SPEC_K)
     good = is_near_optimal(times, scale.best)
     # A candidate that is not near-optimal is as likely to come before all the near-optimal ones as
     # it is to come after the first, after the second, ...
@@ -125,9 +160,11 @@ def expected_metrics(scale: CaseReference, times: Floats, seconds: Floats) -> di
     return {
         **{_iterations(level): scale.expected_iterations(level) for level in NEAR_LEVELS},
         **{f"log_{_iterations(x)}": scale.expected_log_iterations(x) for x in NEAR_LEVELS},
-        **{f"best_of_{k}": float(curve[min(k, len(curve)) - 1]) for k in BEST_OF_KS},
+        **_at_ks("best_of", curve),
         "score": 0.0,
         "seconds": seconds_before + float(seconds[good].mean()),
+        **_at_ks("regret", regrets),
+        "spec": float(gains[-1]),
     }
 
 
@@ -211,6 +248,11 @@ def _baseline(excess: Floats, cutoff: float) -> Floats:
     while (curve := expected_best(excess, count))[-1] > cutoff:
         count *= 2
     return curve[: int(np.argmax(curve <= cutoff)) + 1]
+
+
+def _at_ks(name: str, curve: Floats) -> dict[str, float]:
+    """What a curve is after each of `BEST_OF_KS`, or after all candidates if they are fewer."""
+    return {f"{name}_{k}": float(curve[min(k, len(curve)) - 1]) for k in BEST_OF_KS}
 
 
 def _iterations(level: float) -> str:

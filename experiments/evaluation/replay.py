@@ -96,7 +96,8 @@ class _StopWhenDecided(BudgetStopping):
 @lru_cache(maxsize=64)
 def _outcomes(case: Case) -> list[Outcome]:
     """What becomes of each row of a case, in units of the default's time where that is known."""
+    unit = float(np.nan_to_num(case.baseline_us, nan=1.0))
     return [
-        Outcome(CRASHED, stage="run") if np.isnan(t) else Outcome(OK, float(t), case.baseline_us)
+        Outcome(CRASHED, stage="run") if np.isnan(t) else Outcome(OK, float(t), unit)
         for t in case.times
     ]

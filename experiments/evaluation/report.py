@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -26,15 +26,17 @@ from ...core import RUNS_FOLDER, WorkError, make_output_folder
 from ..observing import Tracker
 from ..readable import Readable
 from .cross_validation import Evaluation
+from .holdout import PROBLEM
+from .notes import count_data, data_notes
 from .plots import plots
 from .summary import by_case, summarise
 
 KEYS = ["ranker", "case", "seed"]
 # What a row of results is about, beside its seed.
-ABOUT = ["ranker", "case", "problem", "device", "left_out"]
+ABOUT = ["ranker", "case", "problem", "family", "device", "left_out"]
 PREDICTOR = ".predictor"
 # Columns of `summary` that are shown first.
-SHOWN = ["iterations_geomean", "fewer_than_shuffle", "worst_ratio_to_shuffle", "best_of_16_median"]
+SHOWN = ["iterations_geomean", "fewer_than_shuffle", "worst_ratio_to_shuffle", "regret_16_median"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,6 +47,7 @@ class Report(Readable):
         asked: how it was made, for `evaluation.json` and MLflow.
         summary: a row per ranker, the one with the fewest iterations first; see `summarise`.
         cases: a row per recording, with the iterations of each ranker.
+        notes: what has to be known beside the figures, a sentence each.
         out: the folder that it was written to; None before.
     """
 
@@ -52,22 +55,34 @@ class Report(Readable):
     evaluation: Evaluation
     summary: pd.DataFrame
     cases: pd.DataFrame
+    notes: tuple[str, ...] = ()
     out: Path | None = None
 
     @classmethod
-    def of(cls, evaluation: Evaluation, asked: Mapping[str, Any], seed: int) -> Self:
+    def of(
+        cls,
+        evaluation: Evaluation,
+        asked: Mapping[str, Any],
+        *,
+        holdout: str = PROBLEM,
+        seed: int = 0,
+        notes: Iterable[str] = (),
+    ) -> Self:
         """Sums up.
 
         Args:
+            holdout: what was left out.
             seed: of the confidence intervals.
+            notes: what has to be known of the rankers.
         """
         results = evaluation.results
-        return cls(asked, evaluation, summarise(results, seed), by_case(results))
+        notes = (*data_notes(results, holdout), *notes)
+        return cls(asked, evaluation, summarise(results, holdout, seed), by_case(results), notes)
 
     def summary_lines(self) -> list[str]:
-        """The main figures of each ranker, and where the rest is."""
+        """The main figures of each ranker, what to know beside them, and where the rest is."""
         table = self.summary[SHOWN].round(2).to_string()
-        return [*table.splitlines(), f"written to {self.out}"]
+        return [*table.splitlines(), *self.notes, f"written to {self.out}"]
 
     def _repr_html_(self) -> str:
         return self.summary[SHOWN].round(2).to_html()
@@ -76,7 +91,8 @@ class Report(Readable):
         """All figures, as JSON has them: what is not known is None."""
         tables = {"rankers": self.summary, "cases": self.cases}
         told = {name: json.loads(table.to_json(orient="index")) for name, table in tables.items()}
-        return {**self.asked, **told}
+        counts = count_data(self.evaluation.results)
+        return {**self.asked, **counts, "notes": list(self.notes), **told}
 
 
 def write_report(report: Report, out: Path | None) -> tuple[Path, list[str]]:

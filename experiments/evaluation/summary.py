@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from .contenders import SHUFFLE
+from .holdout import PROBLEM
 from .metrics import BEST_OF_KS
-
-RESAMPLES = 2000
-CONFIDENCE = 0.95
+from .resampling import Bootstrap, Interval, resampled_levels
 
 
-def summarise(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+def summarise(results: pd.DataFrame, holdout: str = PROBLEM, seed: int = 0) -> pd.DataFrame:
     """The figures of each ranker, the one with the fewest iterations first.
 
+    Where the compiler's default is faster than every candidate there is nothing to be found, and
+    who finds the best candidate has earned nothing: such cases are in the regrets and in
+    `spec_share` only.
+
     Args:
-        results: as `evaluate` gives them.
+        results: as `cross_validate` gives them.
+        holdout: what was left out; it decides what is resampled, see `resampled_levels`.
         seed: of the resampling.
 
     Returns:
@@ -32,53 +38,56 @@ def summarise(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
         * `worst_ratio_to_shuffle`: the most that it takes, on any case, of what random order takes
           on average.
         * `win_rate`: the share of cases on which it takes the fewest; ties are shared.
-        * `best_of_<k>_median` and `best_of_<k>_worst`, of all cases and seeds.
+        * `best_of_<k>_median` and `best_of_<k>_worst`, of cases and seeds.
+        * `regret_<k>_median` and `regret_<k>_worst`: how much slower than the best known one is who
+          takes the best of the first k, or the default where that is faster, as a share. Of the
+          worst there is no interval: no resample is worse than the worst that was seen.
+        * `spec_share`: the share of cases where the best of the first 64 beats the default by more
+          than 5 %; NaN if no default is known.
         * `score`: the mean performance score.
         * `seconds`: the mean cost until the first near-optimal candidate, over the cases of which
           all costs are known; NaN if there are none.
         * `size_bytes`: of the largest file that any fold made; 0 if it does not learn.
         * `train_s`, `rank_s`: the mean time to train on a fold and to order a case.
 
-        Those with `_low` and `_high` beside them have a 95 % confidence interval, from resampling
-        what was left out (problems or devices) and seeds; NaN where only one was left out.
+        Those with `_low` and `_high` beside them have a 95 % confidence interval, from resampling;
+        NaN where there is only one of what is resampled.
     """
+    levels = resampled_levels(results, holdout)
     # Seconds that one ranker needs and another does not are unknown for both.
     unknown = results.loc[(results.ranker == SHUFFLE) & results.seconds.isna(), "case"]
     results = results.assign(
         log_fewer=results.expected_log - results.log_iterations_5,
         seconds=results.seconds.mask(results.case.isin(unknown)),
     )
-    rows = {name: _figures(group, seed) for name, group in results.groupby("ranker", sort=False)}
-    summary = pd.DataFrame.from_dict(rows, orient="index").rename_axis("ranker")
-    summary["win_rate"] = _win_rates(results)
+    rows = {
+        name: _search_figures(group[~group.default_wins], levels, seed)
+        | _regret_figures(group, levels, seed)
+        | _costs(group)
+        for name, group in results.groupby("ranker", sort=False)
+    }
+    summary = pd.DataFrame.from_dict(rows, orient="index", dtype=float).rename_axis("ranker")
+    summary["win_rate"] = _win_rates(results[~results.default_wins])
     return summary.sort_values("iterations_geomean", kind="stable")
 
 
 def by_case(results: pd.DataFrame) -> pd.DataFrame:
     """Each case with how hard it is, and the iterations of each ranker, averaged over seeds."""
-    columns = ["case", "problem", "device", "candidates", "difficulty"]
+    columns = ["case", "problem", "family", "device", "candidates", "difficulty", "default_wins"]
     cases = results[columns].drop_duplicates("case").set_index("case")
     return cases.join(_iterations(results).add_prefix("iterations_"))
 
 
-def _figures(group: pd.DataFrame, seed: int) -> dict[str, float]:
-    """A ranker's row, from its results."""
-    low, high = np.exp(_interval(group, "log_iterations_5", seed))
-    fewer_low, fewer_high = np.exp(_interval(group, "log_fewer", seed))
-    score_low, score_high = _interval(group, "score", seed)
-    ratio = (group.iterations_5 / group.expected).groupby(group.case).mean()
+def _search_figures(group: pd.DataFrame, levels: Sequence[str], seed: int) -> dict[str, float]:
+    """How soon a ranker finds the best candidates, from its results."""
+    drawn = Bootstrap.of(group, levels, seed)
+    mean_fewer = np.log(group.expected) - group.log_iterations_5
     figures = {
-        "iterations_geomean": np.exp(group.log_iterations_5.mean()),
-        "iterations_geomean_low": low,
-        "iterations_geomean_high": high,
-        "fewer_than_shuffle": np.exp(group.log_fewer.mean()),
-        "fewer_than_shuffle_low": fewer_low,
-        "fewer_than_shuffle_high": fewer_high,
-        "fewer_than_mean_shuffle": np.exp((np.log(group.expected) - group.log_iterations_5).mean()),
-        "worst_ratio_to_shuffle": ratio.max(),
-        "score": group.score.mean(),
-        "score_low": score_low,
-        "score_high": score_high,
+        **_geomean("iterations_geomean", "log_iterations_5", drawn),
+        **_geomean("fewer_than_shuffle", "log_fewer", drawn),
+        "fewer_than_mean_shuffle": np.exp(mean_fewer.mean()),
+        "worst_ratio_to_shuffle": _worst_ratio(group),
+        **_with_limits("score", group.score.mean(), drawn.of_mean("score")),
     }
     for column in ("iterations_1", "iterations_10"):
         figures[f"{column}_geomean"] = np.exp(group[f"log_{column}"].mean())
@@ -86,28 +95,42 @@ def _figures(group: pd.DataFrame, seed: int) -> dict[str, float]:
         figures[f"best_of_{k}_median"] = group[f"best_of_{k}"].median()
         figures[f"best_of_{k}_worst"] = group[f"best_of_{k}"].min()
     figures["seconds"] = group.seconds.mean()
-    figures["size_bytes"] = group.size_bytes.max()
-    figures["train_s"] = group.groupby(["left_out", "seed"]).train_s.first().mean()
-    figures["rank_s"] = group.rank_s.mean()
-    return {name: float(value) for name, value in figures.items()}
+    return figures
 
 
-def _interval(group: pd.DataFrame, column: str, seed: int) -> tuple[float, float]:
-    """Confidence limits of the mean of a column over cases and seeds.
+def _regret_figures(group: pd.DataFrame, levels: Sequence[str], seed: int) -> dict[str, float]:
+    """What a ranker's best candidates are worth beside the default, from its results."""
+    drawn = Bootstrap.of(group, levels, seed)
+    figures: dict[str, float] = {}
+    for k in BEST_OF_KS:
+        column = f"regret_{k}"
+        middle = group[column].median()
+        figures |= _with_limits(f"{column}_median", middle, drawn.of_median(column))
+        figures[f"{column}_worst"] = group[column].max()
+    known = Bootstrap.of(group.dropna(subset="spec"), levels, seed)
+    return figures | _with_limits("spec_share", group.spec.mean(), known.of_mean("spec"))
 
-    What was left out together is drawn together, as such cases are alike; and for each, seeds.
-    """
-    table = group.pivot_table(column, "left_out", "seed", "mean")
-    if len(table) < 2:
-        return np.nan, np.nan
-    sizes = group.groupby("left_out").case.nunique().to_numpy()
-    rng = np.random.default_rng(seed)
-    folds = rng.integers(len(table), size=(RESAMPLES, len(table)))
-    seeds = rng.integers(table.shape[1], size=(*folds.shape, table.shape[1]))
-    means = table.to_numpy()[folds[..., None], seeds].mean(axis=-1)
-    drawn = np.average(means, axis=1, weights=sizes[folds])
-    low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(low), float(high)
+
+def _costs(group: pd.DataFrame) -> dict[str, float]:
+    return {
+        "size_bytes": group.size_bytes.max(),
+        "train_s": group.groupby(["left_out", "seed"]).train_s.first().mean(),
+        "rank_s": group.rank_s.mean(),
+    }
+
+
+def _geomean(name: str, log_column: str, drawn: Bootstrap) -> dict[str, float]:
+    low, high = drawn.of_mean(log_column)
+    return _with_limits(name, np.exp(drawn.rows[log_column].mean()), (np.exp(low), np.exp(high)))
+
+
+def _with_limits(name: str, value: float, limits: Interval) -> dict[str, float]:
+    return {name: value, f"{name}_low": limits[0], f"{name}_high": limits[1]}
+
+
+def _worst_ratio(group: pd.DataFrame) -> float:
+    ratio = (group.iterations_5 / group.expected).groupby(group.case).mean()
+    return float(ratio.max())
 
 
 def _win_rates(results: pd.DataFrame) -> pd.Series:

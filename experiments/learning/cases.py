@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -24,8 +22,9 @@ from ...features import (
     generic_catalogue_of_frames,
 )
 from ...models import join_names
-from ...search import PIPELINE, Problem
+from ...search import PIPELINE
 from ..dataset import ForeignKernel, Recording, find_duplicate, read_recording, recording_name
+from .problems import family_of, problem_name
 
 ENDINGS = (".parquet", ".json", ".json.gz")
 
@@ -39,8 +38,8 @@ class Case:
 
     Attributes:
         name: the file's, which no other case of a corpus has.
-        problem: what was computed; the same for recordings with other elementwise work around the
-            same operation, and on other devices.
+        problem: what was computed; the same however it is written (see `problem_name`), with other
+            elementwise work around the same operation, and on other devices.
         device: the chips, with ` + ` between several.
         features: a row per candidate.
         knobs: likewise, what candidates were made of; a pipeline is one where they have one.
@@ -48,7 +47,7 @@ class Case:
             measured on the middling one.
         seconds: what taking each candidate costs a tuning run, to compile and to measure; NaN where
             that is not known.
-        baseline_us: of the compiler's default; 1 where that is not known.
+        baseline_us: of the compiler's default; NaN where that is not known.
     """
 
     name: str
@@ -59,7 +58,12 @@ class Case:
     times: NDArray[np.float64]
     seconds: NDArray[np.float64]
     recording: Recording
-    baseline_us: float = 1.0
+    baseline_us: float = np.nan
+
+    @property
+    def family(self) -> str:
+        """The problem's family, such as `convolution`."""
+        return family_of(self.recording.provenance.problem)
 
 
 def paths_of(files: Files) -> list[Path]:
@@ -89,7 +93,7 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
     return [
         Case(
             name=name,
-            problem=_problem(recording.provenance.problem),
+            problem=problem_name(recording.provenance.problem),
             device=" + ".join(sorted(set(map(hardware_of, recording.provenance.devices.values())))),
             features=_features(recording, catalogues),
             knobs=_knobs(recording),
@@ -173,19 +177,9 @@ def _read(path: Path) -> Recording:
     return recording
 
 
-def _problem(problem: Problem | ForeignKernel) -> str:
-    """A name for what was computed: the label does not tell how operands are indexed."""
-    if isinstance(problem, ForeignKernel):
-        return problem.label
-    loops = [(d.role, d.parallel) for d in problem.dims]
-    operands = [(o.index, o.output) for o in problem.operands]
-    digest = hashlib.sha256(json.dumps([loops, operands, problem.traits]).encode()).hexdigest()
-    return f"{problem.label}_{digest[:6]}"
-
-
 def _baseline_us(frame: pd.DataFrame) -> float:
     known = frame["baseline_us"].dropna()
-    return float(known.median()) if len(known) else 1.0
+    return float(known.median()) if len(known) else np.nan
 
 
 def _times(frame: pd.DataFrame) -> NDArray[np.float64]:

@@ -31,13 +31,15 @@ _spec.loader.exec_module(samples)
 COUNT = 60
 
 
-def record(path: Path, name: str, device: str, seed: int, fails: bool = False) -> Path:
+def record(
+    path: Path, name: str, device: str, seed: int, fails: bool = False, default_us: float = 900.0
+) -> Path:
     """A recording where wide vectors are fast, and every ninth candidate fails."""
     problem = samples.PROBLEMS[name]
     queue = samples.candidates(problem, COUNT, seed)
     width = queue.filter(like="vec_").prod(axis=1).to_numpy(float)
     times = 1000 * np.exp(-width / width.max()) + np.random.default_rng(seed).uniform(0, 9, COUNT)
-    good = {"baseline_us": 900.0, "device": "local-task", "compile_s": 0.5}
+    good = {"baseline_us": default_us, "device": "local-task", "compile_s": 0.5}
     outcomes = {
         i: Outcome("compile_failed", compile_s=0.5)
         if fails or i % 9 == 0
@@ -90,6 +92,8 @@ def test_the_figures(made):
         "best_of_16_worst",
         "worst_ratio_to_shuffle",
         "size_bytes",
+        *(f"regret_{k}_{of}" for k in (8, 16, 64) for of in ("median", "median_low", "worst")),
+        "spec_share",
     ):
         assert isinstance(learned[key], float | int)
     assert shuffle["fewer_than_shuffle"] == 1
@@ -99,6 +103,9 @@ def test_the_figures(made):
     assert found["cases"].keys() == {"skinny-one c", "odd-one c", "batch-one c", "odd-other"}
     assert found["cases"]["skinny-one c"]["candidates"] == COUNT
     assert (found["holdout"], found["seeds"], found["recordings"]) == ("problem", 2, 4)
+    assert (found["problems"], found["families"], found["devices"]) == (3, 2, 2)
+    assert found["default_wins"] == 0
+    assert found["notes"][0] == "4 recordings: 3 problems, 2 families, 2 devices"
 
 
 def test_the_files(made):
@@ -159,9 +166,35 @@ def test_a_table_for_people(frontrunner, recordings, tmp_path):
 
 def test_devices_are_left_out(frontrunner, recordings):
     options = ("--rankers", "heuristic", "--holdout", "device", "--seed", 5, "--out", "out")
-    assert frontrunner("evaluate", recordings, *options, *QUICK).code == 0
+    ran = frontrunner("evaluate", recordings, *options, *QUICK)
+    assert ran.code == 0
+    told = "2 devices: the interval is over their problems; it says nothing about other devices"
+    assert told in ran.out.splitlines()
     assert set(pd.read_csv("out/results.csv").left_out) == {"one chip", "other chip"}
     assert json.loads(Path("out", "evaluation.json").read_text())["seed"] == 5
+
+
+def test_families_are_left_out(frontrunner, recordings):
+    options = ("--rankers", "lightgbm:rounds=3", "--holdout", "family", "--seeds", 1)
+    ran = frontrunner("evaluate", recordings, *options, "--out", "out", *QUICK)
+    assert ran.code == 0
+    results = pd.read_csv("out/results.csv")
+    assert set(results.left_out) == {"matmul", "batch_matmul"}
+    assert (results.left_out == results.family).all()
+
+
+def test_the_default_may_win(frontrunner, recordings, tmp_path):
+    quick = record(tmp_path / "quick.parquet", "odd", "one chip", 7, default_us=100.0)
+    ran = frontrunner("evaluate", quick, "--rankers", "heuristic", "--verbose", *QUICK)
+    assert ran.code == 0
+    assert any(line.startswith("the default wins: 1 case, ") for line in ran.out.splitlines())
+    assert "the default wins" in next(
+        line for line in ran.out.splitlines() if line.startswith("quick")
+    )
+    found = json.loads(Path("runs", "evaluation-1", "evaluation.json").read_text())
+    assert found["rankers"]["heuristic"]["iterations_geomean"] is None
+    assert found["rankers"]["heuristic"]["regret_16_worst"] == 0
+    assert found["rankers"]["heuristic"]["spec_share"] == 0
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ from frontrunner.experiments.evaluation import contenders as contender
 from frontrunner.experiments.evaluation import cross_validation as module
 from frontrunner.experiments.evaluation.contenders import Contender, find_contenders, usual_rankers
 from frontrunner.experiments.evaluation.cross_validation import CURVE, cross_validate
+from frontrunner.experiments.evaluation.holdout import make_folds
+from frontrunner.experiments.evaluation.notes import contender_notes
 from frontrunner.experiments.evaluation.summary import by_case, summarise
 from frontrunner.experiments.learning.cases import Case
 from frontrunner.features.cpu import CPU
@@ -346,7 +348,15 @@ def test_the_usual_rankers_can_order_what_is_there():
     assert of(gpu=gpu) == of(cpu=cpu, gpu=gpu) == f"heuristic,{learners}"
 
 
-def test_what_ships_may_have_been_trained_on_the_only_problem(monkeypatch):
+def test_what_searches_is_limited_to_what_was_recorded():
+    folds = make_folds(CASES, "problem")
+    (note,) = contender_notes(find_contenders("tpe,genetic,adaptive"), CASES, folds)
+    assert note.startswith(
+        "limited to the recorded candidates, at most 100 of a space: tpe, genetic;"
+    )
+
+
+def test_what_ships_may_have_been_trained_on_what_it_is_judged_on(monkeypatch):
     class Ships(Knows):
         @property
         def parts(self):
@@ -355,8 +365,11 @@ def test_what_ships_may_have_been_trained_on_the_only_problem(monkeypatch):
             return {"predictor": part}
 
     monkeypatch.setitem(RANKERS, "knows", Ships)
-    assert NAMES[1].cases_trained_on(CASES[:1]) == ["a"]
-    assert NAMES[1].cases_trained_on(CASES) == []
+    assert NAMES[1].cases_trained_on(CASES) == ["a"]
+    # Where there are others to learn from, it is trained on these.
+    assert list(contender_notes(NAMES[:2], CASES, make_folds(CASES, "problem"))) == []
+    (note,) = contender_notes(NAMES[:2], CASES[:1], make_folds(CASES[:1], "problem"))
+    assert note.startswith("knows was trained on 1 of these 1 recordings, such as a: ")
 
 
 @pytest.mark.parametrize(
@@ -450,6 +463,48 @@ def test_intervals_narrow_with_more_problems():
     )
     width = [np.log(f.iterations_geomean_high / f.iterations_geomean_low) for f in (few, many)]
     assert width[1] < width[0]
+
+
+def test_where_the_default_wins_there_is_nothing_to_be_found(results):
+    won = results.assign(default_wins=results.case == "c")
+    found, rest = summarise(won), summarise(results[results.case != "c"])
+    apart = found.filter(regex="^(regret|spec|train_s|rank_s|size)").columns
+    pd.testing.assert_frame_equal(found.drop(columns=apart), rest.drop(columns=apart))
+    assert found.regret_1_worst["learns"] == summarise(results).regret_1_worst["learns"]
+    nothing = summarise(results.assign(default_wins=True))
+    assert nothing.iterations_geomean.isna().all()
+    assert nothing.regret_16_median.notna().all()
+
+
+def test_regret_and_specs_are_summed_up():
+    cases = [
+        replace(one, baseline_us=default)
+        for one, default in zip(CASES, (150, 100, 90), strict=True)
+    ]
+    found = summarise(cross_validate(cases, NAMES[:2], "problem", jobs=1).results)
+    assert dict(found.loc["knows"].filter(regex="regret_.*(median|worst)$")) == dict.fromkeys(
+        (f"regret_{k}_{of}" for k in (1, 8, 16, 64) for of in ("median", "worst")), 0
+    )
+    # Of 100, 120, ...: nothing to gain on the other two.
+    assert found.spec_share["knows"] == pytest.approx(1 / 3)
+    assert 0 < found.spec_share["shuffle"] < 1 / 3
+    assert found.spec_share_low["knows"] == 0
+    unknown = [*cases[1:], replace(cases[0], baseline_us=np.nan)]
+    found = summarise(cross_validate(unknown, NAMES[:2], "problem", jobs=1).results)
+    assert found.spec_share["knows"] == 0
+
+
+def test_families_are_left_out():
+    kernels = {"a": "gemm", "b": "gemm", "c": "conv"}
+    cases = [
+        replace(one, recording=Recording(one.recording.frame, replace(PROVENANCE, problem=kernel)))
+        for one, kernel in zip(CASES, map(ForeignKernel, kernels.values()), strict=True)
+    ]
+    found = cross_validate(cases, NAMES[2:3], "family", jobs=1).results
+    learned = found[found.ranker == "learns"]
+    assert list(learned.left_out) == list(learned.family) == ["gemm", "gemm", "conv"]
+    # From c alone, from c alone, and from a and b.
+    assert list(learned.iterations_5) == [90, 80, 61]
 
 
 def test_seeds_widen_an_interval():

@@ -89,11 +89,19 @@ def test_parts_are_dealt_to_each_kind_of_features():
     ]
 
 
+def test_what_cannot_be_left_out():
+    with pytest.raises(InputError, match="'weather' cannot be left out") as caught:
+        make_folds(CASES, "weather")
+    assert caught.value.hint == "give one of problem, family, device"
+
+
 def test_there_may_be_nothing_to_learn_from():
     assert names(CASES[:1], "problem") == [("matmul", [], ["a"])]
 
 
-def test_one_device_cannot_be_left_out():
-    with pytest.raises(InputError, match="recordings of one device only: one") as caught:
-        make_folds(CASES[:2], "device")
-    assert "recordings of another device" in caught.value.hint
+@pytest.mark.parametrize("holdout", ["device", "family"])
+def test_the_only_one_cannot_be_left_out(holdout, monkeypatch):
+    monkeypatch.setattr(Case, "family", "one")
+    with pytest.raises(InputError, match=f"recordings of one {holdout} only: one") as caught:
+        make_folds(CASES[:2], holdout)
+    assert f"recordings of another {holdout}" in caught.value.hint

@@ -25,9 +25,8 @@ TIMES = np.array([100.0, NAN, 104.0, 300.0, 109.0, 200.0])
 SECONDS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
 
 
-def average(times: np.ndarray, seconds: np.ndarray) -> dict[str, float]:
+def average(scale: CaseReference, times: np.ndarray, seconds: np.ndarray) -> dict[str, float]:
     """All metrics, averaged over every order there is."""
-    scale = CaseReference.of(times)
     orders = [list(p) for p in permutations(range(len(times)))]
     all_of_them = [order_metrics(scale, times[o], seconds[o]) for o in orders]
     return {name: float(np.mean([m[name] for m in all_of_them])) for name in all_of_them[0]}
@@ -40,17 +39,20 @@ SPACES = st.lists(
 
 
 @settings(deadline=None, max_examples=60)
-@given(SPACES, st.data())
-def test_the_expectation_is_the_average_over_all_orders(times, data):
+@given(SPACES, st.sampled_from([NAN, 9.0, 11.0, 15.0, 80.0]), st.data())
+def test_the_expectation_is_the_average_over_all_orders(times, default, data):
     times = np.array(times)
+    scale = CaseReference.of(times, default)
     cost = st.floats(0.1, 100)
     seconds = np.array(data.draw(st.lists(cost, min_size=len(times), max_size=len(times))))
     expected, found = (
-        expected_metrics(CaseReference.of(times), times, seconds),
-        average(times, seconds),
+        expected_metrics(scale, times, seconds),
+        average(scale, times, seconds),
     )
     assert expected.keys() == found.keys()
-    assert [expected[name] for name in found] == pytest.approx(list(found.values()), abs=1e-9)
+    assert [expected[name] for name in found] == pytest.approx(
+        list(found.values()), abs=1e-9, nan_ok=True
+    )
 
 
 def test_an_order_by_hand():
@@ -64,6 +66,34 @@ def test_an_order_by_hand():
     assert list(best_shares(TIMES[order], 100.0)) == pytest.approx(
         [0, 1 / 3, 1 / 2, 100 / 109, 100 / 104, 1]
     )
+
+
+@pytest.mark.parametrize(
+    ("default", "regrets", "spec"),
+    [
+        (150.0, [0.5, 0.5, 0.0], 1.0),  # a failure and 300 are the default; then 100
+        (250.0, [1.5, 1.5, 0.0], 1.0),
+        (104.9, [0.049, 0.049, 0.0], 0.0),  # 100 is not faster by more than 5 %
+        (50.0, [0.0, 0.0, 0.0], 0.0),  # nothing that is slower is taken
+        (NAN, [2.0, 2.0, 0.0], NAN),  # a failure is the slowest
+    ],
+)
+def test_regret_and_specs_beside_the_default(default, regrets, spec):
+    scale = CaseReference.of(TIMES, default)
+    taken = TIMES[[1, 3, 0, 2, 4, 5]]
+    assert np.minimum.accumulate(scale.regrets(taken))[:3] == pytest.approx(regrets)
+    found = order_metrics(scale, taken, SECONDS)
+    assert (found["regret_1"], found["regret_8"]) == pytest.approx((regrets[0], regrets[-1]))
+    assert found["spec"] == pytest.approx(spec, nan_ok=True)
+    assert scale.default_wins == (default == 50)
+
+
+def test_a_spec_is_one_of_the_first_64():
+    times = np.append(np.full(64, 100.0), 50.0)
+    scale = CaseReference.of(times, 100.0)
+    assert order_metrics(scale, times, times)["spec"] == 0
+    assert order_metrics(scale, times[::-1], times)["spec"] == 1
+    assert expected_metrics(scale, times, times)["spec"] == pytest.approx(64 / 65)
 
 
 def test_how_hard_a_case_is():
@@ -119,7 +149,7 @@ def test_one_candidate_or_equal_ones_score_nothing():
 def test_what_comes_after_the_decision_changes_nothing():
     times = np.random.default_rng(0).uniform(100, 1000, 500)
     times[0] = 99
-    scale, taken, seconds = CaseReference.of(times), np.roll(times, 80), np.arange(500.0)
+    scale, taken, seconds = CaseReference.of(times, 500.0), np.roll(times, 80), np.arange(500.0)
     assert len(scale.baseline) < 81
     assert not scale.is_decided(taken[:80])
     assert scale.is_decided(taken[:81])

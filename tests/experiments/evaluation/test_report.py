@@ -22,12 +22,14 @@ CASES = ("matmul", "conv")
 
 
 def row(ranker: str, case: str, seed: int, iterations: float) -> dict[str, object]:
-    about = {"ranker": ranker, "case": case, "problem": case, "device": "chip", "left_out": case}
+    about = {"ranker": ranker, "case": case, "problem": case, "left_out": case}
+    about |= {"family": case, "device": "chip", "default_wins": False}
     figures = {"candidates": 9, "difficulty": 0.1, "expected": 5.0, "score": 0.5, "seconds": np.nan}
     levels = {"iterations_1": iterations, "iterations_5": iterations, "iterations_10": iterations}
     logs = {f"log_{name}": np.log(count) for name, count in levels.items()}
     logs["expected_log"] = np.log(5)
-    shares = dict.fromkeys(["best_of_1", "best_of_8", "best_of_16", "best_of_64"], 0.9)
+    shares = {f"{name}_{k}": 0.9 for name in ("best_of", "regret") for k in (1, 8, 16, 64)}
+    shares["spec"] = 1.0
     about |= {"seed": seed, "size_bytes": 0, "train_s": 1.0, "rank_s": 0.1}
     return about | figures | levels | logs | shares
 
@@ -50,7 +52,16 @@ def report():
         ranks=ranks,
         predictors={LEARNED: Predictor(b"trees", 1.0, importances)},
     )
-    return Report.of(evaluation, {"holdout": "problem", "seeds": 2}, seed=0)
+    return Report.of(evaluation, {"holdout": "problem", "seeds": 2}, notes=["as it is"])
+
+
+def test_what_to_know_beside_the_figures(report):
+    told = report.to_dict()
+    assert (told["problems"], told["families"], told["devices"]) == (2, 2, 1)
+    assert told["notes"] == list(report.notes)
+    assert report.notes[0] == "2 recordings: 2 problems, 2 families, 1 device"
+    assert report.notes[-1] == "as it is"
+    assert set(report.notes) < set(report.summary_lines())
 
 
 def test_everything_is_tracked(report, tmp_path, monkeypatch):
@@ -120,7 +131,7 @@ def test_names_are_no_formulas(report, tmp_path):
         ranks=renamed(report.evaluation.ranks),
         predictors={odd: Predictor(b"trees", 1.0, pd.Series({odd: 1.0}))},
     )
-    again = Report.of(evaluation, {}, seed=0)
+    again = Report.of(evaluation, {})
     assert write_report(again, tmp_path / "made") == (tmp_path / "made", [])
     assert len(list((tmp_path / "made" / "plots").iterdir())) == 5
 
