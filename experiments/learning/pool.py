@@ -163,6 +163,7 @@ def _narrowed(spaces: Sequence[Space], given: KnobTexts) -> list[Space]:
                 Knob(k.name, tuple(v for v in k.values if str(v) == given.get(k.name, str(v))))
                 for k in space.knobs
             ),
+            default=None,
         )
         for space in able
     ]
