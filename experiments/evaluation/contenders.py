@@ -19,7 +19,7 @@ from ...models import (
     ranker_class,
     ranker_names,
 )
-from ..learning import Case, device_warning, hardware_of, parse_parameters, training_values
+from ..learning import Case, device_name, device_warning, parse_parameters, training_values
 
 SHUFFLE = "shuffle"
 # They learn to order candidates of any kind.
@@ -87,19 +87,24 @@ class Contender:
         """A warning if a saved ranker was trained on other devices than these; empty if not."""
         if self.file is None:
             return ""
-        devices = {d for case in cases for d in case.recording.provenance.devices.values()}
-        return device_warning(load(self.file), sorted(devices))
+        ranker = load(self.file)
+        used = [case.recording.provenance for case in cases]
+        warnings = (
+            device_warning(ranker, list(p.devices.values()), p.target.arch if p.target else "")
+            for p in used
+        )
+        return next(filter(None, warnings), "")
 
     def cases_trained_on(self, cases: Sequence[Case]) -> list[str]:
         """Names of the cases that it has learned from as it is: as saved, or as it ships."""
         ranker = self.make(seed=0)
-        known = {
-            (problem, hardware_of(device))
-            for known in (ranker, *ranker.parts.values())
-            for problem in training_values(known, "problems")
-            for device in training_values(known, "devices")
+        devices = {
+            device_name(device, arch)
+            for device in training_values(ranker, "devices")
+            for arch in training_values(ranker, "archs") or [""]
         }
-        return [case.name for case in cases if (case.problem, case.device) in known]
+        problems = set(training_values(ranker, "problems"))
+        return [case.name for case in cases if case.problem in problems and case.device in devices]
 
 
 def usual_rankers(cases: Sequence[Case]) -> str:

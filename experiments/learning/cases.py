@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...benchmarks.measuring import KILLED
+from ...benchmarks.measuring import KILLED, shares_cores
 from ...core import InputError, escape_undecodable
 from ...features import (
     Catalogue,
@@ -23,7 +23,14 @@ from ...features import (
 )
 from ...models import join_names
 from ...search import PIPELINE
-from ..dataset import ForeignKernel, Recording, find_duplicate, read_recording, recording_name
+from ..dataset import (
+    ForeignKernel,
+    Provenance,
+    Recording,
+    find_duplicate,
+    read_recording,
+    recording_name,
+)
 from .problems import family_of, problem_name
 
 ENDINGS = (".parquet", ".json", ".json.gz")
@@ -94,7 +101,7 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
         Case(
             name=name,
             problem=problem_name(recording.provenance.problem),
-            device=" + ".join(sorted(set(map(hardware_of, recording.provenance.devices.values())))),
+            device=_device(recording.provenance),
             features=_features(recording, catalogues),
             knobs=_knobs(recording),
             times=_times(recording.frame),
@@ -136,9 +143,23 @@ def drop_killed(recording: Recording) -> Recording:
     return replace(recording, frame=recording.frame[kept].reset_index(drop=True))
 
 
-def hardware_of(fingerprint: str) -> str:
-    """What is left of a device's fingerprint without the driver and the device's number."""
-    return fingerprint.partition(" on ")[2] or fingerprint
+def device_name(fingerprint: str, arch: str = "") -> str:
+    """What devices of one kind have in common: the chip, and of a CPU its architecture.
+
+    Hosts of several generations call their processor by one name, such as `AMD EPYC`.
+
+    Args:
+        arch: what was compiled for; empty if that is not known.
+    """
+    uri, _, chip = fingerprint.partition(" on ")
+    if not chip:
+        return fingerprint
+    return f"{chip} ({arch})" if arch and shares_cores(uri) else chip
+
+
+def _device(about: Provenance) -> str:
+    arch = about.target.arch if about.target else ""
+    return " + ".join(sorted({device_name(device, arch) for device in about.devices.values()}))
 
 
 def _files(path: Path) -> list[Path]:

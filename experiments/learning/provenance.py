@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import __version__
 from ...models import Ranker
-from .cases import Case, hardware_of
+from .cases import Case, device_name
 
 
 def describe_training(cases: Sequence[Case]) -> dict[str, Any]:
@@ -43,9 +43,14 @@ def cases_digest(cases: Iterable[Case]) -> str:
 
 
 def training_values(ranker: Ranker, key: str) -> list[str]:
-    """Values of a key of a saved ranker's provenance, such as `devices`; empty without it."""
-    found = ranker.training_.get(key)
-    return [word for word in found if isinstance(word, str)] if isinstance(found, list) else []
+    """What a saved ranker, or one with a predictor that ships, says of its training.
+
+    Args:
+        key: of `describe_training`, such as `devices`.
+    """
+    said = [one.training_.get(key) for one in (ranker, *ranker.parts.values())]
+    lists = (words for words in said if isinstance(words, list))
+    return _words(word for words in lists for word in words if isinstance(word, str))
 
 
 def device_warning(ranker: Ranker, devices: Sequence[str], arch: str = "") -> str:
@@ -55,18 +60,18 @@ def device_warning(ranker: Ranker, devices: Sequence[str], arch: str = "") -> st
         devices: fingerprints of those to measure on.
         arch: what is compiled for, which decides where no device is known.
     """
-    trained, here = (
-        (training_values(ranker, "devices"), list(devices))
-        if devices
-        else (training_values(ranker, "archs"), [arch])
-    )
-    foreign = [d for d in here if hardware_of(d) not in set(map(hardware_of, trained))]
-    if not trained or not any(foreign):
+    trained, archs = (training_values(ranker, key) for key in ("devices", "archs"))
+    if devices:
+        known = {device_name(device, one) for device in trained for one in archs or [""]}
+        names = {device: device_name(device, arch if archs else "") for device in devices}
+        where = ", ".join(trained) + (f" ({', '.join(archs)})" if archs else "")
+    else:
+        known, names, where = set(archs), {arch: arch}, ", ".join(archs)
+    foreign = [device for device, name in names.items() if name not in known]
+    if not known or not any(foreign):
         return ""
-    return (
-        f"the ranker was trained on {', '.join(trained)}, and this is {', '.join(foreign)}: "
-        "its order may be worse here"
-    )
+    here = ", ".join(foreign) + (f" ({arch})" if devices and archs and arch else "")
+    return f"the ranker was trained on {where}, and this is {here}: its order may be worse here"
 
 
 def _words(words: Iterable[str]) -> list[str]:

@@ -226,6 +226,18 @@ def test_the_architecture_decides_where_no_device_is_known() -> None:
     assert device_warning(ranker(devices=HERE), [], "znver4") == ""
 
 
+def test_hosts_that_call_their_processor_alike_are_told_apart() -> None:
+    one = ranker(devices=["local-task on AMD EPYC"], archs=["znver3"])
+    assert device_warning(one, ["local-task on AMD EPYC"], "znver3") == ""
+    found = device_warning(one, ["local-task on AMD EPYC"], "znver4")
+    assert "AMD EPYC (znver3), and this is local-task on AMD EPYC (znver4):" in found
+
+
+def test_the_predictor_that_ships_says_where_it_was_trained() -> None:
+    found = device_warning(create_ranker("cpu"), ["local-task on a third"], "znver3")
+    assert "trained on local-task on AMD EPYC (znver3), and this is local-task on a third" in found
+
+
 def test_what_a_foreign_file_says_may_be_anything() -> None:
     one = ranker(devices=3, archs={"a": 1}, problems=["p", 4, None])
     assert [training_values(one, key) for key in ("devices", "archs", "problems", "none")] == [
