@@ -24,13 +24,17 @@ from frontrunner.experiments.bundling import recorder as module
 from frontrunner.experiments.bundling.packing import pack
 from frontrunner.experiments.bundling.recorder import record_dispatch
 from frontrunner.experiments.bundling.recorder_folder import RecorderFolder
-from frontrunner.experiments.dataset.recording import Recording, SampledFrom
+from frontrunner.experiments.bundling.selection import Selection
+from frontrunner.experiments.dataset.provenance import SampledFrom
+from frontrunner.experiments.dataset.recording import Recording
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[2] / "data"
 READ = cache(read_dispatch)  # of a second each
+# The uniform sample and the default.
+PLAIN = Selection(top=0, adaptive=0)
 
 
 @pytest.fixture(autouse=True)
@@ -50,9 +54,9 @@ def silent(_: str) -> None:
 
 def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "matmul.parquet"
-    made = record_dispatch(options(out), ("local-sync",), NullProgress(), silent)
+    made = record_dispatch(options(out), PLAIN, ("local-sync",), NullProgress(), silent)
     found = Recording.read(out)
-    assert (made.candidates, made.ok) == (6, 6)
+    assert (made.candidates, made.ok) == (7, 7)
     assert made.near >= 1
     assert list(found.provenance.devices) == ["local-sync"]
     assert found.provenance.noise_floor == made.noise_floor
@@ -61,8 +65,10 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def never(*_: object, **__: object) -> None:
         raise AssertionError("recorded again")
 
-    monkeypatch.setattr(module, "pack", never)
-    assert record_dispatch(options(out), (), NullProgress(), silent) == replace(made, new=False)
+    monkeypatch.setattr(module, "pack_queue", never)
+    assert record_dispatch(options(out), PLAIN, (), NullProgress(), silent) == replace(
+        made, new=False
+    )
 
     before = out.read_bytes()
     text = (DATA / "matmul.mlir").read_text()
@@ -80,14 +86,14 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"seed": 5, "budget": Budget(7)}, "seed (0), number of candidates (6)"),
     ]:
         with pytest.raises(InputError) as refused:
-            record_dispatch(options(out, **changes), (), NullProgress(), silent)
+            record_dispatch(options(out, **changes), PLAIN, (), NullProgress(), silent)
         assert f"{out} is a recording of another {says}" in str(refused.value)
     with pytest.raises(InputError, match=r"another device \(local-sync\)"):
-        record_dispatch(options(out), ("local-task",), NullProgress(), silent)
+        record_dispatch(options(out), PLAIN, ("local-task",), NullProgress(), silent)
     told = replace(found.provenance, drawn=SampledFrom("CPUDoubleTilingExpert", {"x": (0, 1)}))
     replace(found, provenance=told).write(out)
     with pytest.raises(InputError, match=r"pipeline \(CPUDouble\w+\), set of extra knobs \(x\)$"):
-        record_dispatch(options(out), (), NullProgress(), silent)
+        record_dispatch(options(out), PLAIN, (), NullProgress(), silent)
     # Older ones do not tell.
     replace(found, provenance=replace(found.provenance, drawn=None)).write(out)
     before = out.read_bytes()
@@ -95,7 +101,7 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     all_of_it = options(out, budget=Budget(1000), pool=3)
     monkeypatch.setattr(module, "build_spaces", lambda *_: ["one", "the other"])
     monkeypatch.setattr(module, "sample", lambda space, pool, seed: [0] * pool)
-    assert not record_dispatch(all_of_it, (), NullProgress(), silent).new
+    assert not record_dispatch(all_of_it, PLAIN, (), NullProgress(), silent).new
     assert out.read_bytes() == before
 
 
@@ -107,12 +113,12 @@ def test_an_interrupted_recording_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        record_dispatch(options(out), ("local-sync",), NullProgress(), interrupt)
+        record_dispatch(options(out), PLAIN, ("local-sync",), NullProgress(), interrupt)
     results = tmp_path / ".matmul.work" / "results.jsonl"
     before = results.read_text()
-    assert len(before.splitlines()) == 1 + 6
+    assert len(before.splitlines()) == 1 + 7
     with pytest.raises(InputError, match=r"another device \(local-sync\)$"):
-        record_dispatch(options(out), (), NullProgress(), silent)
+        record_dispatch(options(out), PLAIN, (), NullProgress(), silent)
     for changes, says in [
         ({"seed": 5}, "seed (0)"),
         ({"pipeline": "CPUDoubleTilingExpert"}, "pipeline (all)"),
@@ -120,11 +126,11 @@ def test_an_interrupted_recording_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
         ({"budget": Budget(7)}, "number of candidates (6)"),
     ]:
         with pytest.raises(InputError) as refused:
-            record_dispatch(options(out, **changes), ("local-sync",), NullProgress(), silent)
+            record_dispatch(options(out, **changes), PLAIN, ("local-sync",), NullProgress(), silent)
         assert f"unfinished recording of another {says}" in str(refused.value)
     assert results.read_text() == before
-    made = record_dispatch(options(out), ("local-sync",), NullProgress(), silent)
-    assert made.candidates == 6
+    made = record_dispatch(options(out), PLAIN, ("local-sync",), NullProgress(), silent)
+    assert made.candidates == 7
     assert not results.exists()
 
 
@@ -152,9 +158,9 @@ def test_what_was_compiled_is_not_compiled_again(
 
     monkeypatch.setattr(Compiler, "compile", counted)
     monkeypatch.setattr(module, "run_bundle", never)
-    given = options(out, budget=Budget(4))
+    given = options(out, budget=Budget(3))
     with pytest.raises(KeyboardInterrupt):
-        record_dispatch(given, ("local-sync",), Interrupted(), silent)
+        record_dispatch(given, PLAIN, ("local-sync",), Interrupted(), silent)
     assert len(asked) == 4
     work = tmp_path / ".matmul.work"
     kept = work / "compiled"
@@ -165,7 +171,7 @@ def test_what_was_compiled_is_not_compiled_again(
         file.write('{"name": "0000')
     before, asked[:] = list(asked), []
     with pytest.raises(KeyboardInterrupt):
-        record_dispatch(given, ("local-sync",), NullProgress(), silent)
+        record_dispatch(given, PLAIN, ("local-sync",), NullProgress(), silent)
     assert asked == [before[1], before[3]]
     times = json.loads((work / "compile_s.json").read_text())
     assert len(times) == 4
@@ -218,7 +224,9 @@ def test_a_damaged_folder_is_found_before_measuring(
         raise KeyboardInterrupt
 
     def again() -> None:
-        record_dispatch(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+        record_dispatch(
+            options(out, budget=Budget(2)), PLAIN, ("local-sync",), NullProgress(), silent
+        )
 
     monkeypatch.setattr(module, "run_bundle", never)
     with pytest.raises(KeyboardInterrupt):
@@ -257,9 +265,9 @@ def test_two_do_not_record_the_same_at_once(
     out, work = tmp_path / "matmul.parquet", RecorderFolder(tmp_path / ".matmul.work")
     with work.locked():
         with pytest.raises(InputError, match=r"another process is working in .*matmul\.work"):
-            record_dispatch(options(out), ("local-sync",), NullProgress(), silent)
+            record_dispatch(options(out), PLAIN, ("local-sync",), NullProgress(), silent)
         assert list(work.path.iterdir()) == []
-    record_dispatch(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+    record_dispatch(options(out, budget=Budget(2)), PLAIN, ("local-sync",), NullProgress(), silent)
     recording, opened = out.rename(tmp_path / "finished"), RecorderFolder.locked
 
     def finished_meanwhile(work: RecorderFolder) -> AbstractContextManager[None]:
@@ -267,7 +275,9 @@ def test_two_do_not_record_the_same_at_once(
         return opened(work)
 
     monkeypatch.setattr(RecorderFolder, "locked", finished_meanwhile)
-    found = record_dispatch(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+    found = record_dispatch(
+        options(out, budget=Budget(2)), PLAIN, ("local-sync",), NullProgress(), silent
+    )
     assert not found.new
     assert list(tmp_path.iterdir()) == [out]
 
@@ -275,7 +285,7 @@ def test_two_do_not_record_the_same_at_once(
 def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / ".matmul.work").write_text("mine")
     with pytest.raises(InputError, match=r"cannot make the folder .*matmul\.work") as refused:
-        record_dispatch(options(tmp_path / "matmul.parquet"), (), NullProgress(), silent)
+        record_dispatch(options(tmp_path / "matmul.parquet"), PLAIN, (), NullProgress(), silent)
     assert "move away what is there" in refused.value.hint
 
 
@@ -284,7 +294,9 @@ def test_a_device_is_refused_before_anything_is_compiled(
     devices: tuple[str, ...], tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="device"):
-        record_dispatch(options(tmp_path / "matmul.parquet"), devices, NullProgress(), silent)
+        record_dispatch(
+            options(tmp_path / "matmul.parquet"), PLAIN, devices, NullProgress(), silent
+        )
     assert not list(tmp_path.iterdir())
 
 
@@ -292,5 +304,5 @@ def test_what_is_no_recording_is_not_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "matmul.parquet"
     out.write_text("mine")
     with pytest.raises(InputError, match="no Parquet file"):
-        record_dispatch(options(out), (), NullProgress(), silent)
+        record_dispatch(options(out), PLAIN, (), NullProgress(), silent)
     assert out.read_text() == "mine"
