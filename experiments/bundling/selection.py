@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 import pandas as pd
 
 from ...benchmarks.measuring import (
@@ -37,6 +38,8 @@ from ..tuning import TuneOptions, digest_of_file
 
 # It knows nothing: what it puts first is a uniform sample over all pipelines.
 SHUFFLE = "shuffle"
+# Of random numbers: those of the order in which candidates are measured.
+_STREAM = 1
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,8 @@ def choose(
         queue = ordered(searcher).reset_index(drop=True)
         taken = _search(queue, searcher, selection.adaptive, options, dispatch, devices, observer)
         parts[ADAPTIVE] = queue.iloc[taken]
-    return _merged(parts).sample(frac=1, random_state=seed, ignore_index=True)
+    lots = np.random.default_rng([seed, _STREAM])
+    return _merged(parts).sample(frac=1, random_state=lots, ignore_index=True)
 
 
 def _merged(parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
