@@ -1,4 +1,4 @@
-"""`frontrunner record`: measures a sample of a space, or all of it, for training and evaluation."""
+"""`frontrunner record`: measures candidates of a space, for training and evaluation."""
 
 from __future__ import annotations
 
@@ -38,10 +38,33 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--candidates",
     type=click.IntRange(min=1),
-    default=600,
+    default=300,
     show_default=True,
     metavar="N",
     help="Measure a uniform sample of N candidates, or all if there are fewer.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="Measure the first N of each ranker's order, too.",
+)
+@click.option(
+    "--rankers",
+    multiple=True,
+    metavar="A,B,...",
+    help="Whose orders: names from `frontrunner rankers`, or files of trained ones; may be "
+    "repeated [those that are ready to use on the target].",
+)
+@click.option(
+    "--adaptive",
+    type=click.IntRange(min=0),
+    default=200,
+    show_default=True,
+    metavar="N",
+    help="Measure the N candidates, too, that an adaptive search takes.",
 )
 @device_option
 @target_option
@@ -53,6 +76,8 @@ def command(
     files: tuple[Path, ...], out: Path, extras: tuple[str, ...], as_json: bool, **options: Any
 ) -> int:
     """Measure candidates in interleaved rounds, one recording per dispatch.
+
+    These are a uniform sample, the compiler's default, and what rankers and a search would try.
 
     What DIR holds already is not recorded again, only written in another format, and an interrupted
     recording goes on. One that fails does not keep the others from it. Leave the machine alone

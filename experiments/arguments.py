@@ -20,3 +20,10 @@ def optional_ranker(ranker: str | os.PathLike[str] | None) -> str | None:
 def extra_values(extras: Mapping[str, Sequence[int]] | None) -> dict[str, tuple[int, ...]]:
     """The knobs that are set free, with their values; none if nothing is given."""
     return {name: tuple(values) for name, values in (extras or {}).items()}
+
+
+def split_names(lists: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """The names in lists with commas, each once; what names a file as a whole is one."""
+    texts = [os.fspath(each) for each in lists]
+    names = [n for text in texts for n in ([text] if os.path.exists(text) else text.split(","))]
+    return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         list_rankers,
         ranker_class,
         ranker_names,
+        ready_rankers,
     )
     from .resolving import names_a_file, resolve_ranker
     from .storage import is_saved, load, read_manifest, save
@@ -51,6 +52,7 @@ __all__ = [
     "ranker_class",
     "ranker_names",
     "read_manifest",
+    "ready_rankers",
     "resolve_ranker",
     "save",
 ]

@@ -138,6 +138,13 @@ def default_ranker(target: Target) -> str:
     return READY.get(backend_named(target.backend).features, "adaptive")
 
 
+def ready_rankers(target: Target) -> tuple[str, ...]:
+    """The names of those that know its candidates before anything was measured, and keep their
+    order; none where the features are not known to any."""
+    ready = READY.get(backend_named(target.backend).features)
+    return () if ready is None else tuple(dict.fromkeys((ready, "heuristic")))
+
+
 def _plug_ins() -> dict[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
     for entry in entry_points(group=ENTRY_POINTS):

@@ -111,13 +111,16 @@ def test_from_sizes_to_a_spec(tmp_path, capfd, monkeypatch, brief, warm):
     more = frontrunner.resume("run", budget=3, quiet=True)
     assert more.candidates == 3
 
-    recorded = frontrunner.record(path, "recordings", candidates=3, format="t4", jobs=1, quiet=True)
+    few = {"candidates": 3, "top": 1, "adaptive": 2}
+    recorded = frontrunner.record(path, "recordings", **few, format="t4", jobs=1, quiet=True)
     assert recorded.t4 == Path(f"recordings/{made.operations[0]}.t4.json")
     recording = frontrunner.read_recording(recorded.path)
     assert isinstance(recording, Recording)
-    assert len(recording.frame) == 3
-    assert "3 candidates, 3 ran, best" in repr(recording)
-    assert f"{made.operations[0]}.parquet: 3 of 3 candidates ran" in repr(recorded)
+    assert recording.uniform.sum() == 3
+    count = len(recording.frame)
+    assert f"{count} candidates, {count} ran, best" in repr(recording)
+    assert f"{made.operations[0]}.parquet: {count} of {count} candidates ran" in repr(recorded)
+    assert "3 uniform, 1 default, 1 top:cpu, 1 top:heuristic, 2 adaptive" in repr(recorded)
 
     trained = frontrunner.train(
         "recordings", "p.predictor", ranker="lightgbm", params={"rounds": 2}

@@ -88,7 +88,7 @@ MAY_IMPORT = {
         ),
         "experiments.bundling": (
             "experiments "
-            "core search search.enumeration search.gpu search.reading benchmarks.measuring "
+            "core search search.enumeration search.gpu search.reading models benchmarks.measuring "
             "benchmarks.bundle benchmarks.compiling benchmarks.runners experiments.dataset "
             "experiments.queue experiments.observing experiments.evaluation experiments.tuning"
         ),

@@ -49,6 +49,8 @@ def test_recordings():
     t4 = frontrunner.read_recording("recordings/matvec.t4.json")
     assert len(ours.frame) == len(t4.frame) == 6
     assert (ours.frame["kind"] == "ok").all()
+    assert ours.uniform.all()
+    assert t4.uniform.all()
     np.testing.assert_allclose(ours.frame["time_us"], t4.frame["time_us"])
 
 

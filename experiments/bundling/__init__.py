@@ -8,8 +8,10 @@ if TYPE_CHECKING:
     from .api import record
     from .ingest import IngestedBundle
     from .packing import pack
-    from .recorder import RecordResult, record_dispatch
+    from .record_result import RecordResult
+    from .recorder import record_dispatch
+    from .selection import Selection
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["IngestedBundle", "RecordResult", "pack", "record", "record_dispatch"]
+__all__ = ["IngestedBundle", "RecordResult", "Selection", "pack", "record", "record_dispatch"]

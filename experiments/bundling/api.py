@@ -10,11 +10,13 @@ from pathlib import Path
 
 from ...benchmarks.measuring import POOL_SIZE, Budget
 from ...core import InputError
-from ..arguments import extra_values
+from ..arguments import extra_values, split_names
 from ..dataset import Recording, write_t4
 from ..observing import make_notify, make_progress
 from ..tuning import TuneOptions
-from .recorder import RecordResult, record_dispatch
+from .record_result import RecordResult
+from .recorder import record_dispatch
+from .selection import Selection
 
 PARQUET, T4 = "parquet", "t4"
 
@@ -23,7 +25,10 @@ def record(
     input: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
-    candidates: int = 600,
+    candidates: int = 300,
+    top: int = 64,
+    adaptive: int = 200,
+    rankers: Sequence[str | os.PathLike[str]] = (),
     format: str = PARQUET,
     devices: Sequence[str] = (),
     target: str = "host",
@@ -33,7 +38,11 @@ def record(
     seed: int = 0,
     quiet: bool = False,
 ) -> RecordResult:
-    """Measures a uniform sample of a dispatch's space in interleaved rounds: the data of rankers.
+    """Measures candidates of a dispatch in interleaved rounds: what rankers learn from.
+
+    These are a uniform sample, the compiler's default, the first of each ranker's order, and what
+    an adaptive search takes, all measured alike in random order. The recording's column `origin`
+    tells how each came in.
 
     Leave the machine alone meanwhile. An interrupted recording goes on when it is asked for again,
     and one that is there already is not made again.
@@ -45,7 +54,11 @@ def record(
     Args:
         input: MLIR with one dispatch.
         out: the folder for `<name>.parquet`, which is made if it is not there.
-        candidates: how many to measure; all of the space if it has fewer.
+        candidates: how many of the uniform sample; all of the space if it has fewer.
+        top: how many of each ranker's order.
+        adaptive: how many candidates an adaptive search takes; 0 for no search.
+        rankers: whose first candidates to take, as names from `frontrunner rankers` or files of
+            trained ones; by default those that are ready to use on the target.
         format: `parquet`, or `t4` for `<name>.t4.json` beside it, which other auto-tuners read.
         devices: IREE device URIs to measure on; by default the usual one of the target.
         target: `host`, a CPU's name, or a GPU's.
@@ -61,6 +74,7 @@ def record(
     """
     if format not in (PARQUET, T4):
         raise InputError(f"there is no format {format!r}", f"give {PARQUET!r} or {T4!r}")
+    selection = Selection(top, adaptive, split_names(rankers))
     input, out = Path(input), Path(out)
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -78,7 +92,9 @@ def record(
         pipeline=pipeline,
     )
     with closing(make_progress(quiet=quiet)) as progress:
-        recorded = record_dispatch(options, tuple(devices), progress, make_notify(quiet=quiet))
+        recorded = record_dispatch(
+            options, selection, tuple(devices), progress, make_notify(quiet=quiet)
+        )
     if format == T4:
         path = recorded.path.with_suffix(".t4.json")
         write_t4(Recording.read(recorded.path), path)

@@ -15,8 +15,9 @@ from ...benchmarks.bundle import Bundle, BundleResult, Measurements, read_result
 from ...benchmarks.compiling import Compiler, FailureReport, raise_if_killed
 from ...benchmarks.measuring import OK, Budget, FinalistResult, Outcome
 from ...core import InputError, WorkError
+from ...models import default_ranker
 from ...search import spec_of
-from ..dataset import Provenance, Recording, SampledFrom
+from ..dataset import ORIGIN, UNIFORM, Provenance, Recording, SampledFrom, top_of
 from ..queue import renderer, with_derived
 from ..tuning import (
     Journal,
@@ -28,6 +29,7 @@ from ..tuning import (
     run_files,
     write_text,
 )
+from .selection import SHUFFLE, ranker_label
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,19 @@ class IngestedBundle:
         """Renders the `compilation_info` of a queue position."""
         return renderer(self.run.dispatch, self.run.queue)
 
-    def to_recording(self, compile_s: Sequence[float] | None = None) -> Recording:
+    def to_recording(
+        self,
+        compile_s: Sequence[float] | None = None,
+        origins: Sequence[str] | None = None,
+        drawn: SampledFrom | None = None,
+    ) -> Recording:
         """What was measured so far, also if the run has not ended.
 
         Args:
             compile_s: what compiling took, by queue position; None if that is not known any more.
+            origins: how candidates came in, by queue position; as the head of the ranker's order if
+                None.
+            drawn: what they were chosen from, and how; as of a tuning run if None.
         """
         header, verdict = self.measured.header, self.measured.result
         options, dispatch = self.run.manifest.options, self.run.dispatch
@@ -91,14 +101,22 @@ class IngestedBundle:
             seed=self.bundle.manifest.seed,
             noise_floor=None if verdict is None else verdict.finals.noise_floor,
             created_by=f"frontrunner {__version__}",
-            drawn=SampledFrom(options.pipeline, dict(options.extras)),
+            drawn=drawn or SampledFrom(options.pipeline, dict(options.extras), options.pool),
         )
         outcomes = {
             index: replace(outcome, compile_s=math.nan if compile_s is None else compile_s[index])
             for index, outcome in self.measured.outcomes.items()
         }
-        queue = with_derived(dispatch, self.run.queue)
+        queue = with_derived(dispatch, self.run.queue).assign(
+            **{ORIGIN: self._origin if origins is None else origins}
+        )
         return Recording.build(queue, outcomes, provenance, self.measured.repeats)
+
+    @property
+    def _origin(self) -> str:
+        """Of all candidates of a tuning run's queue."""
+        ranker = self.run.manifest.options.ranker or default_ranker(self.run.dispatch.target)
+        return UNIFORM if ranker == SHUFFLE else top_of(ranker_label(ranker))
 
     def write_run(self, path: Path) -> TuneResult:
         """Makes the folder of a finished tuning run, a new one or in an empty one.

@@ -70,9 +70,13 @@ def pack(options: TuneOptions, observer: Observer, cache_folder: Path | None = N
         InputError: something given cannot be used; nothing was written.
         WorkError: the default does not compile, or the bundle cannot be written.
     """
+    return pack_queue(prepare(options, observer), observer, cache_folder)
+
+
+def pack_queue(setup: RunSetup, observer: Observer, cache_folder: Path | None = None) -> PackResult:
+    """As `pack`, with candidates that are in order already."""
+    options, dispatch = setup.manifest.options, setup.dispatch
     assert options.out is not None
-    setup = prepare(options, observer)
-    dispatch = setup.dispatch
     target = dispatch.target
     with ExitStack() as stack:
         folder = cache_folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -1,16 +1,15 @@
-"""Recordings of dispatches on this machine: a uniform sample or the whole space, measured well.
+"""Recordings of dispatches on this machine: a uniform sample, and what should be fast.
 
-A recording is made as one for another machine is: its candidates are packed into a bundle, which is
-run with further rounds and ingested. So it can be interrupted at any point, and goes on from there.
+A recording is made as one for another machine is: its candidates are chosen and packed into a
+bundle, which is run with further rounds and ingested. So it can be interrupted at any point, and
+goes on from there; only an adaptive search that did not end begins again.
 """
 
 from __future__ import annotations
 
 import shutil
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 from ...benchmarks.bundle import run_bundle
 from ...benchmarks.measuring import Budget, check_drivers, check_uris
@@ -18,74 +17,29 @@ from ...core import Notify, check_inside, check_no_links
 from ...search import PIPELINE, Dispatch, build_spaces
 from ...search.enumeration import sample
 from ...search.reading import read_dispatch
-from ..dataset import Recording, SampledFrom
-from ..evaluation import is_near_optimal
+from ..dataset import ORIGIN, Recording, SampledFrom
 from ..observing import Observer
-from ..readable import Readable
-from ..tuning import TuneOptions
+from ..tuning import RunManifest, RunSetup, TuneOptions, digest_of_file, notify_of
 from .ingest import IngestedBundle
-from .packing import pack
-from .recorder_folder import RecorderFolder, refuse_other
-
-# A ranker that knows nothing: what it puts first is a uniform sample over all pipelines.
-UNIFORM = "shuffle"
-
-
-@dataclass(frozen=True, repr=False)
-class RecordResult(Readable):
-    """A recording that was made, or was there.
-
-    Attributes:
-        near: candidates within 5 % of the best.
-        best: its speed over that of the compiler's default; None if no candidate ran.
-        new: whether it was made now.
-        t4: the same as T4 results, where that was asked for.
-    """
-
-    path: Path
-    problem: str
-    candidates: int
-    ok: int
-    near: int
-    best: float | None
-    noise_floor: float | None
-    new: bool
-    t4: Path | None = None
-
-    @classmethod
-    def of(cls, path: Path, recording: Recording, *, new: bool) -> RecordResult:
-        ok = recording.frame["kind"] == "ok"
-        times = recording.frame.loc[ok, "relative"].to_numpy()
-        best = float(times.min()) if len(times) else None
-        return cls(
-            path=path,
-            problem=recording.provenance.problem.label,
-            candidates=len(recording.frame),
-            ok=len(times),
-            near=0 if best is None else int(is_near_optimal(times, best).sum()),
-            best=None if best is None else 1 / best,
-            noise_floor=recording.provenance.noise_floor,
-            new=new,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """For machines."""
-        return {k: v for k, v in asdict(self).items() if k != "t4" or v is not None}
-
-    def summary_lines(self) -> list[str]:
-        there = "" if self.new else "was there already, "
-        best = f"best {self.best:.2f}x, {self.near} near it" if self.best else "none ran"
-        return [f"{self.path}: {there}{self.ok} of {self.candidates} candidates ran, {best}"]
+from .packing import pack_queue
+from .record_result import RecordResult
+from .recorder_folder import RecorderFolder, Request, drawn_differences, refuse_other
+from .selection import Selection, choose
 
 
 def record_dispatch(
-    options: TuneOptions, devices: tuple[str, ...], observer: Observer, notify: Notify
+    options: TuneOptions,
+    selection: Selection,
+    devices: tuple[str, ...],
+    observer: Observer,
+    notify: Notify,
 ) -> RecordResult:
     """Records one dispatch into `options.out`, or says what is recorded there.
 
     Args:
-        options: as of a tuning run; its budget is how many candidates, the whole space if None,
-            and `out`, which is given, the file.
+        options: as of a tuning run without a ranker; its budget is how many uniform candidates, the
+            whole space if None, and `out`, which is given, the file.
+        selection: what is recorded beside them.
         devices: to measure on; the usual one of the target if empty.
 
     Raises:
@@ -94,8 +48,10 @@ def record_dispatch(
     """
     check_uris(devices)
     dispatch = read_dispatch(options.input, options.target)
-    # Before candidates are compiled, which takes minutes.
+    # Before candidates are chosen and compiled, which takes minutes.
     check_drivers(devices, dispatch.target.drivers, dispatch.target.arch)
+    selection.resolve(dispatch.target, options.seed)
+    drawn = selection.describe(options, dispatch.target)
     out = options.out
     assert out is not None
     work = RecorderFolder(out.with_name(f".{out.stem}.work"))
@@ -104,7 +60,9 @@ def record_dispatch(
     if not out.exists():
         with work.locked():
             if not out.exists():
-                recording = _record(options, work, dispatch, devices, observer, notify)
+                recording = _record(
+                    options, selection, drawn, work, dispatch, devices, observer, notify
+                )
                 recording.write(out)
                 shutil.rmtree(work.path)
                 return RecordResult.of(out, recording, new=True)
@@ -112,35 +70,48 @@ def record_dispatch(
             with suppress(OSError):
                 work.path.rmdir()
     found = Recording.read(out)
-    _check_found(found, options, dispatch, devices)
+    _check_found(found, options, drawn, dispatch, devices)
     return RecordResult.of(out, found, new=False)
 
 
 def _record(
     options: TuneOptions,
+    selection: Selection,
+    drawn: SampledFrom,
     work: RecorderFolder,
     dispatch: Dispatch,
     devices: tuple[str, ...],
     observer: Observer,
     notify: Notify,
 ) -> Recording:
+    devices = devices or dispatch.target.drivers[:1]
+    digest = digest_of_file(options.input)
+    request = Request(digest, options.target, options.seed, options.budget.candidates, drawn)
+    if not work.chosen.exists():
+        notify_of(dispatch, observer)
+        work.write_choice(request, choose(options, selection, dispatch, devices, observer))
+    chosen = work.read_choice(request, dispatch)
+    given = replace(options, out=work.bundle, budget=Budget(), devices=())
+    queue = chosen.drop(columns=ORIGIN)
+    setup = RunSetup(RunManifest(given, digest, ()), dispatch, queue)
     if not work.packed:
         work.start_packing()
-        given = replace(options, out=work.bundle, ranker=UNIFORM, devices=())
-        work.finish_packing(pack(given, observer, work.compiled).compile_s)
-    devices = devices or dispatch.target.drivers[:1]
-    compile_s = work.check(options, devices)
+        work.finish_packing(pack_queue(setup, observer, work.compiled).compile_s)
+    compile_s = work.check(setup, devices)
     run_bundle(work.bundle, devices, work.results, Budget(), notify, record=True)
-    return IngestedBundle.read(work.bundle, work.results).to_recording(compile_s)
+    ingested = IngestedBundle.read(work.bundle, work.results)
+    return ingested.to_recording(compile_s, list(chosen[ORIGIN]), drawn)
 
 
 def _check_found(
-    found: Recording, options: TuneOptions, dispatch: Dispatch, devices: tuple[str, ...]
+    found: Recording,
+    options: TuneOptions,
+    drawn: SampledFrom,
+    dispatch: Dispatch,
+    devices: tuple[str, ...],
 ) -> None:
     """Refuses to take a recording for another one, as far as one can tell from it."""
-    was, candidates = found.provenance, len(found.frame)
-    drawn = was.drawn or _as_found(found, options)
-    extras = {name: tuple(values) for name, values in options.extras.items()}
+    was, candidates = found.provenance, int(found.uniform.sum())
     refuse_other(
         f"{options.out} is a recording",
         {
@@ -148,8 +119,7 @@ def _check_found(
             f"target ({was.target.arch if was.target else 'none'})": was.target != dispatch.target,
             f"device ({', '.join(was.devices)})": bool(devices) and {*was.devices} != {*devices},
             f"seed ({was.seed})": was.seed != options.seed,
-            f"pipeline ({drawn.pipeline or 'all'})": drawn.pipeline != options.pipeline,
-            f"set of extra knobs ({', '.join(drawn.extras) or 'none'})": drawn.extras != extras,
+            **drawn_differences(was.drawn or _as_found(found, options), drawn),
             f"number of candidates ({candidates})": _other_number(candidates, options, dispatch),
         },
         "name another --out, or move the file away",
@@ -165,7 +135,7 @@ def _as_found(found: Recording, options: TuneOptions) -> SampledFrom:
 
 
 def _other_number(found: int, options: TuneOptions, dispatch: Dispatch) -> bool:
-    """Whether recording with these options would give another number of candidates."""
+    """Whether recording with these options would give another number of uniform candidates."""
     most = options.budget.candidates
     if most is not None and found >= most:
         return found > most

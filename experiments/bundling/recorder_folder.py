@@ -2,6 +2,7 @@
 
 | file | holds |
 | --- | --- |
+| `chosen.parquet` | the candidates, and what was asked for |
 | `compiled/` | what is compiled, until all of it is in the bundle |
 | `candidates.bundle` | the candidates |
 | `compile_s.json` | what compiling each of them took |
@@ -10,19 +11,69 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from ...benchmarks.bundle import Bundle, read_results
-from ...core import InputError, lock_folder, make_folder, parse_json, read_limited, write_atomically
-from ..tuning import TuneOptions, digest_of_file, read_run_files
+from ...core import (
+    InputError,
+    decode,
+    describe_error,
+    iree_versions,
+    lock_folder,
+    make_folder,
+    parse_json,
+    read_limited,
+    write_atomically,
+)
+from ...search import Dispatch
+from ..dataset import ORIGIN, SampledFrom, check_origins
+from ..parquet import read_table, to_frame
+from ..queue import check_queue
+from ..tuning import RunSetup, read_run_files, version_mismatch
 
 _OTHER = "move away what is there, or name another --out"
+_FINISH = "finish that one, or remove the folder"
+_MAKE_ROOM = "make room, then run the same command again"
+# Of `chosen.parquet`.
+_FORMAT = 1
+_KEY = b"frontrunner"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the choice of candidates depends on.
+
+    Attributes:
+        input_digest: of the file with the dispatch.
+        candidates: how many uniform ones; None for the whole space.
+    """
+
+    input_digest: str
+    target: str
+    seed: int
+    candidates: int | None
+    drawn: SampledFrom
+
+    def differences(self, asked: Request) -> dict[str, bool]:
+        """By each property, in words: whether what is asked for has another."""
+        return {
+            "input": self.input_digest != asked.input_digest,
+            f"target ({self.target})": self.target != asked.target,
+            f"seed ({self.seed})": self.seed != asked.seed,
+            **drawn_differences(self.drawn, asked.drawn),
+            f"number of candidates ({self.candidates})": self.candidates != asked.candidates,
+        }
 
 
 @dataclass(frozen=True)
@@ -30,6 +81,10 @@ class RecorderFolder:
     """Paths of an unfinished recording, and what is in them."""
 
     path: Path
+
+    @property
+    def chosen(self) -> Path:
+        return self.path / "chosen.parquet"
 
     @property
     def bundle(self) -> Path:
@@ -78,13 +133,14 @@ class RecorderFolder:
             WorkError: the disk is full or the like.
         """
         data = json.dumps(list(compile_s)).encode()
-        write_atomically(self.compile_s, data, "make room, then run the same command again")
+        write_atomically(self.compile_s, data, _MAKE_ROOM)
         shutil.rmtree(self.compiled)
 
-    def check(self, options: TuneOptions, uris: Sequence[str]) -> list[float]:
+    def check(self, chosen: RunSetup, uris: Sequence[str]) -> list[float]:
         """Refuses to go on with something else, or something damaged, before measuring does.
 
         Args:
+            chosen: what the bundle is to hold.
             uris: devices to measure on.
 
         Returns:
@@ -93,36 +149,67 @@ class RecorderFolder:
         Raises:
             InputError: telling what is to be done.
         """
-        try:
+        with self._refusing_damage():
             bundle = Bundle(self.bundle)
-            run = read_run_files(lambda name: bundle.read(f"run/{name}"), self.bundle).manifest
+            run = read_run_files(lambda name: bundle.read(f"run/{name}"), self.bundle)
+            if _identity(run) != _identity(chosen) or not run.queue.equals(chosen.queue):
+                raise ValueError(f"{self.bundle} does not hold what is in {self.chosen}")
             compile_s = self._read_compile_s(len(bundle.manifest.queue))
             begun = self.results.exists() and b"\n" in read_limited(self.results)
             header = read_results(self.results).header if begun else None
             if header is not None and header.bundle != bundle.digest:
                 raise ValueError(f"{self.results} holds the results of another bundle")
-        except (InputError, OSError, ValueError, TypeError, KeyError) as error:
+        measured = tuple(uris) if header is None else header.uris
+        other = {f"device ({', '.join(measured)})": measured != tuple(uris)}
+        refuse_other(self._unfinished, other, _FINISH)
+        return compile_s
+
+    def write_choice(self, request: Request, candidates: pd.DataFrame) -> None:
+        """Keeps which candidates were chosen, whole or not at all.
+
+        Raises:
+            WorkError: the disk is full or the like.
+        """
+        told = {"format": _FORMAT, "versions": iree_versions(), "request": asdict(request)}
+        table = pa.Table.from_pandas(candidates, preserve_index=False)
+        buffer = io.BytesIO()
+        pq.write_table(table.replace_schema_metadata({_KEY: json.dumps(told).encode()}), buffer)
+        write_atomically(self.chosen, buffer.getvalue(), _MAKE_ROOM)
+
+    def read_choice(self, request: Request, dispatch: Dispatch) -> pd.DataFrame:
+        """What `write_choice` wrote, if it was for this.
+
+        Raises:
+            InputError: it was for something else, or is damaged; telling what is to be done.
+        """
+        with self._refusing_damage():
+            table = read_table(read_limited(self.chosen), f"{self.chosen}", "")
+            told = parse_json((table.schema.metadata or {})[_KEY])
+            if other := version_mismatch(told, _FORMAT):
+                raise ValueError(f"{self.chosen} {other}")
+            was = decode(Request, told["request"])
+            candidates = to_frame(table)
+            check_origins(candidates[ORIGIN])
+            queue = candidates.drop(columns=ORIGIN)
+            check_queue(queue, dispatch)
+            if queue.duplicated().any():
+                raise ValueError(f"{self.chosen} holds a candidate twice")
+        refuse_other(self._unfinished, was.differences(request), _FINISH)
+        return candidates
+
+    @property
+    def _unfinished(self) -> str:
+        return f"{self.path} holds an unfinished recording"
+
+    @contextmanager
+    def _refusing_damage(self) -> Iterator[None]:
+        try:
+            yield
+        except (InputError, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError(
-                f"what is unfinished in {self.path} cannot be continued: {error}",
+                f"what is unfinished in {self.path} cannot be continued: {describe_error(error)}",
                 "remove the folder, and the recording starts anew",
             ) from error
-        was, candidates = run.options, run.options.budget.candidates
-        measured = tuple(uris) if header is None else header.uris
-        refuse_other(
-            f"{self.path} holds an unfinished recording",
-            {
-                "input": run.input_digest != digest_of_file(options.input),
-                f"target ({was.target})": was.target != options.target,
-                f"device ({', '.join(measured)})": measured != tuple(uris),
-                f"seed ({was.seed})": was.seed != options.seed,
-                f"pipeline ({was.pipeline or 'all'})": was.pipeline != options.pipeline,
-                f"set of extra knobs ({', '.join(was.extras) or 'none'})": was.extras
-                != options.extras,
-                f"number of candidates ({candidates})": candidates != options.budget.candidates,
-            },
-            "finish that one, or remove the folder",
-        )
-        return compile_s
 
     def _read_compile_s(self, count: int) -> list[float]:
         try:
@@ -132,6 +219,22 @@ class RecorderFolder:
         if len(found) != count or not all(map(math.isfinite, found)):
             raise ValueError(f"{self.compile_s} does not hold a time for each of {count}")
         return found
+
+
+def drawn_differences(was: SampledFrom, asked: SampledFrom) -> dict[str, bool]:
+    """By each property of how candidates were chosen, in words: whether another is asked for."""
+    return {
+        f"pipeline ({was.pipeline or 'all'})": was.pipeline != asked.pipeline,
+        f"set of extra knobs ({', '.join(was.extras) or 'none'})": was.extras != asked.extras,
+        f"top ({was.top})": was.top != asked.top,
+        f"set of rankers ({', '.join(was.rankers) or 'none'})": was.rankers != asked.rankers,
+        f"adaptive search ({was.adaptive})": was.adaptive != asked.adaptive,
+    }
+
+
+def _identity(run: RunSetup) -> tuple[str, str, int]:
+    manifest = run.manifest
+    return manifest.input_digest, manifest.options.target, manifest.options.seed
 
 
 def refuse_other(what: str, others: Mapping[str, bool], remedy: str) -> None:

@@ -7,23 +7,42 @@ from ...core.lazy import exports
 if TYPE_CHECKING:
     from .duplicates import find_duplicate
     from .foreign import recording_name
+    from .origins import (
+        ADAPTIVE,
+        DEFAULT,
+        ORIGIN,
+        UNIFORM,
+        check_origins,
+        join_origins,
+        split_origins,
+        top_of,
+    )
+    from .provenance import ForeignKernel, Provenance, SampledFrom
     from .reading import looks_like_recording, read_recording
-    from .recording import ForeignKernel, Provenance, Recording, SampledFrom
+    from .recording import Recording
     from .t4 import write_t4
     from .validity import check_problem, check_target
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "ADAPTIVE",
+    "DEFAULT",
+    "ORIGIN",
+    "UNIFORM",
     "ForeignKernel",
     "Provenance",
     "Recording",
     "SampledFrom",
+    "check_origins",
     "check_problem",
     "check_target",
     "find_duplicate",
+    "join_origins",
     "looks_like_recording",
     "read_recording",
     "recording_name",
+    "split_origins",
+    "top_of",
     "write_t4",
 ]

@@ -16,7 +16,9 @@ import pandas as pd
 from ...benchmarks.measuring import OK
 from ...core import check_table_size, escape_undecodable
 from ...search import DERIVED, PIPELINE
-from .recording import COLUMNS, MEASURE_COLUMN, ForeignKernel, Provenance, Recording
+from .origins import ORIGIN, check_origins
+from .provenance import ForeignKernel, Provenance
+from .recording import COLUMNS, MEASURE_COLUMN, Recording
 
 # `convolution_RTX_2080_Ti`: kernels are in lower case, devices are not.
 _BOTH = re.compile(r"(?P<kernel>[a-z].*?)_(?P<device>[A-Z].*)")
@@ -31,6 +33,7 @@ class ForeignResult:
         kind, time_us, reason, stage, compile_s: as of an outcome; NaN for what is not known.
         runs: times of single runs, in any unit.
         measure_s: what all but compiling took.
+        origin: how it came in, in a recording's words.
     """
 
     knobs: Mapping[str, Any]
@@ -41,6 +44,7 @@ class ForeignResult:
     runs: Sequence[float]
     compile_s: float
     measure_s: float
+    origin: str
 
 
 def build_foreign_recording(
@@ -50,12 +54,14 @@ def build_foreign_recording(
 
     Raises:
         TooLarge: so many knobs of so many candidates do not fit.
+        ValueError: there is no such origin.
     """
     names = list(dict.fromkeys(name for t in taken for name in t.knobs))
     check_table_size(len(taken), len(names) + len(COLUMNS))
     knobs = {_column_of(n): _values([t.knobs.get(n) for t in taken]) for n in names}
     pipeline = knobs.pop(PIPELINE, pd.Series([""] * len(taken), dtype="string")).fillna("")
     told = {
+        ORIGIN: [t.origin for t in taken],
         "kind": [t.kind for t in taken],
         "time_us": [t.time_us for t in taken],
         "baseline_us": math.nan,
@@ -82,6 +88,7 @@ def build_foreign_recording(
         created_by=created_by,
         timing=timing,
     )
+    check_origins(frame[ORIGIN])
     return Recording(frame.astype(COLUMNS), provenance)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -19,33 +18,22 @@ from ...benchmarks.measuring import (
     BASELINE,
     CRASHED,
     MIN_RUNS,
-    NEAR_ROUNDS,
     OK,
-    RECORD_ROUNDS,
-    RECORD_SECONDS,
-    REMEASURE_RATIO,
     SCREEN_SECONDS,
     TIMEOUT,
-    TIMING_QUANTILE,
     Estimate,
     Outcome,
     Repeat,
     estimate_times,
     time_limit,
 )
-from ...core import InputError, decode, parse_json, read_limited, write_atomically
-from ...search import DERIVED, PIPELINE, Problem, Target
+from ...core import InputError, parse_json, read_limited, write_atomically
+from ...search import DERIVED, PIPELINE
 from ..parquet import read_table, to_frame
 from ..readable import Readable
-from .validity import check_knobs, check_problem, check_rows, check_target
-
-FORMAT = 1
-TIMING = (
-    f"quantile {TIMING_QUANTILE:g} of the wall-clock times of single runs in a process that stays "
-    f"up, for {SCREEN_SECONDS:g} s beside the baseline of the same device; then {RECORD_ROUNDS} "
-    f"interleaved rounds of {RECORD_SECONDS:g} s, {NEAR_ROUNDS} where it may be "
-    f"within {REMEASURE_RATIO - 1:.0%} of the best; drift taken out by median polish"
-)
+from .origins import ORIGIN, UNIFORM, check_origins
+from .provenance import FIRST_FORMAT, Provenance
+from .validity import check_knobs, check_rows
 
 SOURCE = "give a file that `frontrunner bundle ingest` or `record` wrote"
 # What reading values that are something else raises.
@@ -55,6 +43,7 @@ _KEY = b"frontrunner"
 COLUMNS = {
     "index": "int64",
     PIPELINE: "string",
+    ORIGIN: "string",
     "kind": "string",
     "time_us": "float64",
     "baseline_us": "float64",
@@ -72,99 +61,19 @@ COLUMNS = {
 MEASURE_COLUMN = "measure_s"
 
 
-@dataclass(frozen=True)
-class ForeignKernel:
-    """Somebody else's kernel, of which only the knobs are known.
-
-    Attributes:
-        size: of what it was measured on; empty if unknown.
-    """
-
-    name: str
-    size: tuple[int, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """A short name for tables, such as `gemm_4096x4096`."""
-        return "_".join(filter(None, [self.name, "x".join(map(str, self.size))]))
-
-
-@dataclass(frozen=True)
-class SampledFrom:
-    """What candidates were sampled from: which pipeline, and which extra knobs.
-
-    Attributes:
-        pipeline: the only one; None for all.
-        extras: values of the knobs that were set free.
-    """
-
-    pipeline: str | None
-    extras: dict[str, tuple[int, ...]]
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """What times depend on.
-
-    Attributes:
-        problem: what was computed.
-        target: what was compiled for; None for somebody else's kernel.
-        devices: URI to fingerprint; of somebody else's kernel, the device's name to itself.
-        compiler, runtime: their versions; empty if unknown.
-        seed: of the inputs and of the queue; None if unknown.
-        noise_floor: the smallest relative difference that means anything; None if unknown.
-        created_by: the program and its version.
-        timing: how times were taken.
-        drawn: what candidates were drawn from; None if unknown.
-    """
-
-    problem: Problem | ForeignKernel
-    target: Target | None
-    devices: dict[str, str]
-    compiler: str
-    runtime: str
-    seed: int | None
-    noise_floor: float | None
-    created_by: str
-    timing: str = TIMING
-    drawn: SampledFrom | None = None
-
-    def to_json(self) -> str:
-        return json.dumps({"format": FORMAT, **asdict(self)})
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """The inverse of `to_json`.
-
-        Raises:
-            ValueError, TypeError, KeyError, AttributeError, OverflowError: it is something else.
-        """
-        fields = parse_json(text)
-        if (found := fields.pop("format")) != FORMAT:
-            raise ValueError(f"format {found}, this frontrunner reads {FORMAT}")
-        theirs = fields.get("target") is None
-        fields["problem"] = decode(
-            ForeignKernel if theirs else Problem, fields.get("problem"), "problem"
-        )
-        fields["target"] = None if theirs else Target.from_dict(fields["target"])
-        provenance = decode(cls, fields)
-        if isinstance(provenance.problem, Problem) and provenance.target is not None:
-            check_problem(provenance.problem)
-            check_target(provenance.target)
-        return provenance
-
-
 @dataclass(frozen=True, repr=False)
 class Recording(Readable):
     """Outcomes of one problem's candidates.
 
     Attributes:
-        frame: a row per candidate in queue order: `index` in the queue, `pipeline`, a column per
-            knob (empty where a pipeline lacks it), on GPUs what knobs mean (`derived.*`), then the
-            outcome: `kind`, `time_us`, `baseline_us`, `relative`, `reason`, `stage`, `device`,
-            `executable`, `same_as`, `compile_s`, and what stands behind a time: how many
-            `measurements`, and their `spread`. Of somebody else's kernel nothing is known of a
-            baseline (NaN) nor of executables, but what measuring cost (`measure_s`).
+        frame: a row per candidate in queue order: `index` in the queue, `pipeline`, `origin` (how
+            it came in: `uniform`, `default`, `top:RANKER`, `adaptive`, or several of these), a
+            column per knob (empty where a pipeline lacks it), on GPUs what knobs mean
+            (`derived.*`), then the outcome: `kind`, `time_us`, `baseline_us`, `relative`,
+            `reason`, `stage`, `device`, `executable`, `same_as`, `compile_s`, and what stands
+            behind a time: how many `measurements`, and their `spread`. Of somebody else's kernel
+            nothing is known of a baseline (NaN) nor of executables, but what measuring cost
+            (`measure_s`).
     """
 
     frame: pd.DataFrame
@@ -184,15 +93,19 @@ class Recording(Readable):
         median baseline: free of the machine's drift.
 
         Args:
+            queue: as of a run; with a column `origin`, unless all are a uniform sample.
             outcomes: by queue position.
         """
         taken = sorted(outcomes)
+        first = ["index", PIPELINE, ORIGIN]
         told = pd.DataFrame(
-            _rows(outcomes, repeats), columns=[c for c in COLUMNS if c not in ("index", PIPELINE)]
+            _rows(outcomes, repeats), columns=[c for c in COLUMNS if c not in first]
         )
         candidates = queue.iloc[taken].reset_index(drop=True)
-        knobs = [c for c in candidates.columns if c != PIPELINE]
-        frame = pd.concat([candidates[[PIPELINE, *knobs]], told], axis=1)
+        if ORIGIN not in candidates:
+            candidates = candidates.assign(**{ORIGIN: UNIFORM})
+        knobs = [c for c in candidates.columns if c not in first]
+        frame = pd.concat([candidates[[PIPELINE, ORIGIN, *knobs]], told], axis=1)
         frame.insert(0, "index", taken)
         return cls(frame.astype(COLUMNS), provenance)
 
@@ -220,6 +133,22 @@ class Recording(Readable):
         """What knobs mean, as features need it; no column where spaces do not say."""
         columns = [c for c in map(str, self.frame) if c.startswith(DERIVED)]
         return self.frame[columns].rename(columns=lambda c: c.removeprefix(DERIVED))
+
+    @property
+    def uniform(self) -> pd.Series:
+        """Which rows are of the uniform sample: they alone are in a random order that is fair."""
+        # It is the first of a row's origins.
+        return self.frame[ORIGIN].str.startswith(UNIFORM).astype(bool)
+
+    @property
+    def best_known(self) -> float | None:
+        """The shortest time as a share of the default's, which is known, too, and so 1 at most.
+
+        None of somebody else's kernel, where no default is known.
+        """
+        if self.provenance.target is None:
+            return None
+        return float(np.fmin(1.0, self.frame["relative"].min()))
 
     @property
     def measure_s(self) -> pd.Series:
@@ -275,11 +204,14 @@ class Recording(Readable):
             raise InputError(
                 f"the provenance of {path} does not make sense: {error}", "record it again"
             ) from error
-        if missing := [c for c in COLUMNS if c not in table.column_names]:
+        first = parse_json(metadata[_KEY])["format"] == FIRST_FORMAT
+        implied = {ORIGIN: UNIFORM} if first else {}
+        if missing := [c for c in COLUMNS if c not in (*table.column_names, *implied)]:
             raise InputError(f"{path} has no {', '.join(missing)}", "record it again")
         try:
-            recording = cls(to_frame(table).astype(COLUMNS), provenance)
+            recording = cls(to_frame(table).assign(**implied).astype(COLUMNS), provenance)
             check_rows(recording.frame)
+            check_origins(recording.frame[ORIGIN])
             # Somebody else's knobs may be anything.
             if provenance.target is not None:
                 check_knobs(recording.frame, recording.knobs)

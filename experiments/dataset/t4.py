@@ -23,7 +23,9 @@ from ...benchmarks.measuring import (
 from ...core import InputError, write_atomically
 from ...search import PIPELINE, knob_value
 from .foreign import ForeignResult, build_foreign_recording, kernel_and_device
-from .recording import MEASURE_COLUMN, ForeignKernel, Recording
+from .origins import ORIGIN, UNIFORM
+from .provenance import ForeignKernel
+from .recording import MEASURE_COLUMN, Recording
 
 VERSION = "1.0.0"
 TIME_MEASUREMENT = "time"
@@ -62,7 +64,8 @@ def read_t4(data: Mapping[str, Any], path: Path) -> Recording:
     The format has no place for the names of kernel and device. They are taken from the metadata if
     it has `kernel_name` and `device_name`, else from the names of file and folder. The time is the
     measurement `time`, whatever the objective; what measuring cost is `benchmark` where that is
-    given, else the sum of the runs, plus validation and the framework's own time.
+    given, else the sum of the runs, plus validation and the framework's own time. Unless a file
+    of ours says otherwise, all is taken for a uniform sample: most files hold the whole space.
 
     Raises:
         InputError: there are no times in it.
@@ -93,7 +96,7 @@ def write_t4(recording: Recording, path: Path) -> None:
     """Writes T4 results, whole or not at all.
 
     A recording keeps one time per candidate, and so does the file. What the format has no word for
-    stands beside what it knows: provenance, and how a candidate failed.
+    stands beside what it knows: provenance, how a candidate came in, and how it failed.
 
     Raises:
         WorkError: it cannot be written.
@@ -139,6 +142,7 @@ def _taken(result: Mapping[str, Any], measured: Mapping[str, Any], unit: str) ->
         runs=runs,
         compile_s=math.nan if compilation is None else compilation * second,
         measure_s=(measuring + others) * second,
+        origin=result.get(ORIGIN, UNIFORM),
     )
 
 
@@ -187,5 +191,6 @@ def _result(row: Mapping[Hashable, Any], knobs: list[str]) -> dict[str, Any]:
         "correctness": int(ok),
         "measurements": [{"name": TIME_MEASUREMENT, "value": value, "unit": MILLISECONDS}],
         "objectives": [TIME_MEASUREMENT],
+        ORIGIN: row[ORIGIN],
         **({} if ok else {"kind": kind, "stage": row["stage"], "reason": row["reason"]}),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from ...models import (
     ranker_class,
     ranker_names,
 )
+from ..arguments import split_names
 from ..learning import Case, device_name, device_warning, parse_parameters, training_values
 
 SHUFFLE = "shuffle"
@@ -123,8 +123,7 @@ def find_contenders(*lists: str) -> list[Contender]:
     Raises:
         InputError: there is nothing in them, or something that is no ranker.
     """
-    names = [n for text in lists for n in ([text] if os.path.exists(text) else text.split(","))]
-    asked = [name.strip() for name in names if name.strip()]
+    asked = split_names(lists)
     if not asked:
         raise InputError(
             "the list of rankers is empty", "give some of `frontrunner rankers`, such as heuristic"

@@ -33,6 +33,7 @@ from .changes import (
     without_a_knob,
 )
 from .changes import be_a_bomb as unpack_to_much
+from .stock import RECORD
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ _ONNX = Command("tune-model model.onnx --minutes 0.01 --out tuned", ("tuned", *_
 
 _BEGUN = ("mm.mlir", "recording")
 _WORK = "recording/.mm.work"
-_RECORD_ON = Command("record mm.mlir --candidates 2 --out recording", ("recording",))
+_RECORD_ON = Command(f"{RECORD} --out recording", ("recording",))
 _COMMANDS = Command("generate all --from-commands commands.txt --out made", ("made",))
 _GIVEN = Command(
     "tune-model mm.mlir --input @a.npy --input @b.npy --minutes 0.01 --out tuned",
@@ -217,10 +218,10 @@ KINDS: dict[str, tuple[Way, ...]] = {
             ("mm.mlir", "recordings"),
             "recordings/mm.parquet",
             _TABLE,
-            (Command("record mm.mlir --candidates 2 --out recordings --format t4",
-                     ("recordings",)),),
+            (Command(f"{RECORD} --out recordings --format t4", ("recordings",)),),
             0.3,
         ),
+        Way(_BEGUN, f"{_WORK}/chosen.parquet", _QUEUE, (_RECORD_ON,), 0.4),
         Way(_BEGUN, f"{_WORK}/candidates.bundle", _BUNDLE, (_RECORD_ON,), 0.4),
         Way(_BEGUN, f"{_WORK}/results.jsonl", _RESULTS, (_RECORD_ON,), 0.2),
         Way(_BEGUN, f"{_WORK}/compile_s.json", _JSON, (_RECORD_ON,), 0.2),

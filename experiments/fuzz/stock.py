@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ rocblas-bench -f gemm_ex -m 32 -n 64 -k 64 --a_type f32_r --b_type f32_r
 # No queue is longer than the pool: a mutation that lifts the budget ends all the same.
 _POOL = "--budget 2 --pool 6"
 _DONE = ".complete"
+RECORD = "record mm.mlir --candidates 2 --top 1 --rankers heuristic --adaptive 0"
 
 # Runs a command line in the stock's folder.
 Run = Callable[[str], None]
@@ -98,10 +100,8 @@ def _make_compiled(stock: Path, run: Run) -> None:
 
 
 def _make_recordings(stock: Path, run: Run) -> None:
-    run("bundle ingest mm.bundle results.jsonl --out mm.parquet")
-    (stock / "recordings").mkdir()
-    shutil.copy(stock / "mm.parquet", stock / "recordings")
-    run("record mm.mlir --candidates 2 --out recordings --format t4")
+    run(f"{RECORD} --out recordings --format t4")
+    shutil.copy(stock / "recordings" / "mm.parquet", stock)
     _begin_recording(stock, run)
     shutil.move(stock / "recordings" / "mm.t4.json", stock / "mm.t4.json")
     packed = gzip.compress((stock / "mm.t4.json").read_bytes(), mtime=0)
@@ -114,11 +114,14 @@ def _make_recordings(stock: Path, run: Run) -> None:
 def _begin_recording(stock: Path, run: Run) -> None:
     """A recording whose candidates are compiled and measured, but for its further rounds."""
     work = stock / "recording" / ".mm.work"
-    work.mkdir(parents=True)
-    bundle = work.relative_to(stock) / "candidates.bundle"
-    run(f"bundle pack mm.mlir --ranker shuffle --budget 2 --pool 100000 --out {bundle}")
-    run(f"bundle run {bundle} --out {bundle.with_name('results.jsonl')}")
-    (work / "compile_s.json").write_text("[0.4, 0.4]")
+    results = work / "results.jsonl"
+    # What cannot be a log is found when all is compiled.
+    results.mkdir(parents=True)
+    with suppress(RuntimeError):
+        run(f"{RECORD} --out recording")
+    results.rmdir()
+    folder = work.relative_to(stock)
+    run(f"bundle run {folder}/candidates.bundle --out {folder}/results.jsonl")
 
 
 def _make_models(stock: Path, run: Run) -> None:

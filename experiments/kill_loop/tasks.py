@@ -14,6 +14,7 @@ import pandas as pd
 from ..fuzz import PRODUCT, make_cache
 
 CANDIDATES = 4
+RECORDED = {"uniform": CANDIDATES, "default": 1, "top:heuristic": 1, "adaptive": 2}
 # Whole lines, by the log that they are of.
 Lines = dict[str, list[bytes]]
 
@@ -131,7 +132,10 @@ def _check_model(work: Path, _: Lines) -> list[str]:
 def _check_record(work: Path, seen: Lines) -> list[str]:
     frame = pd.read_parquet(work / "recordings" / "mm.parquet")
     rows = frame[["index", "kind", "executable", "reason"]].to_dict("records")
-    found = check_outcomes(rows, "mm.parquet", CANDIDATES)  # type: ignore[arg-type]
+    found = check_outcomes(rows, "mm.parquet", len(frame))  # type: ignore[arg-type]
+    counts = Counter(word for words in frame["origin"] for word in words.split(","))
+    if counts != RECORDED:
+        found.append(f"mm.parquet: candidates came in as {dict(counts)}, not as {RECORDED}")
     told = {row["index"]: row["executable"] for row in rows}
     for line in [line for lines in seen.values() for line in lines]:
         outcome = json.loads(line)
@@ -213,7 +217,8 @@ TASKS = {
         ),
         KillTask(
             "record",
-            f"record mm.mlir --candidates {CANDIDATES} --out recordings",
+            f"record mm.mlir --candidates {CANDIDATES} --top 1 --rankers heuristic --adaptive 2 "
+            "--out recordings",
             ("recordings/.mm.work/results.jsonl",),
             _write_product,
             _same,

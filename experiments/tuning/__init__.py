@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from .api import resume, tune
     from .folder import RunFolder, read_run_files, run_files, unwritable_error, write_text
     from .journal import Journal
-    from .manifest import RunSetup, version_mismatch
+    from .manifest import RunManifest, RunSetup, version_mismatch
     from .options import TuneOptions
-    from .preparation import digest_of_file, prepare
+    from .preparation import digest_of_file, notify_of, prepare
     from .result import SPEC, TuneResult, expectation_comment
     from .runs import resume_run, start_run
     from .stored import StoredResult
@@ -21,12 +21,14 @@ __all__ = [
     "SPEC",
     "Journal",
     "RunFolder",
+    "RunManifest",
     "RunSetup",
     "StoredResult",
     "TuneOptions",
     "TuneResult",
     "digest_of_file",
     "expectation_comment",
+    "notify_of",
     "prepare",
     "read_run_files",
     "resume",

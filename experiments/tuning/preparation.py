@@ -15,6 +15,7 @@ from ...benchmarks.measuring import (
 )
 from ...core import InputError, check_regular
 from ...models import AdaptiveRanker, default_ranker, resolve_ranker
+from ...search import Dispatch
 from ...search.reading import read_dispatch
 from ..learning import device_warning
 from ..observing import Observer
@@ -48,8 +49,6 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     if devices:
         call = call_of(dispatch)
         check_memory((*call.inputs, *call.outputs))
-    if dispatch.others:
-        observer.notify(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
     ranker = resolve_ranker(name, seed=options.seed)
     if warning := device_warning(ranker, fingerprints, target.arch):
         observer.notify(warning)
@@ -57,6 +56,7 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     if looks_back and not devices:
         observer.notify(f"nothing is measured, so {name} keeps the order that it starts from")
         looks_back = False
+    notify_of(dispatch, observer)
     observer.on_phase("ranking candidates")
     queue = make_queue(
         dispatch,
@@ -68,10 +68,16 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
         # Where nothing can win, no pipeline may take the whole budget.
         alternate=options.compile_only,
     )
-    if dispatch.no_constraints_reason:
-        observer.notify(f"the space is frontrunner's own: {dispatch.no_constraints_reason}")
     manifest = RunManifest(options, digest_of_file(options.input), tuple(fingerprints), looks_back)
     return RunSetup(manifest, dispatch, queue)
+
+
+def notify_of(dispatch: Dispatch, observer: Observer) -> None:
+    """Tells what the user should know of a dispatch before its candidates are tried."""
+    if dispatch.others:
+        observer.notify(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
+    if dispatch.no_constraints_reason:
+        observer.notify(f"the space is frontrunner's own: {dispatch.no_constraints_reason}")
 
 
 def digest_of_file(path: Path) -> str:

@@ -13,7 +13,8 @@ from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.cli import main
 from frontrunner.core import InputError, WorkError
 from frontrunner.experiments.bundling import api as module
-from frontrunner.experiments.bundling.recorder import RecordResult
+from frontrunner.experiments.bundling.record_result import RecordResult
+from frontrunner.experiments.bundling.selection import Selection
 from frontrunner.experiments.dataset import recording
 from frontrunner.experiments.tuning.options import TuneOptions
 
@@ -22,10 +23,13 @@ from frontrunner.experiments.tuning.options import TuneOptions
 def asked(monkeypatch, tmp_path):
     asked = []
 
-    def record(options, devices, observer, say):
-        asked.append((options, devices))
+    def record(options, selection, devices, observer, say):
+        asked.append((options, selection, devices))
         say("on the way")
-        return RecordResult(options.out, "contraction", 600, 599, 3, 2.5, 0.05, options.seed != 9)
+        return RecordResult(
+            options.out, "contraction", 600, 599, 3, 2.5, 0.05, options.seed != 9,
+            {"uniform": 300, "adaptive": 200}, "adaptive", 0.125,
+        )  # fmt: skip
 
     monkeypatch.setattr(module, "record_dispatch", record)
     monkeypatch.chdir(tmp_path)
@@ -39,7 +43,9 @@ def asked(monkeypatch, tmp_path):
 def test_every_file_is_recorded(asked, frontrunner):
     ran = frontrunner(*"record a.mlir b.mlir --out o --candidates 70 --seed 4 --json".split(),
                       *"--device cuda://0 --device cuda://1 --target sm_80".split(),
-                      *"--pipeline P --extra bank_padding --jobs 2".split())  # fmt: skip
+                      *"--pipeline P --extra bank_padding --jobs 2".split(),
+                      *"--top 5 --rankers heuristic,mine --rankers x.predictor".split(),
+                      *"--adaptive 0".split())  # fmt: skip
     assert ran.code == 0, ran.err
     assert asked == [
         (
@@ -47,15 +53,18 @@ def test_every_file_is_recorded(asked, frontrunner):
                 input=Path(f"{name}.mlir"), out=Path("o") / f"{name}.parquet", budget=Budget(70),
                 target="sm_80", seed=4, jobs=2, pipeline="P", extras={"bank_padding": (0, 1)},
             ),
+            Selection(5, 0, ("heuristic", "mine", "x.predictor")),
             ("cuda://0", "cuda://1"),
         )
         for name in "ab"
     ]  # fmt: skip
     first, second = json.loads(ran.out)["recordings"]
     assert (first["path"], second["path"]) == ("o/a.parquet", "o/b.parquet")
-    assert ran.err.splitlines()[:2] == [
-        "on the way", "o/a.parquet: 599 of 600 candidates ran, best 2.50x, 3 near it",
-    ]  # fmt: skip
+    assert ran.err.splitlines()[:3] == [
+        "on the way",
+        "o/a.parquet: 599 of 600 candidates ran, best 2.50x (adaptive), 3 near it",
+        "  300 uniform, 200 adaptive; the best uniform one takes 12.5% longer",
+    ]
 
 
 def test_as_t4_beside_the_recording(asked, frontrunner, monkeypatch):
@@ -71,9 +80,8 @@ def test_as_t4_beside_the_recording(asked, frontrunner, monkeypatch):
 
 def test_what_was_there_is_said(asked, frontrunner):
     ran = frontrunner(*"record a.mlir --out o --seed 9".split())
-    assert ran.out == (
-        "o/a.parquet: was there already, 599 of 600 candidates ran, best 2.50x, 3 near it\n"
-    )
+    assert ran.out.startswith("o/a.parquet: was there already, 599 of 600 candidates ran, best 2.5")
+    assert [selection for _, selection, _ in asked] == [Selection(64, 200)]
 
 
 WRONG, BROKEN = InputError("no such knob", "take another"), WorkError("it does not run")
@@ -119,6 +127,9 @@ def test_one_that_fails_does_not_keep_the_others_from_it(
         ("a.mlir --out a.mlir/x", "cannot write"),
         ("a.mlir other/a.mlir --out o", "2 files are called a"),
         ("a.mlir --out o --candidates 0", "0 is not in the range"),
+        ("a.mlir --out o --top -1", "-1 is not in the range"),
+        ("a.mlir --out o --adaptive -1", "-1 is not in the range"),
+        ("a.mlir --out o --top 0 --rankers cpu", "of cpu, the first 0 candidates were asked for"),
         ("a.mlir --out o --extra x", "no knob 'x'"),
         ("a.mlir --out o --format csv", "'csv' is not one of 'parquet', 't4'"),
         ("gone.mlir --out o", "does not exist"),
@@ -154,11 +165,11 @@ def test_interrupted(asked, frontrunner, monkeypatch, arguments):
 def test_goes_on_when_nobody_listens(asked, monkeypatch, closed):
     made = module.record_dispatch
 
-    def record(options, devices, observer, say):
+    def record(options, selection, devices, observer, say):
         observer.notify("working")
         if options.input.stem == "b":
             raise WRONG
-        return made(options, devices, observer, say)
+        return made(options, selection, devices, observer, say)
 
     monkeypatch.setattr(module, "record_dispatch", record)
     Path("c.mlir").touch()
@@ -167,5 +178,5 @@ def test_goes_on_when_nobody_listens(asked, monkeypatch, closed):
     with open(write, "w") as stream:
         monkeypatch.setattr(sys, closed, stream)
         main("record a.mlir b.mlir c.mlir --out o".split())
-        assert [options.input.name for options, _ in asked] == ["a.mlir", "c.mlir"]
+        assert [options.input.name for options, *_ in asked] == ["a.mlir", "c.mlir"]
         os.dup2(os.open(os.devnull, os.O_WRONLY), write)

@@ -259,6 +259,16 @@ def test_results_become_a_recording(packed: PackResult, measured: Path, tmp_path
     queue = pd.read_parquet(io.BytesIO(Bundle(packed.bundle).read("run/queue.parquet")))
     knobs = recording.frame[recording.knobs]
     assert knobs.equals(queue.head(COUNT)[recording.knobs])
+    # A queue's head is no fair sample, unless it is of random order.
+    assert set(recording.frame["origin"]) == {"top:cpu"}
+    assert not recording.uniform.any()
+
+
+def test_what_was_shuffled_is_a_uniform_sample(tmp_path: Path) -> None:
+    bundle, results = tmp_path / "a.bundle", tmp_path / "results.jsonl"
+    pack(options(bundle, budget=Budget(2), ranker="shuffle"), NullProgress())
+    run_bundle(bundle, ("local-sync",), results, Budget(), lambda _: None)
+    assert IngestedBundle.read(bundle, results).to_recording().uniform.tolist() == [True, True]
 
 
 def test_a_run_that_has_not_ended_is_a_recording_only(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -10,13 +12,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from frontrunner.benchmarks.bundle.archive import Bundle
 from frontrunner.benchmarks.compiling.compiler import CompileJob, CompilePool, Compiler
 from frontrunner.benchmarks.measuring import rounds
 from frontrunner.benchmarks.measuring.budget import Budget
-from frontrunner.benchmarks.measuring.outcome import CompileOutcome
+from frontrunner.benchmarks.measuring.outcome import BASELINE, CompileOutcome
 from frontrunner.core import InputError
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
@@ -24,13 +29,23 @@ from frontrunner.experiments.bundling import recorder as module
 from frontrunner.experiments.bundling.packing import pack
 from frontrunner.experiments.bundling.recorder import record_dispatch
 from frontrunner.experiments.bundling.recorder_folder import RecorderFolder
-from frontrunner.experiments.dataset.recording import Recording, SampledFrom
+from frontrunner.experiments.bundling.selection import Selection
+from frontrunner.experiments.dataset.origins import split_origins
+from frontrunner.experiments.dataset.provenance import SampledFrom
+from frontrunner.experiments.dataset.recording import Recording
 from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.queue import make_queue
 from frontrunner.experiments.tuning.options import TuneOptions
+from frontrunner.models import resolve_ranker
+from frontrunner.models.shipped import PREDICTOR as SHIPPED
+from frontrunner.search import PIPELINE
 from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[2] / "data"
+OLD = DATA / "old" / "lightgbm.predictor"
 READ = cache(read_dispatch)  # of a second each
+# The uniform sample and the default.
+PLAIN = Selection(top=0, adaptive=0)
 
 
 @pytest.fixture(autouse=True)
@@ -50,9 +65,9 @@ def silent(_: str) -> None:
 
 def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "matmul.parquet"
-    made = record_dispatch(options(out), ("local-sync",), NullProgress(), silent)
+    made = record_dispatch(options(out), PLAIN, ("local-sync",), NullProgress(), silent)
     found = Recording.read(out)
-    assert (made.candidates, made.ok) == (6, 6)
+    assert (made.candidates, made.ok) == (7, 7)
     assert made.near >= 1
     assert list(found.provenance.devices) == ["local-sync"]
     assert found.provenance.noise_floor == made.noise_floor
@@ -61,8 +76,10 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def never(*_: object, **__: object) -> None:
         raise AssertionError("recorded again")
 
-    monkeypatch.setattr(module, "pack", never)
-    assert record_dispatch(options(out), (), NullProgress(), silent) == replace(made, new=False)
+    monkeypatch.setattr(module, "pack_queue", never)
+    assert record_dispatch(options(out), PLAIN, (), NullProgress(), silent) == replace(
+        made, new=False
+    )
 
     before = out.read_bytes()
     text = (DATA / "matmul.mlir").read_text()
@@ -80,14 +97,14 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"seed": 5, "budget": Budget(7)}, "seed (0), number of candidates (6)"),
     ]:
         with pytest.raises(InputError) as refused:
-            record_dispatch(options(out, **changes), (), NullProgress(), silent)
+            record_dispatch(options(out, **changes), PLAIN, (), NullProgress(), silent)
         assert f"{out} is a recording of another {says}" in str(refused.value)
     with pytest.raises(InputError, match=r"another device \(local-sync\)"):
-        record_dispatch(options(out), ("local-task",), NullProgress(), silent)
+        record_dispatch(options(out), PLAIN, ("local-task",), NullProgress(), silent)
     told = replace(found.provenance, drawn=SampledFrom("CPUDoubleTilingExpert", {"x": (0, 1)}))
     replace(found, provenance=told).write(out)
     with pytest.raises(InputError, match=r"pipeline \(CPUDouble\w+\), set of extra knobs \(x\)$"):
-        record_dispatch(options(out), (), NullProgress(), silent)
+        record_dispatch(options(out), PLAIN, (), NullProgress(), silent)
     # Older ones do not tell.
     replace(found, provenance=replace(found.provenance, drawn=None)).write(out)
     before = out.read_bytes()
@@ -95,7 +112,7 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     all_of_it = options(out, budget=Budget(1000), pool=3)
     monkeypatch.setattr(module, "build_spaces", lambda *_: ["one", "the other"])
     monkeypatch.setattr(module, "sample", lambda space, pool, seed: [0] * pool)
-    assert not record_dispatch(all_of_it, (), NullProgress(), silent).new
+    assert not record_dispatch(all_of_it, PLAIN, (), NullProgress(), silent).new
     assert out.read_bytes() == before
 
 
@@ -107,12 +124,12 @@ def test_an_interrupted_recording_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        record_dispatch(options(out), ("local-sync",), NullProgress(), interrupt)
+        record_dispatch(options(out), PLAIN, ("local-sync",), NullProgress(), interrupt)
     results = tmp_path / ".matmul.work" / "results.jsonl"
     before = results.read_text()
-    assert len(before.splitlines()) == 1 + 6
+    assert len(before.splitlines()) == 1 + 7
     with pytest.raises(InputError, match=r"another device \(local-sync\)$"):
-        record_dispatch(options(out), (), NullProgress(), silent)
+        record_dispatch(options(out), PLAIN, (), NullProgress(), silent)
     for changes, says in [
         ({"seed": 5}, "seed (0)"),
         ({"pipeline": "CPUDoubleTilingExpert"}, "pipeline (all)"),
@@ -120,12 +137,149 @@ def test_an_interrupted_recording_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
         ({"budget": Budget(7)}, "number of candidates (6)"),
     ]:
         with pytest.raises(InputError) as refused:
-            record_dispatch(options(out, **changes), ("local-sync",), NullProgress(), silent)
+            record_dispatch(options(out, **changes), PLAIN, ("local-sync",), NullProgress(), silent)
         assert f"unfinished recording of another {says}" in str(refused.value)
     assert results.read_text() == before
-    made = record_dispatch(options(out), ("local-sync",), NullProgress(), silent)
-    assert made.candidates == 6
+    made = record_dispatch(options(out), PLAIN, ("local-sync",), NullProgress(), silent)
+    assert made.candidates == 7
     assert not results.exists()
+
+
+def by_origin(recording: Recording, word: str) -> pd.DataFrame:
+    """The candidates that came in one way, as knobs and pipeline."""
+    words = split_origins(recording.frame["origin"])
+    return recording.frame.loc[words.index[words == word], [*recording.knobs, PIPELINE]]
+
+
+def heads(path: Path, ranker: str, count: int) -> set[tuple[Any, ...]]:
+    """The first candidates of a ranker's order, as a tuning run takes them."""
+    queue = make_queue(READ(path), resolve_ranker(ranker), pool=500, seed=0)
+    return set(queue.head(count).itertuples(index=False, name=None))
+
+
+def test_each_says_how_it_came_in(tmp_path: Path) -> None:
+    """The default, the first of each order and those of a search, beside the uniform sample."""
+    out = tmp_path / "matmul.parquet"
+    given = options(out), Selection(top=3, adaptive=4), ("local-sync",), NullProgress(), silent
+    made = record_dispatch(*given)
+    found = Recording.read(out)
+    for word, ranker, count in [
+        ("uniform", "shuffle", 6),
+        ("top:cpu", "cpu", 3),
+        ("top:heuristic", "heuristic", 3),
+    ]:
+        rows = by_origin(found, word)
+        assert made.origins[word] == len(rows) == count
+        due = heads(DATA / "matmul.mlir", ranker, count)
+        assert set(rows.itertuples(index=False, name=None)) == due
+    assert made.origins["adaptive"] == len(by_origin(found, "adaptive")) == 4
+    assert list(made.origins) == ["uniform", "default", "top:cpu", "top:heuristic", "adaptive"]
+    assert found.uniform.sum() == 6
+    # The default's candidate is the default, to the last byte.
+    (default,) = found.frame.loc[by_origin(found, "default").index].itertuples()
+    assert (default.same_as, default.relative) == (BASELINE, 1)
+    assert (found.frame["measurements"] >= 1).all()
+    assert made.best == pytest.approx(1 / found.best_known)
+    best_uniform = found.frame.loc[found.uniform, "relative"].min()
+    assert made.uniform_gap == pytest.approx(best_uniform / found.best_known - 1)
+    drawn = SampledFrom(None, {}, 500, 3, 4, {"cpu": "", "heuristic": ""})
+    assert found.provenance.drawn == drawn
+    assert not record_dispatch(*given).new
+    for changes, says in [
+        ({"top": 2}, "top (3)"),
+        ({"adaptive": 5}, "adaptive search (4)"),
+        ({"rankers": ("cpu",)}, "set of rankers (cpu, heuristic)"),
+    ]:
+        with pytest.raises(InputError) as refused:
+            record_dispatch(given[0], replace(given[1], **changes), *given[2:])
+        assert str(refused.value) == f"{out} is a recording of another {says}"
+
+
+def test_rankers_may_be_named(tmp_path: Path) -> None:
+    """Theirs are taken then; a file is told apart by what is in it."""
+    file, out = tmp_path / "mine.predictor", tmp_path / "r" / "matmul.parquet"
+    file.write_bytes(SHIPPED.read_bytes())
+    out.parent.mkdir()
+    selection = Selection(2, 0, (str(file), "heuristic"))
+    record_dispatch(options(out, budget=Budget(1)), selection, (), NullProgress(), silent)
+    found = Recording.read(out)
+    assert found.provenance.drawn is not None
+    digest = hashlib.sha256(SHIPPED.read_bytes()).hexdigest()
+    assert found.provenance.drawn.rankers == {"mine.predictor": digest, "heuristic": ""}
+    rows = by_origin(found, "top:mine.predictor").itertuples(index=False, name=None)
+    assert set(rows) == heads(DATA / "matmul.mlir", str(file), 2)
+    file.write_bytes(OLD.read_bytes())
+    with pytest.raises(InputError, match=r"another set of rankers \(mine.predictor, heuristic\)$"):
+        record_dispatch(options(out, budget=Budget(1)), selection, (), NullProgress(), silent)
+
+
+@pytest.mark.parametrize(
+    ("rankers", "says"),
+    [
+        (("adaptive",), "'adaptive' has no order before anything is measured"),
+        (("forest",), "'forest' has to be trained first"),
+        (("heuristic", "heuristic"), "two rankers are called heuristic"),
+        (("fastest",), "no ranker 'fastest'"),
+        (("gone.predictor",), "gone.predictor"),
+    ],
+)
+def test_rankers_without_an_order_are_refused(
+    rankers: tuple[str, ...], says: str, tmp_path: Path
+) -> None:
+    given = options(tmp_path / "matmul.parquet"), Selection(2, 0, rankers)
+    with pytest.raises(InputError, match=says):
+        record_dispatch(*given, (), NullProgress(), silent)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupted_search_begins_again_and_a_finished_one_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, work = tmp_path / "matmul.parquet", tmp_path / ".matmul.work"
+    selection = Selection(top=1, adaptive=2)
+
+    class InterruptedAt(NullProgress):
+        def __init__(self, phase: str) -> None:
+            self.phase = phase
+
+        def on_phase(self, text: str) -> None:
+            if text.startswith(self.phase):
+                raise KeyboardInterrupt
+
+    def record(observer: NullProgress, selection: Selection = selection) -> None:
+        given = options(out, budget=Budget(1))
+        record_dispatch(given, selection, ("local-sync",), observer, silent)
+
+    with pytest.raises(KeyboardInterrupt):
+        record(InterruptedAt("searching"))
+    assert not list(work.iterdir())
+    with pytest.raises(KeyboardInterrupt):
+        record(InterruptedAt("compiling"))
+    chosen = work / "chosen.parquet"
+    before = chosen.read_bytes()
+    with pytest.raises(InputError, match=r"unfinished recording of another top \(1\)$"):
+        record(NullProgress(), replace(selection, top=2))
+
+    def never(*_: object) -> None:
+        raise AssertionError("chosen again")
+
+    monkeypatch.setattr(module, "choose", never)
+    table = pq.read_table(io.BytesIO(before))
+    for damaged, says in [
+        (table.slice(0, 0), "has 0 candidates"),
+        (pa.concat_tables([table, table]), "holds a candidate twice"),
+        (table.drop_columns("origin"), "origin"),
+        (table.drop_columns("vec_m"), "no column vec_m"),
+        (table.replace_schema_metadata({}), "frontrunner"),
+    ]:
+        pq.write_table(damaged, chosen)
+        with pytest.raises(InputError, match=f"cannot be continued: .*{says}") as refused:
+            record(NullProgress())
+        assert "remove the folder" in refused.value.hint
+    chosen.write_bytes(before)
+    record(NullProgress())
+    due = pd.read_parquet(io.BytesIO(before))
+    pd.testing.assert_frame_equal(Recording.read(out).frame[list(due)], due, check_dtype=False)
 
 
 def test_what_was_compiled_is_not_compiled_again(
@@ -152,9 +306,9 @@ def test_what_was_compiled_is_not_compiled_again(
 
     monkeypatch.setattr(Compiler, "compile", counted)
     monkeypatch.setattr(module, "run_bundle", never)
-    given = options(out, budget=Budget(4))
+    given = options(out, budget=Budget(3))
     with pytest.raises(KeyboardInterrupt):
-        record_dispatch(given, ("local-sync",), Interrupted(), silent)
+        record_dispatch(given, PLAIN, ("local-sync",), Interrupted(), silent)
     assert len(asked) == 4
     work = tmp_path / ".matmul.work"
     kept = work / "compiled"
@@ -165,7 +319,7 @@ def test_what_was_compiled_is_not_compiled_again(
         file.write('{"name": "0000')
     before, asked[:] = list(asked), []
     with pytest.raises(KeyboardInterrupt):
-        record_dispatch(given, ("local-sync",), NullProgress(), silent)
+        record_dispatch(given, PLAIN, ("local-sync",), NullProgress(), silent)
     assert asked == [before[1], before[3]]
     times = json.loads((work / "compile_s.json").read_text())
     assert len(times) == 4
@@ -218,7 +372,9 @@ def test_a_damaged_folder_is_found_before_measuring(
         raise KeyboardInterrupt
 
     def again() -> None:
-        record_dispatch(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+        record_dispatch(
+            options(out, budget=Budget(2)), PLAIN, ("local-sync",), NullProgress(), silent
+        )
 
     monkeypatch.setattr(module, "run_bundle", never)
     with pytest.raises(KeyboardInterrupt):
@@ -244,6 +400,16 @@ def test_a_damaged_folder_is_found_before_measuring(
         path.write_bytes(good.get(path, b""))
     with pytest.raises(KeyboardInterrupt):
         again()
+    # Of what was chosen before.
+    other = pd.read_parquet(work / "chosen.parquet")
+    kept = (work / "chosen.parquet").rename(tmp_path / "kept")
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "choose", lambda *_: other[::-1])
+        with pytest.raises(
+            InputError, match=r"candidates.bundle does not hold what is in .*chosen"
+        ):
+            again()
+    kept.rename(work / "chosen.parquet")
     # What is missing is made again.
     bundle.unlink()
     with pytest.raises(KeyboardInterrupt):
@@ -257,9 +423,9 @@ def test_two_do_not_record_the_same_at_once(
     out, work = tmp_path / "matmul.parquet", RecorderFolder(tmp_path / ".matmul.work")
     with work.locked():
         with pytest.raises(InputError, match=r"another process is working in .*matmul\.work"):
-            record_dispatch(options(out), ("local-sync",), NullProgress(), silent)
+            record_dispatch(options(out), PLAIN, ("local-sync",), NullProgress(), silent)
         assert list(work.path.iterdir()) == []
-    record_dispatch(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+    record_dispatch(options(out, budget=Budget(2)), PLAIN, ("local-sync",), NullProgress(), silent)
     recording, opened = out.rename(tmp_path / "finished"), RecorderFolder.locked
 
     def finished_meanwhile(work: RecorderFolder) -> AbstractContextManager[None]:
@@ -267,7 +433,9 @@ def test_two_do_not_record_the_same_at_once(
         return opened(work)
 
     monkeypatch.setattr(RecorderFolder, "locked", finished_meanwhile)
-    found = record_dispatch(options(out, budget=Budget(2)), ("local-sync",), NullProgress(), silent)
+    found = record_dispatch(
+        options(out, budget=Budget(2)), PLAIN, ("local-sync",), NullProgress(), silent
+    )
     assert not found.new
     assert list(tmp_path.iterdir()) == [out]
 
@@ -275,7 +443,7 @@ def test_two_do_not_record_the_same_at_once(
 def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / ".matmul.work").write_text("mine")
     with pytest.raises(InputError, match=r"cannot make the folder .*matmul\.work") as refused:
-        record_dispatch(options(tmp_path / "matmul.parquet"), (), NullProgress(), silent)
+        record_dispatch(options(tmp_path / "matmul.parquet"), PLAIN, (), NullProgress(), silent)
     assert "move away what is there" in refused.value.hint
 
 
@@ -284,7 +452,9 @@ def test_a_device_is_refused_before_anything_is_compiled(
     devices: tuple[str, ...], tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="device"):
-        record_dispatch(options(tmp_path / "matmul.parquet"), devices, NullProgress(), silent)
+        record_dispatch(
+            options(tmp_path / "matmul.parquet"), PLAIN, devices, NullProgress(), silent
+        )
     assert not list(tmp_path.iterdir())
 
 
@@ -292,5 +462,5 @@ def test_what_is_no_recording_is_not_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "matmul.parquet"
     out.write_text("mine")
     with pytest.raises(InputError, match="no Parquet file"):
-        record_dispatch(options(out), (), NullProgress(), silent)
+        record_dispatch(options(out), PLAIN, (), NullProgress(), silent)
     assert out.read_text() == "mine"

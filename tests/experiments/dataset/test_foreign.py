@@ -15,8 +15,9 @@ import pytest
 from frontrunner.benchmarks.measuring.outcome import BASELINE, OUTCOME_KINDS, Outcome
 from frontrunner.core import InputError
 from frontrunner.core.limits import limit_bytes
+from frontrunner.experiments.dataset.provenance import ForeignKernel, Provenance
 from frontrunner.experiments.dataset.reading import read_recording
-from frontrunner.experiments.dataset.recording import ForeignKernel, Provenance, Recording
+from frontrunner.experiments.dataset.recording import Recording
 from frontrunner.experiments.dataset.t4 import write_t4
 from frontrunner.search import Dim, Operand, Problem, Target
 
@@ -237,7 +238,7 @@ def test_knobs_that_each_candidate_has_others_of(tmp_path: Path) -> None:
     results = [result({f"k{i}_{j}": j for j in range(100)}, 3.0) for i in range(100)]
     path = tmp_path / "x"
     data = json.dumps(t4(*results)).encode()
-    with limit_bytes(32 << 20), pytest.raises(InputError, match="it has 100 rows of 10,014 values"):
+    with limit_bytes(32 << 20), pytest.raises(InputError, match="it has 100 rows of 10,015 values"):
         read(data, path)
 
 
@@ -261,6 +262,7 @@ REFUSED = {
     "of another kind (ValueError: there is no outcome 'odd')": t4(
         result(KNOBS[0], 3.0, kind="odd")
     ),
+    "there is no origin 'luck'": t4(result(KNOBS[0], 3.0, origin="luck")),
     "there is no unit of time 'days'": t4(result(KNOBS[0], 3.0), timeunit="days"),
     "a time must be a number or an error's name, got None": t4(
         result(KNOBS[0], None), result(KNOBS[1], 3.0)
@@ -318,7 +320,7 @@ def ours() -> Recording:
         outcomes[i] = Outcome(kind, stage="run", reason=f"why {kind}", **common)
     knobs = {"tile_m": [8.0, 4.0, None, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0], "peel": [1] * 9}
     queue = pd.DataFrame({**knobs, "pipeline": list("aabaaaaaa")})
-    return Recording.build(queue, outcomes, provenance)
+    return Recording.build(queue.assign(origin="top:cpu"), outcomes, provenance)
 
 
 def test_a_recording_is_written_for_others(ours: Recording, tmp_path: Path) -> None:
@@ -328,7 +330,7 @@ def test_a_recording_is_written_for_others(ours: Recording, tmp_path: Path) -> N
     assert again.provenance.problem == ForeignKernel(ours.provenance.problem.label)
     assert list(again.provenance.devices) == ["chip"]
     assert again.knobs == ours.knobs
-    same = ["pipeline", *ours.knobs, "kind", "stage", "reason", "compile_s"]
+    same = ["pipeline", "origin", *ours.knobs, "kind", "stage", "reason", "compile_s"]
     pd.testing.assert_frame_equal(again.frame[same], ours.frame[same])
     np.testing.assert_allclose(again.frame["time_us"], ours.frame["time_us"], rtol=1e-15)
     np.testing.assert_allclose(again.measure_s, ours.measure_s)
@@ -363,6 +365,7 @@ def test_others_find_the_structure_that_they_know(ours: Recording, tmp_path: Pat
         "correctness": 1,
         "measurements": [{"name": "time", "value": pytest.approx(0.0301), "unit": "miliseconds"}],
         "objectives": ["time"],
+        "origin": "top:cpu",
     }
     assert third["configuration"] == {"peel": 1, "pipeline": "b"}
     assert "compilation" not in third["times"]

@@ -16,12 +16,8 @@ from frontrunner.benchmarks.measuring.device import time_limit
 from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.benchmarks.measuring.screening import SCREEN_SECONDS
 from frontrunner.core import InputError
-from frontrunner.experiments.dataset.recording import (
-    ForeignKernel,
-    Provenance,
-    Recording,
-    SampledFrom,
-)
+from frontrunner.experiments.dataset.provenance import ForeignKernel, Provenance, SampledFrom
+from frontrunner.experiments.dataset.recording import Recording
 from frontrunner.search import Dim, Operand, Problem, Target
 
 PROBLEM = Problem(
@@ -52,6 +48,10 @@ OUTCOMES = {
     0: Outcome("ok", 30.0, 20.0, executable="e", device="local-task"),
     2: Outcome("compile_failed", reason="no", stage="compile"),
 }
+
+
+ORIGINS = "only uniform, default, top:RANKER, adaptive"
+WORDS = "not words of uniform, default, top:RANKER, adaptive in this order"
 
 
 def told(*way: str | int, **changes: Any) -> str:
@@ -95,7 +95,7 @@ def test_the_provenance_is_plain_json_in_the_file(recording: Recording, tmp_path
     path = tmp_path / "r.parquet"
     recording.write(path)
     stored = json.loads(pq.read_schema(path).metadata[b"frontrunner"])
-    assert stored["format"] == 1
+    assert stored["format"] == 2
     assert stored["compiler"] == "3.13.0"
     assert set(asdict(PROVENANCE)) < set(stored)
 
@@ -104,7 +104,8 @@ def test_what_was_asked_for_comes_back_and_may_be_missing(
     recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "r.parquet"
-    drawn = replace(PROVENANCE, drawn=SampledFrom("P", {"bank_padding": (0, 1)}))
+    chosen = SampledFrom("P", {"bank_padding": (0, 1)}, 100_000, 64, 200, {"cpu": "", "a": "1f"})
+    drawn = replace(PROVENANCE, drawn=chosen)
     replace(recording, provenance=drawn).write(path)
     assert Recording.read(path).provenance == drawn
     older = json.loads(PROVENANCE.to_json())
@@ -147,6 +148,43 @@ def test_what_measuring_costs() -> None:
     told = replace(recording, frame=recording.frame.assign(measure_s=[1.0, 2.0, 3.0, 4.0]))
     assert told.measure_s.tolist() == [1, 2, 3, 4]
     assert told.knobs == recording.knobs
+
+
+def test_how_candidates_came_in(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    origins = ["uniform,default", "top:forest", "top:cpu,adaptive", "uniform,top:cpu"]
+    Recording.build(QUEUE.assign(origin=origins), OUTCOMES, PROVENANCE).write(path)
+    again = Recording.read(path)
+    assert list(again.frame["origin"]) == [origins[0], origins[2], origins[3]]
+    assert again.uniform.tolist() == [True, False, True]
+    assert again.knobs == ["tile_m", "tile_x"]
+
+
+def test_the_first_format_held_a_uniform_sample(
+    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "r.parquet"
+    unmarked = replace(recording, frame=recording.frame.drop(columns="origin"))
+    unmarked.write(path)
+    with pytest.raises(InputError, match=r"r\.parquet has no origin$"):
+        Recording.read(path)
+    first = told(format=1)
+    monkeypatch.setattr(Provenance, "to_json", lambda self: first)
+    unmarked.write(path)
+    again = Recording.read(path)
+    assert again.uniform.tolist() == [True, True, True]
+    assert again.provenance == PROVENANCE
+
+
+def test_the_best_known_may_be_the_default(recording: Recording) -> None:
+    assert recording.frame["relative"].min() == 1.5
+    assert recording.best_known == 1
+    faster = OUTCOMES | {1: Outcome("ok", 5.0, 20.0, executable="f", device="local-task")}
+    assert Recording.build(QUEUE, faster, PROVENANCE).best_known == 0.25
+    failed = {2: OUTCOMES[2]}
+    assert Recording.build(QUEUE, failed, PROVENANCE).best_known == 1
+    theirs = replace(PROVENANCE, problem=ForeignKernel("gemm"), target=None)
+    assert replace(recording, provenance=theirs).best_known is None
 
 
 def test_a_recording_of_nothing_is_one(tmp_path: Path) -> None:
@@ -195,6 +233,19 @@ def test_other_files_are_refused(recording: Recording, tmp_path: Path) -> None:
         ({"baseline_us": [math.inf, None, 20.0]}, "baseline_us of row 0, ok, is inf"),
         ({"pipeline": ["a", None, "b"]}, "pipeline of row 1 is missing"),
         ({"index": [0, 3, 3]}, "index 3 is in two rows"),
+        ({"origin": ["uniform", None, "default"]}, f"an origin is <NA>, {WORDS}"),
+        (
+            {"origin": ["uniform", "default,uniform", ""]},
+            f"an origin is 'default,uniform', {WORDS}",
+        ),
+        (
+            {"origin": ["uniform", "default,default", ""]},
+            f"an origin is 'default,default', {WORDS}",
+        ),
+        ({"origin": ["uniform", "top:b,top:a", ""]}, f"an origin is 'top:b,top:a', {WORDS}"),
+        ({"origin": ["uniform", "", ""]}, f"there is no origin '', {ORIGINS}"),
+        ({"origin": ["uniform", "top", ""]}, f"there is no origin 'top', {ORIGINS}"),
+        ({"origin": ["uniform", "uniform:x", ""]}, f"there is no origin 'uniform:x', {ORIGINS}"),
         ({"tile_m": [8.0, None, 8.0]}, "row 2 is the same candidate as one before it"),
         ({"tile_m": [8.0, None, -4.0]}, "tile_m is -4.0, less than 0"),
         ({"vec_m": [1, 4, 0]}, "vec_m is 0, less than 1"),
@@ -236,7 +287,7 @@ def test_somebody_elses_knobs_may_be_words(recording: Recording, tmp_path: Path)
         ("{", "Expecting"),
         ("[" * 100_000, "nested deeper"),
         ("7", "pop"),
-        ('{"format": 2}', "format 2, this frontrunner reads 1"),
+        ('{"format": 3}', "format 3, this frontrunner reads 1 and 2"),
         ('{"format": 1}', "problem"),
         (told(devices=["local-task"]), r"devices is \['local-task'\]"),
         (told(devices="local-task"), "devices is 'local-task'"),

@@ -14,7 +14,8 @@ import pytest
 
 from frontrunner.core import InputError, WorkError
 from frontrunner.core.errors import KilledError
-from frontrunner.experiments.dataset.recording import ForeignKernel, Provenance, Recording
+from frontrunner.experiments.dataset.provenance import ForeignKernel, Provenance
+from frontrunner.experiments.dataset.recording import Recording
 from frontrunner.experiments.evaluation import contenders as contender
 from frontrunner.experiments.evaluation import cross_validation as module
 from frontrunner.experiments.evaluation.contenders import Contender, find_contenders, usual_rankers

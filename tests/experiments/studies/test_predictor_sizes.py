@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.core import InputError
-from frontrunner.experiments.dataset.recording import ForeignKernel
+from frontrunner.experiments.dataset.provenance import ForeignKernel
 from frontrunner.experiments.evaluation.contenders import Contender
 from frontrunner.experiments.learning.cases import Case, read_cases
 from frontrunner.experiments.learning.predictors import train
