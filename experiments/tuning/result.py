@@ -15,8 +15,9 @@ from ...benchmarks.measuring import (
     Outcome,
     check_counts,
     finals_error,
+    noise_warning,
 )
-from ...core import decode
+from ...core import Load, decode
 from .stored import StoredResult
 
 # In a run's folder.
@@ -39,6 +40,8 @@ class TuneResult(StoredResult):
         winner: the winner's place in the queue, from 1; None without one.
         near_best: the place of the first one within 5 % of the run's best.
         finalists: measured again in the end, fastest first; also where none was enough for a spec.
+            Those that were tried as the winner have the figures of their own rounds.
+        load: of the machine after the finals; None in older files.
     """
 
     speedup: float
@@ -55,6 +58,7 @@ class TuneResult(StoredResult):
     run: Path
     stopped: str
     seconds: float
+    load: Load | None = None
 
     @classmethod
     def build(
@@ -89,6 +93,7 @@ class TuneResult(StoredResult):
             run=run,
             stopped=stopped,
             seconds=round(seconds, 1),
+            load=finals.load,
         )
 
     @classmethod
@@ -102,7 +107,7 @@ class TuneResult(StoredResult):
     @property
     def finals(self) -> Finals:
         """What the winner was chosen by."""
-        return Finals(self.finalists, self.baseline_us, self.noise_floor)
+        return Finals(self.finalists, self.baseline_us, self.noise_floor, load=self.load)
 
     def _check(self) -> None:
         """Checks that the figures follow from each other.
@@ -161,6 +166,8 @@ class TuneResult(StoredResult):
             )
             lines.append(f"noise floor  {self.noise_floor:.1%}")
             lines.append(f"spec         {self.spec}")
+        if warning := noise_warning(self.noise_floor, self.load):
+            lines.insert(-1, f"warning      {warning}")
         return lines
 
 
