@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core import Load, Notify
-from .constants import CONTENDER_ERRORS, MAX_CONTENDERS, MAX_TRIED, NOISY, SCREEN_NOISE
+from .constants import (
+    CONTENDER_ERRORS,
+    MAX_CONTENDERS,
+    MAX_FINALISTS,
+    MAX_TRIED,
+    NOISY,
+    SCREEN_NOISE,
+)
 from .device import Device, RunFailed
 from .inputs import Call
 from .outcome import OK, Outcome
@@ -44,12 +51,13 @@ class FinalistResult:
 
 @dataclass(frozen=True)
 class Finals:
-    """Finalists, fastest first.
+    """Finalists, the best of the heats first.
 
     Those that were tried as the winner have the figures of their own rounds, in which nothing
     chose them; the others those of the heats.
 
     Attributes:
+        baseline_us: median over the rounds of the last that was tried, as are noise floor and load.
         noise_floor: how far the median ratio of the baseline against itself, measured in the same
             rounds in both orders, strays from 1 (95 %): no smaller difference means anything.
         failed: finalists that did not run this time, with the reason.
@@ -88,7 +96,8 @@ def noise_warning(noise_floor: float, load: Load | None) -> str:
 def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:
     """Candidates that may be the best, of all devices, by queue position, the likeliest first.
 
-    Of identical ones, the one with the best time.
+    A few there are in any case, since the best may turn out to be wrong. Of identical ones, the one
+    with the best time.
     """
     ranked = sorted(
         (outcome.relative, index)
@@ -99,7 +108,7 @@ def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:
     doubt = CONTENDER_ERRORS * np.sqrt(2) * screening_noise(outcomes)
     distinct: dict[str, int] = {}
     for relative, index in ranked:
-        if relative <= ranked[0][0] * np.exp(doubt):
+        if len(distinct) < MAX_FINALISTS or relative <= ranked[0][0] * np.exp(doubt):
             distinct.setdefault(outcomes[index].executable, index)
     return list(distinct.values())[:MAX_CONTENDERS]
 
@@ -147,19 +156,26 @@ def choose_winner(
         if own is None or not accepted(own, finals.noise_floor):
             continue
         on_phase("verifying the winner")
-        try:
-            runner.verify(own.index, spec(own, finals))
-        except RunFailed as failure:
-            failure.raise_if_killed(not_measured(own.index))
-            finals = finals.with_failed([(own.index, str(failure))])
-        else:
+        wrong = _verification_error(runner, own.index, spec(own, finals))
+        if not wrong:
             winner = own
             break
+        finals = finals.with_failed([(own.index, wrong)])
     for index, reason in finals.failed:
         notify(f"finalist {index + 1} failed: {reason}")
     if warning := noise_warning(finals.noise_floor, finals.load):
         notify(warning)
     return finals, winner
+
+
+def _verification_error(runner: MeasuringRunner, index: int, spec: str) -> str:
+    """Why a finalist is not right, in words; empty if it is."""
+    try:
+        runner.verify(index, spec)
+    except RunFailed as failure:
+        failure.raise_if_killed(not_measured(index))
+        return str(failure)
+    return ""
 
 
 def accepted(finalist: FinalistResult, noise_floor: float) -> bool:
