@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         remedy_for,
         unzip,
     )
-    from .machine import describe_kill, free_memory, physical_cores, usable_cores
+    from .machine import Load, describe_kill, free_memory, physical_cores, usable_cores
     from .plug_ins import brought_by, load_named_values, load_plug_in
     from .temporary import check_free_space, in_temporary_folder, temporary_folder
     from .threads import merge_in_threads
@@ -81,6 +81,7 @@ __all__ = [
     "InputError",
     "JsonLinesFile",
     "KilledError",
+    "Load",
     "NotTunableError",
     "Notify",
     "TooLarge",

@@ -4,10 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 _PROC = Path("/proc")
 _GROUPS = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class Load:
+    """How busy the machine is, this process's own work included.
+
+    Attributes:
+        average: threads that ran or wanted to, over the last minute.
+        cores: CPUs that this process may run on.
+    """
+
+    average: float
+    cores: int
+
+    @classmethod
+    def now(cls) -> Load:
+        return cls(round(os.getloadavg()[0], 2), usable_cores())
 
 
 def describe_kill(peak: str = "") -> str:

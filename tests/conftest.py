@@ -88,7 +88,13 @@ MEASURING = "frontrunner.benchmarks.measuring"
 BRIEF: dict[str, dict[str, float]] = {
     f"{MEASURING}.device_group": {"FIRST_BASELINE_SECONDS": 0.01},
     f"{MEASURING}.screening": {"BASELINE_SECONDS": 0.01, "SCREEN_SECONDS": 0.01},
-    f"{MEASURING}.finals": {"FINALS_ROUNDS": 4, "FINALS_SECONDS": 0.01},
+    f"{MEASURING}.heats": {
+        "HEATS_SECONDS": 0.1,
+        "HEAT_TURN": 0.005,
+        "FINALS_SECONDS": 0.1,
+        "FINALS_TURN": 0.005,
+        "NOISY_SECONDS": 0.0,
+    },
     f"{MEASURING}.rounds": {"RECORD_SECONDS": 0.005},
     "frontrunner.benchmarks.libraries.peak": {"PEAK_SECONDS": 0.01},
     "frontrunner.experiments.profiling.bench": {"DISPATCH_SECONDS": 0.001},

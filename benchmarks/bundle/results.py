@@ -85,6 +85,7 @@ class BundleResult:
             "speedup": winner.speedup if winner else 1.0,
             "speedup_ci": winner.interval if winner else (1.0, 1.0),
             "noise_floor": finals.noise_floor,
+            "load": None if finals.load is None else asdict(finals.load),
             "baseline_us": finals.baseline_us,
             "best_us": winner.time_us if winner else finals.baseline_us,
             "winner": winner.index + 1 if winner else None,

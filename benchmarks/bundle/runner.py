@@ -49,8 +49,11 @@ class BundledRunner:
         paths = {e.index: self._compiled(e.index).executable for e in self._queue if e.kind == OK}
         return self._devices.measure_again(paths, outcomes, repeats, on_round)
 
-    def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
-        return self._devices.finals({i: self._compiled(i).executable for i in finalists})
+    def finals(self, contenders: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
+        return self._devices.finals({i: self._compiled(i).executable for i in contenders})
+
+    def confirm(self, index: int) -> Finals:
+        return self._devices.confirm(index, self._compiled(index).executable)
 
     def verify(self, index: int, spec: str) -> None:
         self._devices.verify(self._compiled(index).executable)

@@ -9,7 +9,6 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .budget import Budget, RunProgress, minutes_to_seconds
-    from .call import Call
     from .checks import (
         check_counts,
         finals_error,
@@ -52,17 +51,25 @@ if TYPE_CHECKING:
         time_limit,
     )
     from .device_group import DeviceGroup
-    from .estimate import IQR_PER_DEVIATION, MEDIAN_ERROR_RATIO, Estimate, Repeat
+    from .estimate import (
+        IQR_PER_DEVIATION,
+        MEDIAN_ERROR_RATIO,
+        Estimate,
+        Repeat,
+        median_interval,
+        noise_floor,
+    )
     from .finals import (
         FinalistResult,
         Finals,
-        bootstrap_interval,
         choose_finalists,
         choose_winner,
+        noise_warning,
     )
     from .inputs import (
         NUMPY_TYPES,
         Array,
+        Call,
         Tolerance,
         check_memory,
         from_bf16,
@@ -162,7 +169,6 @@ __all__ = [
     "StoppingRule",
     "Timing",
     "Tolerance",
-    "bootstrap_interval",
     "check_counts",
     "check_drivers",
     "check_memory",
@@ -178,7 +184,10 @@ __all__ = [
     "has_digest",
     "make_input",
     "make_inputs",
+    "median_interval",
     "minutes_to_seconds",
+    "noise_floor",
+    "noise_warning",
     "outcome_error",
     "parse_outcome",
     "repeat_error",

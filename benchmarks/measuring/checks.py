@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from .estimate import Repeat
-from .finals import FinalistResult, Finals, accepted
+from .finals import FinalistResult, Finals
 from .outcome import BASELINE, OK, OUTCOME_KINDS, Outcome
 
 # A speedup is the median of ratios, and its times are medians of their own: where a machine drifts,
@@ -85,7 +85,7 @@ def finals_error(finals: Finals, known: Mapping[int, Outcome] | None = None) -> 
         wrong = speedup_error(
             standing.speedup,
             standing.interval,
-            (finals.baseline_us, standing.time_us),
+            (standing.baseline_us or finals.baseline_us, standing.time_us),
             standing.ratios,
         )
         if wrong:
@@ -96,8 +96,15 @@ def finals_error(finals: Finals, known: Mapping[int, Outcome] | None = None) -> 
 
 
 def winner_error(winner: FinalistResult | None, finals: Finals) -> str:
-    """What is wrong with who won, in words; empty if nothing is."""
-    if winner is None or winner in accepted(finals.standings, finals.noise_floor):
+    """What is wrong with who won, in words; empty if nothing is.
+
+    Older versions accepted by the median; whom today's accepts, they would have.
+    """
+    if winner is None or (
+        winner in finals.standings
+        and winner.interval[0] > 1.0
+        and winner.speedup > 1.0 + finals.noise_floor
+    ):
         return ""
     return f"candidate {winner.index + 1} did not beat the default beyond noise"
 

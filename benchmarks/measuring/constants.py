@@ -31,12 +31,28 @@ BATCH_PER_JOB = 4
 BATCH_PER_DEVICE = 8
 
 # Finals -------------------------------------------------------------------------------------------
+# Candidates that may be the best, by the spread of screening, and how many of them are finalists.
+MAX_CONTENDERS = 32
 MAX_FINALISTS = 5
-# Five finalists between two baselines take 12 x 7 x 0.06 s: 5 s.
-FINALS_ROUNDS = 12
-FINALS_SECONDS = 0.06
-# Slow kernels are less noisy, and twelve rounds of a second each would take minutes.
-SLOW_US = 50_000.0
+# Finalists that are measured in rounds of their own, one after the other, until one holds.
+MAX_TRIED = 3
+# What a ratio is off by (a standard deviation) where nothing in the run tells of more.
+SCREEN_NOISE = 0.05
+# Standard errors: with as many, a candidate that another one seems to beat may still be the best.
+CONTENDER_ERRORS = 3.0
+# Seconds of heats, and of a turn in them: 200 turns. A turn of a slow kernel is `MIN_RUNS`.
+HEATS_SECONDS = 5.0
+HEAT_TURN = 0.025
+# Rounds of heats before any contender is left out.
+LEAST_HEATS = 4
+# Seconds of the winner's own rounds, and of a turn in them: 20 rounds of three turns.
+FINALS_SECONDS = 2.4
+FINALS_TURN = 0.04
+# The fewest rounds of which an interval holds 95 %.
+LEAST_ROUNDS = 6
+# Where the default differs from itself by more, there are more rounds, for so many seconds.
+NOISY = 0.10
+NOISY_SECONDS = 12.0
 
 # Recordings ---------------------------------------------------------------------------------------
 # Rounds of every candidate that is not hopeless, and of those that may be this near the best.

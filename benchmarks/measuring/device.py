@@ -21,8 +21,7 @@ from ...core import (
     WorkError,
     first_line,
 )
-from .call import Call
-from .inputs import Reference, check_memory
+from .inputs import Call, Reference, check_memory
 from .kernel import MeasureRequest, SetupRequest
 from .outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
 from .timing import Timing

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from .call import Call
 from .constants import FIRST_BASELINE_SECONDS
 from .device import Device, fingerprint
 from .estimate import Repeat
-from .finals import Finals, run_finals, verify_on_other_inputs
+from .finals import Finals, verify_on_other_inputs
+from .heats import confirm, run_heats
+from .inputs import Call
 from .outcome import CompileOutcome, Outcome
 from .rounds import measure_again
 from .screening import CompiledCandidate, MeasuredCandidate, Screening
@@ -69,9 +70,13 @@ class DeviceGroup:
         """As `Screening.measure`."""
         return self._screening.measure(batch, should_continue)
 
-    def finals(self, finalists: Mapping[int, Path]) -> Finals:
-        """As `run_finals`."""
-        return run_finals(self._devices, finalists, self._seed)
+    def finals(self, contenders: Mapping[int, Path]) -> Finals:
+        """As `run_heats`."""
+        return run_heats(self._devices, contenders, self._seed)
+
+    def confirm(self, index: int, executable: Path) -> Finals:
+        """As `confirm` of `heats`."""
+        return confirm(self._devices, index, executable, self._seed)
 
     def verify(self, executable: Path) -> None:
         """As `verify_on_other_inputs`."""

@@ -1,4 +1,4 @@
-"""The finals: the best candidates are measured again, interleaved with the baseline."""
+"""The finals: the best candidates are measured again, and the winner in rounds of its own."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from ...core import Notify
-from .call import Call
-from .constants import FINALS_ROUNDS, FINALS_SECONDS, MAX_FINALISTS, SLOW_US
+from ...core import Load, Notify
+from .constants import (
+    CONTENDER_ERRORS,
+    MAX_CONTENDERS,
+    MAX_FINALISTS,
+    MAX_TRIED,
+    NOISY,
+    SCREEN_NOISE,
+)
 from .device import Device, RunFailed
+from .inputs import Call
 from .outcome import OK, Outcome
 
 if TYPE_CHECKING:
@@ -22,8 +28,6 @@ if TYPE_CHECKING:
 # Added to the seed when the winner is verified, so that its inputs are not those of the search.
 OTHER_INPUTS = 1_000_003
 
-Ratios = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class FinalistResult:
@@ -31,9 +35,10 @@ class FinalistResult:
 
     Attributes:
         speedup: median over the rounds of baseline time over own time, on the same device.
-        interval: of the speedup, 95 %, by bootstrap over the rounds.
+        interval: of the speedup, 95 %: see `median_interval`.
         time_us: median over the rounds.
         ratios: of each round, of which the speedup is the median; none in older files.
+        baseline_us: median over the same rounds; None in older files, for the finals'.
     """
 
     index: int
@@ -41,39 +46,84 @@ class FinalistResult:
     interval: tuple[float, float]
     time_us: float
     ratios: tuple[float, ...] = ()
+    baseline_us: float | None = None
 
 
 @dataclass(frozen=True)
 class Finals:
-    """Finalists, fastest first.
+    """Finalists, the best of the heats first.
+
+    Those that were tried as the winner have the figures of their own rounds, in which nothing
+    chose them; the others those of the heats.
 
     Attributes:
+        baseline_us: median over the rounds of the last that was tried, as are noise floor and load.
         noise_floor: how far the median ratio of the baseline against itself, measured in the same
-            rounds, strays from 1 (95 %): no smaller difference means anything.
+            rounds in both orders, strays from 1 (95 %): no smaller difference means anything.
         failed: finalists that did not run this time, with the reason.
+        load: of the machine after the rounds; None in older files.
     """
 
     standings: tuple[FinalistResult, ...]
     baseline_us: float
     noise_floor: float
     failed: tuple[tuple[int, str], ...] = ()
+    load: Load | None = None
 
     def with_failed(self, failed: Sequence[tuple[int, str]]) -> Finals:
         """The same, with finalists that could not take part."""
         return replace(self, failed=(*self.failed, *failed))
 
+    def with_own_rounds(self, own: Finals) -> Finals:
+        """The same, where a finalist was measured in rounds of its own."""
+        found = {standing.index: standing for standing in own.standings}
+        gone = {index for index, _ in own.failed}
+        standings = [found.get(s.index, s) for s in self.standings if s.index not in gone]
+        return replace(own, standings=tuple(standings), failed=(*self.failed, *own.failed))
+
+
+def noise_warning(noise_floor: float, load: Load | None) -> str:
+    """What people are told of a machine too noisy for small differences; else empty."""
+    if noise_floor <= NOISY:
+        return ""
+    busy = f" (load {load.average:.1f} on {load.cores} cores)" if load else ""
+    return (
+        f"noisy machine{busy}: the default differs from itself by {noise_floor:.1%}; "
+        f"end other programs and tune again"
+    )
+
 
 def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:
-    """The best candidates of all devices, by queue position; of identical ones the best."""
+    """Candidates that may be the best, of all devices, by queue position, the likeliest first.
+
+    A few there are in any case, since the best may turn out to be wrong. Of identical ones, the one
+    with the best time.
+    """
     ranked = sorted(
         (outcome.relative, index)
         for index, outcome in outcomes.items()
         if outcome.kind == OK and outcome.same_as is None and outcome.relative is not None
     )
+    # Two times are compared, each as noisy.
+    doubt = CONTENDER_ERRORS * np.sqrt(2) * screening_noise(outcomes)
     distinct: dict[str, int] = {}
-    for _, index in ranked:
-        distinct.setdefault(outcomes[index].executable, index)
-    return list(distinct.values())[:MAX_FINALISTS]
+    for relative, index in ranked:
+        if len(distinct) < MAX_FINALISTS or relative <= ranked[0][0] * np.exp(doubt):
+            distinct.setdefault(outcomes[index].executable, index)
+    return list(distinct.values())[:MAX_CONTENDERS]
+
+
+def screening_noise(outcomes: Mapping[int, Outcome]) -> float:
+    """By how much a candidate's time in units of the baseline's is off, as a standard deviation.
+
+    A batch's baseline in units of that of the batch before is as far from 1.
+    """
+    steps = [np.zeros(0)]
+    for device in {outcome.device for outcome in outcomes.values()}:
+        times = [o.baseline_us for o in outcomes.values() if o.device == device and o.baseline_us]
+        steps.append(np.diff(np.log(list(dict.fromkeys(times)))))
+    squares = np.concatenate(steps) ** 2
+    return max(SCREEN_NOISE, float(np.sqrt(squares.mean()))) if len(squares) else SCREEN_NOISE
 
 
 def choose_winner(
@@ -88,92 +138,49 @@ def choose_winner(
     Args:
         spec: the tuning spec of a finalist, as it will be written.
         on_phase: told what begins.
-        notify: told which finalists failed.
+        notify: told which finalists failed, and that the machine is noisy.
 
     Raises:
         KilledError: the process of a finalist was killed from outside, twice.
     """
-    finalists = choose_finalists(outcomes)
-    on_phase(f"measuring {len(finalists)} finalists against the default")
-    finals = runner.finals(finalists, outcomes)
+    contenders = choose_finalists(outcomes)
+    on_phase(f"measuring {len(contenders)} candidates that may be the best")
+    finals = runner.finals(contenders, outcomes)
+    winner = None
+    for finalist in finals.standings[:MAX_TRIED]:
+        if finalist.speedup <= 1:
+            break
+        on_phase(f"measuring candidate {finalist.index + 1} against the default")
+        finals = finals.with_own_rounds(runner.confirm(finalist.index))
+        own = next((s for s in finals.standings if s.index == finalist.index), None)
+        if own is None or not accepted(own, finals.noise_floor):
+            continue
+        on_phase("verifying the winner")
+        wrong = _verification_error(runner, own.index, spec(own, finals))
+        if not wrong:
+            winner = own
+            break
+        finals = finals.with_failed([(own.index, wrong)])
     for index, reason in finals.failed:
         notify(f"finalist {index + 1} failed: {reason}")
-    for standing in accepted(finals.standings, finals.noise_floor):
-        on_phase("verifying the winner")
-        try:
-            runner.verify(standing.index, spec(standing, finals))
-        except RunFailed as failure:
-            failure.raise_if_killed(_not_measured(standing.index))
-            notify(f"finalist {standing.index + 1} failed: {failure}")
-        else:
-            return finals, standing
-    return finals, None
+    if warning := noise_warning(finals.noise_floor, finals.load):
+        notify(warning)
+    return finals, winner
 
 
-def run_finals(
-    devices: Sequence[Device],
-    finalists: Mapping[int, Path],
-    seed: int,
-    *,
-    rounds: int | None = None,
-    seconds: float | None = None,
-) -> Finals:
-    """Measures every finalist once per round, in an order that changes, between two baselines.
-
-    Every device makes all rounds. Ratios are to the baseline of the same device and round, and are
-    pooled: a winner is one on the devices together.
-
-    Args:
-        finalists: executables by queue position.
-        rounds: fewer for slow kernels if None.
-        seconds: per measurement; the usual ones if None.
-
-    Raises:
-        KilledError: as `choose_winner`.
-    """
-    seconds = FINALS_SECONDS if seconds is None else seconds
-    if rounds is None:
-        slow = max(device.baseline_us for device in devices) >= SLOW_US
-        rounds = FINALS_ROUNDS // 2 if slow else FINALS_ROUNDS
-    rng = np.random.default_rng(seed)
-    before: list[float] = []
-    after: list[float] = []
-    times: dict[int, list[float]] = {index: [] for index in finalists}
-    failed: list[tuple[int, str]] = []
-    for _ in range(rounds):
-        for device in devices:
-            before.append(device.measure_baseline(seconds))
-            for index in rng.permutation(sorted(times)):
-                try:
-                    time_us = device.measure(finalists[int(index)], seconds)
-                    times[int(index)].append(time_us)
-                except RunFailed as failure:
-                    failure.raise_if_killed(_not_measured(int(index)))
-                    failed.append((int(index), str(failure)))
-                    del times[int(index)]
-            after.append(device.measure_baseline(seconds))
-    first, last = np.array(before), np.array(after)
-    middle = (first + last) / 2
-    standings = []
-    for index, samples in times.items():
-        ratios = middle / np.array(samples)
-        low, high = bootstrap_interval(ratios, rng)
-        speedup, time_us = float(np.median(ratios)), float(np.median(samples))
-        standings.append(
-            FinalistResult(index, speedup, (low, high), time_us, tuple(ratios.tolist()))
-        )
-    low, high = bootstrap_interval(last / first, rng)
-    return Finals(
-        standings=tuple(sorted(standings, key=lambda s: -s.speedup)),
-        baseline_us=float(np.median(middle)),
-        noise_floor=max(1 - low, high - 1, 0.0),
-        failed=tuple(failed),
-    )
+def _verification_error(runner: MeasuringRunner, index: int, spec: str) -> str:
+    """Why a finalist is not right, in words; empty if it is."""
+    try:
+        runner.verify(index, spec)
+    except RunFailed as failure:
+        failure.raise_if_killed(not_measured(index))
+        return str(failure)
+    return ""
 
 
-def accepted(standings: Sequence[FinalistResult], noise_floor: float) -> list[FinalistResult]:
-    """The finalists that beat the baseline by more than noise explains, fastest first."""
-    return [s for s in standings if s.interval[0] > 1.0 and s.speedup > 1.0 + noise_floor]
+def accepted(finalist: FinalistResult, noise_floor: float) -> bool:
+    """Whether a finalist beats the baseline by more than noise explains, even at its worst."""
+    return finalist.interval[0] > 1.0 + noise_floor
 
 
 def verify_on_other_inputs(
@@ -196,14 +203,6 @@ def verify_on_other_inputs(
             device.close()
 
 
-def _not_measured(index: int) -> str:
+def not_measured(index: int) -> str:
+    """What is said of a finalist whose process was killed."""
     return f"finalist {index + 1} was not measured"
-
-
-def bootstrap_interval(
-    ratios: Ratios, rng: np.random.Generator, draws: int = 2000
-) -> tuple[float, float]:
-    """A 95 % bootstrap interval of the median."""
-    picks = rng.integers(0, len(ratios), (draws, len(ratios)))
-    low, high = np.quantile(np.median(ratios[picks], axis=1), [0.025, 0.975])
-    return float(low), float(high)

@@ -1,11 +1,11 @@
-"""Seeded, non-zero inputs for a dispatch, and how far its outputs may differ."""
+"""How a dispatch is called: its tensors, seeded inputs, and how far its outputs may differ."""
 
 from __future__ import annotations
 
 import math
 import resource
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +20,25 @@ _FLOATS: _Types = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 _INTS: _Types = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
 # How tensors of an element type are held; bf16 as its 16 bits.
 NUMPY_TYPES: _Types = {**_FLOATS, **_INTS, "i1": np.bool_, "bf16": np.uint16}
+
+Tensors = tuple[tuple[tuple[int, ...], str], ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function with the shapes and element types of what it takes and gives.
+
+    Attributes:
+        reduction: how many terms are summed up in an output; tolerances grow with it.
+    """
+
+    function: str
+    inputs: Tensors
+    outputs: Tensors
+    reduction: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 def make_input(shape: tuple[int, ...], dtype: str, seed: int) -> Array:

@@ -15,8 +15,7 @@ from pathlib import Path
 import iree.runtime as rt
 import numpy as np
 
-from .call import Call
-from .inputs import NUMPY_TYPES, Array, Reference, Tolerance, make_inputs
+from .inputs import NUMPY_TYPES, Array, Call, Reference, Tolerance, make_inputs
 from .timing import Timing, time_runs
 
 HAL_TYPES = {

@@ -50,11 +50,18 @@ class MeasuringRunner(Runner, Protocol):
     def fingerprints(self) -> Sequence[str]:
         """Fingerprints of what it measures on."""
 
-    def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
-        """Measures candidates again, interleaved with the default.
+    def finals(self, contenders: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
+        """Measures candidates again, interleaved with the default, to tell which are the best.
 
         Raises:
             KilledError: nothing is known of one of them, since it was killed from outside.
+        """
+
+    def confirm(self, index: int) -> Finals:
+        """Measures one of the finalists against the default, in rounds that did not choose it.
+
+        Raises:
+            KilledError: as `finals`.
         """
 
     def verify(self, index: int, spec: str) -> None:

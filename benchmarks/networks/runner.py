@@ -19,7 +19,14 @@ from ...core import (
     WorkError,
     first_line,
 )
-from ..measuring import DOCTOR_HINT, KEEP_MEMORY, RACE_ROUNDS, TURN_SECONDS, bootstrap_interval
+from ..measuring import (
+    DOCTOR_HINT,
+    KEEP_MEMORY,
+    RACE_ROUNDS,
+    TURN_SECONDS,
+    median_interval,
+    noise_floor,
+)
 from .kernel import CompareRequest, NetworkSetup, RaceRequest
 
 SETUP_TIMEOUT = 300.0
@@ -36,7 +43,7 @@ class Speedup:
 
     Attributes:
         speedup: median over the rounds of the ratio of times.
-        interval: of the speedup, 95 %, by bootstrap over the rounds.
+        interval: of the speedup, 95 %: see `median_interval`.
         before_us, after_us: medians of the times.
         noise_floor: how far the median ratio of the first variant to itself, measured in the same
             rounds, strays from 1 (95 %).
@@ -96,7 +103,7 @@ class NetworkRunner:
         while True:
             race = RaceRequest((before, before, after), rounds, TURN_SECONDS, seed + len(times))
             times = np.vstack([times, np.array(self._ask(race))])
-            found = _gain(times, np.random.default_rng(seed))
+            found = _gain(times)
             if found.beyond_noise or found.speedup <= 1 or time.monotonic() > until:
                 return found
 
@@ -144,17 +151,16 @@ class NetworkRunner:
             ) from error
 
 
-def _gain(times: npt.NDArray[np.float64], rng: np.random.Generator) -> Speedup:
+def _gain(times: npt.NDArray[np.float64]) -> Speedup:
     """What rounds of the first variant, itself again, and the second one come to."""
     first, twin, second = times.T
     middle = np.sqrt(first * twin)
     ratios = middle / second
-    low, high = bootstrap_interval(twin / first, rng)
     return Speedup(
         float(np.median(ratios)),
-        bootstrap_interval(ratios, rng),
+        median_interval(ratios),
         float(np.median(middle)),
         float(np.median(second)),
-        max(1 - low, high - 1, 0.0),
+        noise_floor(median_interval(twin / first)),
         tuple(ratios.tolist()),
     )

@@ -61,9 +61,9 @@ class LocalRunner:
         self._executables |= {i: done.executable for i, done in ready if done.kind == OK}
         return self._devices.screen(ready, should_continue)
 
-    def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
+    def finals(self, contenders: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
         """Measures candidates again; those of an earlier session are compiled again."""
-        missing = [index for index in finalists if index not in self._executables]
+        missing = [index for index in contenders if index not in self._executables]
         changed = []
         for index, compiled in self._compiler.compile(missing):
             raise_if_killed(compiled, f"finalist {index + 1}")
@@ -71,8 +71,11 @@ class LocalRunner:
                 self._executables[index] = compiled.executable
             else:
                 changed.append((index, CHANGED))
-        executables = {i: self._executables[i] for i in finalists if i in self._executables}
+        executables = {i: self._executables[i] for i in contenders if i in self._executables}
         return self._devices.finals(executables).with_failed(changed)
+
+    def confirm(self, index: int) -> Finals:
+        return self._devices.confirm(index, self._executables[index])
 
     def verify(self, index: int, spec: str) -> None:
         compiled = self._compiler.compile_winner(spec)

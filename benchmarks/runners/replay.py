@@ -48,11 +48,11 @@ class ReplayRunner:
                 return
             yield index, self._known[index]
 
-    def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
+    def finals(self, contenders: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
         """As they were recorded: each in one round."""
         baseline_us = next(iter(self._baseline_us.values()))
         standings = []
-        for index in finalists:
+        for index in contenders:
             speedup = 1 / (self._known[index].relative or 1.0)
             time_us = baseline_us / speedup
             standings.append(
@@ -60,6 +60,10 @@ class ReplayRunner:
             )
         standings.sort(key=lambda standing: -standing.speedup)
         return Finals(tuple(standings), baseline_us, self._noise_floor)
+
+    def confirm(self, index: int) -> Finals:
+        """As it was recorded: nothing else is known."""
+        return self.finals([index], self._known)
 
     def verify(self, index: int, spec: str) -> None:
         known = self._known[index]

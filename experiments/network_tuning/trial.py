@@ -22,7 +22,7 @@ from ...benchmarks.measuring import (
     PROFILE_SECONDS,
     RACE_PATIENCE,
     CompileOutcome,
-    bootstrap_interval,
+    median_interval,
 )
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup, profile
 from ...core import KilledError, Notify, WorkError
@@ -152,7 +152,6 @@ class NetworkTrial:
             variants.append(one)
         compiled = [place for place, one in enumerate(variants) if one.kind == OK]
         times = self._profiles([self.default, *(variants[place] for place in compiled)])
-        rng = np.random.default_rng(self.seed)
         choices = []
         for hot, tried in specs:
             found = []
@@ -160,7 +159,7 @@ class NetworkTrial:
                 if place < len(tried) and all(row[at] for row in times):
                     ratios = np.array([_total(r[0], hot) / _total(r[at], hot) for r in times])
                     found.append(
-                        (float(np.median(ratios)), bootstrap_interval(ratios, rng)[0], tried[place])
+                        (float(np.median(ratios)), median_interval(ratios)[0], tried[place])
                     )
             if not found:
                 choices.append(DispatchChoice(hot, reason="its candidates fail in the model"))

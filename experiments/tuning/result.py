@@ -15,8 +15,9 @@ from ...benchmarks.measuring import (
     Outcome,
     check_counts,
     finals_error,
+    noise_warning,
 )
-from ...core import decode
+from ...core import Load, decode
 from ..queue import Configuration
 from .manifest import RunSetup
 from .stored import StoredResult
@@ -41,8 +42,10 @@ class TuneResult(StoredResult):
         winner: the winner's place in the queue, from 1; None without one.
         near_best: the place of the first one within 5 % of the run's best.
         finalists: measured again in the end, fastest first; also where none was enough for a spec.
+            Those that were tried as the winner have the figures of their own rounds.
         configuration: the winner's; None without one, and in files of older versions.
         default: the configuration that the compiler chooses; None if it is of no space of ours.
+        load: of the machine after the finals; None in older files.
     """
 
     speedup: float
@@ -61,6 +64,7 @@ class TuneResult(StoredResult):
     seconds: float
     configuration: Configuration | None = None
     default: Configuration | None = None
+    load: Load | None = None
 
     @classmethod
     def build(
@@ -98,6 +102,7 @@ class TuneResult(StoredResult):
             seconds=round(seconds, 1),
             configuration=Configuration.of_candidate(setup.queue, winner.index) if winner else None,
             default=Configuration.of_default(setup.dispatch),
+            load=finals.load,
         )
 
     @classmethod
@@ -111,7 +116,7 @@ class TuneResult(StoredResult):
     @property
     def finals(self) -> Finals:
         """What the winner was chosen by."""
-        return Finals(self.finalists, self.baseline_us, self.noise_floor)
+        return Finals(self.finalists, self.baseline_us, self.noise_floor, load=self.load)
 
     def _check(self) -> None:
         """Checks that the figures follow from each other.
@@ -172,6 +177,8 @@ class TuneResult(StoredResult):
             )
             lines.append(f"noise floor  {self.noise_floor:.1%}")
             lines.append(f"spec         {self.spec}")
+        if warning := noise_warning(self.noise_floor, self.load):
+            lines.insert(-1, f"warning      {warning}")
         return lines
 
 

@@ -24,7 +24,7 @@ from frontrunner.benchmarks.bundle.archive import (
     build_bundle,
     carried_files,
 )
-from frontrunner.benchmarks.measuring.call import Call
+from frontrunner.benchmarks.measuring.inputs import Call
 from frontrunner.benchmarks.measuring.outcome import executable_digest
 from frontrunner.core import InputError
 

@@ -8,7 +8,6 @@ import pytest
 
 from frontrunner.benchmarks.compiling import call_of
 from frontrunner.benchmarks.measuring import kernel
-from frontrunner.benchmarks.measuring.call import Call
 from frontrunner.benchmarks.measuring.device import (
     Device,
     RunFailed,
@@ -16,6 +15,7 @@ from frontrunner.benchmarks.measuring.device import (
     check_uris,
     fingerprint,
 )
+from frontrunner.benchmarks.measuring.inputs import Call
 from frontrunner.benchmarks.measuring.outcome import CompileOutcome
 from frontrunner.core import InputError, WorkError
 from frontrunner.search import Dispatch

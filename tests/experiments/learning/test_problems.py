@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import frontrunner.experiments
-from frontrunner.experiments.dataset.reading import read_recording
 from frontrunner.experiments.dataset import ForeignKernel
+from frontrunner.experiments.dataset.reading import read_recording
 from frontrunner.experiments.learning.problems import family_of, problem_name
 from frontrunner.models.testing.samples import batch_matmul, conv, matmul
 from frontrunner.search import Dim, Operand, Problem

@@ -110,7 +110,7 @@ def finished(
             return specs(hot, replace(tuned, finalists=better), where)
 
         patch.setattr(tune_model, "best_specs", all_better)
-        patch.setattr(in_model, "bootstrap_interval", lambda ratios, rng: (1.1, 1.2))
+        patch.setattr(in_model, "median_interval", lambda ratios: (1.1, 1.2))
         patch.setattr(tune_model, "profile", lambda *_: pytest.fail("profiled again"))
         copy = Path(shutil.copy(MODELS / "two_matmuls.mlir", folder))
         run, before = _killed(copy, folder)

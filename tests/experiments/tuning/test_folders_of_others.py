@@ -314,6 +314,7 @@ def test_a_spec_that_is_not_the_winners_is_refused(run: Path, refused: Callable[
             "speedup": 2.0,
             "interval": [1.9, 2.1],
             "time_us": result["baseline_us"] / 2,
+            "baseline_us": result["baseline_us"],
             "ratios": [1.8, 2.0, 2.2],
         }
         won = {"speedup": 2.0, "speedup_ci": [1.9, 2.1], "best_us": half["time_us"], "spec": "x"}

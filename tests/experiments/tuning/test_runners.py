@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from frontrunner.benchmarks.measuring import (
     Runner,
 )
 from frontrunner.benchmarks.runners import ReplayRunner
+from frontrunner.core import Load
 from frontrunner.experiments.dataset import Provenance, Recording
 from frontrunner.experiments.evaluation.replay import recorded_outcomes
 from frontrunner.experiments.observing import Observer
@@ -67,6 +70,12 @@ class ElsewhereRunner:
         ]
         self.best = standings[0].index
         return Finals(tuple(standings), 80.0, 0.01)
+
+    def confirm(self, index: int) -> Finals:
+        r = self.relative(index)
+        return Finals(
+            (FinalistResult(index, 1 / r, (1 / r, 1 / r), 80.0 * r, (1 / r,)),), 80.0, 0.01
+        )
 
     def verify(self, index: int, spec: str) -> None:
         assert "Expected speedup" in spec and "a chip elsewhere" in spec
@@ -119,6 +128,19 @@ def test_a_runner_of_sixty_lines_is_all_that_another_host_takes(tmp_path: Path) 
     assert result.winner == second + 1
     assert result.speedup == pytest.approx(1 / times[second])
     assert applies(result)
+
+
+def test_a_noisy_machine_is_told_of_in_the_result(tmp_path: Path) -> None:
+    class NoisyRunner(ElsewhereRunner):
+        def confirm(self, index: int) -> Finals:
+            return replace(super().confirm(index), noise_floor=0.3, load=Load(5.0, 2))
+
+    result = run(tmp_path / "run", NoisyRunner)
+    assert result.winner is not None
+    assert result.summary_lines()[-2].startswith("warning      noisy machine (load 5.0 on 2 cores)")
+    stored = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert stored["load"] == {"average": 5.0, "cores": 2}
+    assert resume_run(tmp_path / "run", None, NullProgress(), tracked=False) == result
 
 
 def test_an_order_that_looks_back_does_not_depend_on_how_much_is_run_at_once(
