@@ -60,10 +60,10 @@ if TYPE_CHECKING:
         choose_finalists,
         choose_winner,
     )
+    from .formula import Formula
     from .inputs import (
         NUMPY_TYPES,
         Array,
-        Tolerance,
         check_memory,
         from_bf16,
         make_input,
@@ -99,10 +99,13 @@ if TYPE_CHECKING:
     from .rounds import estimate_times
     from .runner import MeasuringRunner, Runner
     from .timing import Timing, time_runs
+    from .tolerance import ATTENTION_ROUNDINGS, Tolerance, as_float, relative_error
+    from .verification import Verification
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "ATTENTION_ROUNDINGS",
     "BASELINE",
     "BATCH_PER_DEVICE",
     "BATCH_PER_JOB",
@@ -148,6 +151,7 @@ __all__ = [
     "Estimate",
     "FinalistResult",
     "Finals",
+    "Formula",
     "LoadedExecutable",
     "MeasureRequest",
     "MeasuringRunner",
@@ -162,6 +166,8 @@ __all__ = [
     "StoppingRule",
     "Timing",
     "Tolerance",
+    "Verification",
+    "as_float",
     "bootstrap_interval",
     "check_counts",
     "check_drivers",
@@ -181,6 +187,7 @@ __all__ = [
     "minutes_to_seconds",
     "outcome_error",
     "parse_outcome",
+    "relative_error",
     "repeat_error",
     "search",
     "shares_cores",

@@ -22,10 +22,11 @@ from ...core import (
     first_line,
 )
 from .call import Call
-from .inputs import Reference, check_memory
+from .inputs import check_memory
 from .kernel import MeasureRequest, SetupRequest
 from .outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
 from .timing import Timing
+from .tolerance import Reference
 
 # A reference in NumPy is part of it: of 4096 cubed, 6 s, and of integers without BLAS 140 s.
 SETUP_TIMEOUT = 600.0

@@ -1,12 +1,10 @@
-"""Seeded, non-zero inputs for a dispatch, and how far its outputs may differ."""
+"""Seeded, non-zero inputs for a dispatch."""
 
 from __future__ import annotations
 
 import math
 import resource
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -75,73 +73,3 @@ def to_bf16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
 
 def from_bf16(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
     return (bits.astype(np.uint32) << 16).view(np.float32)
-
-
-# Unit roundoff of the element types that outputs have.
-_EPSILON = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-9}
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """Largest difference allowed, relative to the size of the outputs' values.
-
-    A reordered sum of n terms differs by about sqrt(n) roundings of its magnitude; the factor of 16
-    is the distance between that and the worst of a few million outputs. Integers are exact. Sums
-    that are kept in 16 bits differ by so much that a cap is needed for zeros still to be wrong.
-
-    Attributes:
-        dtype: of the outputs.
-        sums: what was summed up in, where that is another type; rounding to the outputs' is added.
-    """
-
-    dtype: str
-    reduction: int
-    sums: str = ""
-
-    @property
-    def share(self) -> float:
-        rounding = 16 * _EPSILON.get(self.sums or self.dtype, 0.0)
-        summed = rounding * max(1.0, math.sqrt(self.reduction))
-        return min(0.25, summed + (4 * _EPSILON.get(self.dtype, 0.0) if self.sums else 0.0))
-
-    def find_mismatch(self, got: Array, expected: Array) -> str | None:
-        """None if the outputs agree, else where they differ most."""
-        if got.shape != expected.shape:
-            return f"shape {got.shape}, expected {expected.shape}"
-        a: npt.NDArray[Any]
-        b: npt.NDArray[Any]
-        if self.dtype not in _EPSILON:
-            a, b = got.astype(np.int64), expected.astype(np.int64)
-            beyond = np.abs(a - b) - 1
-        else:
-            a, b = (_as_float(x, self.dtype) for x in (got, expected))
-            finite = np.isfinite(b)
-            scale = float(np.sqrt(np.mean(np.square(b[finite])))) if finite.any() else 1.0
-            with np.errstate(invalid="ignore"):
-                # Where the default overflows or divides by zero, a candidate has to, too.
-                same = (a == b) | (np.isnan(a) & np.isnan(b))
-                error = np.where(same, 0.0, np.abs(a - b))
-                allowed = self.share * np.maximum(scale, np.where(finite, np.abs(b), 0.0))
-                excess = error - allowed
-            # A NaN is not within what is allowed.
-            beyond = np.where(error <= allowed, -1.0, np.nan_to_num(excess, nan=np.inf))
-        if not beyond.size or beyond.max() < 0:
-            return None
-        at = int(np.argmax(beyond))
-        where = ", ".join(str(int(i)) for i in np.unravel_index(at, got.shape))
-        return f"element [{where}] is {a.flat[at]}, expected {b.flat[at]}"
-
-
-def _as_float(values: Array, dtype: str) -> npt.NDArray[np.float64]:
-    plain = from_bf16(values) if dtype == "bf16" else values  # type: ignore[arg-type]
-    return plain.astype(np.float64)
-
-
-class Reference(Protocol):
-    """Gives expected outputs in place of the baseline: a generated operation, in NumPy."""
-
-    @property
-    def tolerance(self) -> Tolerance: ...
-
-    def reference(self, inputs: Sequence[Array]) -> Array:
-        """The outputs, in NumPy."""
