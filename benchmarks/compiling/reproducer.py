@@ -12,8 +12,9 @@ import numpy as np
 from ...core import atomic_folder
 from ...search import APPLIED_MARK, EMISSION_FLAGS, Dispatch, spec_option
 from ...search.mlir import CONFIGURATIONS, SOURCES
-from ..measuring import NOT_APPLIED, WRONG_RESULT, Array, Outcome, make_inputs
+from ..measuring import NOT_APPLIED, WRONG_RESULT, Outcome
 from ..operations import Operation
+from ..verifying import Array, make_inputs
 from .runnable_module import RunnableModule
 
 Tensor = tuple[tuple[int, ...], str]

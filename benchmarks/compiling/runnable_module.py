@@ -10,7 +10,7 @@ from typing import Self
 from ...core import InputError
 from ...search import ELEMENT_BYTES, Dispatch, kind_of
 from ...search.reading import Network
-from ..measuring import NUMPY_TYPES, Call, Formula
+from ..verifying import NUMPY_TYPES, Call, Formula
 
 
 @dataclass(frozen=True)

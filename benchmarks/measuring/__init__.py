@@ -9,7 +9,6 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .budget import Budget, RunProgress, minutes_to_seconds
-    from .call import Call
     from .checks import (
         check_counts,
         finals_error,
@@ -60,16 +59,6 @@ if TYPE_CHECKING:
         choose_finalists,
         choose_winner,
     )
-    from .formula import Formula
-    from .inputs import (
-        NUMPY_TYPES,
-        Array,
-        check_memory,
-        from_bf16,
-        make_input,
-        make_inputs,
-        to_bf16,
-    )
     from .kernel import LoadedExecutable, MeasureRequest, copy_to_device
     from .loop import (
         BudgetStopping,
@@ -99,13 +88,10 @@ if TYPE_CHECKING:
     from .rounds import estimate_times
     from .runner import MeasuringRunner, Runner
     from .timing import Timing, time_runs
-    from .tolerance import ATTENTION_ROUNDINGS, Tolerance, as_float, relative_error
-    from .verification import Verification
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
-    "ATTENTION_ROUNDINGS",
     "BASELINE",
     "BATCH_PER_DEVICE",
     "BATCH_PER_JOB",
@@ -123,7 +109,6 @@ __all__ = [
     "NEAR_OPTIMAL",
     "NEAR_ROUNDS",
     "NOT_APPLIED",
-    "NUMPY_TYPES",
     "OK",
     "OUTCOME_KINDS",
     "PEAK_SECONDS",
@@ -140,10 +125,8 @@ __all__ = [
     "TIMING_QUANTILE",
     "TURN_SECONDS",
     "WRONG_RESULT",
-    "Array",
     "Budget",
     "BudgetStopping",
-    "Call",
     "CandidateOrder",
     "CompileOutcome",
     "Device",
@@ -151,7 +134,6 @@ __all__ = [
     "Estimate",
     "FinalistResult",
     "Finals",
-    "Formula",
     "LoadedExecutable",
     "MeasureRequest",
     "MeasuringRunner",
@@ -165,13 +147,9 @@ __all__ = [
     "Runner",
     "StoppingRule",
     "Timing",
-    "Tolerance",
-    "Verification",
-    "as_float",
     "bootstrap_interval",
     "check_counts",
     "check_drivers",
-    "check_memory",
     "check_uris",
     "choose_finalists",
     "choose_winner",
@@ -180,20 +158,15 @@ __all__ = [
     "executable_digest",
     "finals_error",
     "fingerprint",
-    "from_bf16",
     "has_digest",
-    "make_input",
-    "make_inputs",
     "minutes_to_seconds",
     "outcome_error",
     "parse_outcome",
-    "relative_error",
     "repeat_error",
     "search",
     "shares_cores",
     "speedup_error",
     "time_limit",
     "time_runs",
-    "to_bf16",
     "winner_error",
 ]

@@ -21,12 +21,10 @@ from ...core import (
     WorkError,
     first_line,
 )
-from .call import Call
-from .inputs import check_memory
+from ..verifying import Call, Reference, check_memory
 from .kernel import MeasureRequest, SetupRequest
 from .outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
 from .timing import Timing
-from .tolerance import Reference
 
 # A reference in NumPy is part of it: of 4096 cubed, 6 s, and of integers without BLAS 140 s.
 SETUP_TIMEOUT = 600.0

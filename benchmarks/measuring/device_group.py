@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from .call import Call
+from ..verifying import Call
 from .constants import FIRST_BASELINE_SECONDS
 from .device import Device, fingerprint
 from .estimate import Repeat

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core import Notify
-from .call import Call
+from ..verifying import Call
 from .constants import FINALS_ROUNDS, FINALS_SECONDS, MAX_FINALISTS, SLOW_US
 from .device import Device, RunFailed
 from .outcome import OK, Outcome

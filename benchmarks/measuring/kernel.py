@@ -15,11 +15,8 @@ from pathlib import Path
 import iree.runtime as rt
 import numpy as np
 
-from .call import Call
-from .inputs import NUMPY_TYPES, Array, make_inputs
+from ..verifying import NUMPY_TYPES, Array, Call, Reference, Verification, make_inputs
 from .timing import Timing, time_runs
-from .tolerance import Reference
-from .verification import Verification
 
 HAL_TYPES = {
     "i1": rt.HalElementType.BOOL_8,

@@ -9,7 +9,8 @@ from pathlib import Path
 import iree.runtime as rt
 import numpy as np
 
-from ..measuring import LoadedExecutable, Tolerance, copy_to_device, time_runs
+from ..measuring import LoadedExecutable, copy_to_device, time_runs
+from ..verifying import Tolerance
 from .inputs import InputFile
 from .weights import Archives, load_archives
 

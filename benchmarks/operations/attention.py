@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import InputError
 from ...search import TensorType
-from ..measuring import ATTENTION_ROUNDINGS, Tolerance
+from ..verifying import ATTENTION_ROUNDINGS, Tolerance
 from .operation import Operation, joined
 from .steps import tensor
 from .types import SUMS, Types, Values, narrow, widen

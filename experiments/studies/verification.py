@@ -21,18 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...benchmarks.compiling import Compiler, call_of
-from ...benchmarks.measuring import (
-    OK,
-    Array,
-    Call,
-    LoadedExecutable,
-    Verification,
-    as_float,
-    copy_to_device,
-    make_inputs,
-    relative_error,
-)
+from ...benchmarks.measuring import OK, LoadedExecutable, copy_to_device
 from ...benchmarks.operations import Attention, Conv, Matmul, Operation, Types, narrow
+from ...benchmarks.verifying import Array, Call, Verification, as_float, make_inputs, relative_error
 from ...search import build_spaces, spec_of
 from ...search.enumeration import candidate_dicts, sample
 from ...search.reading import read_dispatch

@@ -8,7 +8,6 @@ import pytest
 
 from frontrunner.benchmarks.compiling import call_of
 from frontrunner.benchmarks.measuring import kernel
-from frontrunner.benchmarks.measuring.call import Call
 from frontrunner.benchmarks.measuring.device import (
     Device,
     RunFailed,
@@ -17,6 +16,7 @@ from frontrunner.benchmarks.measuring.device import (
     fingerprint,
 )
 from frontrunner.benchmarks.measuring.outcome import CompileOutcome
+from frontrunner.benchmarks.verifying.call import Call
 from frontrunner.core import InputError, WorkError
 from frontrunner.search import Dispatch
 from frontrunner.search.mlir.compiler import compilation

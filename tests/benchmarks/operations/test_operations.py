@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from frontrunner.benchmarks.measuring.inputs import make_inputs
 from frontrunner.benchmarks.operations import (
     Attention,
     Conv,
@@ -22,6 +21,7 @@ from frontrunner.benchmarks.operations import (
 )
 from frontrunner.benchmarks.operations.presets import PRESETS
 from frontrunner.benchmarks.operations.types import narrow
+from frontrunner.benchmarks.verifying.inputs import make_inputs
 from frontrunner.core import InputError
 
 F16 = Types("f16", "f32")

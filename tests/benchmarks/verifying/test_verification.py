@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from frontrunner.benchmarks.compiling import call_of
-from frontrunner.benchmarks.measuring import Array, Call, Verification, make_inputs
-from frontrunner.benchmarks.measuring import verification as module
 from frontrunner.benchmarks.operations import Attention, Conv, Matmul, Operation, Types, narrow
 from frontrunner.benchmarks.runners import open_local_runner
+from frontrunner.benchmarks.verifying import Array, Call, Verification, make_inputs
+from frontrunner.benchmarks.verifying import verification as module
 from frontrunner.core import decode
 from frontrunner.search import Dispatch, build_spaces
 from frontrunner.search.enumeration import candidate_dicts, sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from frontrunner.benchmarks.measuring.inputs import from_bf16, make_input, to_bf16
+from frontrunner.benchmarks.verifying.inputs import from_bf16, make_input, to_bf16
 
 DTYPES = ["f32", "f16", "f64", "bf16", "i8", "i16", "i32", "i64", "i1"]
 
