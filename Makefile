@@ -9,7 +9,8 @@ QUICK := tests/test_layout.py tests/core tests/features tests/models tests/searc
 	tests/search/test_flags.py tests/benchmarks/operations tests/experiments/dataset \
 	tests/experiments/evaluation tests/experiments/queue \
 	$(addprefix tests/benchmarks/measuring/test_, \
-	$(addsuffix .py, budget estimate finals inputs outcome rounds screening))
+	$(addsuffix .py, budget estimate finals outcome rounds screening)) \
+	$(addprefix tests/benchmarks/verifying/test_, inputs.py tolerance.py)
 # Those of the table in the README.
 RANKERS := heuristic,cpu,forest,lightgbm,adaptive,tpe,genetic
 # The first interpreter that is new enough; choose another with `make PYTHON=python3.12 tune`.

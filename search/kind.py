@@ -74,6 +74,13 @@ class Kind(ABC):
         # Reductions of chained products follow each other; those of one product are one.
         return sum(sizes) if self.chained else math.prod(sizes)
 
+    def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
+        """For each product, the last one first, the positions of the loops that it sums over.
+
+        Empty where outputs are more than sums of products: verification then knows no formula.
+        """
+        return ()
+
     @property
     def first_reduction(self) -> str | None:
         """The loop that the first of two chained products sums over."""

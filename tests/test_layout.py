@@ -45,14 +45,18 @@ MAY_IMPORT = {
         "models.testing": "core search features models",
         "models.shipped": "features models models.trees models.heuristic",
         "benchmarks": "",
-        "benchmarks.measuring": "core",
-        "benchmarks.bundle": "core benchmarks.measuring",
-        "benchmarks.operations": "core search benchmarks.measuring",
-        "benchmarks.libraries": "core benchmarks.measuring benchmarks.operations",
-        "benchmarks.compiling": (
-            "core search search.mlir search.reading benchmarks.measuring benchmarks.operations"
+        "benchmarks.verifying": "core",
+        "benchmarks.measuring": "core benchmarks.verifying",
+        "benchmarks.bundle": "core benchmarks.verifying benchmarks.measuring",
+        "benchmarks.operations": "core search benchmarks.verifying",
+        "benchmarks.libraries": (
+            "core benchmarks.verifying benchmarks.measuring benchmarks.operations"
         ),
-        "benchmarks.networks": "core search.reading benchmarks.measuring",
+        "benchmarks.compiling": (
+            "core search search.mlir search.reading benchmarks.verifying benchmarks.measuring "
+            "benchmarks.operations"
+        ),
+        "benchmarks.networks": "core search.reading benchmarks.verifying benchmarks.measuring",
         "benchmarks.runners": "core search search.gpu benchmarks.measuring benchmarks.compiling",
         "experiments": "core",
         "experiments.dataset": "core search benchmarks.measuring experiments",
@@ -71,8 +75,9 @@ MAY_IMPORT = {
             "experiments.queue experiments.observing experiments.learning"
         ),
         "experiments.tuning": (
-            "core search search.gpu search.reading models benchmarks.measuring "
-            "benchmarks.compiling benchmarks.runners experiments experiments.dataset "
+            "core search search.gpu search.reading models benchmarks.verifying "
+            "benchmarks.measuring benchmarks.compiling benchmarks.runners experiments "
+            "experiments.dataset "
             "experiments.queue experiments.observing experiments.learning"
         ),
         "experiments.network_tuning": (
@@ -83,8 +88,9 @@ MAY_IMPORT = {
         ),
         "experiments.profiling": (
             "experiments "
-            "core search search.reading models benchmarks.measuring benchmarks.compiling "
-            "benchmarks.libraries benchmarks.operations experiments.queue experiments.observing"
+            "core search search.reading models benchmarks.verifying benchmarks.measuring "
+            "benchmarks.compiling benchmarks.libraries benchmarks.operations experiments.queue "
+            "experiments.observing"
         ),
         "experiments.bundling": (
             "experiments "

@@ -33,13 +33,14 @@ from ...core import (
     remedy_for,
     unzip,
 )
-from ..measuring import OK, OUTCOME_KINDS, Call, CompileOutcome
+from ..measuring import OK, OUTCOME_KINDS, CompileOutcome
+from ..verifying import Call
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 
 # What is carried of the package; it needs only Python 3.10, NumPy and the IREE runtime.
-ROOMS = ("core", "benchmarks/measuring", "benchmarks/bundle")
+ROOMS = ("core", "benchmarks/verifying", "benchmarks/measuring", "benchmarks/bundle")
 # It needs joblib; nothing is compiled where a bundle runs.
 NOT_CARRIED = "core/child_pool.py"
 

@@ -12,8 +12,9 @@ import numpy as np
 from ...core import atomic_folder
 from ...search import APPLIED_MARK, EMISSION_FLAGS, Dispatch, spec_option
 from ...search.mlir import CONFIGURATIONS, SOURCES
-from ..measuring import NOT_APPLIED, WRONG_RESULT, Array, Outcome, Tolerance, make_inputs
+from ..measuring import NOT_APPLIED, WRONG_RESULT, Outcome
 from ..operations import Operation
+from ..verifying import Array, make_inputs
 from .runnable_module import RunnableModule
 
 Tensor = tuple[tuple[int, ...], str]
@@ -118,13 +119,16 @@ class Reproducer:
         return _command([*words, *outputs])
 
     def _tolerances(self) -> list[str]:
-        """Half of what verification allows for each, since the tool adds both up."""
+        """Half of what values may be off typically, since the tool adds both up.
+
+        Where verification finds something wrong, some value is off by more.
+        """
         call = self.module.call
         flags: list[str] = []
         shares = []
         for dtype in sorted({dtype for _, dtype in call.outputs} & set(_THRESHOLDS)):
-            tolerance = self.operation.tolerance if self.operation else None
-            shares.append((tolerance or Tolerance(dtype, call.reduction)).share / 2)
+            tolerance = self.operation.tolerance if self.operation else call.tolerance(dtype)
+            shares.append(tolerance.typical / 2)
             flags.append(
                 f"--expected_{dtype}_threshold={shares[-1] * self.module.output_scale:.3g}"
             )

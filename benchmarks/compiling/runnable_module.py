@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from typing import Self
 
 from ...core import InputError
 from ...search import ELEMENT_BYTES, Dispatch, kind_of
 from ...search.reading import Network
-from ..measuring import NUMPY_TYPES, Call
+from ..verifying import NUMPY_TYPES, Call, Formula
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,45 @@ class RunnableModule:
 
 def call_of(dispatch: Dispatch) -> Call:
     """How a dispatch's executables are called."""
+    problem = dispatch.problem
     return Call(
         function=dispatch.function,
         inputs=tuple((t.shape, t.dtype) for t in dispatch.inputs),
         outputs=tuple((t.shape, t.dtype) for t in dispatch.outputs),
-        reduction=kind_of(dispatch.problem).terms_per_output(dispatch.problem),
+        reduction=kind_of(problem).terms_per_output(problem),
+        sums=_sums_of(dispatch),
+        formula=_formula_of(dispatch),
     )
+
+
+def _sums_of(dispatch: Dispatch) -> str:
+    """What outputs are sums in, where they are these sums, value by value."""
+    sums = dispatch.problem.output
+    size = math.prod(dispatch.problem.extents(sums))
+    alike = all(math.prod(t.shape) == size for t in dispatch.outputs)
+    # What follows sums in integers is computed in floats of the outputs' type.
+    return sums.dtype if alike and not sums.dtype.startswith("i") else ""
+
+
+def _formula_of(dispatch: Dispatch) -> Formula | None:
+    """What a dispatch computes, if that is no more than its root op does.
+
+    What is fused and takes no further input is not looked at: the default tells whether it matters.
+    """
+    problem = dispatch.problem
+    sums = kind_of(problem).summed_loops(problem)
+    operands, tensors = problem.operands, (*dispatch.inputs, *dispatch.outputs)
+    if not sums or len(operands) != len(tensors):
+        return None
+    for operand, tensor in zip(operands, tensors, strict=True):
+        # Of an image, the last values may be beyond all windows.
+        extents = problem.extents(operand)
+        if len(extents) != len(tensor.shape) or any(map(operator.gt, extents, tensor.shape)):
+            return None
+    if problem.extents(problem.output) != dispatch.outputs[0].shape:
+        return None
+    loops = tuple(terms[0][0] for terms in problem.output.index)
+    if any(terms != ((d, 1),) for terms, d in zip(problem.output.index, loops, strict=True)):
+        return None
+    sizes = tuple(dim.size for dim in problem.dims)
+    return Formula(sizes, tuple(o.index for o in problem.inputs), loops, sums)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..measuring import Array
 from ..operations import Operation, narrow
+from ..verifying import Array
 
 
 @dataclass(frozen=True)

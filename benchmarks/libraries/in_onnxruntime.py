@@ -11,8 +11,8 @@ import onnxruntime as ort
 from onnx import TensorProto, helper
 
 from ...core import first_line
-from ..measuring import NUMPY_TYPES, Array
 from ..operations import Attention, Conv, Matmul, Operation
+from ..verifying import NUMPY_TYPES, Array
 from .providers import Unsupported
 
 _TYPES = {

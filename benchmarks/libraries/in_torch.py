@@ -11,8 +11,8 @@ import numpy as np
 import torch
 import torch.nn.functional as nn
 
-from ..measuring import NUMPY_TYPES, Array
 from ..operations import STEPS, Attention, Conv, Matmul, Operation
+from ..verifying import NUMPY_TYPES, Array
 from .providers import Unsupported
 
 _TYPES = {

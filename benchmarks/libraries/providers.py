@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...core import first_line
-from ..measuring import Array, Timing, make_inputs, time_runs
+from ..measuring import Timing, time_runs
 from ..operations import Operation
+from ..verifying import Array, make_inputs
 
 # What each needs to be installed.
 REQUIRED_PACKAGES = {

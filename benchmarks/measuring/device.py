@@ -21,7 +21,7 @@ from ...core import (
     WorkError,
     first_line,
 )
-from .inputs import Call, Reference, check_memory
+from ..verifying import Call, Reference, check_memory
 from .kernel import MeasureRequest, SetupRequest
 from .outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
 from .timing import Timing

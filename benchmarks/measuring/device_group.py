@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from ..verifying import Call
 from .constants import FIRST_BASELINE_SECONDS
 from .device import Device, fingerprint
 from .estimate import Repeat
 from .finals import Finals, verify_on_other_inputs
 from .heats import confirm, run_heats
-from .inputs import Call
 from .outcome import CompileOutcome, Outcome
 from .rounds import measure_again
 from .screening import CompiledCandidate, MeasuredCandidate, Screening

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core import Load, Notify
+from ..verifying import Call
 from .constants import (
     CONTENDER_ERRORS,
     MAX_CONTENDERS,
@@ -19,7 +20,6 @@ from .constants import (
     SCREEN_NOISE,
 )
 from .device import Device, RunFailed
-from .inputs import Call
 from .outcome import OK, Outcome
 
 if TYPE_CHECKING:

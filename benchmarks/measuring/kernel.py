@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import iree.runtime as rt
 import numpy as np
 
-from .inputs import NUMPY_TYPES, Array, Call, Reference, Tolerance, make_inputs
+from ..verifying import NUMPY_TYPES, Array, Call, Reference, Verification, make_inputs
 from .timing import Timing, time_runs
 
 HAL_TYPES = {
@@ -133,11 +133,18 @@ class _Device:
         inputs = make_inputs(setup.call.inputs, setup.seed)
         dtypes = [dtype for _, dtype in setup.call.inputs]
         self.arguments = copy_to_device(self.device, zip(inputs, dtypes, strict=True))
-        self._expected: list[Array] = []
+        self._find_mismatch = self._judge(inputs)
+
+    def _judge(self, inputs: Sequence[Array]) -> Callable[[Sequence[Array]], str | None]:
+        """What tells where outputs are wrong: the operation, else the compiler's default."""
+        setup = self.setup
         if setup.operation is not None:
-            self._expected = [setup.operation.reference(inputs)]
-        elif setup.baseline is not None:
-            self._expected = self._load(setup.baseline).outputs(self.arguments)
+            tolerance, right = setup.operation.tolerance, setup.operation.reference(inputs)
+            return lambda outputs: tolerance.find_mismatch(outputs[0], right)
+        if setup.baseline is not None:
+            expected = self._load(setup.baseline).outputs(self.arguments)
+            return Verification(setup.call, inputs, expected, setup.seed).find_mismatch
+        return lambda _: None  # nobody asks
 
     def _load(self, path: Path) -> LoadedExecutable:
         call = self.setup.call
@@ -150,7 +157,7 @@ class _Device:
         if request.verify:
             outputs = kernel.outputs(arguments)
             first_us = (time.perf_counter() - start) * 1e6
-            wrong = self._compare(outputs)
+            wrong = self._find_mismatch(outputs)
             if wrong is not None:
                 return Timing(wrong=wrong)
             if first_us > max(COLD * request.give_up_us, SLICE_US):
@@ -158,15 +165,6 @@ class _Device:
         else:
             kernel.run(arguments)
         return time_runs(lambda: kernel.run(arguments), request.seconds, request.give_up_us)
-
-    def _compare(self, outputs: list[Array]) -> str | None:
-        call, operation = self.setup.call, self.setup.operation
-        for (_, dtype), got, expected in zip(call.outputs, outputs, self._expected, strict=True):
-            tolerance = operation.tolerance if operation else Tolerance(dtype, call.reduction)
-            wrong = tolerance.find_mismatch(got, expected)
-            if wrong is not None:
-                return wrong
-        return None
 
 
 def identify(uri: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core import InputError, WorkError, read_limited
 from ...search.reading import Argument, Function
-from ..measuring import NUMPY_TYPES, Array, check_memory, make_input, to_bf16
+from ..verifying import NUMPY_TYPES, Array, check_memory, make_input, to_bf16
 
 _HINT = "give one --input per argument, such as 1x128xi64=7, 2xf32=1,2 or @values.npy"
 _GIVEN = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+)(?:=(?P<values>.*))?", re.DOTALL)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import InputError
 from ...search import TensorType
-from ..measuring import Tolerance
+from ..verifying import ATTENTION_ROUNDINGS, Tolerance
 from .operation import Operation, joined
 from .steps import tensor
 from .types import SUMS, Types, Values, narrow, widen
@@ -72,8 +72,7 @@ class Attention(Operation):
 
     @property
     def tolerance(self) -> Tolerance:
-        # Weights are rounded to the operands' type between the products.
-        return Tolerance(self.dtype, self.reduction, "f32")
+        return Tolerance(self.dtype, self.reduction, "f32", ATTENTION_ROUNDINGS)
 
     def with_types(self, types: Types) -> Self:
         if types.sums != SUMS[types.operands][0]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import InputError
 from ...search import TensorType
-from ..measuring import Tolerance
+from ..verifying import Tolerance
 from .operation import Operation, Product, joined, zeros
 from .steps import FusedSteps, tensor
 from .types import F32, Types, Values, unsupported, widen

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core import InputError
 from ...search import TensorType
-from ..measuring import Tolerance
+from ..verifying import Tolerance
 from .steps import FusedSteps, tensor
 from .types import Types, Values, narrow
 

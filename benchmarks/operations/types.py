@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core import InputError
-from ..measuring import NUMPY_TYPES, from_bf16, to_bf16
+from ..verifying import NUMPY_TYPES, from_bf16, to_bf16
 
 # What is computed with.
 Values = npt.NDArray[Any]

@@ -27,10 +27,10 @@ from ...benchmarks.measuring import (
     MeasureRequest,
     Outcome,
     RunFailed,
-    check_memory,
     shares_cores,
 )
 from ...benchmarks.operations import Operation
+from ...benchmarks.verifying import check_memory
 from ...core import (
     Child,
     ChildPool,

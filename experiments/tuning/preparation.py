@@ -7,12 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...benchmarks.compiling import call_of
-from ...benchmarks.measuring import (
-    check_drivers,
-    check_memory,
-    check_uris,
-    fingerprint,
-)
+from ...benchmarks.measuring import check_drivers, check_uris, fingerprint
+from ...benchmarks.verifying import check_memory
 from ...core import InputError, check_regular
 from ...models import AdaptiveRanker, default_ranker, resolve_ranker
 from ...search import Dispatch

@@ -60,6 +60,10 @@ class AttentionKind(Kind):
             ]
         return lines
 
+    def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
+        at = {dim.name: place for place, dim in enumerate(problem.dims)}
+        return () if ("masked", 1) in problem.traits else ((at["k2"],), (at["k1"],))
+
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
         return ("LinalgExtTileAndVectorize",)
 

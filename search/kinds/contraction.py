@@ -31,6 +31,9 @@ class ContractionKind(Kind):
         groups = {r: [d.size for d in problem.by_role(r)] for r in ("batch", "m", "n", "k")}
         return match_interface(problem, indexing_maps, self.name, groups)
 
+    def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
+        return (tuple(at for at, dim in enumerate(problem.dims) if not dim.parallel),)
+
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
         return ("DoubleTilingExpert",)
 

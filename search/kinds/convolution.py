@@ -60,6 +60,9 @@ class ConvolutionKind(Kind):
         }
         return match_interface(problem, indexing_maps, self.name, groups)
 
+    def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
+        return (tuple(at for at, dim in enumerate(problem.dims) if not dim.parallel),)
+
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
         image = [d for d in problem.dims if d.name in ("oh", "ow", "fh", "fw")]
         traits = dict(problem.traits)

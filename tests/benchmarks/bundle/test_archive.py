@@ -24,8 +24,8 @@ from frontrunner.benchmarks.bundle.archive import (
     build_bundle,
     carried_files,
 )
-from frontrunner.benchmarks.measuring.inputs import Call
 from frontrunner.benchmarks.measuring.outcome import executable_digest
+from frontrunner.benchmarks.verifying.call import Call
 from frontrunner.core import InputError
 
 ROOT = Path(frontrunner.__file__).parent

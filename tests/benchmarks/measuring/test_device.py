@@ -15,8 +15,8 @@ from frontrunner.benchmarks.measuring.device import (
     check_uris,
     fingerprint,
 )
-from frontrunner.benchmarks.measuring.inputs import Call
 from frontrunner.benchmarks.measuring.outcome import CompileOutcome
+from frontrunner.benchmarks.verifying.call import Call
 from frontrunner.core import InputError, WorkError
 from frontrunner.search import Dispatch
 from frontrunner.search.mlir.compiler import compilation

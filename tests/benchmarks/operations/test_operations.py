@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from frontrunner.benchmarks.measuring.inputs import make_inputs
 from frontrunner.benchmarks.operations import (
     Attention,
     Conv,
@@ -22,6 +21,7 @@ from frontrunner.benchmarks.operations import (
 )
 from frontrunner.benchmarks.operations.presets import PRESETS
 from frontrunner.benchmarks.operations.types import narrow
+from frontrunner.benchmarks.verifying.inputs import make_inputs
 from frontrunner.core import InputError
 
 F16 = Types("f16", "f32")
@@ -137,10 +137,10 @@ def test_bf16_is_rounded_to_the_nearest():
 
 def test_tolerances_follow_the_sums_and_the_result():
     wide = Matmul(8, 8, 1024, F16)
-    assert wide.tolerance.share < 1e-4
-    assert 1e-3 < replace(wide, steps=("truncate",)).tolerance.share < 3e-3
-    assert replace(wide, types=Types("f16", "f16")).tolerance.share > 0.2
-    assert Attention(1, 8, 64, 64, "f16").tolerance.share < 3e-3
+    assert wide.tolerance.worst < 1e-4
+    assert 1e-3 < replace(wide, steps=("truncate",)).tolerance.worst < 3e-3
+    assert replace(wide, types=Types("f16", "f16")).tolerance.worst > 0.05
+    assert Attention(1, 8, 64, 64, "f16").tolerance.worst < 1e-2
 
 
 @pytest.mark.parametrize(

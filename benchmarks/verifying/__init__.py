@@ -1,0 +1,43 @@
+"""What dispatches are called with, and whether what they return is right.
+
+Python 3.10 and NumPy are all it needs: bundles carry it.
+"""
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import exports
+
+if TYPE_CHECKING:
+    from .call import Call
+    from .formula import Formula
+    from .inputs import (
+        NUMPY_TYPES,
+        Array,
+        check_memory,
+        from_bf16,
+        make_input,
+        make_inputs,
+        to_bf16,
+    )
+    from .tolerance import ATTENTION_ROUNDINGS, Reference, Tolerance, as_float, relative_error
+    from .verification import Verification
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "ATTENTION_ROUNDINGS",
+    "NUMPY_TYPES",
+    "Array",
+    "Call",
+    "Formula",
+    "Reference",
+    "Tolerance",
+    "Verification",
+    "as_float",
+    "check_memory",
+    "from_bf16",
+    "make_input",
+    "make_inputs",
+    "relative_error",
+    "to_bf16",
+]

@@ -1,0 +1,75 @@
+"""Seeded, non-zero inputs for a dispatch."""
+
+from __future__ import annotations
+
+import math
+import resource
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import InputError, format_size, free_memory
+
+Array = npt.NDArray[np.generic]
+
+_Types = dict[str, type[np.generic]]
+_FLOATS: _Types = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+_INTS: _Types = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+# How tensors of an element type are held; bf16 as its 16 bits.
+NUMPY_TYPES: _Types = {**_FLOATS, **_INTS, "i1": np.bool_, "bf16": np.uint16}
+
+
+def make_input(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
+    """Values that exercise a kernel: normal floats, small integers; bf16 as its 16 bits.
+
+    Raises:
+        ValueError: the element type is not supported as an input.
+    """
+    rng = np.random.default_rng(seed)
+    if dtype in _FLOATS:
+        return rng.standard_normal(shape, dtype=np.float32).astype(_FLOATS[dtype])
+    if dtype == "bf16":
+        return to_bf16(rng.standard_normal(shape, dtype=np.float32))
+    if dtype in _INTS:
+        return rng.integers(-8, 8, shape).astype(_INTS[dtype])
+    if dtype == "i1":
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    raise ValueError(f"no inputs can be made for element type {dtype}")
+
+
+def make_inputs(tensors: Iterable[tuple[tuple[int, ...], str]], seed: int) -> list[Array]:
+    """Values for each of the tensors of a function."""
+    return [make_input(shape, dtype, seed + i) for i, (shape, dtype) in enumerate(tensors)]
+
+
+def check_memory(tensors: Iterable[tuple[tuple[int, ...], str]]) -> None:
+    """Refuses tensors that this machine cannot hold, before they are made.
+
+    Raises:
+        InputError: they take more than its memory.
+    """
+    needed = sum(math.prod(shape) * _itemsize(dtype) for shape, dtype in tensors)
+    free, (allowed, _) = free_memory(), resource.getrlimit(resource.RLIMIT_AS)
+    limits = ([free[1]] if free else []) + [allowed] * (allowed != resource.RLIM_INFINITY)
+    if needed > (there := min(limits, default=needed)):
+        raise InputError(
+            f"inputs and outputs take {format_size(needed)}, this machine has {format_size(there)}",
+            "give something smaller, or use a machine with more memory",
+        )
+
+
+def _itemsize(dtype: str) -> int:
+    # What is of another type is refused when it is made.
+    return np.dtype(NUMPY_TYPES.get(dtype, np.uint8)).itemsize
+
+
+def to_bf16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
+    """Rounds to the nearest bf16 and returns its bits, since NumPy has no such type."""
+    bits = values.view(np.uint32)
+    rounded = bits + 0x7FFF + ((bits >> 16) & 1)
+    return (rounded >> 16).astype(np.uint16)
+
+
+def from_bf16(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
+    return (bits.astype(np.uint32) << 16).view(np.float32)

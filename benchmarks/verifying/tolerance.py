@@ -1,0 +1,127 @@
+"""How far outputs may differ from what is right: by the roundings of their sums, not by a share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .inputs import Array, from_bf16
+
+Positions = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+# Unit roundoff of the element types that outputs have.
+_EPSILON = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
+# Of sums of n terms in units of sqrt(n) roundings: how far they may be off typically (root mean
+# square) and at worst. Term after term in f16, bf16 or f32, they are off by 0.24 and, of 50,000, by
+# 2.1; in other orders by less (experiments/studies/verification.py).
+_NARROW = {"f16": (0.5, 4.0), "bf16": (0.5, 4.0)}
+# Of wider types, units are far below what errors make. Matrix units that cut off digits in place of
+# rounding are off by n / 24 roundings if they take 16 terms at a time.
+_WIDE = (16.0, 16.0)
+# Of a result that is rounded once, it is 0.24 and 1; a few steps may follow a sum.
+_ROUNDED = (1.0, 4.0)
+# Attention rounds scaled queries and weights as well: it was off by 1.01 and 8.
+ATTENTION_ROUNDINGS = 4
+# Zeros in place of normally distributed values are off by 0.8, of which none by more than 1.
+_MOST = (0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The largest differences allowed, relative to the size of the outputs' values.
+
+    Single values may be off by more than values are on average: a race shows in the former, a term
+    that is missing everywhere in the latter. Integers are exact.
+
+    Attributes:
+        dtype: of the outputs.
+        reduction: how many terms are summed up in an output.
+        sums: what they are summed up in, where that is another type.
+        roundings: how often values are rounded to the outputs' type on their way, beyond sums.
+    """
+
+    dtype: str
+    reduction: int
+    sums: str = ""
+    roundings: int = 1
+
+    @property
+    def typical(self) -> float:
+        """Of all values: the root of the mean square."""
+        return self._allowed(0)
+
+    @property
+    def worst(self) -> float:
+        """Of a single value."""
+        return self._allowed(1)
+
+    def _allowed(self, which: int) -> float:
+        sums = self.sums or self.dtype
+        summed = _NARROW.get(sums, _WIDE)[which] * _EPSILON.get(sums, 0.0)
+        rounded = _ROUNDED[which] * self.roundings * _EPSILON.get(self.dtype, 0.0)
+        return min(_MOST[which], summed * math.sqrt(self.reduction) + rounded)
+
+    def find_mismatch(
+        self, outputs: Array, expected: Array, at: tuple[Positions, ...] | None = None
+    ) -> str | None:
+        """None if outputs agree with what is expected, else where they differ most.
+
+        Args:
+            at: the positions of what is expected among the outputs; None if it is all of them.
+        """
+        got = outputs if at is None else outputs[at]
+        if got.shape != expected.shape:
+            return f"shape {got.shape}, expected {expected.shape}"
+        if self.dtype in _EPSILON:
+            a, b = as_float(got, self.dtype), as_float(expected, self.dtype)
+            error = relative_error(a, b)
+        else:
+            a, b = got.astype(np.int64), expected.astype(np.int64)
+            error = np.abs(a - b).astype(np.float64)
+        if not error.size:
+            return None
+        if error.max() > self.worst:
+            most = int(np.argmax(error))
+            place = np.unravel_index(most, got.shape) if at is None else [x[most] for x in at]
+            where = ", ".join(str(int(i)) for i in place)
+            return f"element [{where}] is {a.flat[most]}, expected {b.flat[most]}"
+        typical = float(np.sqrt(np.mean(np.square(error))))
+        if typical > self.typical:
+            return f"values are off by {typical:.2%} of their size, expected {self.typical:.2%}"
+        return None
+
+
+def relative_error(got: Floats, expected: Floats) -> Floats:
+    """Differences, relative to the size of the values: of all, or their own if that is larger."""
+    finite = np.isfinite(expected)
+    size = float(np.sqrt(np.mean(np.square(expected[finite])))) if finite.any() else 1.0
+    scale = np.maximum(size, np.where(finite, np.abs(expected), 0.0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Where the default overflows or divides by zero, a candidate has to, too.
+        same = (got == expected) | (np.isnan(got) & np.isnan(expected))
+        error = np.where(same, 0.0, np.abs(got - expected) / scale)
+    # A NaN is not within what is allowed.
+    return np.nan_to_num(error, nan=np.inf, posinf=np.inf)
+
+
+def as_float(values: Array, dtype: str) -> npt.NDArray[np.float64]:
+    """Values of an element type, bf16 as its bits, in float64."""
+    if dtype == "bf16" and values.dtype == np.uint16:
+        values = from_bf16(values)  # type: ignore[arg-type]
+    return values.astype(np.float64)
+
+
+class Reference(Protocol):
+    """Gives expected outputs in place of the baseline: a generated operation, in NumPy."""
+
+    @property
+    def tolerance(self) -> Tolerance: ...
+
+    def reference(self, inputs: Sequence[Array]) -> Array:
+        """The outputs, in NumPy."""

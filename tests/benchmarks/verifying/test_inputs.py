@@ -1,0 +1,31 @@
+"""Inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from frontrunner.benchmarks.verifying.inputs import from_bf16, make_input, to_bf16
+
+DTYPES = ["f32", "f16", "f64", "bf16", "i8", "i16", "i32", "i64", "i1"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_inputs_are_seeded_and_not_zero(dtype: str) -> None:
+    first = make_input((32, 8), dtype, 1)
+    assert first.shape == (32, 8)
+    assert np.count_nonzero(first) > 64
+    assert np.array_equal(first, make_input((32, 8), dtype, 1))
+    assert not np.array_equal(first, make_input((32, 8), dtype, 2))
+
+
+def test_an_unknown_element_type_is_named() -> None:
+    with pytest.raises(ValueError, match="f8E4M3FN"):
+        make_input((2,), "f8E4M3FN", 0)
+
+
+def test_bf16_rounds_to_nearest_even() -> None:
+    values = np.array([1.0, -2.5, 1.00390625, 1.01171875, 3.14159], dtype=np.float32)
+    # 1 + 2**-8 lies halfway and goes to the even neighbour 1; 1 + 3 * 2**-8 to 1 + 2**-6.
+    expected = np.array([1.0, -2.5, 1.0, 1.015625, 3.140625], dtype=np.float32)
+    assert np.array_equal(from_bf16(to_bf16(values)), expected)

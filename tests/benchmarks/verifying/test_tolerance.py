@@ -1,0 +1,105 @@
+"""Tolerances: what is off by roundings agrees, what is wrong does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from frontrunner.benchmarks.operations import narrow
+from frontrunner.benchmarks.verifying import Tolerance, as_float, make_input, to_bf16
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64", "f16"])
+def test_a_reordered_sum_agrees_and_a_wrong_one_does_not(dtype: str) -> None:
+    kind = {"f32": np.float32, "f64": np.float64, "f16": np.float16}[dtype]
+    rng = np.random.default_rng(0)
+    products = rng.standard_normal((2000, 512)).astype(kind)
+    forwards = np.add.accumulate(products, axis=1, dtype=kind)[:, -1]
+    backwards = np.add.accumulate(products[:, ::-1], axis=1, dtype=kind)[:, -1]
+    assert not np.array_equal(forwards, backwards)
+    tolerance = Tolerance(dtype, 512)
+    assert tolerance.find_mismatch(backwards, forwards) is None
+    dropped = forwards.copy()
+    dropped[777] += 0.5 * np.sqrt(512)
+    verdict = tolerance.find_mismatch(dropped, forwards)
+    assert verdict is not None
+    assert "777" in verdict
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_nan_and_infinity_are_wrong(bad: float) -> None:
+    right = np.ones(16, np.float32)
+    wrong = right.copy()
+    wrong[3] = bad
+    assert "[3]" in str(Tolerance("f32", 4).find_mismatch(wrong, right))
+    assert Tolerance("f32", 4).find_mismatch(right, right) is None
+
+
+def test_integers_are_exact_and_shapes_compared() -> None:
+    right = np.arange(12, dtype=np.int32).reshape(3, 4)
+    wrong = right.copy()
+    wrong[1, 2] += 1
+    assert Tolerance("i32", 8).find_mismatch(right, right) is None
+    assert "[1, 2] is 7, expected 6" in str(Tolerance("i32", 8).find_mismatch(wrong, right))
+    assert "shape" in str(Tolerance("i32", 8).find_mismatch(right.T, right))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f64"])
+def test_zeros_are_not_the_answer(dtype: str) -> None:
+    right = make_input((100,), dtype, 0)
+    assert Tolerance(dtype, 1 << 20).find_mismatch(np.zeros_like(right), right) is not None
+
+
+def test_overflow_has_to_be_in_the_same_places() -> None:
+    right = np.array([1.0, np.inf, np.nan, -2.0], np.float32)
+    assert Tolerance("f32", 4).find_mismatch(right.copy(), right) is None
+    assert Tolerance("f32", 4).find_mismatch(
+        np.array([9.0, np.inf, np.nan, -2.0], np.float32), right
+    )
+    assert Tolerance("f32", 4).find_mismatch(np.array([1.0, 7.0, np.nan, -2.0], np.float32), right)
+
+
+def product(dtype: str, sums: str, order: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of 512 products of values of a type, kept in another; and the products, in float64."""
+    lhs, rhs = (as_float(make_input((4000, 512), dtype, s), dtype) for s in (1, 2))
+    total = np.zeros(4000)
+    for step in (lhs * rhs).T[::order]:
+        total = as_float(narrow(total + step, sums), sums)
+    return total, lhs * rhs
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("wide", [True, False])
+def test_what_is_wrong_in_16_bits_is_found(dtype: str, wide: bool) -> None:
+    sums = "f32" if wide else dtype
+    total, products = product(dtype, sums)
+    right, other = (narrow(x, dtype) for x in (total, product(dtype, sums, -1)[0]))
+    tolerance = Tolerance(dtype, 512, sums)
+    assert tolerance.find_mismatch(other, right) is None
+    assert tolerance.find_mismatch(narrow(products.sum(axis=1), dtype), right) is None
+    dropped = narrow(total - products[:, 77], dtype)
+    assert tolerance.find_mismatch(dropped, right) is not None
+    swapped = right.copy()
+    swapped[[10, 20]] = swapped[[20, 10]]
+    assert tolerance.find_mismatch(swapped, right) is not None
+    tail = right.copy()
+    tail[-100:] = 0
+    assert "[39" in str(tolerance.find_mismatch(tail, right))
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_sums_in_16_bits_are_not_those_in_32(dtype: str) -> None:
+    wide, narrower = (narrow(product(dtype, sums)[0], dtype) for sums in ("f32", dtype))
+    verdict = Tolerance(dtype, 512, "f32").find_mismatch(narrower, wide)
+    assert verdict is not None
+    assert Tolerance(dtype, 512).find_mismatch(narrower, wide) is None
+
+
+def test_what_is_off_everywhere_is_found_where_no_value_is_off_by_much() -> None:
+    right = make_input((10_000,), "f32", 0)
+    tolerance = Tolerance("bf16", 16, "f32")
+    off = to_bf16(right * np.float32(1.01))
+    assert (np.abs(as_float(off, "bf16") / as_float(to_bf16(right), "bf16") - 1)).max() < (
+        tolerance.worst
+    )
+    assert "of their size" in str(tolerance.find_mismatch(off, to_bf16(right)))
