@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,12 +89,11 @@ class Contender:
         if self.file is None:
             return ""
         ranker = load(self.file)
-        used = [case.recording.provenance for case in cases]
-        warnings = (
-            device_warning(ranker, list(p.devices.values()), p.target.arch if p.target else "")
-            for p in used
-        )
-        return next(filter(None, warnings), "")
+        used = defaultdict[str, set[str]](set)
+        for about in (case.recording.provenance for case in cases):
+            used[about.target.arch if about.target else ""].update(about.devices.values())
+        found = [device_warning(ranker, sorted(used[arch]), arch) for arch in sorted(used)]
+        return "; ".join(filter(None, found))
 
     def cases_trained_on(self, cases: Sequence[Case]) -> list[str]:
         """Names of the cases that it has learned from as it is: as saved, or as it ships."""

@@ -57,7 +57,8 @@ def problem_name(problem: Problem | ForeignKernel) -> str:
     swapped = problem.kind in PRODUCTS
     orders = list(permutations(problem.inputs)) if swapped else [problem.inputs]
     form = min(_Form.of(problem, inputs) for inputs in orders)
-    traits = () if swapped else problem.traits  # those of products are seen from their indices
+    # Those of products are seen from their indices; what is fused does not count.
+    traits = [t for t in problem.traits if t[0] != "math" and not swapped]
     digest = hashlib.sha256(json.dumps([form.indices, traits]).encode()).hexdigest()
     sizes = "x".join(map(str, form.sizes))
     return "_".join([family_of(problem), sizes, *form.types, digest[:6]])

@@ -50,7 +50,7 @@ def training_values(ranker: Ranker, key: str) -> list[str]:
     """
     said = [one.training_.get(key) for one in (ranker, *ranker.parts.values())]
     lists = (words for words in said if isinstance(words, list))
-    return _words(word for words in lists for word in words if isinstance(word, str))
+    return list(dict.fromkeys(w for words in lists for w in words if isinstance(w, str)))
 
 
 def device_warning(ranker: Ranker, devices: Sequence[str], arch: str = "") -> str:

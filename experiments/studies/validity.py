@@ -30,6 +30,10 @@ DISPATCHES = (
     Conv.square(28, 64, 128, 3, stride=2, layout="nchw"),
     Conv.square(56, 128, 0, 3),
     Attention(12, 128, 128, 64),
+    # A ConvNeXt block's first product.
+    Matmul(784, 512, 128, transposed=("rhs",), steps=("bias", "gelu")),
+    Matmul(128, 384, 1536, steps=("bias", "residual")),
+    Matmul(127, 257, 129),
 )
 
 

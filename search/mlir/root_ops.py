@@ -10,6 +10,7 @@ from iree.compiler.dialects import linalg
 
 from ...core import InputError
 from ..problem import ELEMENT_BYTES, Dim, Operand, Problem
+from .walking import walk
 
 # Ops of a dispatch that compute something; the rest is plumbing (loads, constants, shapes).
 _COMPUTE = ("linalg.", "iree_linalg_ext.", "tensor.pad", "tensor.pack", "tensor.unpack")
@@ -54,7 +55,11 @@ def build_problem(
     dims = tuple(
         Dim(name, sizes[d], role, role != "k") for d, (name, role) in sorted(loops.items())
     )
-    return Problem(kind, root.name, dims, tuple(operands), _fused(root), traits)
+    fused = [op.operation for op in root.block.operations if op.operation != root]
+    fused = [op for op in fused if is_compute(op)]
+    if any(inner.name.startswith("math.") for op in fused for inner in walk(op)):
+        traits = tuple(sorted((*traits, ("math", 1))))
+    return Problem(kind, root.name, dims, tuple(operands), tuple(op.name for op in fused), traits)
 
 
 def _terms(expr: Any) -> Iterator[tuple[int, int]]:
@@ -74,11 +79,6 @@ def _terms(expr: Any) -> Iterator[tuple[int, int]]:
 def loop_name(stem: str, dims: Sequence[int], dim: int) -> str:
     """A loop's name: the stem, with a number where there are several."""
     return stem if len(dims) == 1 else f"{stem}{dims.index(dim)}"
-
-
-def _fused(root: ir.Operation) -> tuple[str, ...]:
-    others = (op.operation for op in root.block.operations if op.operation != root)
-    return tuple(op.name for op in others if is_compute(op))
 
 
 def product_maps(root: ir.Operation) -> list[Any] | None:

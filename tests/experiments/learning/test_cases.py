@@ -97,7 +97,7 @@ def kernel(path: Path, *configurations: dict[str, Any]) -> Path:
 def test_a_case_is_what_was_recorded(record: Callable[..., Path]) -> None:
     (case,) = read_cases([record("a.parquet")])
     assert case.name == "a"
-    assert case.device == "a chip"
+    assert case.device == f"a chip ({TARGET.arch})"
     np.testing.assert_array_equal(case.times, [30, np.nan, 10])
     assert case.seconds.tolist() == pytest.approx([1.08003, 2, 3.08001])
     assert case.features.equals(extract(PROBLEM, TARGET, pd.DataFrame(KNOBS)))
@@ -157,7 +157,7 @@ def test_times_of_unlike_devices_are_made_comparable(tmp_path: Path) -> None:
     Recording.build(queue, OUTCOMES | {1: there}, told).write(tmp_path / "a.parquet")
     (case,) = read_cases([tmp_path])
     assert case.times.tolist() == pytest.approx([30, 30, 10])
-    assert case.device == "a + b"
+    assert case.device == f"a ({TARGET.arch}) + b"
 
 
 def test_the_same_problem_whatever_is_around_it(record: Callable[..., Path]) -> None:
@@ -183,7 +183,7 @@ def test_the_same_problem_whatever_is_around_it(record: Callable[..., Path]) -> 
 @pytest.mark.parametrize(
     ("fingerprint", "device"),
     [
-        ("local-task on AMD EPYC", "AMD EPYC"),
+        ("local-task on AMD EPYC", f"AMD EPYC ({TARGET.arch})"),
         ("hip://1 on MI300X (GPU-3)", "MI300X (GPU-3)"),
         ("cuda on A100", "A100"),
     ],

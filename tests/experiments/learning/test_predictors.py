@@ -30,6 +30,7 @@ from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.preparation import prepare
 from frontrunner.features.cpu import CPU
 from frontrunner.models import Ranker, create_ranker, load, read_manifest, save
+from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[2] / "data"
 QUICK = ["rounds=5"]
@@ -272,7 +273,9 @@ def test_tuning_and_packing_warn_and_go_on(brief: None, warm: None, tmp_path: Pa
     assert "trained on z80" in note
     save(create_ranker("heuristic"), file, {"devices": [fingerprint("local-task")]})
     assert notes(file, tmp_path) == []
-    assert notes("cpu", tmp_path) == []
+    arch = read_dispatch(DATA / "matmul.mlir").target.arch
+    due = device_warning(create_ranker("cpu"), [fingerprint("local-sync")], arch)
+    assert notes("cpu", tmp_path) == [due] * bool(due)
 
 
 def test_features_of_any_order_have_one_hash(folder: Path) -> None:
