@@ -19,6 +19,7 @@ from ...core import read_limited
 from ...models import AdaptiveRanker, Ranker, save
 from ..learning import Case, describe_training, training_frame
 from .contenders import SHUFFLE, Contender
+from .full_queue import unmeasured_features
 from .holdout import Fold
 from .metrics import (
     BEST_OF_KS,
@@ -109,10 +110,11 @@ def _read(path: Path) -> EvaluationData:
 
 def score_shuffle(fold: Fold, case: Case) -> CaseScore:
     """Random order, with exact expectations."""
-    scale = CaseReference.of(case.times, case.baseline_us)
-    metrics = expected_metrics(scale, case.times, case.seconds)
+    scale = CaseReference.of(case.times, case.baseline_us, case.uniform)
+    sample = slice(None) if case.uniform is None else case.uniform
+    metrics = expected_metrics(scale, case.times[sample], case.seconds[sample])
     curve = expected_best(scale.shares, CURVE)
-    about = {"seed": 0, "size_bytes": 0, "train_s": 0.0, "rank_s": 0.0}
+    about = {"seed": 0, "size_bytes": 0, "train_s": 0.0, "rank_s": 0.0, "skipped": np.nan}
     return CaseScore(_row(SHUFFLE, fold, case, scale, metrics | about), _padded(curve))
 
 
@@ -122,9 +124,11 @@ def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseS
         ranker, file, train_s = _fit(contender, fold.train, seed)
         complete = seed == seeds[0] and not isinstance(ranker, AdaptiveRanker)
         for case in fold.test:
-            scale = CaseReference.of(case.times, case.baseline_us)
+            scale = CaseReference.of(case.times, case.baseline_us, case.uniform)
+            unmeasured_features(case)  # drawing a queue is no part of what ordering it takes
             started = time.perf_counter()
-            taken = replay(ranker, case, scale.is_decided)
+            replayed = replay(ranker, case, scale.is_decided)
+            taken = replayed.rows
             about = {
                 "seed": seed,
                 "size_bytes": len(file),
@@ -133,6 +137,7 @@ def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseS
             }
             times = case.times[taken]
             metrics = order_metrics(scale, times, case.seconds[taken])
+            about["skipped"] = float(replayed.skipped[int(metrics["iterations_5"]) - 1])
             row = _row(contender.name, fold, case, scale, metrics | about)
             ranks = _ranks(contender.name, case, taken) if complete else None
             found.append(CaseScore(row, _padded(best_shares(times, scale.best)), ranks))

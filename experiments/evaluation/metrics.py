@@ -31,12 +31,12 @@ class CaseReference:
     """Best, worst and random-search figures of a case, against which every order is scored.
 
     Attributes:
-        best: the shortest time.
+        best: the shortest time known.
         worst: the longest time, which stands for a failure where a time is needed.
         baseline: how far above `best` a random order's best time is expected to be after 1, 2, ...
             candidates, up to the budget of the performance score.
-        near: for each of `NEAR_LEVELS`, how many candidates are that near the best.
-        shares: of all candidates, best over own time, from the best on; 0 for a failure.
+        near: for each of `NEAR_LEVELS`, how many of the uniform sample are that near the best.
+        shares: of the uniform sample, best over own time, from the best on; 0 for a failure.
         default: the time of the compiler's default; NaN where that is not known.
     """
 
@@ -48,22 +48,27 @@ class CaseReference:
     default: float = np.nan
 
     @classmethod
-    def of(cls, times: Floats, default: float = np.nan) -> Self:
+    def of(
+        cls, times: Floats, default: float = np.nan, uniform: NDArray[np.bool_] | None = None
+    ) -> Self:
         """The scale of a case.
 
         Args:
             times: of all its candidates; at least one is not NaN.
             default: of the compiler's default; NaN where that is not known.
+            uniform: which candidates are a uniform sample, of which random order is a fair one; all
+                if None.
         """
         best, worst = float(np.nanmin(times)), float(np.nanmax(times))
-        excess = np.sort(np.nan_to_num(times, nan=worst)) - best
-        cutoff = (1 - CUTOFF) * (float(np.nanmedian(times)) - best)
+        sample = times if uniform is None else times[uniform]
+        excess = np.sort(np.nan_to_num(sample, nan=worst)) - best
+        cutoff = (1 - CUTOFF) * (float(np.nanmedian(sample)) - best)
         return cls(
             best=best,
             worst=worst,
             baseline=_baseline(excess, cutoff),
-            near={level: int(is_near_optimal(times, best, level).sum()) for level in NEAR_LEVELS},
-            shares=np.sort(relative_speed(times, best))[::-1],
+            near={level: int(is_near_optimal(sample, best, level).sum()) for level in NEAR_LEVELS},
+            shares=np.sort(relative_speed(sample, best))[::-1],
             default=default,
         )
 
@@ -78,8 +83,8 @@ class CaseReference:
 
     @property
     def default_wins(self) -> bool:
-        """Whether the default is faster than every candidate: there is nothing to be found."""
-        return bool(self.default < self.best)
+        """Whether no candidate is faster than the default: there is nothing to be found."""
+        return bool(self.default <= self.best)
 
     def regrets(self, times: Floats) -> Floats:
         """How much slower than the best known a user ends up who keeps each of these, as a share.
@@ -99,7 +104,10 @@ class CaseReference:
         return (times * (1 + SPEC_GAIN) < self.default).astype(np.float64)
 
     def expected_iterations(self, within: float = NEAR_OPTIMAL) -> float:
-        """How many candidates random order takes on average until one is that near the best."""
+        """How many candidates random order takes on average until one is that near the best.
+
+        One more than there are, where none of the uniform sample is: it takes that many at least.
+        """
         return (self.candidates + 1) / (self.near[within] + 1)
 
     def expected_log_iterations(self, within: float = NEAR_OPTIMAL) -> float:
@@ -149,11 +157,17 @@ def order_metrics(scale: CaseReference, taken: Floats, seconds: Floats) -> dict[
 
 
 def expected_metrics(scale: CaseReference, times: Floats, seconds: Floats) -> dict[str, float]:
-    """The exact expectation of all metrics over uniformly random orders; see `order_metrics`."""
+    """The exact expectation of all metrics over uniformly random orders; see `order_metrics`.
+
+    Args:
+        times: of the uniform sample.
+        seconds: likewise.
+    """
     curve = expected_best(scale.shares, max(BEST_OF_KS))
     regrets = expected_best(np.sort(scale.regrets(times)), max(BEST_OF_KS))
     gains = expected_best(np.sort(scale.gains(times))[::-1], SPEC_K)
     good = is_near_optimal(times, scale.best)
+    to_find_s = float(seconds[good].mean()) if good.any() else 0.0
     # A candidate that is not near-optimal is as likely to come before all the near-optimal ones as
     # it is to come after the first, after the second, ...
     seconds_before = float(seconds[~good].sum()) / (int(good.sum()) + 1)
@@ -162,7 +176,7 @@ def expected_metrics(scale: CaseReference, times: Floats, seconds: Floats) -> di
         **{f"log_{_iterations(x)}": scale.expected_log_iterations(x) for x in NEAR_LEVELS},
         **_at_ks("best_of", curve),
         "score": 0.0,
-        "seconds": seconds_before + float(seconds[good].mean()),
+        "seconds": seconds_before + to_find_s,
         **_at_ks("regret", regrets),
         "spec": float(gains[-1]),
     }
@@ -245,9 +259,10 @@ def expected_best(ranked: Floats, count: int | None = None) -> Floats:
 def _baseline(excess: Floats, cutoff: float) -> Floats:
     count = 64
     # Most budgets are short, and all of a curve takes time that grows with the square of the space.
-    while (curve := expected_best(excess, count))[-1] > cutoff:
+    while (curve := expected_best(excess, count))[-1] > cutoff and count < len(excess):
         count *= 2
-    return curve[: int(np.argmax(curve <= cutoff)) + 1]
+    # Where random search never comes that near, all of it is the budget.
+    return curve[: int(np.argmax(curve <= cutoff)) + 1] if curve[-1] <= cutoff else curve
 
 
 def _at_ks(name: str, curve: Floats) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import starmap
 
@@ -23,10 +23,11 @@ from ...benchmarks.measuring import (
     search,
 )
 from ...benchmarks.runners import ReplayRunner
-from ...models import TIME_COLUMN, AdaptiveRanker, Ranker, order
+from ...models import TIME_COLUMN, AdaptiveRanker, Ranker
 from ..dataset import Recording
 from ..learning import Case
 from ..queue import AdaptiveOrder
+from .full_queue import FullQueue
 
 Floats = NDArray[np.float64]
 
@@ -38,10 +39,24 @@ def recorded_outcomes(recording: Recording) -> dict[int, Outcome]:
     return dict(zip(frame["index"], starmap(Outcome, outcomes), strict=True))
 
 
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What a tuning run takes.
+
+    Attributes:
+        rows: of the case, in the order in which they are taken.
+        skipped: how many candidates that were not measured stand before each in the queue; NaN
+            where that is not known, as of a ranker that looks back.
+    """
+
+    rows: NDArray[np.intp]
+    skipped: Floats
+
+
 def replay(
     ranker: Ranker, case: Case, should_stop: Callable[[Floats], bool] = lambda taken: False
-) -> NDArray[np.intp]:
-    """The rows of a case in the order in which a tuning run takes them.
+) -> Replay:
+    """Takes the candidates of a case as a tuning run does.
 
     Candidates that were killed from outside are not among them: a case has none.
 
@@ -55,8 +70,8 @@ def replay(
         # Has it forget what it saw of another case.
         ranker.observe(frame.iloc[:0].assign(**{TIME_COLUMN: case.times[:0]}))
     # The queue is what the ranker says before anything is measured, as in a tuning run.
-    queue = order(ranker, frame)
-    outcomes = _outcomes(case)
+    full = FullQueue.of(ranker, case)
+    queue, outcomes = full.rows, _outcomes(case)
     known = {place: outcomes[row] for place, row in enumerate(queue)}
     taken = MemoryLog()
     chosen: CandidateOrder = QueueOrder(count)
@@ -66,7 +81,8 @@ def replay(
         chosen = AdaptiveOrder(ranker, features, count)
         limits = _StopWhenDecided(case.times[queue], taken.outcomes, ranker.batch, should_stop)
     search(ReplayRunner(known, {}, batch=count), chosen, taken, limits)
-    return queue[list(taken.outcomes)]
+    places = list(taken.outcomes)
+    return Replay(queue[places], full.skipped[places])
 
 
 class _StopWhenDecided(BudgetStopping):

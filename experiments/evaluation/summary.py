@@ -44,6 +44,8 @@ def summarise(results: pd.DataFrame, holdout: str = PROBLEM, seed: int = 0) -> p
           worst there is no interval: no resample is worse than the worst that was seen.
         * `spec_share`: the share of cases where the best of the first 64 beats the default by more
           than 5 %; NaN if no default is known.
+        * `skipped_median`, `skipped_worst`: how many candidates that were not measured stand before
+          the first near-optimal one in the queue of `tune`; NaN where that is not known.
         * `score`: the mean performance score.
         * `seconds`: the mean cost until the first near-optimal candidate, over the cases of which
           all costs are known; NaN if there are none.
@@ -94,6 +96,10 @@ def _search_figures(group: pd.DataFrame, levels: Sequence[str], seed: int) -> di
     for k in BEST_OF_KS:
         figures[f"best_of_{k}_median"] = group[f"best_of_{k}"].median()
         figures[f"best_of_{k}_worst"] = group[f"best_of_{k}"].min()
+    figures["skipped_median"], figures["skipped_worst"] = (
+        group.skipped.median(),
+        group.skipped.max(),
+    )
     figures["seconds"] = group.seconds.mean()
     return figures
 

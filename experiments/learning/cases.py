@@ -55,6 +55,7 @@ class Case:
         seconds: what taking each candidate costs a tuning run, to compile and to measure; NaN where
             that is not known.
         baseline_us: of the compiler's default; NaN where that is not known.
+        uniform: which candidates are of a uniform sample of the space; None if all are.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Case:
     seconds: NDArray[np.float64]
     recording: Recording
     baseline_us: float = np.nan
+    uniform: NDArray[np.bool_] | None = None
 
     @property
     def family(self) -> str:
@@ -108,6 +110,7 @@ def read_cases(paths: Sequence[Path]) -> list[Case]:
             seconds=(recording.frame["compile_s"] + recording.measure_s).to_numpy(np.float64),
             recording=recording,
             baseline_us=_baseline_us(recording.frame),
+            uniform=None if recording.uniform.all() else recording.uniform.to_numpy(),
         )
         for name, recording in recordings.items()
     ]

@@ -73,15 +73,15 @@ def case() -> Case:
 
 
 def test_an_order_that_does_not_change_is_taken_as_it_is(case):
-    assert list(replay(By("fine"), case)) == [1, 2, 0, 4, 3]
-    assert list(replay(By("coarse"), case)) == [0, 1, 2, 3, 4]
-    assert len(replay(By("fine"), case, lambda taken: True)) == 5
+    assert list(replay(By("fine"), case).rows) == [1, 2, 0, 4, 3]
+    assert list(replay(By("coarse"), case).rows) == [0, 1, 2, 3, 4]
+    assert len(replay(By("fine"), case, lambda taken: True).rows) == 5
 
 
 def test_a_ranker_that_looks_back_is_told_what_it_took(case):
     case = replace(case, times=np.array([30.0, 20, 10, np.nan, 40]))
     ranker = Reverses(batch=2)
-    assert list(replay(ranker, case)) == [3, 4, 1, 2, 0]
+    assert list(replay(ranker, case).rows) == [3, 4, 1, 2, 0]
     # As in a tuning run: once for the queue, and then before each batch.
     assert [len(told) for told in ranker.told] == [0, 0, 2, 4]
     last = ranker.told[-1]
@@ -112,7 +112,7 @@ def test_it_stops_when_that_is_enough(case):
         seen.append(list(taken))
         return len(taken) >= 3
 
-    assert list(replay(Reverses(batch=2), case, enough)) == [3, 4, 0, 2]
+    assert list(replay(Reverses(batch=2), case, enough).rows) == [3, 4, 0, 2]
     assert seen == [[], [50, 40], [50, 40, 30, 20]]
 
 

@@ -77,5 +77,5 @@ def test_a_prior_that_lies_costs_less_than_random_order(cases, name, hides):
     ranker = create_ranker("adaptive")
     ranker.prior_ = Oracle(lies)
     case = replace(case, features=case.features.assign(row=np.arange(len(lies))))
-    taken = replay(ranker, case, lambda t: bool((t <= 1.05 * scale.best).any()))
+    taken = replay(ranker, case, lambda t: bool((t <= 1.05 * scale.best).any())).rows
     assert iterations_to(case.times[taken], scale.best) < scale.expected_iterations()
