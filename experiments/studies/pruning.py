@@ -105,8 +105,10 @@ def check(path: Path, candidates: int) -> str:
         next((s for s in standings if (s.index < len(best[0])) == side), None)
         for side in (True, False)
     )
-    texts = [f"{s.speedup:.2f}x" if s else "the same" for s in (inside, wide)]
-    row = both.iloc[wide.index if wide else -1]
+    # What falls behind is not measured to the end.
+    texts = [f"{s.speedup:.2f}x" if s else "slower" for s in (inside, wide)]
+    first = len(best[0]) if wide is None else wide.index
+    row = both.iloc[first]
     knobs = {name: int(value) for name, value in row.drop(PIPELINE).dropna().items()}
     broken = ", ".join(broken_constraints(dispatch, row)) or "none"
     return f"{path.stem:44} {texts[0]:>8} {texts[1]:>8}  {broken}; {knobs}"
