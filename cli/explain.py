@@ -131,10 +131,10 @@ def command(
         if not candidates.ranker:
             raise UsageError("--ranker is missing", "other people's kernels have no usual one")
         chosen_ranker = resolve_ranker(candidates.ranker, seed=seed)
-    if warning := device_warning(chosen_ranker, candidates.devices, candidates.arch):
-        output.notify(warning)
     choice = CandidateSelection(position=candidate or 1, top=top, row=row, knobs=knobs)
     explained = explain(chosen_ranker, candidates, choice, seed)
+    if warning := device_warning(chosen_ranker, candidates.devices, candidates.arch):
+        output.notify(warning)
     for one in explained:
         _show(output, one, most)
     output.result({"ranker": chosen_ranker.name, "explained": [e.to_dict() for e in explained]})

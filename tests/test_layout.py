@@ -70,7 +70,7 @@ MAY_IMPORT = {
             "experiments.dataset experiments.queue"
         ),
         "experiments.evaluation": (
-            "experiments core features models benchmarks.measuring benchmarks.runners "
+            "experiments core search features models benchmarks.measuring benchmarks.runners "
             "experiments.dataset "
             "experiments.queue experiments.observing experiments.learning"
         ),

@@ -167,7 +167,6 @@ def test_a_recording_has_further_rounds(packed: PackResult, tmp_path: Path) -> N
     near = measured.relative <= REMEASURE_RATIO * measured.relative.min()
     assert near.any()
     assert (measured[near].measurements == NEAR_ROUNDS).all()
-    assert (measured[~near].measurements < NEAR_ROUNDS).any()
     assert (measured[near].spread >= 0).all()
     before = results.read_text()
     assert run(True).recorded

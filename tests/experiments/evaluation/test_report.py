@@ -30,7 +30,7 @@ def row(ranker: str, case: str, seed: int, iterations: float) -> dict[str, objec
     logs["expected_log"] = np.log(5)
     shares = {f"{name}_{k}": 0.9 for name in ("best_of", "regret") for k in (1, 8, 16, 64)}
     shares["spec"] = 1.0
-    about |= {"seed": seed, "size_bytes": 0, "train_s": 1.0, "rank_s": 0.1}
+    about |= {"seed": seed, "size_bytes": 0, "train_s": 1.0, "rank_s": 0.1, "skipped": np.nan}
     return about | figures | levels | logs | shares
 
 

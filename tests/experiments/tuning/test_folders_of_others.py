@@ -320,11 +320,11 @@ def test_a_spec_that_is_not_the_winners_is_refused(run: Path, refused: Callable[
         won = {"speedup": 2.0, "speedup_ci": [1.9, 2.1], "best_us": half["time_us"], "spec": "x"}
         won |= {"winner": first["index"] + 1, "finalists": [half], "noise_floor": 0.1}
         edit(run / "result.json", lambda r: r.update(won))
+    (run / "spec.mlir").write_text("module {}\n")
     other = {"pipeline": "DoubleTilingExpert", "knobs": {"vec_n": 3}}
     edit(run / "result.json", lambda r: r.update(configuration=other))
     assert "its knobs are not those of candidate" in refused("tune", "--resume", run)
     edit(run / "result.json", lambda r: r.update(configuration=None))
-    (run / "spec.mlir").write_text("module {}\n")
     assert "spec.mlir is not the winner's" in refused("tune", "--resume", run)
 
 
