@@ -90,13 +90,24 @@ class LocalRunner:
 
 @contextmanager
 def open_local_runner(
-    dispatch: Dispatch, render_config: Callable[[int], str], seed: int = 0
+    dispatch: Dispatch,
+    render_config: Callable[[int], str],
+    devices: Sequence[str] = ("local-task",),
+    *,
+    jobs: int | None = None,
+    seed: int = 0,
 ) -> Iterator[LocalRunner]:
-    """A started runner on this machine's CPU that keeps nothing, for scripts."""
+    """A started runner that keeps nothing, on this machine's CPU if nothing else is said."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         runner = LocalRunner(
-            dispatch, render_config, ["local-task"], folder / "work", folder / "logs", seed=seed
+            dispatch,
+            render_config,
+            devices,
+            folder / "work",
+            folder / "logs",
+            jobs=jobs,
+            seed=seed,
         )
         try:
             runner.start({})

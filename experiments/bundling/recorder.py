@@ -51,7 +51,6 @@ def record_dispatch(
     # Before candidates are chosen and compiled, which takes minutes.
     check_drivers(devices, dispatch.target.drivers, dispatch.target.arch)
     selection.resolve(dispatch.target, options.seed)
-    drawn = selection.describe(options, dispatch.target)
     out = options.out
     assert out is not None
     work = RecorderFolder(out.with_name(f".{out.stem}.work"))
@@ -60,9 +59,7 @@ def record_dispatch(
     if not out.exists():
         with work.locked():
             if not out.exists():
-                recording = _record(
-                    options, selection, drawn, work, dispatch, devices, observer, notify
-                )
+                recording = _record(options, selection, work, dispatch, devices, observer, notify)
                 recording.write(out)
                 shutil.rmtree(work.path)
                 return RecordResult.of(out, recording, new=True)
@@ -70,14 +67,13 @@ def record_dispatch(
             with suppress(OSError):
                 work.path.rmdir()
     found = Recording.read(out)
-    _check_found(found, options, drawn, dispatch, devices)
+    _check_found(found, options, selection, dispatch, devices)
     return RecordResult.of(out, found, new=False)
 
 
 def _record(
     options: TuneOptions,
     selection: Selection,
-    drawn: SampledFrom,
     work: RecorderFolder,
     dispatch: Dispatch,
     devices: tuple[str, ...],
@@ -86,6 +82,7 @@ def _record(
 ) -> Recording:
     devices = devices or dispatch.target.drivers[:1]
     digest = digest_of_file(options.input)
+    drawn = selection.describe(options, dispatch.target)
     request = Request(digest, options.target, options.seed, options.budget.candidates, drawn)
     if not work.chosen.exists():
         notify_of(dispatch, observer)
@@ -106,12 +103,13 @@ def _record(
 def _check_found(
     found: Recording,
     options: TuneOptions,
-    drawn: SampledFrom,
+    selection: Selection,
     dispatch: Dispatch,
     devices: tuple[str, ...],
 ) -> None:
     """Refuses to take a recording for another one, as far as one can tell from it."""
     was, candidates = found.provenance, int(found.uniform.sum())
+    drawn = selection.describe(options, dispatch.target)
     refuse_other(
         f"{options.out} is a recording",
         {

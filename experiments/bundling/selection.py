@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -20,7 +18,7 @@ from ...benchmarks.measuring import (
     RunProgress,
     search,
 )
-from ...benchmarks.runners import LocalRunner
+from ...benchmarks.runners import open_local_runner
 from ...core import InputError
 from ...models import (
     AdaptiveRanker,
@@ -176,21 +174,8 @@ def _search(
         observer.on_outcome(outcome.kind, None)
 
     log = MemoryLog()
-    with (
-        tempfile.TemporaryDirectory() as name,
-        closing(
-            LocalRunner(
-                dispatch,
-                renderer(dispatch, queue),
-                devices,
-                Path(name) / "work",
-                Path(name) / "logs",
-                jobs=options.jobs,
-                seed=options.seed,
-            )
-        ) as runner,
-    ):
-        runner.start({})
-        taking = AdaptiveOrder.for_queue(queue, dispatch, ranker, options.seed)
+    render, jobs, seed = renderer(dispatch, queue), options.jobs, options.seed
+    with open_local_runner(dispatch, render, devices, jobs=jobs, seed=seed) as runner:
+        taking = AdaptiveOrder.for_queue(queue, dispatch, ranker, seed)
         search(runner, taking, log, BudgetStopping(Budget(count), len(queue)), show)
     return list(log.outcomes)

@@ -20,7 +20,13 @@ from ...models import (
     ranker_names,
 )
 from ..arguments import split_names
-from ..learning import Case, device_name, device_warning, parse_parameters, training_values
+from ..learning import (
+    Case,
+    device_warning,
+    parse_parameters,
+    trained_devices,
+    training_values,
+)
 
 SHUFFLE = "shuffle"
 # They learn to order candidates of any kind.
@@ -98,11 +104,7 @@ class Contender:
     def cases_trained_on(self, cases: Sequence[Case]) -> list[str]:
         """Names of the cases that it has learned from as it is: as saved, or as it ships."""
         ranker = self.make(seed=0)
-        devices = {
-            device_name(device, arch)
-            for device in training_values(ranker, "devices")
-            for arch in training_values(ranker, "archs") or [""]
-        }
+        devices = trained_devices(ranker)
         problems = set(training_values(ranker, "problems"))
         return [case.name for case in cases if case.problem in problems and case.device in devices]
 

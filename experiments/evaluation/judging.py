@@ -125,7 +125,8 @@ def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseS
         complete = seed == seeds[0] and not isinstance(ranker, AdaptiveRanker)
         for case in fold.test:
             scale = CaseReference.of(case.times, case.baseline_us, case.uniform)
-            unmeasured_features(case)  # drawing a queue is no part of what ordering it takes
+            if not isinstance(ranker, AdaptiveRanker):
+                unmeasured_features(case)  # drawing a queue is no part of what ordering it takes
             started = time.perf_counter()
             replayed = replay(ranker, case, scale.is_decided)
             taken = replayed.rows

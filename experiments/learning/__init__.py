@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from .parameters import parse_parameters
     from .pool import CandidatePool
     from .predictors import TrainResult, train
-    from .provenance import cases_digest, describe_training, device_warning, training_values
+    from .provenance import (
+        cases_digest,
+        describe_training,
+        device_warning,
+        trained_devices,
+        training_values,
+    )
 else:
     __getattr__ = exports(__name__)
 
@@ -43,6 +49,7 @@ __all__ = [
     "paths_of",
     "read_cases",
     "train",
+    "trained_devices",
     "training_frame",
     "training_values",
 ]

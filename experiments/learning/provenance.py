@@ -53,6 +53,13 @@ def training_values(ranker: Ranker, key: str) -> list[str]:
     return list(dict.fromkeys(w for words in lists for w in words if isinstance(w, str)))
 
 
+def trained_devices(ranker: Ranker) -> set[str]:
+    """What a ranker was trained on, by the names of `device_name`; empty if it does not say."""
+    archs = training_values(ranker, "archs") or [""]
+    devices = training_values(ranker, "devices")
+    return {device_name(device, arch) for device in devices for arch in archs}
+
+
 def device_warning(ranker: Ranker, devices: Sequence[str], arch: str = "") -> str:
     """A warning if a ranker was trained on other devices than it is used for; empty if not.
 
@@ -62,7 +69,7 @@ def device_warning(ranker: Ranker, devices: Sequence[str], arch: str = "") -> st
     """
     trained, archs = (training_values(ranker, key) for key in ("devices", "archs"))
     if devices:
-        known = {device_name(device, one) for device in trained for one in archs or [""]}
+        known = trained_devices(ranker)
         names = {device: device_name(device, arch if archs else "") for device in devices}
         where = ", ".join(trained) + (f" ({', '.join(archs)})" if archs else "")
     else:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from ...benchmarks.measuring import IQR_PER_DEVIATION, MEDIAN_ERROR_RATIO, NEAR_OPTIMAL
-from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
+from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Operation, Types
 from ..dataset import Recording
 from ..learning import drop_killed
 
@@ -66,10 +66,13 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def write_problems(folder: Path) -> None:
+def write_problems(folder: Path, problems: Sequence[Operation] = PROBLEMS) -> list[Path]:
+    """Writes a file of MLIR for each."""
     folder.mkdir(parents=True, exist_ok=True)
-    for problem in PROBLEMS:
-        (folder / f"{problem.name}.mlir").write_text(problem.mlir())
+    paths = [folder / f"{problem.name}.mlir" for problem in problems]
+    for path, problem in zip(paths, problems, strict=True):
+        path.write_text(problem.mlir())
+    return paths
 
 
 def table(folder: Path) -> str:

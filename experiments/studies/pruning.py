@@ -34,6 +34,7 @@ from ...search import PIPELINE, Dispatch, build_spaces
 from ...search.enumeration import sample, satisfies
 from ...search.reading import read_dispatch
 from ..queue import AdaptiveOrder, features_of, make_queue, renderer
+from .cpu_dataset import write_problems
 
 CANDIDATES = 400
 DISPATCHES = (
@@ -118,11 +119,8 @@ def main(arguments: Sequence[str]) -> None:
     candidates = int(arguments[0]) if arguments else CANDIDATES
     print(f"best of {candidates}: dispatch, pruned, unpruned; broken constraints and knobs of it")
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(a) for a in arguments[1:]]
-        for operation in () if paths else DISPATCHES:
-            paths.append(Path(folder) / f"{operation.name}.mlir")
-            paths[-1].write_text(operation.mlir())
-        for path in paths:
+        given = [Path(a) for a in arguments[1:]]
+        for path in given or write_problems(Path(folder), DISPATCHES):
             print(check(path, candidates), flush=True)
 
 

@@ -19,6 +19,7 @@ from ...benchmarks.runners import open_local_runner
 from ...search import build_spaces
 from ...search.enumeration import candidate_dicts, count, sample
 from ...search.reading import read_dispatch
+from .cpu_dataset import write_problems
 
 DISPATCHES = (
     Matmul(197, 768, 768),
@@ -61,11 +62,8 @@ def main(arguments: Sequence[str]) -> None:
     size = int(arguments[0]) if arguments else 100
     print("dispatch, pipeline, candidates, share that compiles, share that is right, failures")
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(a) for a in arguments[1:]]
-        for operation in () if paths else DISPATCHES:
-            paths.append(Path(folder) / f"{operation.name}.mlir")
-            paths[-1].write_text(operation.mlir())
-        for path in paths:
+        given = [Path(a) for a in arguments[1:]]
+        for path in given or write_problems(Path(folder), DISPATCHES):
             print(check(path, size), flush=True)
 
 
