@@ -31,11 +31,17 @@ PROBLEMS = (
     Matmul(256, 256, 512, transposed=("lhs",)),
     Matmul(128, 512, 512, Types("bf16", "f32")),
     Matmul(256, 512, 256, Types("i8", "i32")),
+    # And of models that nothing else here knows: ViT's, Stable Diffusion's, a skinny one.
+    Matmul(197, 768, 768),
+    Matmul(211, 640, 640),
+    Matmul(48, 1536, 1536),
+    Matmul(64, 1024, 1024, Types("f16", "f32")),
     # One row, one column.
     Matvec(2048, 2048),
     Matvec(4096, 1024),
     Matmul(1, 3072, 768),
     Matmul(1, 2048, 2048, transposed=("rhs",)),
+    Matmul(1, 2560, 5120),
     # Many at once.
     Matmul(128, 128, 64, batch=12),
     Matmul(32, 64, 32, batch=48),
@@ -46,19 +52,28 @@ PROBLEMS = (
     Conv.square(28, 128, 256, 1),
     Conv.square(28, 64, 128, 3, stride=2),
     Conv.square(28, 64, 64, 3, layout="nchw"),
+    Conv.square(14, 128, 256, 3, stride=2, layout="nchw"),
+    Conv.square(28, 128, 256, 1, layout="nchw"),
+    Conv.square(28, 96, 0, 3, layout="nchw"),
     Conv.square(56, 96, 0, 3),
     Conv.square(28, 192, 0, 3, stride=2),
     # Attention.
     Attention(8, 64, 64, 64),
     Attention(4, 256, 256, 32),
+    Attention(12, 197, 197, 64),
     # With the elementwise work that models fuse: BERT's query projection and its output, GPT-2's
-    # next token, ResNet-18, MobileNetV2.
+    # next token, ResNet-18, MobileNetV2; and of models that nothing else here knows: ConvNeXt's two
+    # layers, Whisper's projection, RegNet's first convolution.
     Matmul(128, 384, 384, steps=("bias",)),
     Matmul(128, 384, 1536, steps=("bias", "residual")),
     Matmul(1, 2304, 768, steps=("bias",)),
     Conv.square(28, 128, 128, 3, steps=("bias", "relu")),
     Conv.square(14, 256, 256, 3, steps=("bias", "residual", "relu")),
     Conv.square(28, 144, 0, 3, steps=("bias", "relu6")),
+    Matmul(784, 512, 128, transposed=("rhs",), steps=("bias", "gelu")),
+    Matmul(784, 128, 512, transposed=("rhs",), steps=("bias", "residual")),
+    Matmul(500, 384, 384, transposed=("rhs",), steps=("bias",)),
+    Conv.square(28, 48, 104, 1, layout="nchw", steps=("bias", "relu")),
 )
 
 COLUMNS = (
