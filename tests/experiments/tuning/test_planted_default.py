@@ -1,0 +1,51 @@
+"""A default that is known to be bad: tuning ends with a verified spec that is faster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from frontrunner.benchmarks.measuring import Budget
+from frontrunner.benchmarks.operations import Matmul
+from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.tuning import TuneOptions, TuneResult, start_run
+from frontrunner.search import build_spaces
+from frontrunner.search.mlir import compile_with_spec
+from frontrunner.search.reading import read_dispatch
+
+# Each element of the result is a workgroup of its own: 20 times slower than the compiler's choice.
+BAD = {"dist_m": 1, "cache_m": 1, "vec_m": 1, "dist_n": 1, "cache_n": 1, "vec_n": 1}
+BAD |= {"cache_k": 256, "vec_k": 1, "peel": 1}
+
+
+def plant(path: Path) -> None:
+    """Writes a product that is configured in the source, where specs override it.
+
+    What is configured is no root op to the compiler, which the source has to say, too.
+    """
+    operation = Matmul(128, 256, 256)
+    path.write_text(operation.mlir())
+    (space,) = build_spaces(read_dispatch(path))
+    attributes = f"compilation_info = {space.render(BAD)}, root_op = #iree_codegen.root_op<set = 0>"
+    text = operation.mlir().replace("linalg.matmul ", f"linalg.matmul {{{attributes}}} ")
+    path.write_text(text)
+
+
+def test_a_bad_default_is_beaten_by_a_verified_spec(tmp_path: Path) -> None:
+    source = tmp_path / "matmul.mlir"
+    plant(source)
+    dispatch = read_dispatch(source)
+    assert "distribution = [1, 1, 0]" in dispatch.default
+    options = TuneOptions(
+        input=source,
+        ranker="heuristic",
+        budget=Budget(candidates=6),
+        pool=2_000,
+        out=tmp_path / "run",
+    )
+    result = start_run(options, NullProgress(), tracked=False)
+    assert isinstance(result, TuneResult)
+    assert result.spec is not None
+    low, high = result.speedup_ci
+    assert 1 + result.noise_floor < low <= result.speedup <= high
+    _, applied = compile_with_spec(dispatch.source, dispatch.target.flags, result.spec)
+    assert applied
