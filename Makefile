@@ -13,6 +13,7 @@ QUICK := tests/test_layout.py tests/core tests/features tests/models tests/searc
 	$(addprefix tests/benchmarks/verifying/test_, inputs.py tolerance.py)
 # Those of the table in the README.
 RANKERS := heuristic,cpu,forest,lightgbm,adaptive,tpe,genetic
+RECORDINGS := $(addprefix experiments/recordings/, zen3 zen4 sapphire_rapids)
 # The first interpreter that is new enough; choose another with `make PYTHON=python3.12 tune`.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 python3.11; do \
@@ -35,13 +36,13 @@ tune: env  ## tune the example dispatch on this machine's CPU
 	$(BIN)/frontrunner tune examples/matmul_skinny.mlir --budget 24
 
 evaluate: env-dev  ## compare the rankers on the recordings in experiments/recordings
-	$(BIN)/frontrunner evaluate experiments/recordings --rankers $(RANKERS) $(ARGS)
+	$(BIN)/frontrunner evaluate $(RECORDINGS) --rankers $(RANKERS) $(ARGS)
 
 models: $(VENV)/.env-models  ## tune six models, 15 minutes each, as in the README (ARGS=5: 5 minutes)
 	$(BIN)/python -m frontrunner.experiments.studies.models_table runs/models $(ARGS)
 
 predictor: env  ## train the predictor that ships in the package, as it is in the repository
-	$(BIN)/frontrunner train experiments/recordings --ranker lightgbm --out models/data/cpu.predictor
+	$(BIN)/frontrunner train $(RECORDINGS) --ranker lightgbm --out models/data/cpu.predictor
 
 test: env-dev  ## run all tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)

@@ -111,6 +111,13 @@ CPU_TERMS = (
         ("partial_peeled",),
         lambda share: share,
     ),
+    PenaltyTerm(
+        "dot_tile",
+        1.0,
+        "a matrix that is used once is best added up in tiles of one native vector by one",
+        ("dot_mismatch",),
+        lambda octaves: octaves,
+    ),
     # Reduction ----------------------------------------------------------------------------------
     PenaltyTerm(
         "odd_k",

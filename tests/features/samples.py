@@ -61,6 +61,7 @@ PROBLEMS = {
     "odd": matmul(197, 768, 768),
     "transposed": matmul(128, 1024, 1024, "f16", transposed=True),
     "matvec": matmul(1, 4096, 4096),
+    "dot": matmul(1, 2048, 2048, transposed=True),
     "batch": batch_matmul(12, 128, 128, 64),
     "conv": conv(56, 64, 128),
     "strided": conv(28, 128, 128, stride=2),

@@ -236,7 +236,8 @@ def test_hosts_that_call_their_processor_alike_are_told_apart() -> None:
 
 def test_the_predictor_that_ships_says_where_it_was_trained() -> None:
     found = device_warning(create_ranker("cpu"), ["local-task on a third"], "znver3")
-    assert "trained on local-task on AMD EPYC (znver3), and this is local-task on a third" in found
+    assert "trained on local-task on AMD EPYC, local-task on Intel(R) Xeon(R)" in found
+    assert "(rocketlake, znver3, znver4), and this is local-task on a third (znver3)" in found
 
 
 def test_what_a_foreign_file_says_may_be_anything() -> None:

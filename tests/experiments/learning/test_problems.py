@@ -14,7 +14,7 @@ from frontrunner.experiments.learning.problems import family_of, problem_name
 from frontrunner.models.testing.samples import batch_matmul, conv, matmul
 from frontrunner.search import Dim, Operand, Problem
 
-RECORDINGS = Path(frontrunner.experiments.__file__).parent / "recordings"
+RECORDINGS = Path(frontrunner.experiments.__file__).parent / "recordings" / "zen3"
 
 
 def recorded(name: str) -> Problem:

@@ -22,33 +22,56 @@ FOLDER = Path(frontrunner.__file__).parent / "experiments" / "recordings"
 EXAMPLES = FOLDER.parents[1] / "examples"
 
 
+# Of each machine: how many candidates were drawn by lot, and whether others were chosen.
+MACHINES = {"zen3": (600, False), "zen4": (300, True), "sapphire_rapids": (300, False)}
+
+
 @pytest.fixture(scope="module")
-def cases() -> list[Case]:
-    return read_cases([FOLDER])
+def recorded() -> dict[str, list[Case]]:
+    """By machine."""
+    return {machine: read_cases([FOLDER / machine]) for machine in MACHINES}
 
 
-def test_what_the_dataset_promises(cases):
-    assert len(cases) >= 30
-    assert {case.name for case in cases} == {problem.name for problem in PROBLEMS}
+@pytest.fixture(scope="module")
+def cases(recorded) -> list[Case]:
+    """The largest uniform samples."""
+    return recorded["zen3"]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_what_the_dataset_promises(recorded, machine):
+    cases, (uniform, chosen) = recorded[machine], MACHINES[machine]
+    assert {case.name for case in cases} <= {problem.name for problem in PROBLEMS}
     assert len({case.device for case in cases}) == 1
     assert len({case.recording.provenance.timing for case in cases}) == 1
-    assert all(len(case.times) >= 600 for case in cases)
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 20e6
-    assert not {case.name for case in cases} & {path.stem for path in EXAMPLES.iterdir()}
+    assert {int(case.recording.uniform.sum()) for case in cases} == {uniform}
+    assert {case.uniform is not None for case in cases} == {chosen}
 
 
-def test_what_is_near_the_best_was_measured_often(cases):
-    for case in cases:
+def test_all_machines_together(recorded):
+    assert {path.name for path in FOLDER.iterdir()} == {*MACHINES, "README.md"}
+    assert len(recorded["zen3"]) >= 30
+    assert len(recorded["zen4"]) >= 16
+    assert len({cases[0].device for cases in recorded.values()}) == len(MACHINES)
+    assert sum(path.stat().st_size for path in FOLDER.rglob("*.*")) < 20e6
+    names = {case.name for cases in recorded.values() for case in cases}
+    assert not names & {path.stem for path in EXAMPLES.iterdir()}
+
+
+def test_what_is_near_the_best_was_measured_often(recorded):
+    for case in (case for cases in recorded.values() for case in cases):
         frame = case.recording.frame
         near = frame[(frame.time_us <= 1.05 * frame.time_us.min()) & frame.same_as.isna()]
         assert (near.measurements >= 5).all()
 
 
-def test_the_card_has_the_table_of_what_is_there():
-    assert table(FOLDER) in (FOLDER / "README.md").read_text()
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_card_has_the_table_of_what_is_there(machine):
+    assert table(FOLDER / machine) in (FOLDER / "README.md").read_text()
 
 
-def test_the_shipped_predictor_was_trained_on_this_with_these_features(cases):
+def test_the_shipped_predictor_was_trained_on_this_with_these_features():
+    cases = read_cases([FOLDER / machine for machine in MACHINES])
     assert read_manifest(PREDICTOR)["training"]["data"] == cases_digest(cases)
     assert PREDICTOR.stat().st_size < 1e6
 
