@@ -1,8 +1,9 @@
 """The catalogues: every feature there is, in the order of the columns, each list under one version.
 
-To add a feature, declare it in the module of its theme. Then raise the catalogue's version and
-regenerate the golden files with `python tests/features/golden.py`: a predictor trained on other
-features is refused when it is loaded, and the version is how.
+To add a feature, declare it in the module of its theme, and regenerate the golden files with
+`python tests/features/golden.py`: what was trained without it goes on without it. To change the
+meaning of a feature, or to drop one, raise the catalogue's version, too: predictors of another
+version are refused when they are loaded.
 """
 
 from __future__ import annotations

@@ -78,7 +78,9 @@ class CpuRanker(Ranker):
 
     def restore(self, payload: Mapping[str, bytes]) -> Self:
         if payload:
-            self.learned_ = LightGBMRanker(seed=self.seed).restore(payload)
+            learner = LightGBMRanker(seed=self.seed)
+            learner.catalogue_ = self.catalogue_
+            self.learned_ = learner.restore(payload)
         return self
 
     def _trust(self, part: str) -> float:

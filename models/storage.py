@@ -10,6 +10,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,7 @@ def _manifest(pieces: Mapping[str, bytes], path: str | Path) -> dict[str, Any]:
 
 
 def _catalogue(manifest: Mapping[str, Any], path: str | Path) -> Catalogue:
-    """The catalogue that the ranker was trained on, which must be as it was then."""
+    """The catalogue that the ranker was trained on: today's, without what was added since."""
     said = manifest["features"]
     kind, version, names = said["catalogue"], said["version"], said["names"]
     known = {c.name: c for c in catalogues()}
@@ -157,19 +158,21 @@ def _catalogue(manifest: Mapping[str, Any], path: str | Path) -> Catalogue:
             f"{', '.join([*known, GENERIC])}"
         )
     now = known[kind]
-    if version == now.version and names == list(now.names):
-        return now
+    kept = tuple(f for f in now.features if f.name in set(names))
     problems = []
     if version != now.version:
         problems.append(
             f"it was trained on version {version}, and this frontrunner has {now.version}"
         )
-    if missing := [n for n in now.names if n not in names]:
+    # Those of other people's kernels follow from the names of the knobs: none was added since.
+    if kind == GENERIC and (missing := [n for n in now.names if n not in names]):
         problems.append(f"it lacks {join_names(missing)}")
     if extra := [n for n in names if n not in now.names]:
         problems.append(f"it has {join_names(extra)} beyond them")
-    if len(problems) == (version != now.version) and names != list(now.names):
+    elif [f.name for f in kept] != names:
         problems.append("they come in another order")
+    if not problems:
+        return now if kept == now.features else replace(now, features=kept)
     raise InputError(
         f"the features of {path} are not those of this frontrunner: {'; '.join(problems)}",
         "train the ranker again",

@@ -9,4 +9,4 @@ from .view import CpuView
 
 _MODULES = (shape, quantization, registers, memory, access, parallel, problems, context)
 
-CPU = Catalogue("cpu", 2, CpuView, collect(module.theme for module in _MODULES), "CPUs")
+CPU = Catalogue("cpu", 1, CpuView, collect(module.theme for module in _MODULES), "CPUs")

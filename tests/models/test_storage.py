@@ -137,9 +137,7 @@ def test_other_features_are_refused_by_name(file):
         names.append("phase_of_the_moon")
 
     edit_manifest(file, change)
-    text = refusal(file)
-    assert "lacks vec_k_log2" in text
-    assert "has phase_of_the_moon beyond them" in text
+    assert "has phase_of_the_moon beyond them" in refusal(file)
 
 
 def test_another_order_of_features_is_refused(file):
