@@ -42,7 +42,7 @@ models: $(VENV)/.env-models  ## tune six models, 15 minutes each, as in the READ
 	$(BIN)/python -m frontrunner.experiments.studies.models_table runs/models $(ARGS)
 
 predictor: env  ## train the predictor that ships in the package, as it is in the repository
-	$(BIN)/frontrunner train $(RECORDINGS) --ranker lightgbm --out models/data/cpu.predictor
+	$(BIN)/frontrunner train $(RECORDINGS) --ranker cpu --out models/data/cpu.predictor
 
 test: env-dev  ## run all tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)

@@ -14,6 +14,7 @@ from .core.lazy import exports
 
 if TYPE_CHECKING:
     from .experiments.bundling import record
+    from .experiments.calibrating import calibrate
     from .experiments.dataset import read_recording
     from .experiments.evaluation import evaluate
     from .experiments.learning import train
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "__version__",
+    "calibrate",
     "evaluate",
     "generate",
     "profile",

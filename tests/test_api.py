@@ -37,7 +37,9 @@ def command_of(name: str) -> click.Command:
     return module.command
 
 
-@pytest.mark.parametrize("name", ["tune", "tune_model", "record", "train", "evaluate", "profile"])
+@pytest.mark.parametrize(
+    "name", ["tune", "tune_model", "record", "calibrate", "train", "evaluate", "profile"]
+)
 def test_a_function_takes_the_options_of_its_command(name):
     verb = inspect.signature(getattr(frontrunner, name)).parameters
     options = {
@@ -79,7 +81,8 @@ def test_docstrings_name_every_parameter(name):
 
 def test_every_command_with_a_function_is_shown():
     found = {name.replace("-", "_") for name in COMMANDS} & set(frontrunner.__all__)
-    assert found == {"tune", "tune_model", "record", "train", "evaluate", "profile", "generate"}
+    usual = {"tune", "tune_model", "record", "train", "evaluate", "profile", "generate"}
+    assert found == usual | {"calibrate"}
 
 
 def test_importing_it_is_light():

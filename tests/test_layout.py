@@ -98,6 +98,10 @@ MAY_IMPORT = {
             "benchmarks.bundle benchmarks.compiling benchmarks.runners experiments.dataset "
             "experiments.queue experiments.observing experiments.evaluation experiments.tuning"
         ),
+        "experiments.calibrating": (
+            "experiments core search.reading models benchmarks.operations experiments.bundling "
+            "experiments.evaluation experiments.learning experiments.observing"
+        ),
         "experiments.fuzz.traps": "",
         "experiments.fuzz.changes": "search experiments.fuzz.traps",
         "experiments.fuzz": "experiments.fuzz.traps experiments.fuzz.changes",

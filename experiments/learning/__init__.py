@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .explanations import CandidateSelection, Contribution, Explanation, Score, explain
     from .parameters import parse_parameters
     from .pool import CandidatePool
-    from .predictors import TrainResult, train
+    from .predictors import TrainResult, check_replaceable, train
     from .provenance import (
         cases_digest,
         describe_training,
@@ -40,6 +40,7 @@ __all__ = [
     "Score",
     "TrainResult",
     "cases_digest",
+    "check_replaceable",
     "describe_training",
     "device_name",
     "device_warning",

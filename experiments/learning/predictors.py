@@ -102,10 +102,7 @@ def train(
         WorkError: the file cannot be written.
     """
     out, name, params = Path(out), ranker, dict(params or {})
-    if not _may_replace(out):
-        raise InputError(
-            f"{out} is no predictor, so it is not replaced", "name another file, or move it away"
-        )
+    check_replaceable(out)
     cls = ranker_class(name)
     if cls.fit is Ranker.fit:
         raise InputError(
@@ -149,8 +146,14 @@ def train(
     )
 
 
-def _may_replace(path: Path) -> bool:
-    """Whether nothing is lost where a predictor is written."""
-    if not path.exists():
-        return True
-    return path.is_file() and (path.stat().st_size == 0 or is_saved(path))
+def check_replaceable(path: Path) -> None:
+    """Refuses to write a predictor where something would be lost.
+
+    Raises:
+        InputError: there is something that is no predictor.
+    """
+    empty = path.is_file() and path.stat().st_size == 0
+    if path.exists() and not empty and not is_saved(path):
+        raise InputError(
+            f"{path} is no predictor, so it is not replaced", "name another file, or move it away"
+        )

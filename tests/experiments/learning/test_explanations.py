@@ -123,8 +123,10 @@ def test_parts_are_explained_too(recorded: CandidatePool) -> None:
     ranker = create_ranker("cpu", trust=0.5)
     found = one(ranker, recorded, row=3)
     check_sum(found.score)
-    assert {share.name for share in found.score.shares} == {"predictor", "heuristic"}
-    assert set(found.score.parts) == {"predictor", "heuristic"}
+    names = {share.name for share in found.score.shares}
+    assert set(found.score.parts) == names
+    machines = {"32B-16-512K", "64B-32-1024K", "64B-32-2048K"}
+    assert names == {"heuristic", *(f"shipped predictor {machine}" for machine in machines)}
     heuristic = create_ranker("heuristic").score(recorded.features)
     assert found.score.parts["heuristic"].score == pytest.approx(heuristic[3])
     rank = (heuristic < heuristic[3]).sum() + 1
