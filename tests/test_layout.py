@@ -99,8 +99,9 @@ MAY_IMPORT = {
             "experiments.queue experiments.observing experiments.evaluation experiments.tuning"
         ),
         "experiments.calibrating": (
-            "experiments core search.reading models benchmarks.operations experiments.bundling "
-            "experiments.evaluation experiments.learning experiments.observing"
+            "experiments core search search.reading models benchmarks.measuring "
+            "benchmarks.operations benchmarks.runners experiments.dataset experiments.queue "
+            "experiments.observing experiments.learning experiments.evaluation"
         ),
         "experiments.fuzz.traps": "",
         "experiments.fuzz.changes": "search experiments.fuzz.traps",

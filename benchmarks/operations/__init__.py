@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .conv import Conv
     from .kinds import OPERATIONS, from_dict
     from .matmul import Matmul, Matvec
-    from .operation import MAX_SIZE, Operation
+    from .operation import MAX_SIZE, Operation, write_operations
     from .presets import PRESETS
     from .steps import STEPS
     from .types import Types, narrow, parse_types
@@ -32,4 +32,5 @@ __all__ = [
     "narrow",
     "parse_types",
     "read_commands",
+    "write_operations",
 ]

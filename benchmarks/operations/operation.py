@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -180,3 +181,12 @@ def zeros(of: TensorType, name: str = "init") -> list[str]:
 
 def joined(*sizes: int) -> str:
     return "x".join(map(str, sizes))
+
+
+def write_operations(folder: Path, operations: Sequence[Operation]) -> list[Path]:
+    """Writes a file of MLIR for each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{operation.name}.mlir" for operation in operations]
+    for path, operation in zip(paths, operations, strict=True):
+        path.write_text(operation.mlir())
+    return paths

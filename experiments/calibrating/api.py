@@ -5,32 +5,35 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 
 import numpy as np
 
-from ...core import InputError, Notify, WorkError
+from ...benchmarks.measuring import OK, check_drivers, check_uris, fingerprint
+from ...benchmarks.operations import write_operations
+from ...core import InputError, Notify, WorkError, make_folder
 from ...models import create_ranker, ready_rankers, save
+from ...search import Target
 from ...search.reading import read_dispatch
 from ..arguments import optional_path
-from ..bundling import record
+from ..dataset import Recording
 from ..evaluation import PROBLEM, Contender, cross_validate, summarise
 from ..interrupted import resumable
 from ..learning import Case, check_replaceable, read_cases, train
-from ..observing import make_notify
+from ..observing import make_notify, make_progress
 from .problems import PROBLEMS
+from .quick_recording import record_quickly
 from .result import CalibrationResult
 
-# What is trained: this machine's predictor, the one that ships, and the heuristic.
 RANKER = "cpu"
 # On recordings of three machines, trained on 48 candidates each of 14 other dispatches there:
 # 4.1, 4.8 and 12.8 candidates to a near-optimal one with this, 9.4, 5.2 and 17.2 without what other
 # machines taught, and 4.8, 7.9 and 15.1 with that alone.
 PARAMS = {"prior": 0.5}
-# Of each dispatch, in each pass: a recording of them takes half a minute to a minute on two cores.
-CANDIDATES, TOP, ADAPTIVE = 32, 16, 48
+UNIFORM, ADAPTIVE = 16, 32
 
 
 def calibrate(
@@ -66,58 +69,41 @@ def calibrate(
 
     Raises:
         InputError: something given cannot be used, or does not fit what is there already.
-        WorkError: a device does not answer, or results cannot be written.
+        WorkError: a device does not answer, no dispatch could be recorded, or results cannot be
+            written.
     """
     if not minutes > 0:
         raise InputError(f"minutes must be more than 0, got {minutes:g}", "such as 10")
     out = Path(out)
     check_replaceable(out)
     folder = optional_path(recordings) or out.with_name(f"{out.stem}.recordings")
-    notify, failed = make_notify(quiet=quiet), dict[str, str]()
-    paths = _write_problems(folder)
-    if RANKER not in ready_rankers(read_dispatch(paths[0], target).target):
-        raise InputError(
-            f"{target} is no CPU, and only CPUs are calibrated",
-            "`frontrunner record` dispatches, and `frontrunner train` on them",
-        )
-    started = time.monotonic()
-    took: list[float] = []
-    with resumable(folder):
-        for number, path in _in_passes(paths):
-            began = time.monotonic()
-            if took and began - started + np.mean(took) > 60 * minutes:
-                break
-            if path.stem in failed:
-                continue
-            try:
-                made = record(
+    notify = make_notify(quiet=quiet)
+    with resumable(folder), tempfile.TemporaryDirectory() as work:
+        paths = write_operations(Path(work), PROBLEMS)
+        _check_machine(read_dispatch(paths[0], target).target, devices, folder)
+
+        def measure(path: Path, number: int) -> Recording:
+            with closing(make_progress(quiet=quiet)) as observer:
+                return record_quickly(
                     path,
-                    folder / f"pass-{number}",
-                    candidates=CANDIDATES,
-                    top=TOP,
+                    devices,
+                    target,
+                    observer,
+                    uniform=UNIFORM,
                     adaptive=ADAPTIVE,
-                    devices=devices,
-                    target=target,
                     jobs=jobs,
                     seed=seed + number - 1,
-                    quiet=quiet,
                 )
-            except WorkError as error:
-                _note(failed, path, error, notify)
-                if len(failed) == len(paths):
-                    raise
-                continue
-            if made.new:
-                took.append(time.monotonic() - began)
-    spent = time.monotonic() - started
-    passes = sorted(p for p in folder.glob("pass-*") if any(p.glob("*.parquet")))
+
+        spent, failed = _record(paths, folder, measure, 60 * minutes, notify)
+    passes = _passes(folder)
     cases = read_cases(passes)
     tried, as_shipped = _compare(cases, seed)
     trained = train(passes, out, ranker=RANKER, params=PARAMS, seed=seed)
     return CalibrationResult(
         predictor=out,
         recordings=folder,
-        dispatches=len(cases),
+        dispatches=len({case.problem for case in cases}),
         candidates=trained.candidates,
         minutes=spent / 60,
         tried=tried,
@@ -127,28 +113,67 @@ def calibrate(
     )
 
 
-def _write_problems(folder: Path) -> list[Path]:
-    dispatches = folder / "dispatches"
-    try:
-        dispatches.mkdir(parents=True, exist_ok=True)
-        paths = [dispatches / f"{problem.name}.mlir" for problem in PROBLEMS]
-        for path, problem in zip(paths, PROBLEMS, strict=True):
-            path.write_text(problem.mlir())
-    except OSError as error:
+def _check_machine(target: Target, devices: Sequence[str], folder: Path) -> None:
+    """Refuses what is no CPU, and recordings of another machine."""
+    if RANKER not in ready_rankers(target):
         raise InputError(
-            f"cannot write {folder}: {error.strerror}", "name another --recordings"
-        ) from error
-    return paths
+            f"{target.arch} is no CPU, and only CPUs are calibrated",
+            "`frontrunner record` dispatches, and `frontrunner train` on them",
+        )
+    uris = tuple(devices) or target.drivers[:1]
+    check_uris(uris)
+    check_drivers(uris, target.drivers, target.arch)
+    here = {fingerprint(uri) for uri in uris}
+    for case in read_cases(passes) if (passes := _passes(folder)) else ():
+        was = case.recording.provenance
+        if was.target != target or {*was.devices.values()} != here:
+            arch = was.target.arch if was.target else "another target"
+            raise InputError(
+                f"{folder} has recordings of {', '.join(was.devices.values())} ({arch}), and this "
+                f"is {', '.join(sorted(here))} ({target.arch})",
+                "name another folder",
+            )
 
 
-def _in_passes(paths: Sequence[Path]) -> Iterator[tuple[int, Path]]:
-    """All dispatches, then all again: each pass takes other candidates of them."""
-    return ((number, path) for number in count(1) for path in paths)
+def _passes(folder: Path) -> list[Path]:
+    """The folders with recordings: one for each time that all dispatches were gone through."""
+    return sorted(path for path in folder.glob("pass-*") if any(path.glob("*.parquet")))
 
 
-def _note(failed: dict[str, str], path: Path, error: WorkError, notify: Notify) -> None:
-    failed[path.stem] = str(error)
-    notify(f"warning: {path.stem} is left out: {error}")
+def _record(
+    paths: Sequence[Path],
+    folder: Path,
+    measure: Callable[[Path, int], Recording],
+    seconds: float,
+    notify: Notify,
+) -> tuple[float, dict[str, str]]:
+    """Records one dispatch after the other while the time lasts, and all again: other candidates.
+
+    Returns:
+        The seconds that it took, and why what could not be recorded failed.
+    """
+    started, took, failed = time.monotonic(), list[float](), dict[str, str]()
+    for number, path in ((number, path) for number in count(1) for path in paths):
+        out = folder / f"pass-{number}" / f"{path.stem}.parquet"
+        began = time.monotonic()
+        if took and began - started + np.mean(took) > seconds:
+            break
+        if path.stem in failed or out.exists():
+            continue
+        try:
+            recording = measure(path, number)
+            if not (recording.frame["kind"] == OK).any():
+                raise WorkError("no candidate of it runs here")
+        except WorkError as error:
+            failed[path.stem] = str(error)
+            if len(failed) == len(paths):
+                raise
+            notify(f"warning: {path.stem} is left out: {error}")
+        else:
+            make_folder(out.parent, "name another folder")
+            recording.write(out)
+            took.append(time.monotonic() - began)
+    return time.monotonic() - started, failed
 
 
 def _compare(cases: Sequence[Case], seed: int) -> tuple[float | None, float | None]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from ...benchmarks.measuring import IQR_PER_DEVIATION, MEDIAN_ERROR_RATIO, NEAR_OPTIMAL
-from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Operation, Types
+from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types, write_operations
 from ..dataset import Recording
 from ..learning import drop_killed
 
@@ -80,15 +80,6 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def write_problems(folder: Path, problems: Sequence[Operation] = PROBLEMS) -> list[Path]:
-    """Writes a file of MLIR for each."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{problem.name}.mlir" for problem in problems]
-    for path, problem in zip(paths, problems, strict=True):
-        path.write_text(problem.mlir())
-    return paths
-
-
 def table(folder: Path) -> str:
     """A row per recording, in Markdown; what was killed from outside counts as not there.
 
@@ -129,7 +120,7 @@ def main(arguments: Sequence[str]) -> None:
     if what == "table":
         print(table(Path(folder)), end="")
     else:
-        write_problems(Path(folder))
+        write_operations(Path(folder), PROBLEMS)
 
 
 if __name__ == "__main__":

@@ -27,14 +27,13 @@ from ...benchmarks.measuring import (
     choose_finalists,
     search,
 )
-from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
+from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types, write_operations
 from ...benchmarks.runners import open_local_runner
 from ...models import AdaptiveRanker, Ranker, order, resolve_ranker
 from ...search import PIPELINE, Dispatch, build_spaces
 from ...search.enumeration import sample, satisfies
 from ...search.reading import read_dispatch
 from ..queue import AdaptiveOrder, features_of, make_queue, renderer
-from .cpu_dataset import write_problems
 
 CANDIDATES = 400
 DISPATCHES = (
@@ -120,7 +119,7 @@ def main(arguments: Sequence[str]) -> None:
     print(f"best of {candidates}: dispatch, pruned, unpruned; broken constraints and knobs of it")
     with tempfile.TemporaryDirectory() as folder:
         given = [Path(a) for a in arguments[1:]]
-        for path in given or write_problems(Path(folder), DISPATCHES):
+        for path in given or write_operations(Path(folder), DISPATCHES):
             print(check(path, candidates), flush=True)
 
 

@@ -28,13 +28,12 @@ from ...benchmarks.measuring import (
     choose_finalists,
     search,
 )
-from ...benchmarks.operations import Attention, Conv, Matmul, Matvec
+from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, write_operations
 from ...benchmarks.runners import LocalRunner, open_local_runner
 from ...models import AdaptiveRanker, resolve_ranker
 from ...search import Dispatch
 from ...search.reading import read_dispatch
 from ..queue import AdaptiveOrder, make_queue, renderer
-from .cpu_dataset import write_problems
 
 FEW, CANDIDATES = 64, 400
 DISPATCHES = (
@@ -96,7 +95,7 @@ def main(arguments: Sequence[str]) -> None:
     shares = []
     with tempfile.TemporaryDirectory() as folder:
         given = [Path(a) for a in arguments[1:]]
-        for path in given or write_problems(Path(folder), DISPATCHES):
+        for path in given or write_operations(Path(folder), DISPATCHES):
             found = speedups(path, candidates)
             print(f"{path.stem:44}" + "".join(f"{x:>14.2f}x" for x in found), flush=True)
             shares.append([x / found[2] for x in found])

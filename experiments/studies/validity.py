@@ -14,12 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...benchmarks.measuring import OK
-from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types
+from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types, write_operations
 from ...benchmarks.runners import open_local_runner
 from ...search import build_spaces
 from ...search.enumeration import candidate_dicts, count, sample
 from ...search.reading import read_dispatch
-from .cpu_dataset import write_problems
 
 DISPATCHES = (
     Matmul(197, 768, 768),
@@ -63,7 +62,7 @@ def main(arguments: Sequence[str]) -> None:
     print("dispatch, pipeline, candidates, share that compiles, share that is right, failures")
     with tempfile.TemporaryDirectory() as folder:
         given = [Path(a) for a in arguments[1:]]
-        for path in given or write_problems(Path(folder), DISPATCHES):
+        for path in given or write_operations(Path(folder), DISPATCHES):
             print(check(path, size), flush=True)
 
 

@@ -1,0 +1,111 @@
+"""Recordings in seconds: candidates by lot and of a search, each measured once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from ... import __version__
+from ...benchmarks.measuring import (
+    SCREEN_SECONDS,
+    TIMING_QUANTILE,
+    Budget,
+    BudgetStopping,
+    MemoryLog,
+    Outcome,
+    RunProgress,
+    search,
+)
+from ...benchmarks.runners import open_local_runner
+from ...core import iree_versions
+from ...models import AdaptiveRanker, order, resolve_ranker
+from ...search import build_spaces
+from ...search.reading import read_dispatch
+from ..dataset import ADAPTIVE, ORIGIN, UNIFORM, Provenance, Recording, SampledFrom
+from ..observing import Observer
+from ..queue import AdaptiveOrder, renderer, sample_with_features
+
+# So few that the adaptive ranker orders all of them anew after each batch.
+POOL = 8192
+TIMING = (
+    f"quantile {TIMING_QUANTILE:g} of the wall-clock times of single runs in a process that stays "
+    f"up, for {SCREEN_SECONDS:g} s beside the baseline of the same device, once"
+)
+# Of random numbers: those of the candidates by lot.
+_STREAM = 2
+
+
+class LotsFirst:
+    """Takes candidates by lot, and then those of a search, which learns from the former, too."""
+
+    def __init__(self, lots: Sequence[int], search: AdaptiveOrder) -> None:
+        """
+        Args:
+            lots: queue positions.
+        """
+        self.lots = lots
+        self.search = search
+        self.batch = search.batch
+
+    def next(self, outcomes: Mapping[int, Outcome], count: int) -> list[int]:
+        left = [place for place in self.lots if place not in outcomes]
+        return left[:count] or self.search.next(outcomes, count)
+
+
+def record_quickly(
+    path: Path,
+    devices: Sequence[str],
+    target: str,
+    observer: Observer,
+    *,
+    uniform: int,
+    adaptive: int,
+    jobs: int | None,
+    seed: int,
+) -> Recording:
+    """Records so many candidates by lot, and then so many of an adaptive search.
+
+    The search begins with the order that ships.
+
+    Raises:
+        InputError: the dispatch cannot be tuned, or the device not be used.
+        WorkError: a device does not answer, or the default does not run on it.
+    """
+    dispatch = read_dispatch(path, target)
+    devices = tuple(devices) or dispatch.target.drivers[:1]
+    pool, features = sample_with_features(build_spaces(dispatch), POOL, seed)
+    ranker = cast(AdaptiveRanker, resolve_ranker(ADAPTIVE, seed))
+    queue = pool.iloc[order(ranker, features)].reset_index(drop=True)
+    rng = np.random.default_rng([seed, _STREAM])
+    lots = [int(place) for place in rng.permutation(len(queue))[:uniform]]
+    taking = LotsFirst(lots, AdaptiveOrder.for_queue(queue, dispatch, ranker, seed))
+    stopping = BudgetStopping(Budget(uniform + adaptive), len(queue))
+    log = MemoryLog()
+
+    def show(outcome: Outcome, progress: RunProgress) -> None:
+        observer.on_outcome(outcome.kind, None)
+
+    observer.on_phase(f"recording {path.stem}")
+    observer.on_start(uniform + adaptive, None)
+    render = renderer(dispatch, queue)
+    with open_local_runner(dispatch, render, devices, jobs=jobs, seed=seed) as runner:
+        search(runner, taking, log, stopping, show)
+        fingerprints = runner.fingerprints
+    versions = iree_versions()
+    origins = np.where(np.isin(queue.index, lots), UNIFORM, ADAPTIVE)
+    provenance = Provenance(
+        problem=dispatch.problem,
+        target=dispatch.target,
+        devices=dict(zip(devices, fingerprints, strict=True)),
+        compiler=versions["iree-base-compiler"],
+        runtime=versions["iree-base-runtime"],
+        seed=seed,
+        noise_floor=None,
+        created_by=f"frontrunner {__version__}",
+        timing=TIMING,
+        drawn=SampledFrom(None, {}, POOL, adaptive=adaptive),
+    )
+    return Recording.build(queue.assign(**{ORIGIN: origins}), log.outcomes, provenance)
