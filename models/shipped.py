@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core import InputError
 from ..features import CPU
 from .heuristic import HeuristicRanker
 from .ranker import BASE, Ranker, Reason, Scores, features
@@ -24,6 +26,7 @@ PREDICTOR = Path(__file__).with_name("data") / "cpu.predictor"
 
 # Features that are the same for all candidates of a machine, and tell machines apart.
 MACHINE = ("target_vector_log2", "target_registers_log2", "target_l2_log2")
+_LABEL = re.compile(r"[0-9]{1,9}B-[0-9]{1,9}-[0-9]{1,9}K")
 PREDICTED, SHIPPED, HEURISTIC = "predictor", "shipped predictor", "heuristic"
 
 
@@ -104,6 +107,9 @@ class CpuRanker(Ranker):
         if machines:
             self.learned_ = {}
         for machine, pieces in machines.items():
+            # Anyone may have written it, and it is shown.
+            if machine and not _LABEL.fullmatch(machine):
+                raise InputError("what was learned is damaged (it tells of no machine)")
             learner = LightGBMRanker(seed=self.seed)
             learner.catalogue_ = self.catalogue_
             self.learned_[machine] = learner.restore(pieces)

@@ -43,7 +43,7 @@ MAY_IMPORT = {
         "models.heuristic": "core features models",
         "models.knobs": "core models",
         "models.testing": "core search features models",
-        "models.shipped": "features models models.trees models.heuristic",
+        "models.shipped": "core features models models.trees models.heuristic",
         "benchmarks": "",
         "benchmarks.verifying": "core",
         "benchmarks.measuring": "core benchmarks.verifying",

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import rankdata
 
+from frontrunner.core import InputError
 from frontrunner.models import BASE, create_ranker, load, save
 
 OWN = ["predictor 32B-16-512K", "predictor 64B-32-1024K"]
@@ -76,6 +77,15 @@ def test_all_predictors_are_kept(two_machines, tmp_path):
     loaded = load(tmp_path / "cpu.predictor")
     assert list(loaded.parts) == [*OWN, *SHIPPED, "heuristic"]
     np.testing.assert_array_equal(loaded.score(frame), ranker.score(frame))
+
+
+@pytest.mark.parametrize("machine", ["\x1b[31mred", "../..", "64B-32-1024K/64B-32-1024K"])
+def test_what_is_no_machine_is_refused(machine, two_machines):
+    frame, groups = two_machines
+    learned = create_ranker("cpu").fit(frame[:200], groups[:200]).dump()
+    pieces = {f"{machine}/{path.rpartition('/')[2]}": data for path, data in learned.items()}
+    with pytest.raises(InputError, match="damaged"):
+        create_ranker("cpu").restore(pieces)
 
 
 def test_a_machine_on_which_nothing_ran_has_no_predictor(two_machines):
