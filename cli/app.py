@@ -31,7 +31,7 @@ COMMANDS = {
     "link": "Merge tuning specs into one; the newest wins.",
     "record": "Measure candidates in interleaved rounds, one recording per dispatch.",
     "train": "Train a ranker on recordings and save it, for the devices that they were made on.",
-    "calibrate": "Train a predictor for this machine, on minutes of recording.",
+    "calibrate": "Record small dispatches for minutes, and train a predictor for this machine.",
     "explain": "Tell why an order put a candidate where it did.",
     "evaluate": "Compare orders on recordings, each judged on what it was not trained on.",
     "bundle": "Carry compiled candidates to a machine that cannot compile, and results back.",

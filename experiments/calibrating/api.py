@@ -29,10 +29,11 @@ from .quick_recording import record_quickly
 from .result import CalibrationResult
 
 RANKER = "cpu"
-# On recordings of three machines, trained on 48 candidates each of 14 other dispatches there:
-# 4.1, 4.8 and 12.8 candidates to a near-optimal one with this, 9.4, 5.2 and 17.2 without what other
-# machines taught, and 4.8, 7.9 and 15.1 with that alone.
-PARAMS = {"prior": 0.5}
+# On the 16 recordings of Zen 4, with what other machines taught as the prior: 9.8, 10.3, 10.4 and
+# 9.2 candidates to a near-optimal one after 2, 5, 10 and 30 minutes, where the prior alone takes
+# 14.2, and 15.6 with the heuristic in it. With the heuristic, calibrated orders take 23.7, 17.7,
+# 15.6 and 15.8, so it is left out.
+PARAMS = {"prior": 0.5, "trust": 1.0}
 UNIFORM, ADAPTIVE = 16, 32
 
 

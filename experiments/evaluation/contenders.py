@@ -24,8 +24,7 @@ from ..learning import (
     Case,
     device_warning,
     parse_parameters,
-    trained_devices,
-    training_values,
+    problems_trained_on,
 )
 
 SHUFFLE = "shuffle"
@@ -103,10 +102,8 @@ class Contender:
 
     def cases_trained_on(self, cases: Sequence[Case]) -> list[str]:
         """Names of the cases that it has learned from as it is: as saved, or as it ships."""
-        ranker = self.make(seed=0)
-        devices = trained_devices(ranker)
-        problems = set(training_values(ranker, "problems"))
-        return [case.name for case in cases if case.problem in problems and case.device in devices]
+        known = problems_trained_on(self.make(seed=0))
+        return [case.name for case in cases if (case.problem, case.device) in known]
 
 
 def usual_rankers(cases: Sequence[Case]) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         cases_digest,
         describe_training,
         device_warning,
-        trained_devices,
+        problems_trained_on,
         training_values,
     )
 else:
@@ -48,9 +48,9 @@ __all__ = [
     "explain",
     "parse_parameters",
     "paths_of",
+    "problems_trained_on",
     "read_cases",
     "train",
-    "trained_devices",
     "training_frame",
     "training_values",
 ]

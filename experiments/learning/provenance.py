@@ -48,9 +48,28 @@ def training_values(ranker: Ranker, key: str) -> list[str]:
     Args:
         key: of `describe_training`, such as `devices`.
     """
-    said = [one.training_.get(key) for one in (ranker, *ranker.parts.values())]
-    lists = (words for words in said if isinstance(words, list))
-    return list(dict.fromkeys(w for words in lists for w in words if isinstance(w, str)))
+    parts = (ranker, *ranker.parts.values())
+    return list(dict.fromkeys(word for part in parts for word in _said(part, key)))
+
+
+def problems_trained_on(ranker: Ranker) -> set[tuple[str, str]]:
+    """The problems that a ranker has learned from, each with a device that it was measured on.
+
+    What one part knows of a problem, and another of a device, is no knowledge of both.
+    """
+    return {
+        (problem, device_name(device, arch))
+        for part in (ranker, *ranker.parts.values())
+        for problem in _said(part, "problems")
+        for device in _said(part, "devices")
+        for arch in _said(part, "archs") or [""]
+    }
+
+
+def _said(ranker: Ranker, key: str) -> list[str]:
+    """What its own file says, whoever wrote it."""
+    words = ranker.training_.get(key)
+    return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
 
 
 def trained_devices(ranker: Ranker) -> set[str]:

@@ -23,6 +23,7 @@ from frontrunner.experiments.learning.provenance import (
     cases_digest,
     describe_training,
     device_warning,
+    problems_trained_on,
     training_values,
 )
 from frontrunner.experiments.observing.progress import NullProgress
@@ -240,8 +241,25 @@ def test_the_predictor_that_ships_says_where_it_was_trained() -> None:
     assert "(rocketlake, znver3, znver4), and this is local-task on a third (znver3)" in found
 
 
+def test_a_problem_and_a_device_are_known_together_only_if_one_part_knows_both() -> None:
+    old = ranker(problems=["p"], devices=HERE, archs=["znver3"])
+    new = ranker(problems=["q"], devices=HERE, archs=["znver4"])
+
+    class Both(type(new)):  # type: ignore[misc]
+        @property
+        def parts(self) -> dict[str, Ranker]:
+            return {"old": old}
+
+    both = Both()
+    both.training_ = new.training_
+    old_ones = {("p", "a chip (znver3)"), ("p", "another")}
+    assert problems_trained_on(both) == old_ones | {("q", "a chip (znver4)"), ("q", "another")}
+    assert problems_trained_on(create_ranker("shuffle")) == set()
+
+
 def test_what_a_foreign_file_says_may_be_anything() -> None:
     one = ranker(devices=3, archs={"a": 1}, problems=["p", 4, None])
+    assert problems_trained_on(one) == set()
     assert [training_values(one, key) for key in ("devices", "archs", "problems", "none")] == [
         [], [], ["p"], [],
     ]  # fmt: skip
