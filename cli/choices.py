@@ -34,6 +34,9 @@ device_option = click.option(
     metavar="URI",
     help="Measure on this device; may be repeated [local-task for CPUs, cuda or hip for GPUs].",
 )
+default_specs_option = click.option(
+    "--default-specs", is_flag=True, help="Let the compiler use the specs that it comes with, too."
+)
 pipeline_option = click.option(
     "--pipeline", metavar="NAME", help="Only candidates of this codegen pipeline."
 )

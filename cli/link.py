@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .choices import is_given, target_option
-from .files import check_new_file
+from .choices import default_specs_option, is_given, target_option
+from .files import check_new_file, check_new_folder
 from .output import Output, UsageError, shared_options
+
+if TYPE_CHECKING:
+    from ..search.linking import LinkedSpec
+    from ..search.reading import Network
 
 
 @click.command("link")
@@ -24,31 +30,52 @@ from .output import Output, UsageError, shared_options
 )
 @click.option(
     "--model",
+    "models",
+    multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="MODEL.mlir",
-    help="Tell which of the model's dispatches each matcher matches.",
+    help="Tell which of the model's dispatches each matcher configures; may be repeated.",
 )
 @target_option
+@default_specs_option
+@click.option(
+    "--dump",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="DIR|-",
+    help="Show what the compiler makes of the specs for each model, its own ones after them: "
+    "DIR/<model>.mlir, or on stdout.",
+)
 @shared_options(seed="Accepted as everywhere; nothing here is random.")
 def command(
     specs: tuple[Path, ...],
     out: Path | None,
-    model: Path | None,
+    models: tuple[Path, ...],
     target: str,
+    default_specs: bool,
+    dump: Path | None,
     seed: int,
     as_json: bool,
 ) -> None:
     """Merge tuning specs into one; the newest wins.
 
-    Name the newest last: where two specs match the same dispatch, the later one is kept.
+    Name the newest last: where two specs match the same dispatch, the later one is kept. Those that
+    the compiler comes with are tried after all of them.
     """
     if out is not None:
         check_new_file(out, "--out")
-    if model is None and is_given(click.get_current_context(), "target"):
-        raise UsageError("--target does nothing without --model", "leave it out, or name a model")
+    for name in ("target", "default_specs", "dump") if not models else ():
+        if is_given(click.get_current_context(), name):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} does nothing without --model", "leave it out, or name one")
+    for stem, times in Counter(model.stem for model in models).items():
+        if dump is not None and times > 1:
+            raise UsageError(f"{times} models are called {stem}", "--dump names files after models")
+    to_stdout = dump == Path("-")
+    if dump is not None and not to_stdout:
+        check_new_folder(dump, "--dump", "name a new folder")
 
     from ..core import write_atomically
-    from ..search.linking import find_matches, link_specs
+    from ..search.linking import link_specs
     from ..search.reading import read_network
 
     output = Output(as_json)
@@ -57,15 +84,16 @@ def command(
         output.notify(f"conflict: {conflict}")
     for dropped in linked.dropped:
         output.notify(f"dropped: {dropped}")
-    matches = None
-    if model is not None:
-        matches = find_matches(read_network(model, target), linked)
-        for name, dispatches in matches.items():
-            output.notify(f"{name} matches {', '.join(dispatches) or f'nothing in {model}'}")
+    found: dict[str, Any] = {}
+    for model in models:
+        network = read_network(model, target, default_specs=default_specs)
+        found[str(model)] = _show_matches(output, model, network, linked)
+        if dump is not None:
+            found[str(model)]["final"] = _dump(output, model, network, linked, dump)
     if out is not None:
         write_atomically(out, linked.text.encode())
         output.notify(f"{len(linked.matchers)} matchers from {len(specs)} specs written to {out}")
-    elif not as_json:
+    elif not as_json and not to_stdout:
         click.echo(linked.text, nl=not linked.text.endswith("\n"))
     output.result(
         {
@@ -74,6 +102,43 @@ def command(
             "matchers": len(linked.matchers),
             "dropped": linked.dropped,
             "conflicts": linked.conflicts,
-            "matches": matches,
+            "models": found,
         }
     )
+
+
+def _show_matches(
+    output: Output, model: Path, network: Network, linked: LinkedSpec
+) -> dict[str, Any]:
+    from ..search.linking import find_matches
+
+    found = find_matches(network, linked)
+    for name, dispatches in found.by_matcher.items():
+        output.notify(f"{name} matches {', '.join(dispatches) or f'nothing in {model}'}")
+    if found.by_default_specs:
+        output.notify(f"the compiler's own specs match {', '.join(found.by_default_specs)}")
+    return {"matches": found.by_matcher, "default_specs": found.by_default_specs}
+
+
+def _dump(
+    output: Output, model: Path, network: Network, linked: LinkedSpec, folder: Path
+) -> list[str]:
+    """Shows the final specs of a model; returns their text."""
+    from ..core import write_atomically
+    from ..search.linking import final_specs
+
+    texts = final_specs(network, linked)
+    if not texts:
+        output.notify(f"the compiler links no specs for {network.target.arch}: it takes one as is")
+        texts = (linked.text,)
+    for number, text in enumerate(texts, start=1):
+        if folder == Path("-"):
+            output.line(f"// {model}")
+            output.line(text)
+            continue
+        stem = model.stem if len(texts) == 1 else f"{model.stem}-{number}"
+        path = folder / f"{stem}.mlir"
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text.encode())
+        output.notify(f"the final spec of {model} is written to {path}")
+    return list(texts)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .choices import jobs_option, keep_valid_option, target_option
+from .choices import default_specs_option, jobs_option, keep_valid_option, target_option
 from .files import check_new_file
 from .output import Interrupted, Output, shared_options
 
@@ -44,6 +44,7 @@ from .output import Interrupted, Output, shared_options
     "--device", metavar="URI", help="Run on this device  [default: the target's usual one]"
 )
 @target_option
+@default_specs_option
 @jobs_option
 @click.option("--force", is_flag=True, help="Start anew, where --output has other rows already.")
 @keep_valid_option

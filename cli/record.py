@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from .choices import (
+    default_specs_option,
     device_option,
     extra_option,
     jobs_option,
@@ -68,6 +69,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @device_option
 @target_option
+@default_specs_option
 @pipeline_option
 @extra_option
 @jobs_option

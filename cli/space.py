@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .choices import extra_option, parse_extras, pipeline_option, target_option
+from .choices import (
+    default_specs_option,
+    extra_option,
+    parse_extras,
+    pipeline_option,
+    target_option,
+)
 from .files import check_new_file
 from .output import Output, UsageError, shared_options
 
@@ -26,6 +32,7 @@ MOST_ROWS = 20_000_000
     "file", metavar="IN.mlir", type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @target_option
+@default_specs_option
 @pipeline_option
 @extra_option
 @click.option(
@@ -44,6 +51,7 @@ MOST_ROWS = 20_000_000
 def command(
     file: Path,
     target: str,
+    default_specs: bool,
     pipeline: str | None,
     extras: tuple[str, ...],
     limit: int | None,
@@ -65,7 +73,7 @@ def command(
     from ..search.reading import read_dispatch
 
     output = Output(as_json)
-    dispatch = read_dispatch(file, target)
+    dispatch = read_dispatch(file, target, default_specs=default_specs)
     spaces = build_spaces(dispatch, pipeline, extra_knobs)
     counts = [count(space) for space in spaces]
     total = sum(c.value for c in counts)

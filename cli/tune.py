@@ -12,6 +12,7 @@ from ..benchmarks.measuring import DEFAULT_BUDGET
 from .choices import (
     check_resume,
     continued_by,
+    default_specs_option,
     device_option,
     extra_option,
     is_given,
@@ -59,6 +60,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @ranker_option
 @device_option
 @target_option
+@default_specs_option
 @click.option("--out", type=FOLDER, metavar="DIR", help="Where to write [runs/<name>-<n>].")
 @click.option("--resume", type=FOLDER, metavar="DIR", help="Continue the run in this folder.")
 @jobs_option

@@ -10,6 +10,7 @@ import click
 from .choices import (
     check_resume,
     continued_by,
+    default_specs_option,
     jobs_option,
     pool_option,
     ranker_option,
@@ -64,9 +65,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     metavar="SPEC",
     help="Compile the model with this spec to begin with; may be repeated, the newest last.",
 )
-@click.option(
-    "--default-specs", is_flag=True, help="Let the compiler use the specs that it comes with, too."
-)
+@default_specs_option
 @ranker_option
 @click.option(
     "--device", metavar="URI", help="Measure here [local-task for CPUs, cuda or hip for GPUs]."

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from .dispatch import Dispatch, TensorType
     from .emitted import EMISSION_FLAGS
     from .flags import target_flags
-    from .kind import Kind, kind_of, known_kinds, match_interface, register, tunable_kinds_text
+    from .kind import Kind, kind_of, known_kinds, register, tunable_kinds_text
     from .problem import ELEMENT_BYTES, Dim, Gpu, Operand, Problem, Target
     from .space import Constraint, Knob, Space
-    from .spec import APPLIED_MARK, SPEC_OPTION, SpecEntry, render_spec, spec_of, spec_option
+    from .spec import APPLIED_MARK, SPEC_OPTION, TuningSpec, spec_of, spec_option, spec_texts
     from .table import DERIVED, PIPELINE, knob_value
 else:
     __getattr__ = exports(__name__)
@@ -44,9 +44,9 @@ __all__ = [
     "Operand",
     "Problem",
     "Space",
-    "SpecEntry",
     "Target",
     "TensorType",
+    "TuningSpec",
     "backend_named",
     "backend_of",
     "build_spaces",
@@ -55,11 +55,10 @@ __all__ = [
     "known_backends",
     "known_extras",
     "known_kinds",
-    "match_interface",
     "register",
-    "render_spec",
     "spec_of",
     "spec_option",
+    "spec_texts",
     "target_flags",
     "tunable_kinds_text",
 ]

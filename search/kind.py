@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -47,8 +47,11 @@ class Kind(ABC):
         """
 
     @abstractmethod
-    def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
-        """Lines of the matcher in a tuning spec, which takes the op as `%op`."""
+    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
+        """Adds what a tuning spec matches the op by, given its handle, at the insertion point.
+
+        Called in a child process that has the compiler's bindings: import them here.
+        """
 
     @abstractmethod
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
@@ -120,30 +123,3 @@ def kind_of(problem: Problem) -> Kind:
         KeyError: there is none of that name.
     """
     return known_kinds()[problem.kind]
-
-
-def match_interface(
-    problem: Problem,
-    indexing_maps: Sequence[str],
-    interface: str,
-    groups: Mapping[str, Sequence[int]],
-) -> list[str]:
-    """Lines of a matcher for ops of linalg's contraction or convolution interface.
-
-    Args:
-        interface: the end of the op's name in `transform.iree.match`.
-        groups: sizes that it gives, by name, in its order.
-    """
-    lhs, rhs, out = (o.dtype for o in problem.operands)
-    results = ", ".join(f"%{name}" for name in groups)
-    lines = [
-        f"{results} = transform.iree.match.{interface} %op,",
-        f"  lhs_type = {lhs}, rhs_type = {rhs}, output_type = {out},",
-        f"  indexing_maps = [{', '.join(indexing_maps)}]",
-        "  : !transform.any_op -> !transform.param<i64>",
-    ]
-    lines += [
-        f"transform.iree.match.dims_equal %{name}, {list(sizes)} : !transform.param<i64>"
-        for name, sizes in groups.items()
-    ]
-    return lines

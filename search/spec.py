@@ -1,7 +1,7 @@
-"""Tuning specs: the one place that renders configurations for the compiler.
+"""Tuning specs: which configuration the compiler is to take for a dispatch.
 
-A spec is a transform-dialect library. Each entry is a matcher (which dispatch) that yields a
-`compilation_info` (which configuration). `iree-compile` takes the text as it is: see `spec_option`.
+A spec's text is a transform-dialect library, which `iree-compile` takes as it is: see
+`spec_option`. It is built by the compiler's bindings, in a child process (`search.mlir.specs`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..core import CHILD_FAILED, Child, ChildKilled, InputError, KilledError, first_line
 from .backend import known_backends
-from .kind import kind_of
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -24,46 +24,7 @@ APPLIED_MARK = "__frontrunner_spec_applied__"
 
 SPEC_OPTION = "--iree-codegen-tuning-spec-path"
 _LIBRARY_OPTION = "--iree-codegen-transform-dialect-library"
-
-_HEADER = """module @frontrunner_spec attributes {{ transform.with_named_sequence }} {{
-transform.named_sequence @apply_op_config(
-    %op: !transform.any_op {{transform.readonly}},
-    %config: !transform.any_param {{transform.readonly}}) {{
-  transform.annotate %op "compilation_info" = %config : !transform.any_op, !transform.any_param
-  transform.annotate %op "{applied}" : !transform.any_op
-  transform.yield
-}}
-"""
-# Attention is made of two products, which its `decomposition_config` configures.
-_ATTENTION_ACTION = """
-transform.named_sequence @apply_attention_config(
-    %op: !transform.any_op {{transform.readonly}},
-    %config: !transform.any_param {{transform.readonly}},
-    %products: !transform.any_param {{transform.readonly}}) {{
-  transform.annotate %op "compilation_info" = %config : !transform.any_op, !transform.any_param
-  transform.annotate %op "decomposition_config" = %products
-      : !transform.any_op, !transform.any_param
-  transform.annotate %op "{applied}" : !transform.any_op
-  transform.yield
-}}
-"""
-_ENTRY_POINT = """transform.named_sequence @__kernel_config(
-    %variant_op: !transform.any_op {{transform.consumed}}) -> !transform.any_op
-    attributes {{ iree_codegen.tuning_spec_entrypoint }} {{
-{prelude}  %res = transform.foreach_match in %{root}
-{matches}
-    : (!transform.any_op) -> !transform.any_op
-  transform.yield %res : !transform.any_op
-}}
-}}
-"""
-# The compiler drops the unit batch dim of a convolution when it forms dispatches and inserts it
-# again after tuning specs were applied, losing what they said. So the spec inserts it first, with
-# the compiler's own pass.
-_INSERT_BATCH = """  %batched = transform.apply_registered_pass
-    "iree-codegen-insert-batch-dim-for-batchless-conv" to %variant_op
-    : (!transform.any_op) -> !transform.any_op
-"""
+_TIMEOUT = 120.0
 
 
 def spec_option(flags: Sequence[str]) -> str:
@@ -77,8 +38,8 @@ def spec_option(flags: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class SpecEntry:
-    """One tuned dispatch of a spec.
+class TuningSpec:
+    """A dispatch and its configuration.
 
     Attributes:
         indexing_maps: of the root op, as MLIR text.
@@ -96,56 +57,28 @@ class SpecEntry:
     def name(self) -> str:
         return "match_" + re.sub(r"\W", "_", self.problem.label)
 
-    @property
-    def parameters(self) -> dict[str, str]:
-        """The configuration's attributes, by the name that they have in the matcher."""
-        return dict(zip(("config", "products"), self.config.split("\n"), strict=False))
-
-    @property
-    def action(self) -> str:
-        return "apply_op_config" if len(self.parameters) == 1 else "apply_attention_config"
+    def text(self) -> str:
+        """As of `spec_texts`."""
+        return spec_texts([self])[0]
 
 
-def spec_of(dispatch: Dispatch, config: str, comment: str = "") -> str:
+def spec_of(dispatch: Dispatch, config: str, comment: str = "") -> TuningSpec:
     """The spec of one configuration of a dispatch."""
-    return render_spec([SpecEntry(dispatch.problem, dispatch.indexing_maps, config, comment)])
+    return TuningSpec(dispatch.problem, dispatch.indexing_maps, config, comment)
 
 
-def render_spec(entries: Sequence[SpecEntry]) -> str:
-    """The spec's text; entries are tried in order."""
-    parts = [_HEADER.format(applied=APPLIED_MARK)]
-    if any(len(e.parameters) > 1 for e in entries):
-        parts.append(_ATTENTION_ACTION.format(applied=APPLIED_MARK))
-    parts += [_matcher(e) for e in entries]
-    matches = []
-    for entry in entries:
-        if entry.comment:
-            matches.append(f"    // {entry.comment}")
-        comma = "," if entry is not entries[-1] else ""
-        matches.append(f"    @{entry.name} -> @{entry.action}{comma}")
-    batchless = any(kind_of(e.problem).lacks_batch(e.problem) for e in entries)
-    parts.append(
-        _ENTRY_POINT.format(
-            prelude=_INSERT_BATCH if batchless else "",
-            root="batched" if batchless else "variant_op",
-            matches="\n".join(matches),
-        )
-    )
-    return "\n".join(parts)
+def spec_texts(specs: Sequence[TuningSpec]) -> list[str]:
+    """Specs as `iree-compile` takes them; made by one child process, in half a second.
 
-
-def _matcher(entry: SpecEntry) -> str:
-    matched = kind_of(entry.problem).match(entry.problem, entry.indexing_maps)
-    lines = [f"  {line}" for line in matched]
-    for name, attribute in entry.parameters.items():
-        lines.append(f"  %{name} = transform.param.constant {attribute} -> !transform.any_param")
-    values = ", ".join(f"%{name}" for name in ("op", *entry.parameters))
-    types = "!transform.any_op" + ", !transform.any_param" * len(entry.parameters)
-    body = "\n".join(lines)
-    return (
-        f"transform.named_sequence @{entry.name}(%op: !transform.any_op {{transform.readonly}})\n"
-        f"    -> ({types}) {{\n"
-        f"{body}\n"
-        f"  transform.yield {values} : {types}\n"
-        "}\n"
-    )
+    Raises:
+        InputError: a configuration is no attribute.
+    """
+    with Child("frontrunner.search.mlir.specs:write_specs") as child:
+        try:
+            texts: list[str] = child.call_with_retry(list(specs), timeout=_TIMEOUT)
+        except ChildKilled as death:
+            raise KilledError(f"writing tuning specs was {death}") from death
+        except CHILD_FAILED as failure:
+            first = first_line(failure)
+            raise InputError(f"no tuning spec can be made of a configuration: {first}") from failure
+    return texts

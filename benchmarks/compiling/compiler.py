@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...core import (
@@ -17,7 +17,7 @@ from ...core import (
     check_free_space,
     describe_kill,
 )
-from ...search import Dispatch
+from ...search import Dispatch, TuningSpec
 from ...search.reading import Network
 from ..measuring import COMPILE_FAILED, CRASHED, KILLED, NOT_APPLIED, OK, TIMEOUT, CompileOutcome
 from .worker import CompileReply, CompileRequest
@@ -31,13 +31,13 @@ class CompileJob:
 
     Attributes:
         name: stem of the files that are made.
-        spec: a tuning spec's text; None for the compiler's own default.
+        spec: a tuning spec, or its text; None for the compiler's own default.
     """
 
     name: str
     source: str
     flags: tuple[str, ...]
-    spec: str | None = None
+    spec: TuningSpec | str | None = None
 
 
 class CompilePool(ChildPool):
@@ -84,14 +84,7 @@ class CompilePool(ChildPool):
 
     def _compile_once(self, child: Child, job: CompileJob) -> CompileOutcome:
         executable = self._executable(job)
-        path = None
-        if job.spec is not None:
-            path = self.folder / f"{job.name}.mlir"
-            try:
-                path.write_text(job.spec)
-            except OSError as error:
-                raise WorkError(f"cannot write {path}: {error.strerror}") from error
-        request = CompileRequest(job.source, job.flags, path, executable)
+        request = CompileRequest(job.source, job.flags, job.spec, executable)
         try:
             reply: CompileReply = child.call(request, timeout=self.timeout)
         except ChildKilled as death:
@@ -173,9 +166,27 @@ class Compiler(CompilePool):
         compiled = self.run(self._compile, self._job("baseline", None), self._killed)
         return raise_if_killed(compiled, "the compiler's default")
 
-    def compile(self, specs: Sequence[tuple[str, str]]) -> Iterator[CompileOutcome]:
-        """As `compile_jobs`, given pairs of a name and the text of a spec."""
+    def defaults(self) -> tuple[CompileOutcome, ...]:
+        """As `baseline`; and, where specs that the compiler comes with change it, without these.
+
+        Raises:
+            KilledError: as `baseline`.
+        """
+        baseline, target = self.baseline(), self.to_compile.target
+        if not target.default_specs:
+            return (baseline,)
+        # In a process of its own: the compiler turns these specs on for all that one compiles.
+        without = replace(self.to_compile, target=replace(target, default_specs=False))
+        folder = self.folder / "without-specs"
+        folder.mkdir(exist_ok=True)
+        with Compiler(without, folder, 1, self.timeout, self._tries) as compiler:
+            other = compiler.baseline()
+        same = baseline.kind == other.kind == OK and baseline.digest == other.digest
+        return (baseline,) if same else (baseline, other)
+
+    def compile(self, specs: Sequence[tuple[str, TuningSpec | str]]) -> Iterator[CompileOutcome]:
+        """As `compile_jobs`, given pairs of a name and a spec, or its text."""
         return self.compile_jobs([self._job(name, spec) for name, spec in specs])
 
-    def _job(self, name: str, spec: str | None) -> CompileJob:
+    def _job(self, name: str, spec: TuningSpec | str | None) -> CompileJob:
         return CompileJob(name, self.to_compile.source, self.to_compile.target.flags, spec)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ...core import iree_versions, read_limited, remove_drafts
+from ...core import InputError, iree_versions, read_limited, remove_drafts
 from ...search import Dispatch, spec_of
 from ..measuring import KILLED, OK, Outcome
 from .reproducer import SCRIPT, Reproducer, write_emission_crash
@@ -158,9 +158,13 @@ class FailureReport:
         said_about = group.simplest if outcome.same_as is None else outcome.same_as
         path = _log_path(self._logs, said_about)
         config = self._render_config(group.simplest)
+        try:
+            spec = spec_of(self._dispatch, config).text()
+        except InputError as error:  # a plug-in rendered no attribute, which is the failure
+            spec = f"// {error}\n{config}\n"
         return Reproducer(
             RunnableModule.of(self._dispatch),
-            spec_of(self._dispatch, config),
+            spec,
             config,
             outcome,
             read_limited(path).decode(errors="replace") if path.exists() else "",

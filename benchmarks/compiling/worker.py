@@ -8,8 +8,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...core import WorkError
-from ...search.mlir import CompileFailed, compile_with_spec
+from ...core import InputError, WorkError
+from ...search import TuningSpec
+from ...search.mlir import CompileFailed, compile_with_spec, spec_text
 from ..measuring import executable_digest
 
 # What the compiler says of a linker that SIGKILL ended: its wait status, or a shell's around it.
@@ -22,12 +23,13 @@ class CompileRequest:
     """A module at `executable-sources`, how to compile it, and where the executable goes.
 
     Attributes:
-        spec: the tuning spec's file; None compiles the compiler's own default.
+        spec: the tuning spec, or its text; None compiles the compiler's own default. It is written
+            beside the executable.
     """
 
     source: str
     flags: tuple[str, ...]
-    spec: Path | None
+    spec: TuningSpec | str | None
     executable: Path
 
 
@@ -53,7 +55,8 @@ class CompileReply:
 def answer(request: CompileRequest) -> CompileReply:
     start, said = time.perf_counter(), os.fstat(2).st_size
     try:
-        executable, applied = compile_with_spec(request.source, request.flags, request.spec)
+        spec = _write_spec(request)
+        executable, applied = compile_with_spec(request.source, request.flags, spec)
     except CompileFailed as error:
         seconds = time.perf_counter() - start
         return CompileReply(
@@ -62,15 +65,31 @@ def answer(request: CompileRequest) -> CompileReply:
             seconds=seconds,
             linker_killed=_LINKER_KILLED.search(_said_since(said)) is not None,
         )
-    try:
-        request.executable.write_bytes(executable)
-    except OSError as error:
-        raise WorkError(f"cannot write {request.executable}: {error.strerror}", _ROOM) from error
+    _write(request.executable, executable)
     return CompileReply(
         applied=applied,
         digest=executable_digest(executable),
         seconds=time.perf_counter() - start,
     )
+
+
+def _write_spec(request: CompileRequest) -> Path | None:
+    if request.spec is None:
+        return None
+    path = request.executable.with_suffix(".mlir")
+    try:
+        text = request.spec if isinstance(request.spec, str) else spec_text(request.spec)
+    except InputError as error:  # of a configuration that a plug-in rendered
+        raise CompileFailed([str(error)]) from None
+    _write(path, text.encode())
+    return path
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise WorkError(f"cannot write {path}: {error.strerror}", _ROOM) from error
 
 
 def _said_since(size: int) -> bytes:

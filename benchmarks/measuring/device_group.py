@@ -45,7 +45,7 @@ class DeviceGroup:
         return tuple(fingerprint(uri) for uri in self.uris)
 
     def start(self, baseline: CompileOutcome, known: Mapping[int, Outcome]) -> dict[str, float]:
-        """Starts the devices.
+        """Starts the devices, or starts them again with another default.
 
         Args:
             baseline: the compiler's default.
@@ -54,6 +54,7 @@ class DeviceGroup:
         Returns:
             Microseconds that the default takes, by device.
         """
+        self.close()
         self._baseline = baseline.executable
         times = {}
         for uri in self.uris:

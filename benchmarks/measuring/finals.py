@@ -62,6 +62,7 @@ class Finals:
             rounds in both orders, strays from 1 (95 %): no smaller difference means anything.
         failed: finalists that did not run this time, with the reason.
         load: of the machine after the rounds; None in older files.
+        baseline: which of the compiler's two defaults it is, in words; empty where there is one.
     """
 
     standings: tuple[FinalistResult, ...]
@@ -69,6 +70,7 @@ class Finals:
     noise_floor: float
     failed: tuple[tuple[int, str], ...] = ()
     load: Load | None = None
+    baseline: str = ""
 
     def with_failed(self, failed: Sequence[tuple[int, str]]) -> Finals:
         """The same, with finalists that could not take part."""

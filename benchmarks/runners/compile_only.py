@@ -36,7 +36,7 @@ class CompileRunner:
         self.batch = self._compiler.batch
 
     def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
-        self._seen = {self._compiler.baseline().digest: BASELINE}
+        self._seen = {self._compiler.defaults()[0].digest: BASELINE}
         for index, outcome in known.items():
             if outcome.kind == OK:
                 self._seen.setdefault(outcome.executable, index)

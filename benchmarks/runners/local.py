@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from ..measuring import OK, DeviceGroup, Finals, Outcome, RunFailed
 from .queue_compiler import QueueCompiler
 
 CHANGED = "it does not compile as it did"
+WITH_SPECS = "with the specs that the compiler comes with"
+WITHOUT_SPECS = "without the specs that the compiler comes with, which make it slower"
 
 
 class LocalRunner:
@@ -45,6 +48,7 @@ class LocalRunner:
         self._compiler = QueueCompiler(dispatch, render_config, folder, jobs)
         self._devices = DeviceGroup(devices, call_of(dispatch), seed, partial(save_log, logs))
         self._executables: dict[int, Path] = {}
+        self._baseline = ""
         self.batch = self._compiler.batch
 
     @property
@@ -52,7 +56,14 @@ class LocalRunner:
         return self._devices.fingerprints
 
     def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
-        return self._devices.start(self._compiler.baseline(), known)
+        """Starts with the faster one of the compiler's defaults, if there are two."""
+        defaults = self._compiler.defaults()
+        found = [self._devices.start(one, known) for one in defaults]
+        if len(defaults) == 1:
+            return found[0]
+        with_specs, without = (sum(times.values()) for times in found)
+        self._baseline = WITHOUT_SPECS if without < with_specs else WITH_SPECS
+        return found[1] if without < with_specs else self._devices.start(defaults[0], known)
 
     def run(
         self, batch: Sequence[int], should_continue: Callable[[], bool] = lambda: True
@@ -72,10 +83,12 @@ class LocalRunner:
             else:
                 changed.append((index, CHANGED))
         executables = {i: self._executables[i] for i in contenders if i in self._executables}
-        return self._devices.finals(executables).with_failed(changed)
+        finals = self._devices.finals(executables).with_failed(changed)
+        return replace(finals, baseline=self._baseline)
 
     def confirm(self, index: int) -> Finals:
-        return self._devices.confirm(index, self._executables[index])
+        confirmed = self._devices.confirm(index, self._executables[index])
+        return replace(confirmed, baseline=self._baseline)
 
     def verify(self, index: int, spec: str) -> None:
         compiled = self._compiler.compile_winner(spec)

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from ...search import Dispatch, spec_of
+from ...search import Dispatch, TuningSpec, spec_of
 from ...search.gpu import CannotRender
 from ..compiling import Compiler, require_default
 from ..measuring import BATCH_PER_JOB, CRASHED, CompileOutcome
@@ -17,7 +17,7 @@ def compile_queue(
     render_config: Callable[[int], str],
     batch: Sequence[int],
     folder: Path,
-    compile_specs: Callable[[Sequence[tuple[str, str]]], Iterator[CompileOutcome]],
+    compile_specs: Callable[[Sequence[tuple[str, TuningSpec]]], Iterator[CompileOutcome]],
 ) -> Iterator[tuple[int, CompileOutcome]]:
     """Executables of candidates, in order; those that cannot be rendered crashed.
 
@@ -28,7 +28,7 @@ def compile_queue(
         compile_specs: as `Compiler.compile`.
     """
     failed: dict[int, CompileOutcome] = {}
-    specs = []
+    specs: list[tuple[str, TuningSpec]] = []
     for index in batch:
         name = f"{index:05d}"
         try:
@@ -63,15 +63,15 @@ class QueueCompiler:
         self._compiler = Compiler(dispatch, folder, jobs)
         self.batch = BATCH_PER_JOB * self._compiler.jobs
 
-    def baseline(self) -> CompileOutcome:
-        """The compiler's default.
+    def defaults(self) -> tuple[CompileOutcome, ...]:
+        """As `Compiler.defaults`.
 
         Raises:
-            WorkError: it does not compile.
+            WorkError: one does not compile.
         """
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir()
-        return require_default(self._compiler.baseline())
+        return tuple(map(require_default, self._compiler.defaults()))
 
     def compile(self, batch: Sequence[int]) -> Iterator[tuple[int, CompileOutcome]]:
         """As `compile_queue`."""

@@ -32,6 +32,7 @@ def record(
     format: str = PARQUET,
     devices: Sequence[str] = (),
     target: str = "host",
+    default_specs: bool = False,
     pipeline: str | None = None,
     extras: Mapping[str, Sequence[int]] | None = None,
     jobs: int | None = None,
@@ -62,6 +63,8 @@ def record(
         format: `parquet`, or `t4` for `<name>.t4.json` beside it, which other auto-tuners read.
         devices: IREE device URIs to measure on; by default the usual one of the target.
         target: `host`, a CPU's name, or a GPU's.
+        default_specs: whether the compiler may use the specs that it comes with, also for the
+            default that candidates are compared with.
         pipeline: the only codegen pipeline to take candidates of.
         extras: knobs of GPU spaces to set free, with their values.
         jobs: how many candidates to compile at a time; by default one per core.
@@ -88,6 +91,7 @@ def record(
         seed=seed,
         jobs=jobs,
         pool=max(candidates, POOL_SIZE),
+        default_specs=default_specs,
         extras=extra_values(extras),
         pipeline=pipeline,
     )

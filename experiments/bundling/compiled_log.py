@@ -12,7 +12,7 @@ from typing import Any, Self
 from ...benchmarks.compiling import Compiler
 from ...benchmarks.measuring import COMPILE_FAILED, NOT_APPLIED, OK, CompileOutcome, has_digest
 from ...core import JsonLinesFile, iree_versions
-from ...search import Dispatch
+from ...search import Dispatch, TuningSpec
 from ...search.reading import Network
 
 # Outcomes that compiling again would repeat. Crashes and kills may be the machine's fault.
@@ -41,9 +41,9 @@ class CompiledCache:
         )
 
     def compile(
-        self, compiler: Compiler, specs: Sequence[tuple[str, str]]
+        self, compiler: Compiler, specs: Sequence[tuple[str, TuningSpec]]
     ) -> Iterator[CompileOutcome]:
-        """Compiles (name, spec text) pairs, but for those that are here; yields all, in order.
+        """Compiles (name, spec) pairs, but for those that are here; yields all, in order.
 
         What is said of failures does not name the folder, and is the same in any.
         """
@@ -85,7 +85,7 @@ class CompiledCache:
         return name, CompileOutcome(kind, executable, found, float(record["seconds"]), reason)
 
 
-def _key(compiled: Dispatch | Network, spec: str) -> str:
+def _key(compiled: Dispatch | Network, spec: TuningSpec) -> str:
     """Tells apart what is compiled, how, and by which compiler."""
-    given = [compiled.source, compiled.target.flags, iree_versions(), spec]
+    given = [compiled.source, compiled.target.flags, iree_versions(), repr(spec)]
     return hashlib.sha256(json.dumps(given).encode()).hexdigest()[:16]

@@ -47,7 +47,7 @@ def record_dispatch(
         WorkError: a device does not answer, or results cannot be written.
     """
     check_uris(devices)
-    dispatch = read_dispatch(options.input, options.target)
+    dispatch = read_dispatch(options.input, options.target, default_specs=options.default_specs)
     # Before candidates are chosen and compiled, which takes minutes.
     check_drivers(devices, dispatch.target.drivers, dispatch.target.arch)
     selection.resolve(dispatch.target, options.seed)

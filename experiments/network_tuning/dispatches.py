@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...benchmarks.measuring import Budget
 from ...core import FrontrunnerError, InputError, KilledError, Notify
-from ...search import spec_of
+from ...search import spec_of, spec_texts
 from ..observing import Observer
 from ..queue import renderer
 from ..tuning import RunFolder, TuneOptions, TuneResult, resume_run, start_run, write_text
@@ -123,9 +123,8 @@ def best_specs(hot: HotDispatch, tuned: TuneResult | str, folder: NetworkFolder)
         return []
     run = folder.run_of(hot).load()
     render = renderer(run.dispatch, run.queue)
-    paths = []
-    for place, standing in enumerate(better):
-        path = folder.work / f"{hot.name}-{place}.mlir"
-        write_text(path, spec_of(run.dispatch, render(standing.index)))
-        paths.append(path)
+    texts = spec_texts([spec_of(run.dispatch, render(standing.index)) for standing in better])
+    paths = [folder.work / f"{hot.name}-{place}.mlir" for place in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        write_text(path, text)
     return paths

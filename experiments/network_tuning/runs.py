@@ -209,7 +209,7 @@ def _default(
         linked = link_specs(starter)
         for conflict in linked.conflicts:
             notify(f"conflict: {conflict}")
-        for name, dispatches in find_matches(network, linked).items():
+        for name, dispatches in find_matches(network, linked).by_matcher.items():
             if not dispatches:
                 notify(f"warning: {name} matches nothing in this model")
         (default,) = compiler.compile([("starter", linked.text)])

@@ -88,6 +88,7 @@ def profile(
     providers: str | None = None,
     device: str | None = None,
     target: str = "host",
+    default_specs: bool = False,
     jobs: int | None = None,
     force: bool = False,
     keep_valid: bool = False,
@@ -111,6 +112,7 @@ def profile(
             `onnxruntime`, or `none`; by default those that are installed, and none for GPUs.
         device: the IREE device URI to run on; by default the usual one of the target.
         target: `host`, a CPU's name, or a GPU's.
+        default_specs: whether the compiler may use the specs that it comes with.
         jobs: how many configurations to compile at a time; by default one per core.
         force: whether to start anew where the output has other rows already.
         keep_valid: whether logged lines that were not written by a profile are left out, instead of
@@ -131,6 +133,7 @@ def profile(
         failures=out.with_name(f"{out.stem}-failures"),
         verify=verify,
         target=target,
+        default_specs=default_specs,
         device=uri,
         libraries=parse_libraries(providers, on_cpu=shares_cores(uri)),
         seed=seed,

@@ -67,12 +67,14 @@ class ProfileOptions:
 
     Attributes:
         failures: where what failed is kept, in a folder for each.
+        default_specs: whether the compiler may use the specs that it comes with.
         libraries: to compare with.
     """
 
     failures: Path
     verify: bool = True
     target: str = "host"
+    default_specs: bool = False
     device: str = "local-task"
     libraries: tuple[str, ...] = ()
     seed: int = 0
@@ -147,12 +149,13 @@ class Bench:
 
     def _read(self, reader: Child, one: PlannedRows) -> RunnableModule | InputError | KilledError:
         path, operation = one.generated.path, one.generated.operation
+        target, specs = self._options.target, self._options.default_specs
         try:
             try:
-                module = RunnableModule.of(read_dispatch(path, self._options.target, reader))
+                module = RunnableModule.of(read_dispatch(path, target, reader, default_specs=specs))
             except NotTunableError:
                 # It can be run all the same.
-                module = RunnableModule.of_network(read_network(path, self._options.target))
+                module = RunnableModule.of_network(read_network(path, target, default_specs=specs))
                 module = replace(module, flops=operation.flops) if operation else module
             if operation is not None:
                 _check(module, operation)

@@ -14,7 +14,7 @@ from ...benchmarks.measuring import POOL_SIZE
 from ...benchmarks.operations import Operation
 from ...core import Child
 from ...models import default_ranker, resolve_ranker
-from ...search import PIPELINE, spec_of
+from ...search import PIPELINE, spec_of, spec_texts
 from ...search.reading import READER, read_dispatch
 from ..queue import make_queue, renderer
 from .folder import Configuration
@@ -65,11 +65,9 @@ class ConfigurationMaker:
         ranker = resolve_ranker(choice.ranker or default_ranker(dispatch.target), seed=choice.seed)
         queue = make_queue(dispatch, ranker, pool=choice.pool, seed=choice.seed)
         render = renderer(dispatch, queue)
-        found = []
-        for place in range(min(choice.count, len(queue))):
-            made = _named(place, queue.iloc[place])
-            found.append((made, spec_of(dispatch, render(place), made.name)))
-        return found
+        made = [_named(place, queue.iloc[place]) for place in range(min(choice.count, len(queue)))]
+        specs = [spec_of(dispatch, render(place), one.name) for place, one in enumerate(made)]
+        return list(zip(made, spec_texts(specs), strict=True))
 
     def __enter__(self) -> Self:
         return self

@@ -41,6 +41,7 @@ def check_profile(every: Sequence[GeneratedDispatch], options: ProfileOptions) -
     return {
         "verify": options.verify,
         "target": options.target,
+        "default_specs": options.default_specs,
         "device": fingerprint(options.device),
         "seed": options.seed,
         "cores": usable_cores(),

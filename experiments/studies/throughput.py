@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...benchmarks.runners import open_local_runner
-from ...search import Dispatch, build_spaces, spec_of
+from ...search import Dispatch, build_spaces, spec_of, spec_texts
 from ...search.enumeration import candidate_dicts, sample
 from ...search.reading import read_dispatch
 
@@ -27,10 +27,11 @@ def by_tools(dispatch: Dispatch, source: Path, configs: Sequence[str], folder: P
     """Seconds that the command-line tools take."""
     tools = Path(sys.executable).parent
     inputs = [f"--input={'x'.join([*map(str, t.shape), t.dtype])}=1" for t in dispatch.inputs]
+    texts = spec_texts([spec_of(dispatch, config) for config in configs])
     started = time.perf_counter()
-    for config in configs:
+    for text in texts:
         spec, executable = folder / "tool.mlir", folder / "tool.vmfb"
-        spec.write_text(spec_of(dispatch, config))
+        spec.write_text(text)
         compile_line = [str(tools / "iree-compile"), str(source), *dispatch.target.flags]
         compile_line += [f"--iree-codegen-tuning-spec-path={spec}", "-o", str(executable)]
         if subprocess.run(compile_line, capture_output=True).returncode == 0:

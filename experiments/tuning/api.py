@@ -28,6 +28,7 @@ def tune(
     pool: int = POOL_SIZE,
     pipeline: str | None = None,
     extras: Mapping[str, Sequence[int]] | None = None,
+    default_specs: bool = False,
     compile_only: bool = False,
     keep_failures: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
@@ -59,6 +60,8 @@ def tune(
         pool: how many candidates are ranked, sampled from spaces that are larger.
         pipeline: the only codegen pipeline to take candidates of.
         extras: knobs of GPU spaces to set free, with their values.
+        default_specs: whether the compiler may use the specs that it comes with, too; candidates
+            are then compared with the better of its defaults, with these specs and without.
         compile_only: whether to compile candidates and measure nothing, which needs no device.
         keep_failures: where the report of failures goes; by default into the run's folder.
         jobs: how many candidates to compile at a time; by default one per core.
@@ -88,6 +91,7 @@ def tune(
         jobs=jobs,
         pool=pool,
         pipeline=pipeline,
+        default_specs=default_specs,
         extras=extra_values(extras),
         compile_only=compile_only,
         keep_failures=optional_path(keep_failures),

@@ -28,6 +28,7 @@ class TuneOptions:
         pool: candidates that are sampled and ranked.
         extras: knobs of GPU spaces to set free, with their values.
         pipeline: the only codegen pipeline to take candidates of; all of them if None.
+        default_specs: whether the compiler may use the specs that it comes with.
         compile_only: whether to measure nothing; there are no devices then, and no patience.
         keep_failures: where the report of failures goes; into the run's folder if None.
     """
@@ -43,6 +44,7 @@ class TuneOptions:
     pool: int = POOL_SIZE
     extras: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     pipeline: str | None = None
+    default_specs: bool = False
     compile_only: bool = False
     keep_failures: Path | None = None
 

@@ -33,7 +33,7 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     check_uris(options.devices or ())
     if options.ranker is not None:
         resolve_ranker(options.ranker, seed=options.seed)  # refused before the compiler is asked
-    dispatch = read_dispatch(options.input, options.target)
+    dispatch = read_dispatch(options.input, options.target, default_specs=options.default_specs)
     target = dispatch.target
     if options.devices is None:
         options = replace(options, devices=target.drivers[:1])

@@ -46,6 +46,8 @@ class TuneResult(StoredResult):
         configuration: the winner's; None without one, and in files of older versions.
         default: the configuration that the compiler chooses; None if it is of no space of ours.
         load: of the machine after the finals; None in older files.
+        baseline: which of the compiler's two defaults `baseline_us` is of, in words; empty where
+            there is one.
     """
 
     speedup: float
@@ -65,6 +67,7 @@ class TuneResult(StoredResult):
     configuration: Configuration | None = None
     default: Configuration | None = None
     load: Load | None = None
+    baseline: str = ""
 
     @classmethod
     def build(
@@ -103,6 +106,7 @@ class TuneResult(StoredResult):
             configuration=Configuration.of_candidate(setup.queue, winner.index) if winner else None,
             default=Configuration.of_default(setup.dispatch),
             load=finals.load,
+            baseline=finals.baseline,
         )
 
     @classmethod
@@ -116,7 +120,13 @@ class TuneResult(StoredResult):
     @property
     def finals(self) -> Finals:
         """What the winner was chosen by."""
-        return Finals(self.finalists, self.baseline_us, self.noise_floor, load=self.load)
+        return Finals(
+            self.finalists,
+            self.baseline_us,
+            self.noise_floor,
+            load=self.load,
+            baseline=self.baseline,
+        )
 
     def _check(self) -> None:
         """Checks that the figures follow from each other.
@@ -177,6 +187,8 @@ class TuneResult(StoredResult):
             )
             lines.append(f"noise floor  {self.noise_floor:.1%}")
             lines.append(f"spec         {self.spec}")
+        if self.baseline:
+            lines.insert(-2, f"default      {self.baseline}")
         if warning := noise_warning(self.noise_floor, self.load):
             lines.insert(-1, f"warning      {warning}")
         return lines

@@ -145,7 +145,7 @@ class Session:
     def _wrong_spec(self, winner: int) -> str:
         """What is wrong with the spec's file, in words; empty if nothing is."""
         written = read_limited(self.folder.spec, "resume the run").decode(errors="replace")
-        due = spec_of(self.dispatch, self.render_config(winner))
+        due = spec_of(self.dispatch, self.render_config(winner)).text()
         # A comment says what to expect of it.
         found = "\n".join(s for s in written.splitlines() if not s.lstrip().startswith("//"))
         return "" if found == due.rstrip("\n") else f"{self.folder.spec.name} is not the winner's"
@@ -189,7 +189,7 @@ class Session:
 
         def spec(standing: FinalistResult, finals: Finals) -> str:
             comment = expectation_comment(standing, finals, runner.fingerprints)
-            return spec_of(self.dispatch, self.render_config(standing.index), comment)
+            return spec_of(self.dispatch, self.render_config(standing.index), comment).text()
 
         finals, winner = choose_winner(
             runner, known, spec, self.observer.on_phase, self.observer.notify

@@ -47,18 +47,15 @@ class AttentionKind(Kind):
         masked = (("masked", int(len(maps) == 8)),)
         return build_problem(self.name, root, tensors, loops, masked)
 
-    def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
+    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
         """By name and operand types: `transform.iree.match.attention` does not match on CPUs."""
-        lines = [f'transform.match.operation_name %op ["{problem.op}"] : !transform.any_op']
-        for i, operand in enumerate(problem.inputs):
-            shape = "x".join(str(problem.dims[terms[0][0]].size) for terms in operand.index)
-            lines += [
-                f"%in{i} = transform.get_operand %op[{i}]"
-                " : (!transform.any_op) -> !transform.any_value",
-                f"transform.iree.match.cast_compatible_type %in{i} ="
-                f" tensor<{shape}x{operand.dtype}> : !transform.any_value",
-            ]
-        return lines
+        from ..mlir import match_operands
+
+        tensors = []
+        for operand in problem.inputs:
+            sizes = (str(problem.dims[terms[0][0]].size) for terms in operand.index)
+            tensors.append(f"tensor<{'x'.join([*sizes, operand.dtype])}>")
+        match_operands(op, problem.op, tensors)
 
     def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
         at = {dim.name: place for place, dim in enumerate(problem.dims)}

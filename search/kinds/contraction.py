@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..kind import Kind, match_interface
+from ..kind import Kind
 from ..problem import Problem
 
 
@@ -27,9 +27,13 @@ class ContractionKind(Kind):
         tensors = list(zip(("lhs", "rhs", "out"), maps, list(root.operands)[:3], strict=True))
         return build_problem(self.name, root, tensors, loops)
 
-    def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
-        groups = {r: [d.size for d in problem.by_role(r)] for r in ("batch", "m", "n", "k")}
-        return match_interface(problem, indexing_maps, self.name, groups)
+    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
+        from iree.compiler.dialects.preprocessing_transform import MatchContractionOp
+
+        from ..mlir import match_product
+
+        sizes = [[d.size for d in problem.by_role(role)] for role in ("batch", "m", "n", "k")]
+        match_product(MatchContractionOp, op, problem, indexing_maps, sizes)
 
     def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
         return (tuple(at for at, dim in enumerate(problem.dims) if not dim.parallel),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..kind import Kind, match_interface
+from ..kind import Kind
 from ..problem import Problem
 
 
@@ -37,7 +37,11 @@ class ConvolutionKind(Kind):
         tensors = list(zip(("lhs", "rhs", "out"), maps, list(root.operands)[:3], strict=True))
         return build_problem(self.name, root, tensors, _loops(found), traits)
 
-    def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
+    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
+        from iree.compiler.dialects.preprocessing_transform import MatchConvolutionOp
+
+        from ..mlir import match_product
+
         def sizes(*names: str) -> list[int]:
             return [d.size for d in problem.dims if d.name.rstrip("0123456789") in names]
 
@@ -48,17 +52,9 @@ class ConvolutionKind(Kind):
                 by_name = {problem.dims[d].name[0]: c for d, c in terms}
                 strides.append(by_name["o"])
                 dilations.append(by_name["f"])
-        groups = {
-            "batch": sizes("batch"),
-            "out_image": sizes("od", "oh", "ow"),
-            "out_channel": sizes("oc"),
-            "filter": sizes("fd", "fh", "fw"),
-            "in_channel": sizes("ic"),
-            "depth": sizes("c", "g"),
-            "strides": strides,
-            "dilations": dilations,
-        }
-        return match_interface(problem, indexing_maps, self.name, groups)
+        names = (("batch",), ("od", "oh", "ow"), ("oc",), ("fd", "fh", "fw"), ("ic",), ("c", "g"))
+        groups = [*(sizes(*stems) for stems in names), strides, dilations]
+        match_product(MatchConvolutionOp, op, problem, indexing_maps, groups)
 
     def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
         return (tuple(at for at, dim in enumerate(problem.dims) if not dim.parallel),)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...core import (
     CHILD_FAILED,
@@ -14,42 +16,95 @@ from ...core import (
     KilledError,
     first_line,
 )
-from ..mlir import CompileFailed, configure_module
+from ..mlir import DUMP_SPECS, CompileFailed, configure_module
 from ..reading import READ_TIMEOUT, Network
 from .merge import MARK
 from .specs import LinkedSpec
 
 Request = tuple[str, tuple[str, ...], Path]
 
+# What the specs that the compiler comes with leave on the ops that they configure.
+_DEFAULT_SPECS_MARK = "__tuning_spec_applied__"
 
-def find_matches(model: Network, linked: LinkedSpec) -> dict[str, tuple[str, ...]]:
-    """The dispatches that each matcher of a spec configures in a model, by the matcher's name.
+
+@dataclass(frozen=True)
+class Matches:
+    """Who configures which dispatches of a model.
+
+    Attributes:
+        by_matcher: dispatches by the matcher's name, in the order in which matchers are tried.
+        by_default_specs: those that a spec configures that the compiler comes with.
+    """
+
+    by_matcher: dict[str, tuple[str, ...]]
+    by_default_specs: tuple[str, ...] = ()
+
+
+def find_matches(model: Network, linked: LinkedSpec) -> Matches:
+    """Which dispatches of a model a spec configures.
 
     Raises:
         InputError: the compiler does not take the spec.
     """
-    with tempfile.TemporaryDirectory() as folder, Child(f"{__name__}:read_marks") as child:
+    with tempfile.TemporaryDirectory() as folder:
         spec = Path(folder) / "spec.mlir"
         spec.write_text(linked.marked)
+        numbered, by_default_specs = _configure("read_marks", model, spec)
+    by_matcher = {name: numbered.get(at, ()) for at, name in enumerate(linked.matchers)}
+    return Matches(by_matcher, by_default_specs)
+
+
+def final_specs(model: Network, linked: LinkedSpec) -> tuple[str, ...]:
+    """The specs as the compiler links them for a model, ours before those that it comes with.
+
+    Returns:
+        Several texts where dispatches have different ones; none for targets for which the compiler
+        links nothing (see `spec_option`).
+
+    Raises:
+        InputError: as `find_matches`.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        spec, folder = Path(name) / "spec.mlir", Path(name) / "final"
+        spec.write_text(linked.text)
+        folder.mkdir()
+        _configure("dump", model, spec, f"{DUMP_SPECS}={folder}")
+        return tuple(dict.fromkeys(path.read_text() for path in sorted(folder.iterdir())))
+
+
+def _configure(handler: str, model: Network, spec: Path, *flags: str) -> Any:
+    with Child(f"{__name__}:{handler}") as child:
         try:
-            found = child.call((model.source, model.target.flags, spec), timeout=READ_TIMEOUT)
+            request = (model.source, (*model.target.flags, *flags), spec)
+            return child.call(request, timeout=READ_TIMEOUT)
         except ChildKilled as death:
             raise KilledError(f"the compiler was {death} while it applied the specs") from death
         except CHILD_FAILED as failure:
             first = first_line(failure)
             raise InputError(f"the specs cannot be applied: {first}") from failure
-    return {name: found.get(number, ()) for number, name in enumerate(linked.matchers)}
 
 
-def read_marks(request: Request) -> dict[int, tuple[str, ...]]:
-    """The child's side: by number of the matcher, the dispatches with its mark."""
-    source, flags, spec = request
+def read_marks(request: Request) -> tuple[dict[int, tuple[str, ...]], tuple[str, ...]]:
+    """The child's side: dispatches by the number of their mark, and those with the compiler's."""
     found: dict[int, tuple[str, ...]] = {}
+    by_default_specs = []
+    for name, text in _configured(request).items():
+        numbers = set(map(int, re.findall(rf"{MARK}(\d+)__", text)))
+        for number in numbers:
+            found[number] = (*found.get(number, ()), name)
+        if _DEFAULT_SPECS_MARK in text and not numbers:
+            by_default_specs.append(name)
+    return found, tuple(by_default_specs)
+
+
+def dump(request: Request) -> None:
+    """The child's side of `final_specs`: the compiler writes them as its flag says."""
+    _configured(request)
+
+
+def _configured(request: Request) -> dict[str, str]:
     try:
-        with configure_module(source, flags, spec) as (_, dispatches):
-            for name, text in dispatches.items():
-                for number in set(map(int, re.findall(rf"{MARK}(\d+)__", text))):
-                    found[number] = (*found.get(number, ()), name)
+        with configure_module(*request) as (_, dispatches):
+            return dispatches
     except CompileFailed as error:
         raise InputError(f"the specs cannot be applied: {error}") from None
-    return found

@@ -2,36 +2,63 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from iree.compiler import ir
+from iree.compiler.dialects import transform
 
 from ...core import InputError
-from ..mlir import NotMlir, check_module, new_context, parse, symbol, walk
+from ..mlir import (
+    ENTRY_MARK,
+    UNCONFIGURED,
+    NotMlir,
+    add_entry_point,
+    check_module,
+    new_context,
+    new_library,
+    parse,
+    sequence,
+    symbol,
+    walk,
+)
 
 MARK = "__frontrunner_matched_"
-_ENTRY = "iree_codegen.tuning_spec_entrypoint"
+_HINT = "give specs that iree-compile accepts"
+_PARAM = "transform.param.constant"
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """A matcher and its action, with the sequences they need, as renamed text.
+    """A matcher and its action, which are sequences.
 
     Attributes:
-        matches: the matcher without its name and configuration: equal for equal dispatches.
+        spec, name: where it is from, and what it is called there.
+        matches: equal for equal dispatches, whatever is configured.
         config: what it configures.
-        takes: types of what the action takes.
     """
 
     spec: str
     name: str
-    matcher: str
-    action: str
+    matcher: ir.Operation
+    action: ir.Operation
     matches: str
     config: str
-    takes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Spec:
+    """A tuning spec that was read.
+
+    Attributes:
+        sequences: by name, but for the entry point.
+        passes: run before anything is matched.
+    """
+
+    sequences: Mapping[str, ir.Operation]
+    pairs: Sequence[_Pair]
+    passes: Sequence[str]
 
 
 def merge(request: list[tuple[str, bytes]]) -> dict[str, Any]:
@@ -41,61 +68,60 @@ def merge(request: list[tuple[str, bytes]]) -> dict[str, Any]:
         `text`, `marked` (the same, with `MARK` and its number on what each matcher matches),
         `matchers` (their names), `dropped` and `conflicts` (in words).
     """
-    pairs: list[_Pair] = []
-    sequences: dict[str, str] = {}
-    preludes: dict[str, None] = {}
-    with new_context():
-        for number, (name, text) in enumerate(request):
-            module = _parse(name, text)
-            found, needed, passes = _read(module, name, f"s{number}_" if len(request) > 1 else "")
-            pairs = found + pairs  # the newest first: the first that matches is applied
-            sequences |= needed
-            preludes |= dict.fromkeys(passes)
-        kept, dropped, conflicts = _resolve(pairs)
-        used = _reached([p.matcher for p in kept] + [p.action for p in kept], sequences)
-        needed_texts = [sequences[s] for s in sequences if s in used]
-        text_out = _write(needed_texts, kept, list(preludes))
-        marks = [_mark(number, pair) for number, pair in enumerate(kept)]
-        ours = [replace(pair, action=f"mark_{number}") for number, pair in enumerate(kept)]
-        marked = _write([*needed_texts, *marks], ours, list(preludes))
-        ir.Module.parse(text_out)
-    return {
-        "text": text_out,
-        "marked": marked,
-        "matchers": tuple(f"{pair.name} of {pair.spec}" for pair in kept),
-        "dropped": tuple(dropped),
-        "conflicts": tuple(conflicts),
-    }
+    with new_context(), ir.Location.unknown():
+        modules = [_parse(name, text) for name, text in request]
+        specs = [_read(m, name) for m, (name, _) in zip(modules, request, strict=True)]
+        # The newest first: the first that matches is applied.
+        kept, dropped, conflicts = _resolve([p for spec in reversed(specs) for p in spec.pairs])
+        if len(specs) > 1:
+            for number, (module, spec) in enumerate(zip(modules, specs, strict=True)):
+                _prefix(module, spec, f"s{number}_")
+        linked = _write(specs, kept, marked=False)
+        linked.operation.verify()
+        return {
+            "text": str(linked),
+            "marked": str(_write(specs, kept, marked=True)),
+            "matchers": tuple(f"{pair.name} of {pair.spec}" for pair in kept),
+            "dropped": tuple(dropped),
+            "conflicts": tuple(conflicts),
+        }
 
 
 def _parse(name: str, text: bytes) -> ir.Module:
     try:
         module = parse(text)
     except NotMlir as error:
-        raise InputError(
-            f"{name} is not a tuning spec: {error}", "give specs that iree-compile accepts"
-        ) from None
+        raise InputError(f"{name} is not a tuning spec: {error}", _HINT) from None
     check_module(module, name, spec=True)
     return module
 
 
-def _read(
-    module: ir.Module, name: str, prefix: str
-) -> tuple[list[_Pair], dict[str, str], list[str]]:
+def _read(module: ir.Module, name: str) -> _Spec:
     sequences = {
         symbol(op.operation): op.operation
         for op in module.body.operations
         if op.operation.name == "transform.named_sequence"
     }
-    entries = [s for s, op in sequences.items() if _ENTRY in op.attributes]
+    entries = [s for s, op in sequences.items() if ENTRY_MARK in op.attributes]
     if len(entries) != 1:
         raise InputError(
-            f"{name} has {len(entries)} entry points ({_ENTRY}), expected 1",
-            "give specs that iree-compile accepts",
+            f"{name} has {len(entries)} entry points ({ENTRY_MARK}), expected 1", _HINT
         )
+    passes, match = _read_entry_point(sequences.pop(entries[0]), name)
+    pairs = []
+    for names in zip(match.attributes["matchers"], match.attributes["actions"], strict=True):
+        matcher, action = (ir.FlatSymbolRefAttr(one).value for one in names)
+        body, config = _fingerprint(matcher, sequences)
+        pairs.append(
+            _Pair(name, matcher, sequences[matcher], sequences[action], body, " ".join(config))
+        )
+    return _Spec(sequences, pairs, passes)
+
+
+def _read_entry_point(entry: ir.Operation, name: str) -> tuple[list[str], ir.Operation]:
     passes: list[str] = []
     match: ir.Operation | None = None
-    for op in walk(sequences[entries[0]]):
+    for op in walk(entry):
         if op.name == "transform.apply_registered_pass" and match is None:
             passes.append(ir.StringAttr(op.attributes["pass_name"]).value)
         elif op.name == "transform.foreach_match" and match is None:
@@ -107,38 +133,31 @@ def _read(
             )
     if match is None:
         raise InputError(f"{name} matches nothing", "give specs with a foreach_match")
-    renamed = {old: prefix + old for old in sequences}
-    originals = {old: str(op) for old, op in sequences.items()}
-    texts = {
-        renamed[old]: _rename(text, renamed) for old, text in originals.items() if old != entries[0]
-    }
-    pairs = []
-    for matcher, action in zip(
-        ir.ArrayAttr(match.attributes["matchers"]),
-        ir.ArrayAttr(match.attributes["actions"]),
-        strict=True,
-    ):
-        m, a = (ir.FlatSymbolRefAttr(x).value for x in (matcher, action))
-        configs = [
-            str(op.attributes["value"])
-            for op in walk(sequences[m])
-            if op.name == "transform.param.constant"
-        ]
-        body = _matched(m, originals)
-        for config in configs:
-            body = body.replace(config, "")
-        takes = tuple(str(v.type) for v in sequences[a].regions[0].blocks[0].arguments)
-        pairs.append(_Pair(name, m, renamed[m], renamed[a], body, " ".join(configs), takes))
-    return pairs, texts, passes
+    return passes, match
 
 
-def _matched(matcher: str, texts: dict[str, str]) -> str:
-    """What a matcher matches: its own body, and those of the sequences that it includes."""
-    included = sorted(_reached([matcher], texts) - {matcher})
-    return "".join(texts[name].partition("{")[2] for name in (matcher, *included))
+def _fingerprint(
+    matcher: str, sequences: Mapping[str, ir.Operation]
+) -> tuple[str, tuple[str, ...]]:
+    """What a matcher matches, with the sequences that it includes, and what it configures."""
+    configs = tuple(
+        str(op.attributes["value"]) for op in walk(sequences[matcher]) if op.name == _PARAM
+    )
+    bodies = []
+    for name in (matcher, *sorted(_reached([matcher], sequences) - {matcher})):
+        copy = sequences[name].clone()
+        copy.attributes["sym_name"] = ir.StringAttr.get("")
+        for op in list(walk(copy)):
+            if op.name == _PARAM:
+                op.attributes["value"] = ir.UnitAttr.get()
+            # Older specs do not ask: what they match is the same.
+            elif op.name == UNCONFIGURED:
+                op.erase()
+        bodies.append(copy.get_asm(use_local_scope=True))
+    return "".join(bodies), configs
 
 
-def _reached(start: list[str], texts: dict[str, str]) -> set[str]:
+def _reached(start: Sequence[str], sequences: Mapping[str, ir.Operation]) -> set[str]:
     """The sequences that these ones include, directly or not, and they themselves."""
     found: set[str] = set()
     waiting = list(start)
@@ -146,15 +165,29 @@ def _reached(start: list[str], texts: dict[str, str]) -> set[str]:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += [s for s in re.findall(r"@(\w+)", texts[name]) if s in texts]
+            waiting += [used for used in _symbols(sequences[name]) if used in sequences]
     return found
 
 
-def _rename(text: str, renamed: dict[str, str]) -> str:
-    return re.sub(r"@(\w+)", lambda m: "@" + renamed.get(m[1], m[1]), text)
+def _symbols(op: ir.Operation) -> Iterator[str]:
+    """Names of sequences that are used in an op."""
+    for inner in walk(op):
+        for named in inner.attributes:
+            attribute = inner.attributes[named]
+            for one in attribute if isinstance(attribute, ir.ArrayAttr) else (attribute,):
+                if isinstance(one, ir.FlatSymbolRefAttr):
+                    yield one.value
 
 
-def _resolve(pairs: list[_Pair]) -> tuple[list[_Pair], list[str], list[str]]:
+def _prefix(module: ir.Module, spec: _Spec, prefix: str) -> None:
+    """Renames all sequences of a spec, so that those of others can stand beside them."""
+    # The longest first: a new name may be an old one, and then it is longer.
+    for name in sorted(spec.sequences, key=len, reverse=True):
+        ir.SymbolTable.replace_all_symbol_uses(name, prefix + name, module.operation)
+        ir.SymbolTable.set_symbol_name(spec.sequences[name], prefix + name)
+
+
+def _resolve(pairs: Sequence[_Pair]) -> tuple[list[_Pair], list[str], list[str]]:
     kept: dict[str, _Pair] = {}
     dropped, conflicts = [], []
     for pair in pairs:
@@ -169,41 +202,37 @@ def _resolve(pairs: list[_Pair]) -> tuple[list[_Pair], list[str], list[str]]:
     return list(kept.values()), dropped, conflicts
 
 
-def _mark(number: int, pair: _Pair) -> str:
-    """A pair's action that also leaves a mark on the op, which it takes first."""
-    names = [f"%a{i}" for i in range(len(pair.takes))]
-    takes = ", ".join(
-        f"{name}: {type_} {{transform.readonly}}"
-        for name, type_ in zip(names, pair.takes, strict=True)
-    )
-    return (
-        f"transform.named_sequence @mark_{number}({takes}) {{\n"
-        f"  transform.include @{pair.action} failures(propagate) ({', '.join(names)})"
-        f" : ({', '.join(pair.takes)}) -> ()\n"
-        f'  transform.annotate %a0 "{MARK}{number}__" : {pair.takes[0]}\n'
-        "  transform.yield\n}"
-    )
+def _write(specs: Sequence[_Spec], kept: Sequence[_Pair], *, marked: bool) -> ir.Module:
+    """What was kept as one spec.
+
+    Args:
+        marked: with the pair's number on what each matcher matches.
+    """
+    sequences = {symbol(op): op for spec in specs for op in spec.sequences.values()}
+    names = [(symbol(pair.matcher), symbol(pair.action)) for pair in kept]
+    used = _reached([name for pair in names for name in pair], sequences)
+    module = new_library("frontrunner_linked_spec")
+    with ir.InsertionPoint(module.body):
+        for name, op in sequences.items():
+            if name in used:
+                op.clone()
+        if marked:
+            names = [
+                (matcher, _mark(number, pair.action))
+                for number, (pair, (matcher, _)) in enumerate(zip(kept, names, strict=True))
+            ]
+    add_entry_point(module, list(dict.fromkeys(p for spec in specs for p in spec.passes)), names)
+    return module
 
 
-def _write(sequences: list[str], pairs: list[_Pair], passes: list[str]) -> str:
-    lines = ["module @frontrunner_linked_spec attributes { transform.with_named_sequence } {"]
-    lines += sequences
-    lines += [
-        "transform.named_sequence @__kernel_config(",
-        "    %root0: !transform.any_op {transform.consumed}) -> !transform.any_op",
-        f"    attributes {{ {_ENTRY} }} {{",
-    ]
-    for number, name in enumerate(passes):
-        lines.append(
-            f'  %root{number + 1} = transform.apply_registered_pass "{name}" to %root{number} '
-            ": (!transform.any_op) -> !transform.any_op"
+def _mark(number: int, action: ir.Operation) -> str:
+    """Adds an action that also leaves a mark on the op, which it takes first; its name."""
+    name = f"mark_{number}"
+    takes = [argument.type for argument in action.regions[0].blocks[0].arguments]
+    with sequence(name, takes) as given:
+        transform.IncludeOp(
+            [], symbol(action), transform.FailurePropagationMode.Propagate, operands_=given
         )
-    lines.append(f"  %res = transform.foreach_match in %root{len(passes)}")
-    lines.append(",\n".join(f"    @{p.matcher} -> @{p.action}" for p in pairs))
-    lines += [
-        "    : (!transform.any_op) -> !transform.any_op",
-        "  transform.yield %res : !transform.any_op",
-        "}",
-        "}",
-    ]
-    return "\n".join(lines) + "\n"
+        transform.AnnotateOp(given[0], f"{MARK}{number}__")
+        transform.YieldOp([])
+    return name

@@ -7,6 +7,7 @@ from ...core.lazy import exports
 if TYPE_CHECKING:
     from .compiler import (
         CONFIGURATIONS,
+        DUMP_SPECS,
         SOURCES,
         CompileFailed,
         compilation,
@@ -16,15 +17,31 @@ if TYPE_CHECKING:
     )
     from .contents import NotMlir, check_module, check_source, parse
     from .root_ops import build_problem, describe_op, is_compute, loop_name, product_maps
+    from .specs import (
+        DEFAULT_FORM,
+        ENTRY_MARK,
+        UNCONFIGURED,
+        add_entry_point,
+        match_operands,
+        match_product,
+        new_library,
+        sequence,
+        spec_text,
+    )
     from .walking import entry_point, new_context, symbol, walk
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "CONFIGURATIONS",
+    "DEFAULT_FORM",
+    "DUMP_SPECS",
+    "ENTRY_MARK",
     "SOURCES",
+    "UNCONFIGURED",
     "CompileFailed",
     "NotMlir",
+    "add_entry_point",
     "build_problem",
     "check_module",
     "check_source",
@@ -35,9 +52,14 @@ __all__ = [
     "entry_point",
     "is_compute",
     "loop_name",
+    "match_operands",
+    "match_product",
     "new_context",
+    "new_library",
     "parse",
     "product_maps",
+    "sequence",
+    "spec_text",
     "symbol",
     "users_compilation",
     "walk",

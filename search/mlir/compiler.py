@@ -19,12 +19,18 @@ from iree.compiler import ir
 from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
 
 from ...core import InputError, shorten
+from ..problem import DEFAULT_SPECS
 from ..spec import APPLIED_MARK, SPEC_OPTION, spec_option
 from .contents import NotMlir, check_source, check_spec, parse
 from .walking import new_context
 
 SOURCES = "executable-sources"
 CONFIGURATIONS = "executable-configurations"
+
+DUMP_SPECS = "--iree-codegen-dump-tuning-specs-to"
+# The compiler takes these for its whole process, and once: sessions do not know them.
+_PROCESS_FLAGS = {DEFAULT_SPECS, DUMP_SPECS}
+_process_flags: list[tuple[str, ...]] = []  # as they were set, once they were
 
 _SERIALIZED_SPEC = "iree_codegen.tuning_spec_mlirbc"
 _BYTECODE = b"ML\xefR"
@@ -72,6 +78,20 @@ class Compilation:
             return bytes(output.map_memory())
 
 
+def _set_process_flags(flags: tuple[str, ...]) -> None:
+    """Sets flags of the whole process.
+
+    Raises:
+        RuntimeError: others were set before.
+    """
+    if not _process_flags:
+        _process_flags.append(flags)
+        if flags:
+            ctypes_dl._initializeGlobalCL("frontrunner", *flags)
+    if _process_flags[0] != flags:
+        raise RuntimeError(f"this process compiles with {_process_flags[0]}, not with {flags}")
+
+
 @contextmanager
 def compilation(source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
     """Parses `source` (MLIR text or bytecode) for compiling with `flags`.
@@ -87,8 +107,10 @@ def compilation(source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
             errors.append(words.decode(errors="replace"))
             os.write(2, words.partition(b"\n")[0] + b"\n")  # for the case that it crashes next
 
+    whole = tuple(flag for flag in flags if flag.partition("=")[0] in _PROCESS_FLAGS)
+    _set_process_flags(whole)
     with Session() as session:
-        session.set_flags(*flags)
+        session.set_flags(*(flag for flag in flags if flag not in whole))
         with session.invocation() as invocation:
             callback = _DIAGNOSTIC(note)
             ctypes_dl._dylib.ireeCompilerInvocationEnableCallbackDiagnostics(

@@ -78,12 +78,12 @@ def check_spec(text: bytes, name: str = "the tuning spec") -> None:
         InputError: naming the first thing that does.
         NotMlir: it does not parse.
     """
-    with _spec_context():
+    with spec_context():
         check_module(parse(text), name, spec=True)
 
 
 @lru_cache(maxsize=1)
-def _spec_context() -> ir.Context:
+def spec_context() -> ir.Context:
     """One for all: making one takes 10 ms, and a spec is checked with each candidate in 1 ms."""
     return new_context()
 
@@ -99,10 +99,14 @@ def parse(text: bytes) -> ir.Module:
     except UnicodeDecodeError:
         raise NotMlir("it is neither text nor bytecode") from None
     except ir.MLIRError as error:
-        lines = [s.strip() for s in str(error).splitlines() if "error:" in s]
-        first = lines[0].partition("error:")[2].strip() if lines else "it does not parse"
         # The compiler's own name for what it is given.
-        raise NotMlir(shorten(first.replace('"-":', "source.mlir:", 1))) from None
+        raise NotMlir(first_error(error).replace('"-":', "source.mlir:", 1)) from None
+
+
+def first_error(error: ir.MLIRError) -> str:
+    """The first thing that the parser says is wrong, in one line."""
+    lines = [s.strip() for s in str(error).splitlines() if "error:" in s]
+    return shorten(lines[0].partition("error:")[2].strip() if lines else "it does not parse")
 
 
 def check_module(module: ir.Module, name: str, *, spec: bool) -> None:

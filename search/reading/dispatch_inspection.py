@@ -42,6 +42,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             text = rebuild(given).encode()
         else:
             _check_functions(given, name)
+            _check_configurations(given.operation, name)
     with users_compilation(name, text, [*flags, "--iree-codegen-add-tuner-attributes"]) as unit:
         if not dumped:
             unit.run(stop=SOURCES)
@@ -56,6 +57,18 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         ]
         described = _describe(module, sources, name, computes)
         return {"source": sources, "target": targets[-1], **described}
+
+
+def _check_configurations(module: ir.Operation, name: str) -> None:
+    """Refuses ops that are configured in the input: tuning specs pass them over."""
+    for op in walk(module):
+        for attribute in ("compilation_info", "lowering_config"):
+            if attribute in op.attributes:
+                raise InputError(
+                    f"{name} configures its {op.name} itself ({attribute}), "
+                    "which tuning specs leave alone",
+                    f"remove {attribute} from the input",
+                )
 
 
 def _check_functions(module: ir.Module, name: str) -> None:

@@ -31,7 +31,13 @@ READ_TIMEOUT = 300.0
 _REMEDY = "reduce the input and report it to IREE"
 
 
-def read_dispatch(path: Path, target: str = "host", reader: Child | None = None) -> Dispatch:
+def read_dispatch(
+    path: Path,
+    target: str = "host",
+    reader: Child | None = None,
+    *,
+    default_specs: bool = False,
+) -> Dispatch:
     """Reads the dispatch in `path` for a target.
 
     Args:
@@ -39,6 +45,7 @@ def read_dispatch(path: Path, target: str = "host", reader: Child | None = None)
             `--iree-hal-dump-executable-benchmarks-to=`.
         target: `host`, or the name of a CPU or GPU that the compiler knows.
         reader: a process of `READER` that is there already: a new one takes 0.5 s to start.
+        default_specs: whether what is compiled may use the specs that the compiler comes with.
 
     Raises:
         InputError: the file cannot be read, or does not hold exactly one dispatch of static shape.
@@ -47,7 +54,7 @@ def read_dispatch(path: Path, target: str = "host", reader: Child | None = None)
     """
     text = read_source(path, "one dispatch")
     answer = read_in_child(READER, str(path), text, target, READ_TIMEOUT, _REMEDY, reader)
-    found = answer["target"]
+    found = replace(answer["target"], default_specs=default_specs)
     _check_target(path, target, found)
     emitted, silence = _emitted(answer["source"], found)
     return Dispatch(

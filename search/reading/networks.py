@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...core import InputError
@@ -100,12 +100,15 @@ class Network:
         return found[0]
 
 
-def read_network(path: Path, target: str = "host", name: str = "") -> Network:
+def read_network(
+    path: Path, target: str = "host", name: str = "", *, default_specs: bool = False
+) -> Network:
     """Reads a model for a target.
 
     Args:
         path: MLIR that `iree-compile` accepts, of any input dialect.
         name: what to call it in messages, if not by its path.
+        default_specs: whether the specs that the compiler comes with apply.
 
     Raises:
         InputError: the file cannot be read, does not compile or cannot be called.
@@ -127,7 +130,7 @@ def read_network(path: Path, target: str = "host", name: str = "") -> Network:
         NetworkDispatch(name, text, reason) for name, (text, reason) in answer["dispatches"].items()
     )
     return Network(
-        answer["target"],
+        replace(answer["target"], default_specs=default_specs),
         answer["source"],
         answer["parameters"],
         functions,

@@ -57,7 +57,7 @@ def test_as_json(specs, frontrunner, out):
         "matchers": 2,
         "dropped": ["old.mlir: matmul"],
         "conflicts": ["matmul: new.mlir wins"],
-        "matches": None,
+        "models": {},
     }
 
 
@@ -68,6 +68,13 @@ def test_as_json(specs, frontrunner, out):
         (["gone.mlir"], "'gone.mlir' does not exist"),
         (["new.mlir", "--out", "no/such"], "--out: there is no folder no"),
         (["new.mlir", "--target", "gfx942"], "--target does nothing without --model"),
+        (["new.mlir", "--dump", "final"], "--dump does nothing without --model"),
+        (["new.mlir", "--default-specs"], "--default-specs does nothing without --model"),
+        (["new.mlir", "--model", "old.mlir", "--dump", "new.mlir"], "new.mlir is not a folder"),
+        (
+            ["new.mlir", "--model", "old.mlir", "--model", "old.mlir", "--dump", "x"],
+            "2 models are called old",
+        ),
         (["new.mlir", "--out", "."], "--out: . is a folder"),
     ],
 )

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from frontrunner.core import InputError
-from frontrunner.search import Dispatch, SpecEntry, render_spec
+from frontrunner.search import Dispatch, TuningSpec, spec_of
 from frontrunner.search.linking import link_specs
+from frontrunner.search.mlir import spec_text
 from frontrunner.search.mlir.compiler import compile_with_spec, configure_module
 from frontrunner.search.spec import APPLIED_MARK
 
@@ -20,8 +21,8 @@ Read = Callable[[str], Dispatch]
 DATA = Path(__file__).parents[1] / "data"
 
 
-def entry(dispatch: Dispatch, comment: str = "", config: str = "") -> SpecEntry:
-    return SpecEntry(dispatch.problem, dispatch.indexing_maps, config or dispatch.default, comment)
+def entry(dispatch: Dispatch, comment: str = "", config: str = "") -> TuningSpec:
+    return spec_of(dispatch, config or dispatch.default, comment)
 
 
 def applies(dispatch: Dispatch, spec: Path) -> bool:
@@ -57,7 +58,7 @@ def applies(dispatch: Dispatch, spec: Path) -> bool:
 def test_the_defaults_own_spec_gives_the_default(dispatch: Read, name: str, tmp_path: Path) -> None:
     given = dispatch(name)
     spec = tmp_path / "spec.mlir"
-    spec.write_text(render_spec([entry(given)]))
+    spec.write_text(spec_text(entry(given)))
     executable, applied = compile_with_spec(given.source, given.target.flags, spec)
     assert applied
     if not given.problem.fused:  # the default configures what is fused, too
@@ -68,7 +69,7 @@ def test_the_defaults_own_spec_gives_the_default(dispatch: Read, name: str, tmp_
 def test_iree_compile_takes_the_file_as_it_is(dispatch: Read, name: str, tmp_path: Path) -> None:
     given = dispatch(name)
     spec = tmp_path / "spec.mlir"
-    spec.write_text(render_spec([entry(given, "Expected speedup: 2.00x.")]))
+    spec.write_text(spec_text(entry(given, "Expected speedup: 2.00x.")))
     assert "// Expected speedup: 2.00x." in spec.read_text()
     tool = Path(sys.executable).with_name("iree-compile")
     phase = "--compile-to=executable-configurations"
@@ -84,7 +85,7 @@ def test_a_spec_matches_its_dispatch_and_nothing_else(dispatch: Read, tmp_path: 
     names = ["matmul", "matmul_odd", "matmul_transposed_rhs", "conv_nhwc", "attention"]
     for name in names:
         spec = tmp_path / f"{name}.mlir"
-        spec.write_text(render_spec([entry(dispatch(name))]))
+        spec.write_text(spec_text(entry(dispatch(name))))
         assert [n for n in names if applies(dispatch(n), spec)] == [name]
 
 
@@ -92,7 +93,7 @@ def test_linked_specs_apply_to_all_their_dispatches(dispatch: Read, tmp_path: Pa
     names = ["matmul", "conv_nhwc", "attention"]
     paths = [tmp_path / f"{n}.mlir" for n in names]
     for name, path in zip(names, paths, strict=True):
-        path.write_text(render_spec([entry(dispatch(name))]))
+        path.write_text(spec_text(entry(dispatch(name))))
     linked = link_specs(paths)
     assert (len(linked.matchers), linked.dropped, linked.conflicts) == (3, (), ())
     together = tmp_path / "linked.mlir"
@@ -107,11 +108,11 @@ def test_linked_specs_apply_to_all_their_dispatches(dispatch: Read, tmp_path: Pa
 def test_the_newer_spec_wins_and_conflicts_are_named(dispatch: Read, tmp_path: Path) -> None:
     given = dispatch("matmul")
     old, new = tmp_path / "old.mlir", tmp_path / "new.mlir"
-    old.write_text("\ufeff" + render_spec([entry(given)]))  # as some editors write it
+    old.write_text("\ufeff" + spec_text(entry(given)))  # as some editors write it
     changed = given.default.replace("vector_reduction = [0, 0, 8]", "vector_reduction = [0, 0, 4]")
     assert changed != given.default or "vector_reduction = [0, 0, 16]" in given.default
     changed = changed.replace("vector_reduction = [0, 0, 16]", "vector_reduction = [0, 0, 4]")
-    new.write_text(render_spec([entry(given, config=changed)]))
+    new.write_text(spec_text(entry(given, config=changed)))
     linked = link_specs([old, new])
     assert len(linked.matchers) == 1
     assert len(linked.conflicts) == 1

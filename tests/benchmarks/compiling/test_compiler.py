@@ -12,8 +12,9 @@ from frontrunner.benchmarks.compiling.compiler import Compiler
 from frontrunner.benchmarks.measuring.outcome import CompileOutcome
 from frontrunner.core import WorkError, temporary
 from frontrunner.core.children import Child, ChildDied, ChildTimeout
-from frontrunner.search import Dispatch, SpecEntry, build_spaces, render_spec
+from frontrunner.search import Dispatch, build_spaces, spec_of
 from frontrunner.search.enumeration.enumeration import sample
+from frontrunner.search.mlir import spec_text
 
 HUGE = (
     "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
@@ -24,7 +25,7 @@ HUGE = (
 
 
 def spec(dispatch: Dispatch, config: str) -> str:
-    return render_spec([SpecEntry(dispatch.problem, dispatch.indexing_maps, config)])
+    return spec_text(spec_of(dispatch, config))
 
 
 def test_candidates_compile_and_differ_from_the_default(

@@ -22,6 +22,7 @@ from frontrunner.benchmarks.compiling.reproducer import Reproducer
 from frontrunner.benchmarks.compiling.runnable_module import RunnableModule
 from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.search import Dispatch
+from frontrunner.search.mlir import spec_text
 from frontrunner.search.reading import read_dispatch
 from frontrunner.search.spec import spec_of
 
@@ -56,7 +57,7 @@ def reproduce(folder: Path) -> subprocess.CompletedProcess[str]:
 def report(dispatch: Dispatch, folder: Path, sizes: dict[int, int]) -> FailureReport:
     """Of candidates that are one number each."""
     logs = folder.parent / "logs"
-    return FailureReport(dispatch, folder, logs, lambda i: f"tile = {sizes[i]}", seed=0)
+    return FailureReport(dispatch, folder, logs, lambda i: f"{{tile = {sizes[i]}}}", seed=0)
 
 
 def kept(folder: Path) -> list[str]:
@@ -119,7 +120,7 @@ def test_a_report_grows_and_keeps_the_simplest(matmul: Dispatch, tmp_path: Path)
     assert kept(folder) == ["00001-compile_failed", "README.md"]
     reason = (folder / "00001-compile_failed" / "reason.txt").read_text()
     assert reason == f"{FAILED.reason}\n\nall that was said\n"
-    assert (folder / "00001-compile_failed" / "config.txt").read_text() == "tile = 64\n"
+    assert (folder / "00001-compile_failed" / "config.txt").read_text() == "{tile = 64}\n"
 
     outcomes = {0: OK, 1: FAILED, 2: FAILED, 3: CRASHED, 4: CRASHED}
     writer.write(outcomes)
@@ -130,7 +131,7 @@ def test_a_report_grows_and_keeps_the_simplest(matmul: Dispatch, tmp_path: Path)
     assert "| 2 | compile_failed | compile |" in index
     assert "sh 00002-compile_failed/reproduce.sh" in index
     assert "Candidates: 1, 2\n" in index
-    assert "tile = 8" in index
+    assert "{tile = 8}" in index
     assert "killed by SIGSEGV" in index
 
     writer.write({**outcomes, 5: OK})
@@ -230,7 +231,7 @@ def test_a_compile_failure_is_reproduced(
 
 def reproducer(dispatch: Dispatch, outcome: Outcome, seed: int = 0) -> Reproducer:
     """Of the compiler's default, as a candidate."""
-    spec = spec_of(dispatch, dispatch.default)
+    spec = spec_text(spec_of(dispatch, dispatch.default))
     return Reproducer(RunnableModule.of(dispatch), spec, dispatch.default, outcome, "", seed)
 
 

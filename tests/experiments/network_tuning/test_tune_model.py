@@ -38,7 +38,7 @@ from frontrunner.experiments.network_tuning.result import NetworkResult
 from frontrunner.experiments.network_tuning.trial import DispatchChoice, TrialResult
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.search import Target
-from frontrunner.search.linking import LinkedSpec
+from frontrunner.search.linking import LinkedSpec, Matches
 from frontrunner.search.reading import networks as model
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
@@ -330,7 +330,7 @@ def test_a_compiler_that_is_killed_is_no_bad_model(
     linked = LinkedSpec("module {}", "", (), (), ())
     monkeypatch.setattr(CompilePool, "_compile_once", killed)
     monkeypatch.setattr(tune_model, "link_specs", lambda paths: linked)
-    monkeypatch.setattr(tune_model, "find_matches", lambda *_: {})
+    monkeypatch.setattr(tune_model, "find_matches", lambda *_: Matches({}))
     target = Target("llvm-cpu", "znver4", "host", 1, 32, 16, (1, 2, 3))
     small = model.Network(target, "module {}", (), (), ())
     with (

@@ -191,11 +191,11 @@ def test_a_reader_that_is_killed_keeps_no_other_from_being_profiled(
     made(tmp_path, Matmul(8, 8, 8), Matmul(16, 8, 8))
     inner, read = bench.read_dispatch, []
 
-    def killed(path, *given):
+    def killed(path, *given, **options):
         read.append(path)
         if "16x8x8" in path.name:
             raise KilledError(f"the compiler was killed by SIGKILL while it read {path}")
-        return inner(path, *given)
+        return inner(path, *given, **options)
 
     monkeypatch.setattr(bench, "read_dispatch", killed)
     rows = {row.operation: row for row in profiled(tmp_path, "numpy")}
@@ -233,7 +233,7 @@ def test_other_peoples_dispatches(made, profiled, tmp_path):
 
 
 def test_what_crashes_the_reader_is_kept(profiled, monkeypatch, tmp_path):
-    def crashes(path: Path, *_: object) -> None:
+    def crashes(path: Path, *_: object, **options: object) -> None:
         raise CompilerCrashedError(f"the compiler crashed while reading {path} (SIGSEGV)")
 
     monkeypatch.setattr(bench, "read_dispatch", crashes)

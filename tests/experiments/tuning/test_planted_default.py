@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from frontrunner.benchmarks.measuring import Budget
+import pytest
+
+from frontrunner.benchmarks.compiling import Compiler
+from frontrunner.benchmarks.measuring import Budget, CompileOutcome
 from frontrunner.benchmarks.operations import Matmul
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning import TuneOptions, TuneResult, start_run
-from frontrunner.search import build_spaces
+from frontrunner.search import build_spaces, spec_of
 from frontrunner.search.mlir import compile_with_spec
 from frontrunner.search.reading import read_dispatch
 
@@ -17,24 +20,19 @@ BAD = {"dist_m": 1, "cache_m": 1, "vec_m": 1, "dist_n": 1, "cache_n": 1, "vec_n"
 BAD |= {"cache_k": 256, "vec_k": 1, "peel": 1}
 
 
-def plant(path: Path) -> None:
-    """Writes a product that is configured in the source, where specs override it.
-
-    What is configured is no root op to the compiler, which the source has to say, too.
-    """
-    operation = Matmul(128, 256, 256)
-    path.write_text(operation.mlir())
-    (space,) = build_spaces(read_dispatch(path))
-    attributes = f"compilation_info = {space.render(BAD)}, root_op = #iree_codegen.root_op<set = 0>"
-    text = operation.mlir().replace("linalg.matmul ", f"linalg.matmul {{{attributes}}} ")
-    path.write_text(text)
-
-
-def test_a_bad_default_is_beaten_by_a_verified_spec(tmp_path: Path) -> None:
+def test_a_bad_default_is_beaten_by_a_verified_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = tmp_path / "matmul.mlir"
-    plant(source)
+    source.write_text(Matmul(128, 256, 256).mlir())
     dispatch = read_dispatch(source)
-    assert "distribution = [1, 1, 0]" in dispatch.default
+    (space,) = build_spaces(dispatch)
+    bad = spec_of(dispatch, space.render(BAD))
+
+    def planted(compiler: Compiler) -> CompileOutcome:
+        return next(compiler.compile([("baseline", bad)]))
+
+    monkeypatch.setattr(Compiler, "baseline", planted)
     options = TuneOptions(
         input=source,
         ranker="heuristic",

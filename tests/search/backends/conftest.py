@@ -10,6 +10,7 @@ import pytest
 
 from frontrunner.experiments.queue import renderer
 from frontrunner.search import Dispatch, spec_of
+from frontrunner.search.mlir import spec_text
 from frontrunner.search.mlir.compiler import compile_with_spec
 
 
@@ -21,7 +22,7 @@ def compile_first(tmp_path: Path) -> Callable[[Dispatch, pd.DataFrame, int], lis
         config, made = renderer(dispatch, queue), []
         for index in range(count):
             path = tmp_path / "spec.mlir"
-            path.write_text(spec_of(dispatch, config(index)))
+            path.write_text(spec_text(spec_of(dispatch, config(index))))
             executable, matched = compile_with_spec(dispatch.source, dispatch.target.flags, path)
             assert matched
             made.append(executable)

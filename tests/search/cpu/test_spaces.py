@@ -11,9 +11,10 @@ import pytest
 import z3
 
 from frontrunner.core import Child, InputError
-from frontrunner.search import Dispatch, Space, SpecEntry, Target, build_spaces, render_spec
+from frontrunner.search import Dispatch, Space, Target, build_spaces, spec_of
 from frontrunner.search.cpu.spaces import build
 from frontrunner.search.enumeration.enumeration import count, sample, satisfies
+from frontrunner.search.mlir import spec_text
 from frontrunner.search.mlir.compiler import CompileFailed, compile_with_spec
 from frontrunner.search.reading import READER, read_dispatch
 
@@ -66,7 +67,7 @@ def test_candidates_compile_and_apply(dispatch: Read, name: str, tmp_path: Path)
     for row in rows:
         config = space.render(row)
         spec = tmp_path / "spec.mlir"
-        spec.write_text(render_spec([SpecEntry(given.problem, given.indexing_maps, config)]))
+        spec.write_text(spec_text(spec_of(given, config)))
         try:
             _, applied = compile_with_spec(given.source, given.target.flags, spec)
         except CompileFailed as error:
@@ -173,7 +174,7 @@ def test_the_default_as_a_candidate_is_the_same_executable(
     made = []
     for config in (given.default, space.render(space.default)):
         spec = tmp_path / "spec.mlir"
-        spec.write_text(render_spec([SpecEntry(given.problem, given.indexing_maps, config)]))
+        spec.write_text(spec_text(spec_of(given, config)))
         code, applied = compile_with_spec(given.source, given.target.flags, spec)
         assert applied
         made.append(code)

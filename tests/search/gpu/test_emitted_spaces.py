@@ -13,7 +13,7 @@ import z3
 
 from frontrunner.core import InputError
 from frontrunner.core.decoding import decode
-from frontrunner.search import Dispatch, Space, SpecEntry, Target, build_spaces, render_spec
+from frontrunner.search import Dispatch, Space, Target, build_spaces, spec_of
 from frontrunner.search.emitted import EmittedConstraints
 from frontrunner.search.enumeration.enumeration import (
     add_derived_columns,
@@ -22,6 +22,7 @@ from frontrunner.search.enumeration.enumeration import (
     enumerate_space,
     sample,
 )
+from frontrunner.search.mlir import spec_text
 from frontrunner.search.mlir.compiler import compile_with_spec
 from frontrunner.search.reading import read_dispatch
 
@@ -132,7 +133,7 @@ def test_the_defaults_own_configuration_gives_the_defaults_executable(
 
     def compiled(config: str) -> tuple[bytes, tuple[str, ...]]:
         spec = tmp_path / "spec.mlir"
-        spec.write_text(render_spec([SpecEntry(dispatch.problem, dispatch.indexing_maps, config)]))
+        spec.write_text(spec_text(spec_of(dispatch, config)))
         return compile_with_spec(dispatch.source, dispatch.target.flags, spec)
 
     same, applied = compiled(dispatch.default)
@@ -155,7 +156,7 @@ def test_an_earlier_spec_is_not_applied_again(tmp_path: Path) -> None:
     space = build_spaces(dispatch)[0]
     config = space.render(candidate_dicts(sample(space, 1, 0))[0])
     spec = tmp_path / "spec.mlir"
-    spec.write_text(render_spec([SpecEntry(dispatch.problem, dispatch.indexing_maps, config)]))
+    spec.write_text(spec_text(spec_of(dispatch, config)))
     assert compile_with_spec(dispatch.source, flags, spec)[0] != default
     assert compile_with_spec(dispatch.source, flags, None) == (default, ())
 
@@ -174,7 +175,7 @@ def test_loops_that_do_not_divide_are_padded(
     spec = tmp_path / "spec.mlir"
     for knobs in candidate_dicts(sample(space, 3, 0)):
         config = space.render(knobs)
-        spec.write_text(render_spec([SpecEntry(dispatch.problem, dispatch.indexing_maps, config)]))
+        spec.write_text(spec_text(spec_of(dispatch, config)))
         _, applied = compile_with_spec(dispatch.source, dispatch.target.flags, spec)
         assert applied
         assert "padding" in config

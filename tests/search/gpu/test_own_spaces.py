@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from frontrunner.search import Dispatch, Space, SpecEntry, render_spec
+from frontrunner.search import Dispatch, Space, spec_of
 from frontrunner.search import build_spaces as emitted_spaces
 from frontrunner.search.enumeration.enumeration import (
     add_derived_columns,
@@ -23,6 +23,7 @@ from frontrunner.search.enumeration.enumeration import (
 from frontrunner.search.gpu.columns import COLUMNS
 from frontrunner.search.gpu.own_spaces import build, pipelines
 from frontrunner.search.gpu.rendering import MatmulLoopsRequest, ask_renderer
+from frontrunner.search.mlir import spec_text
 from frontrunner.search.mlir.compiler import compile_with_spec
 from frontrunner.search.reading import read_dispatch
 
@@ -56,7 +57,7 @@ def the_space(file: str, target: str, pipeline: str) -> Space:
 
 def compiled(dispatch: Dispatch, config: str, folder: Path) -> tuple[bytes, bool]:
     spec = folder / "spec.mlir"
-    spec.write_text(render_spec([SpecEntry(dispatch.problem, dispatch.indexing_maps, config)]))
+    spec.write_text(spec_text(spec_of(dispatch, config)))
     return compile_with_spec(dispatch.source, dispatch.target.flags, spec)
 
 

@@ -22,7 +22,7 @@ from frontrunner.search import (
     target_flags,
 )
 from frontrunner.search.enumeration import sample
-from frontrunner.search.mlir import build_problem, compile_with_spec
+from frontrunner.search.mlir import build_problem, compile_with_spec, match_operands, spec_text
 from frontrunner.search.reading import dispatch_inspection, read_dispatch
 from frontrunner.search.reading.dispatches import parse_signature
 
@@ -64,14 +64,9 @@ class RowSums(Kind):
         tensors = list(zip(("lhs", "out"), affine, list(root.operands), strict=True))
         return build_problem(self.name, root, tensors, {0: ("m", "m"), 1: ("k", "k")})
 
-    def match(self, problem: Problem, indexing_maps: Sequence[str]) -> list[str]:
+    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
         m, k = (dim.size for dim in problem.dims)
-        return [
-            f'transform.match.operation_name %op ["{problem.op}"] : !transform.any_op',
-            "%in = transform.get_operand %op[0] : (!transform.any_op) -> !transform.any_value",
-            f"transform.iree.match.cast_compatible_type %in = tensor<{m}x{k}xf32>"
-            " : !transform.any_value",
-        ]
+        match_operands(op, problem.op, [f"tensor<{m}x{k}xf32>"])
 
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
         return ("DoubleTilingExpert",)
@@ -121,7 +116,7 @@ def test_a_kind_from_outside(row_sums: Kind, tmp_path: Path) -> None:
     applied = []
     for row in candidates.head(6).to_dict("records"):
         path = tmp_path / "spec.mlir"
-        path.write_text(spec_of(dispatch, space.render(row)))
+        path.write_text(spec_text(spec_of(dispatch, space.render(row))))
         executable, matched = compile_with_spec(dispatch.source, dispatch.target.flags, path)
         applied.append(bool(matched))
         assert executable

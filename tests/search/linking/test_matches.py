@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from frontrunner.search import Dispatch, SpecEntry, render_spec
+from frontrunner.search import Dispatch, spec_of
 from frontrunner.search.linking import link_specs
 from frontrunner.search.linking.matches import find_matches
+from frontrunner.search.mlir import spec_text
 from frontrunner.search.reading.networks import read_network
 
 DATA = Path(__file__).parents[2] / "data"
@@ -20,9 +21,9 @@ def test_each_matcher_is_told_what_it_matches(
     paths = [tmp_path / f"{name}.mlir" for name in names]
     for name, path in zip(names, paths, strict=True):
         given = dispatch(name)
-        path.write_text(render_spec([SpecEntry(given.problem, given.indexing_maps, given.default)]))
+        path.write_text(spec_text(spec_of(given, given.default)))
     linked = link_specs(paths)
-    found = find_matches(read_network(DATA / "attention.mlir"), linked)
+    found = find_matches(read_network(DATA / "attention.mlir"), linked).by_matcher
     assert list(found) == list(linked.matchers)
     # The newest comes first.
     conv, attention, matmul = found.values()

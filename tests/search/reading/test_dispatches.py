@@ -220,3 +220,15 @@ def test_missing_file_and_unknown_target() -> None:
         read_dispatch(DATA / "matmul.mlir", target="pentium-9000")
     with pytest.raises(InputError, match="unknown target"):
         read_dispatch(DATA / "matmul.mlir", target="no such; thing")
+
+
+def test_what_is_configured_in_the_input_is_refused(tmp_path: Path) -> None:
+    """Specs pass it over, so that no candidate could apply."""
+    path = tmp_path / "matmul.mlir"
+    text = (DATA / "matmul.mlir").read_text()
+    config = "#iree_cpu.lowering_config<distribution = [8, 8, 0]>"
+    path.write_text(
+        text.replace("linalg.matmul ", f"linalg.matmul {{lowering_config = {config}}} ")
+    )
+    with pytest.raises(InputError, match=r"configures its linalg.matmul itself \(lowering_config"):
+        read_dispatch(path)

@@ -1,0 +1,166 @@
+"""Builds tuning specs, in the form that the compiler documents.
+
+    module @NAME attributes {iree_codegen.tuning_spec_with_default_entrypoint, ...} {
+      @apply_op_config    an action: how a configuration is attached to an op
+      @match_...          a matcher: which dispatch, and which configuration
+      @__kernel_config    the entry point: one `foreach_match` over pairs of these
+    }
+
+In this form the compiler verifies a spec, and merges several into one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import preprocessing_transform, transform
+
+from ...core import InputError, first_line
+from ..kind import kind_of
+from ..problem import Problem
+from ..spec import APPLIED_MARK, TuningSpec
+from .contents import first_error, spec_context
+
+ENTRY_POINT = "__kernel_config"
+ENTRY_MARK = "iree_codegen.tuning_spec_entrypoint"
+# Of modules whose entry point is one `foreach_match` and nothing else, as the compiler verifies.
+DEFAULT_FORM = "iree_codegen.tuning_spec_with_default_entrypoint"
+# Matchers of dispatches that are configured in the input pass them over, since a configuration that
+# somebody wrote there is meant.
+UNCONFIGURED = "transform.iree.match.has_no_lowering_config"
+
+# The compiler drops the unit batch dim of a convolution when it forms dispatches and inserts it
+# again after tuning specs were applied, losing what they said. So the spec inserts it first, with
+# the compiler's own pass.
+_INSERT_BATCH = "iree-codegen-insert-batch-dim-for-batchless-conv"
+# Attention is made of two products, which its `decomposition_config` configures.
+_ANNOTATIONS = ("compilation_info", "decomposition_config")
+
+
+def write_specs(specs: Sequence[TuningSpec]) -> list[str]:
+    """The child's side of `spec_texts`."""
+    return [spec_text(spec) for spec in specs]
+
+
+def spec_text(spec: TuningSpec) -> str:
+    """A spec as `iree-compile` takes it.
+
+    Raises:
+        InputError: its configuration is no attribute.
+    """
+    with spec_context(), ir.Location.unknown():
+        try:
+            text = str(build_spec(spec))
+        except (ir.MLIRError, ValueError) as error:
+            said = first_error(error) if isinstance(error, ir.MLIRError) else first_line(error)
+            raise InputError(f"no tuning spec can be made of a configuration: {said}") from None
+    return f"// {spec.comment}\n{text}" if spec.comment else text
+
+
+def build_spec(spec: TuningSpec) -> ir.Module:
+    """A spec as a module in the current context."""
+    lines = spec.config.split("\n")
+    if not all(lines):
+        raise ValueError("it is empty")  # the parser crashes of it
+    configuration = [ir.Attribute.parse(line) for line in lines]
+    kind = kind_of(spec.problem)
+    module = new_library("frontrunner_spec")
+    action = "apply_op_config" if len(configuration) == 1 else "apply_attention_config"
+    with ir.InsertionPoint(module.body):
+        params = [transform.AnyParamType.get()] * len(configuration)
+        with sequence(action, [transform.AnyOpType.get(), *params]) as (op, *given):
+            for name, param in zip(_ANNOTATIONS, given, strict=False):
+                transform.AnnotateOp(op, name, param=param)
+            transform.AnnotateOp(op, APPLIED_MARK)
+            transform.YieldOp([])
+        with sequence(spec.name, [transform.AnyOpType.get()], params) as (op,):
+            ir.Operation.create(UNCONFIGURED, operands=[op])
+            kind.match(spec.problem, spec.indexing_maps, op)
+            constants = [
+                transform.ParamConstantOp(transform.AnyParamType.get(), attribute)
+                for attribute in configuration
+            ]
+            transform.YieldOp([op, *(one.result for one in constants)])
+    passes = [_INSERT_BATCH] if kind.lacks_batch(spec.problem) else []
+    add_entry_point(module, passes, [(spec.name, action)])
+    return module
+
+
+def new_library(name: str) -> ir.Module:
+    """A module for named sequences."""
+    module = ir.Module.create()
+    module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
+    module.operation.attributes["transform.with_named_sequence"] = ir.UnitAttr.get()
+    return module
+
+
+@contextmanager
+def sequence(
+    name: str, takes: Sequence[ir.Type], gives: Sequence[ir.Type] = ()
+) -> Iterator[list[ir.Value]]:
+    """A named sequence, to be filled; of what it takes, it changes nothing.
+
+    Args:
+        gives: what it yields after the op that it takes first, if it is a matcher.
+    """
+    readonly = {"transform.readonly": ir.UnitAttr.get()}
+    results = [takes[0], *gives] if gives else []
+    made = transform.NamedSequenceOp(name, takes, results, arg_attrs=[readonly] * len(takes))
+    with ir.InsertionPoint(made.body):
+        yield list(made.body.arguments)
+
+
+def add_entry_point(
+    module: ir.Module, passes: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> None:
+    """Adds the entry point, last.
+
+    Args:
+        passes: run first. With any, the module is not of the documented form.
+        pairs: names of matchers and of their actions, in the order in which they are tried.
+    """
+    any_op = transform.AnyOpType.get()
+    consumed = {"transform.consumed": ir.UnitAttr.get()}
+    with ir.InsertionPoint(module.body):
+        entry = transform.NamedSequenceOp(ENTRY_POINT, [any_op], [any_op], arg_attrs=[consumed])
+    entry.operation.attributes[ENTRY_MARK] = ir.UnitAttr.get()
+    with ir.InsertionPoint(entry.body):
+        root: Any = entry.body.arguments[0]
+        for name in passes:
+            root = transform.ApplyRegisteredPassOp(any_op, root, name).result
+        tried = [_references(m for m, _ in pairs), _references(a for _, a in pairs)]
+        matched = transform.ForeachMatchOp(any_op, [], root, [], *tried)
+        transform.YieldOp([matched.results[0]])
+    if not passes:
+        module.operation.attributes[DEFAULT_FORM] = ir.UnitAttr.get()
+
+
+def _references(names: Iterable[str]) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in names])
+
+
+def match_product(
+    matcher: type, op: ir.Value, problem: Problem, maps: Sequence[str], sizes: Sequence[list[int]]
+) -> None:
+    """Matches ops of linalg's contraction or convolution interface.
+
+    Args:
+        matcher: the op that does so, of `preprocessing_transform`.
+        sizes: of each group of dims that it gives, in its order.
+    """
+    types = [ir.Type.parse(operand.dtype) for operand in problem.operands]
+    parsed = [ir.AffineMapAttr(ir.Attribute.parse(text)).value for text in maps]
+    found = matcher(op, *types, parsed).results
+    for dims, expected in zip(found, sizes, strict=True):
+        preprocessing_transform.MatchDimsEqualOp(dims, expected)
+
+
+def match_operands(op: ir.Value, name: str, tensors: Sequence[str]) -> None:
+    """Matches ops by their name and the types of their first operands."""
+    transform.MatchOperationNameOp(op, [name])
+    for place, tensor in enumerate(tensors):
+        operand = transform.GetOperandOp(transform.AnyValueType.get(), op, [place]).result
+        preprocessing_transform.MatchCastCompatibleTypesOp(operand, ir.Type.parse(tensor))

@@ -1,0 +1,106 @@
+"""Specs are of the form that the compiler documents: golden files, and its own verifier.
+
+Run this file to write the golden files anew.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from frontrunner.core import InputError
+from frontrunner.search import Dispatch, TuningSpec, spec_of
+from frontrunner.search.mlir import DEFAULT_FORM, compile_with_spec, spec_text
+from frontrunner.search.reading import read_dispatch
+
+DATA = Path(__file__).parents[2] / "data"
+GOLDEN = DATA / "specs"
+
+CPU = (
+    "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
+    "distribution = [{}], vector_common_parallel = [{}], vector_reduction = [{}]>, "
+    "translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<{}>>>"
+)
+GPU = (
+    "#iree_codegen.compilation_info<lowering_config = "
+    "#iree_gpu.lowering_config<{workgroup = [1, 64, 0, 0, 0]}>, translation_info = "
+    "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
+    "workgroup_size = [64] subgroup_size = 64>>\n"
+    "{pv_attrs = {attention_pv_matmul}, qk_attrs = {attention_qk_matmul}}"
+)
+CONFIGS = {
+    "matmul": CPU.format("32, 64, 0", "8, 16, 0", "0, 0, 4", "DoubleTilingExpert"),
+    "matmul_fused": CPU.format("32, 64, 0", "8, 16, 0", "0, 0, 4", "DoubleTilingExpert"),
+    "conv_nhwc": CPU.format(
+        "0, 4, 4, 8, 0, 0, 0", "1, 1, 4, 8, 0, 0, 0", "0, 0, 0, 0, 1, 1, 4",
+        "ConvTileAndDecomposeExpert",
+    ),
+    "attention": GPU,
+}  # fmt: skip
+
+
+def golden_spec(dispatch: Dispatch, name: str) -> TuningSpec:
+    comment = "Expected speedup: 1.50x." if name == "matmul" else ""
+    return spec_of(dispatch, CONFIGS[name], comment)
+
+
+def verify(path: Path) -> subprocess.CompletedProcess[str]:
+    """What the compiler says of a spec."""
+    tool = Path(sys.executable).with_name("iree-opt")
+    return subprocess.run([tool, path], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_text_is_readable_and_stays(dispatch: Callable[[str], Dispatch], name: str) -> None:
+    assert spec_text(golden_spec(dispatch(name), name)) == (GOLDEN / f"{name}.mlir").read_text()
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_compiler_verifies_them(name: str, tmp_path: Path) -> None:
+    golden = GOLDEN / f"{name}.mlir"
+    verified = verify(golden)
+    assert verified.returncode == 0, verified.stderr
+    # A pass that runs first is not of the documented form.
+    assert (DEFAULT_FORM in golden.read_text()) == (name != "conv_nhwc")
+    broken = tmp_path / "broken.mlir"
+    broken.write_text(golden.read_text().replace("@__kernel_config", "@other"))
+    if name != "conv_nhwc":
+        assert "__kernel_config" in verify(broken).stderr
+
+
+def test_one_that_is_configured_in_the_input_is_passed_over(
+    dispatch: Callable[[str], Dispatch], tmp_path: Path
+) -> None:
+    given = dispatch("matmul")
+    spec = tmp_path / "spec.mlir"
+    spec.write_text(spec_text(spec_of(given, CONFIGS["matmul"])))
+    own = f"linalg.matmul {{compilation_info = {given.default}}} ins("
+    configured = given.source.replace("linalg.matmul ins(", own)
+    assert configured != given.source
+    flags = given.target.flags
+    assert compile_with_spec(given.source, flags, spec)[1]
+    assert not compile_with_spec(configured, flags, spec)[1]
+
+
+@pytest.mark.parametrize("config", ["tile = 8", "#iree_codegen.nothing<", "", "{}\nx"])
+def test_what_is_no_attribute_is_refused(dispatch: Callable[[str], Dispatch], config: str) -> None:
+    with pytest.raises(InputError, match="no tuning spec can be made of a configuration") as caught:
+        spec_of(dispatch("matmul"), config).text()
+    assert "\n" not in str(caught.value)
+
+
+def test_maps_cannot_smuggle_anything_in(dispatch: Callable[[str], Dispatch]) -> None:
+    given = dispatch("matmul")
+    maps = (*given.indexing_maps[:2], f"{given.indexing_maps[2]}] transform.print %op")
+    with pytest.raises(InputError, match="no tuning spec can be made"):
+        spec_text(TuningSpec(given.problem, maps, CONFIGS["matmul"]))
+
+
+if __name__ == "__main__":
+    for stem in CONFIGS:
+        text = spec_text(golden_spec(read_dispatch(DATA / f"{stem}.mlir"), stem))
+        (GOLDEN / f"{stem}.mlir").write_text(text)
