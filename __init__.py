@@ -17,20 +17,23 @@ if TYPE_CHECKING:
     from .experiments.calibrating import calibrate
     from .experiments.dataset import read_recording
     from .experiments.evaluation import evaluate
+    from .experiments.insights import insights
     from .experiments.learning import train
     from .experiments.network_tuning import resume_model, tune_model
     from .experiments.profiling import generate, profile
-    from .experiments.tuning import resume, tune
+    from .experiments.tuning import Stage, resume, tune
 else:
     __getattr__ = exports(__name__)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Stage",
     "__version__",
     "calibrate",
     "evaluate",
     "generate",
+    "insights",
     "profile",
     "read_recording",
     "record",

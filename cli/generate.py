@@ -22,10 +22,10 @@ from .generate_options import (
 from .output import Output, UsageError
 
 # What every kind takes; the rest is of a kind, and of no use to a preset.
-SHARED = set("out force presets commands shrink dtypes as_json".split())
+SHARED = set("out nested force presets commands shrink dtypes as_json".split())
 CONFIGURING = {"configurations", "target", "ranker", "pool", "seed"}
 # What Python calls by the same name; and options that it calls by another.
-COMMON = CONFIGURING | {"shrink", "force"}
+COMMON = CONFIGURING | {"shrink", "nested", "force"}
 NAMES = {"split_k_slices": "slices", "layouts": "layout", "fuse": "steps"}
 
 

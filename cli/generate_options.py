@@ -99,6 +99,9 @@ shared = combine_options(
         metavar="DIR",
         help="Where to write.",
     ),
+    click.option(
+        "--nested", is_flag=True, help="Write folders as DIALECT/OPERATION/NAME, not as NAME alone."
+    ),
     click.option("--force", is_flag=True, help="Replace files that are there and differ."),
     click.option(
         "--configurations",

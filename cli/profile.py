@@ -9,7 +9,7 @@ import click
 
 from .choices import default_specs_option, jobs_option, keep_valid_option, target_option
 from .files import check_new_file
-from .output import Interrupted, Output, shared_options
+from .output import Interrupted, Output, UsageError, shared_options
 
 
 @click.command("profile")
@@ -26,6 +26,32 @@ from .output import Interrupted, Output, shared_options
     default=True,
     show_default=True,
     help="Compare results with a reference in NumPy.",
+)
+@click.option(
+    "--profile/--no-profile",
+    "measure",
+    default=True,
+    show_default=True,
+    help="Time; --no-profile --verify runs dispatches to be verified alone.",
+)
+@click.option(
+    "--compile",
+    "compile_only",
+    is_flag=True,
+    help="Compile alone: runs nothing, and needs no device.",
+)
+@click.option(
+    "--keep-vmfb",
+    is_flag=True,
+    help="Keep compiled modules beside the dispatches, and logs of those that do not compile.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "block"]),
+    default="table",
+    show_default=True,
+    help="How rows are shown: a table, or some lines for each.",
 )
 @click.option(
     "--output",
@@ -53,6 +79,7 @@ def command(
     path: Path,
     patterns: tuple[str, ...],
     out: Path | None,
+    form: str,
     force: bool,
     as_json: bool,
     **options: Any,
@@ -63,7 +90,13 @@ def command(
     those of `generate` can be verified. An interrupted profile goes on where it was: give the same
     command again. The exit code is 1 if anything is wrong, crashes or does not compile.
     """
-    from ..experiments.profiling import ENDINGS, profile, table, usual_output
+    if options["compile_only"] and (options["device"] or options["providers"]):
+        raise UsageError(
+            "--device and --providers do nothing with --compile, which runs nothing",
+            "leave them out",
+        )
+
+    from ..experiments.profiling import ENDINGS, blocks, profile, table, usual_output
 
     out = out or usual_output(path)
     for ending in (*ENDINGS, ".jsonl"):
@@ -76,8 +109,12 @@ def command(
         kept = "what was measured is kept" if begun else "nothing was measured"
         without = ", without --force" if force and begun else ""
         raise Interrupted(f"{kept}; give the same command again{without}") from None
-    titles, cells = table(result.rows)
-    output.table(titles, cells)
+    if form == "block":
+        for line in blocks(result.rows):
+            output.line(line)
+    else:
+        titles, cells = table(result.rows)
+        output.table(titles, cells)
     output.line()
     output.summary(result)
     return 1 if result.failed else 0

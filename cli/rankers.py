@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 
 from .output import Output, shared_options
@@ -10,9 +13,23 @@ TRAINING = {True: "yes", False: "no", None: "unknown"}
 
 
 @click.command("rankers")
+@click.option(
+    "--models",
+    "folder",
+    type=click.Path(path_type=Path),
+    is_flag=False,
+    flag_value=Path(),
+    metavar="[DIR]",
+    help="List the predictors of a folder, too: what each was trained on, when, and how good it is "
+    "[$FRONTRUNNER_PREDICTORS, or predictors].",
+)
 @shared_options(seed="Accepted as everywhere; nothing here is random.")
-def command(seed: int, as_json: bool) -> None:
-    """List rankers, built in and plugged in."""
+def command(folder: Path | None, seed: int, as_json: bool) -> None:
+    """List rankers, built in and plugged in.
+
+    Of the predictors that --models lists, `tune` takes the newest one that was trained on the
+    device that it measures on, where no --ranker is given.
+    """
     from ..models import list_rankers
 
     output = Output(as_json)
@@ -21,6 +38,7 @@ def command(seed: int, as_json: bool) -> None:
         ["ranker", "needs training", "from", "what it does"],
         [(i.name, TRAINING[i.needs_training], i.source, i.summary) for i in infos],
     )
+    predictors = None if folder is None else _show_predictors(output, folder)
     output.result(
         {
             "rankers": [
@@ -31,6 +49,33 @@ def command(seed: int, as_json: bool) -> None:
                     "source": i.source,
                 }
                 for i in infos
-            ]
+            ],
+            "predictors": predictors,
         }
     )
+
+
+def _show_predictors(output: Output, folder: Path) -> list[dict[str, Any]]:
+    from ..experiments.learning import predictors_folder, saved_predictors
+
+    chosen = predictors_folder() if folder == Path() else folder
+    found = saved_predictors(chosen)
+    output.line()
+    if not found:
+        output.line(f"no predictors in {chosen}; `frontrunner calibrate --out` makes one")
+    else:
+        rows = [
+            (
+                one.path.name,
+                one.ranker or "-",
+                one.error or ", ".join(one.devices),
+                one.problems,
+                one.candidates,
+                one.written or "-",
+                "-" if one.tried is None else f"{one.tried:.1f}",
+            )
+            for one in found
+        ]
+        columns = ["predictor", "ranker", "trained on", "#problems", "#candidates", "written"]
+        output.table([*columns, "#candidates to near-optimal"], rows)
+    return [one.to_dict() for one in found]

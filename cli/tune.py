@@ -29,8 +29,8 @@ from .output import Output, UsageError, shared_options
 
 LIMITS = {"budget", "minutes", "patience"}
 # What a resumed run may be given anew; all else is read from its folder.
-RESUMABLE = {"file", "resume", "as_json", "keep_failures", "keep_valid"} | LIMITS
-ANEW = "only --budget, --minutes, --patience and --keep-failures may be given anew"
+RESUMABLE = {"file", "resume", "as_json", "keep_failures", "keep_valid", "stages"} | LIMITS
+ANEW = "only --budget, --minutes, --patience, --stages and --keep-failures may be given anew"
 # What has no meaning where nothing is measured.
 MEASURING_OPTIONS = {"--device": "devices", "--patience": "patience"}
 
@@ -73,6 +73,13 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     help="Compile candidates and count what comes of it; needs no device, measures nothing.",
 )
 @click.option(
+    "--stages",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE.toml",
+    help="How candidates are judged, one stage after the other; may run commands of your own "
+    "[screen, heats].",
+)
+@click.option(
     "--keep-failures",
     type=FOLDER,
     metavar="DIR",
@@ -113,7 +120,7 @@ def command(
     output = Output(as_json)
     with continued_by("tune --resume", resume):
         if resume is not None:
-            anew = {name: options[name] for name in LIMITS | {"keep_failures"}}
+            anew = {name: options[name] for name in LIMITS | {"keep_failures", "stages"}}
             result = tuning.resume(resume, input=file, keep_valid=keep_valid, **anew)
         else:
             assert file is not None

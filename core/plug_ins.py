@@ -24,6 +24,8 @@ def load_named_values(
 ) -> list[Value]:
     """The values that an entry-point group brings, each with a name of its own.
 
+    Where one names a class, an instance is made with no arguments.
+
     Args:
         shown_as: where authors of plug-ins find the class.
         built_in: names that are taken.
@@ -35,6 +37,7 @@ def load_named_values(
     found = []
     for entry in entry_points(group=group):
         value = load_plug_in(entry, what)
+        value = _make(entry, what, value) if isinstance(value, type) else value
         if not isinstance(value, kind) or value.name in taken:
             raise InputError(
                 f"the {what} {entry.name!r} of {brought_by(entry)} is not a {shown_as} with a name "
@@ -44,6 +47,16 @@ def load_named_values(
         taken.add(value.name)
         found.append(value)
     return found
+
+
+def _make(entry: EntryPoint, what: str, made: type) -> Any:
+    try:
+        return made()
+    except Exception as error:  # a plug-in can fail in any way
+        raise InputError(
+            f"the {what} {entry.name!r} of {brought_by(entry)} cannot be made "
+            f"({type(error).__name__}: {error})"
+        ) from error
 
 
 def load_plug_in(entry: EntryPoint, what: str) -> Any:

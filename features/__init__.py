@@ -6,7 +6,7 @@ from ..core.lazy import exports
 
 if TYPE_CHECKING:
     from .catalogue import catalogue_for_target, catalogues, detect_catalogue, extract
-    from .cpu import CPU
+    from .cpu import CPU, CpuView
     from .generic import (
         GENERIC,
         extract_knobs,
@@ -25,6 +25,7 @@ __all__ = [
     "GENERIC",
     "GPU",
     "Catalogue",
+    "CpuView",
     "Feature",
     "Function",
     "Theme",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .emitted import EMISSION_FLAGS
     from .flags import target_flags
     from .kind import Kind, kind_of, known_kinds, register, tunable_kinds_text
+    from .pipeline import Pipeline, known_pipelines
     from .problem import ELEMENT_BYTES, Dim, Gpu, Operand, Problem, Target
     from .space import Constraint, Knob, Space
     from .spec import APPLIED_MARK, SPEC_OPTION, TuningSpec, spec_of, spec_option, spec_texts
@@ -42,6 +43,7 @@ __all__ = [
     "Kind",
     "Knob",
     "Operand",
+    "Pipeline",
     "Problem",
     "Space",
     "Target",
@@ -55,6 +57,7 @@ __all__ = [
     "known_backends",
     "known_extras",
     "known_kinds",
+    "known_pipelines",
     "register",
     "spec_of",
     "spec_option",

@@ -119,6 +119,8 @@ def build_spaces(
 ) -> tuple[Space, ...]:
     """The spaces of a dispatch: one per codegen pipeline that can lower it, or the given one's.
 
+    Those of other packages come last: see `Pipeline`.
+
     Args:
         extras: knobs to set free that the compiler pins, with their values; see `Backend.extras`.
 
@@ -127,7 +129,16 @@ def build_spaces(
     """
     backend = backend_named(dispatch.target.backend)
     _check_extras(backend, extras or {})
-    builders = backend.spaces(dispatch, extras or {})
+    from .pipeline import brought_spaces  # it needs targets, which need backends
+
+    own = backend.spaces(dispatch, extras or {})
+    brought = brought_spaces(dispatch)
+    if taken := set(own) & set(brought):
+        raise InputError(
+            f"{backend.name} has a pipeline {min(taken)} of its own",
+            "uninstall the package that brings another of that name",
+        )
+    builders = {**own, **brought}
     if pipeline is not None and pipeline not in builders:
         raise InputError(
             f"pipeline {pipeline!r} cannot lower this {dispatch.problem.kind}",

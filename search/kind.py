@@ -1,7 +1,8 @@
 """The interface of a kind of op: how ops of it are read, matched, counted and lowered.
 
-A kind is one module in `search/kinds` that ends with `KIND = ...`; nothing else names it. Kinds of
-other packages are added with `register`.
+A kind is one module in `search/kinds` that ends with `KIND = ...`; nothing else names it. Other
+packages bring theirs by the entry-point group `frontrunner.kinds`: the processes that run the
+compiler find them there, too. `register` adds one to this process alone.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..core import load_named_values
+
 if TYPE_CHECKING:
     from .problem import Problem
+
+ENTRY_POINTS = "frontrunner.kinds"
 
 
 class Kind(ABC):
@@ -101,12 +106,18 @@ def register(kind: Kind) -> None:
 
 @cache
 def known_kinds() -> dict[str, Kind]:
-    """All kinds by name, in the order in which they are asked to read an op."""
+    """All kinds by name, in the order in which they are asked to read an op.
+
+    Raises:
+        InputError: one of another package cannot be used.
+    """
     package = import_module(".kinds", __package__)
     modules = [
         import_module(f".kinds.{m.name}", __package__) for m in iter_modules(package.__path__)
     ]
     found = {module.KIND.name: module.KIND for module in modules}
+    brought = load_named_values(ENTRY_POINTS, Kind, "frontrunner.search.Kind", found)  # type: ignore[type-abstract]
+    found = {kind.name: kind for kind in brought} | found
     return _registered | {name: kind for name, kind in found.items() if name not in _registered}
 
 

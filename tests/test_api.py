@@ -28,7 +28,7 @@ RENAMED = {
     "profile": {"patterns": "dispatches", "out": "output"},
 }
 # Ways to show a result, and runs that go on, which have functions of their own.
-OF_COMMANDS = {"as_json", "verbose", "resume", "keep_valid"}
+OF_COMMANDS = {"as_json", "verbose", "resume", "keep_valid", "form"}
 OF_FUNCTIONS = {"quiet", "make_runner"}
 
 
@@ -38,7 +38,8 @@ def command_of(name: str) -> click.Command:
 
 
 @pytest.mark.parametrize(
-    "name", ["tune", "tune_model", "record", "calibrate", "train", "evaluate", "profile"]
+    "name",
+    ["tune", "tune_model", "record", "calibrate", "train", "evaluate", "profile", "insights"],
 )
 def test_a_function_takes_the_options_of_its_command(name):
     verb = inspect.signature(getattr(frontrunner, name)).parameters
@@ -62,7 +63,7 @@ def test_generate_takes_the_options_of_all_its_kinds():
     assert shared - {"presets", "as_json", "help"} <= own
 
 
-VERBS = [name for name in frontrunner.__all__ if not name.startswith("_")]
+VERBS = [name for name in frontrunner.__all__ if name[0].islower()]
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -82,7 +83,7 @@ def test_docstrings_name_every_parameter(name):
 def test_every_command_with_a_function_is_shown():
     found = {name.replace("-", "_") for name in COMMANDS} & set(frontrunner.__all__)
     usual = {"tune", "tune_model", "record", "train", "evaluate", "profile", "generate"}
-    assert found == usual | {"calibrate"}
+    assert found == usual | {"calibrate", "insights"}
 
 
 def test_importing_it_is_light():

@@ -103,6 +103,10 @@ MAY_IMPORT = {
             "benchmarks.operations benchmarks.runners experiments.dataset experiments.queue "
             "experiments.observing experiments.learning experiments.evaluation"
         ),
+        "experiments.insights": (
+            "experiments core search features benchmarks.measuring experiments.dataset "
+            "experiments.learning"
+        ),
         "experiments.fuzz.traps": "",
         "experiments.fuzz.changes": "search experiments.fuzz.traps",
         "experiments.fuzz": "experiments.fuzz.traps experiments.fuzz.changes",

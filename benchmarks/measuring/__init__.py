@@ -65,6 +65,8 @@ if TYPE_CHECKING:
         choose_finalists,
         choose_winner,
         noise_warning,
+        screening_noise,
+        settle,
     )
     from .kernel import LoadedExecutable, MeasureRequest, copy_to_device
     from .loop import (
@@ -172,7 +174,9 @@ __all__ = [
     "outcome_error",
     "parse_outcome",
     "repeat_error",
+    "screening_noise",
     "search",
+    "settle",
     "shares_cores",
     "speedup_error",
     "time_limit",

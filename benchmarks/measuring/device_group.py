@@ -55,7 +55,7 @@ class DeviceGroup:
             Microseconds that the default takes, by device.
         """
         self.close()
-        self._baseline = baseline.executable
+        self.baseline = baseline.executable
         times = {}
         for uri in self.uris:
             device = Device(uri, self._call, baseline.executable, self._seed)
@@ -81,7 +81,7 @@ class DeviceGroup:
 
     def verify(self, executable: Path) -> None:
         """As `verify_on_other_inputs`."""
-        verify_on_other_inputs(self.uris, self._call, self._baseline, executable, self._seed)
+        verify_on_other_inputs(self.uris, self._call, self.baseline, executable, self._seed)
 
     def measure_again(
         self,

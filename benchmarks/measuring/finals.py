@@ -137,6 +137,8 @@ def choose_winner(
 ) -> tuple[Finals, FinalistResult | None]:
     """Measures the best again; the fastest that beats the baseline and is also right wins, if any.
 
+    As `settle`, after heats of those that may be the best.
+
     Args:
         spec: the tuning spec of a finalist, as it will be written.
         on_phase: told what begins.
@@ -147,7 +149,24 @@ def choose_winner(
     """
     contenders = choose_finalists(outcomes)
     on_phase(f"measuring {len(contenders)} candidates that may be the best")
-    finals = runner.finals(contenders, outcomes)
+    return settle(runner, runner.finals(contenders, outcomes), spec, on_phase, notify)
+
+
+def settle(
+    runner: MeasuringRunner,
+    finals: Finals,
+    spec: Callable[[FinalistResult, Finals], str],
+    on_phase: Callable[[str], None],
+    notify: Notify,
+) -> tuple[Finals, FinalistResult | None]:
+    """The first of the finalists that beats the baseline and is also right wins, if any.
+
+    Args:
+        finals: what is left, the best first; the other arguments are those of `choose_winner`.
+
+    Raises:
+        KilledError: the process of a finalist was killed from outside, twice.
+    """
     winner = None
     for finalist in finals.standings[:MAX_TRIED]:
         if finalist.speedup <= 1:

@@ -26,6 +26,7 @@ class Attention(Operation):
         width: of a head: of queries, keys and values.
     """
 
+    dialect: ClassVar = "iree_linalg_ext"
     SIZES: ClassVar = ("heads", "queries", "keys", "width")
 
     heads: int

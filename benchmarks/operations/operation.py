@@ -29,6 +29,8 @@ class Operation(ABC):
         InputError: a size is not one, or types cannot be combined.
     """
 
+    # Of the op that it is written as.
+    dialect: ClassVar[str] = "linalg"
     # The fields that a smaller operation of the kind has less of.
     SIZES: ClassVar[tuple[str, ...]]
 

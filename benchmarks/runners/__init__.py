@@ -9,10 +9,17 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .compile_only import CompileRunner
-    from .local import LocalRunner, open_local_runner
+    from .local import ExecutableRunner, LocalRunner, open_local_runner
     from .queue_compiler import compile_queue
     from .replay import ReplayRunner
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["CompileRunner", "LocalRunner", "ReplayRunner", "compile_queue", "open_local_runner"]
+__all__ = [
+    "CompileRunner",
+    "ExecutableRunner",
+    "LocalRunner",
+    "ReplayRunner",
+    "compile_queue",
+    "open_local_runner",
+]

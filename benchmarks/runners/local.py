@@ -8,15 +8,34 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from ...search import Dispatch
 from ..compiling import call_of, raise_if_killed, save_log
-from ..measuring import OK, DeviceGroup, Finals, Outcome, RunFailed
+from ..measuring import OK, DeviceGroup, Finals, MeasuringRunner, Outcome, RunFailed
 from .queue_compiler import QueueCompiler
 
 CHANGED = "it does not compile as it did"
 WITH_SPECS = "with the specs that the compiler comes with"
 WITHOUT_SPECS = "without the specs that the compiler comes with, which make it slower"
+
+
+@runtime_checkable
+class ExecutableRunner(MeasuringRunner, Protocol):
+    """A runner with compiled modules on this machine, for checks of one's own."""
+
+    @property
+    def default(self) -> Path:
+        """The compiled module of the compiler's default."""
+
+    def executables(
+        self, indices: Sequence[int], outcomes: Mapping[int, Outcome]
+    ) -> Mapping[int, Path]:
+        """The compiled modules of candidates, without those that do not compile as they did.
+
+        Raises:
+            KilledError: the compiler was killed from outside, twice.
+        """
 
 
 class LocalRunner:
@@ -72,17 +91,24 @@ class LocalRunner:
         self._executables |= {i: done.executable for i, done in ready if done.kind == OK}
         return self._devices.screen(ready, should_continue)
 
-    def finals(self, contenders: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
-        """Measures candidates again; those of an earlier session are compiled again."""
-        missing = [index for index in contenders if index not in self._executables]
-        changed = []
+    @property
+    def default(self) -> Path:
+        return self._devices.baseline
+
+    def executables(
+        self, indices: Sequence[int], outcomes: Mapping[int, Outcome]
+    ) -> dict[int, Path]:
+        """Those of an earlier session are compiled again."""
+        missing = [index for index in indices if index not in self._executables]
         for index, compiled in self._compiler.compile(missing):
             raise_if_killed(compiled, f"finalist {index + 1}")
             if compiled.digest == outcomes[index].executable:
                 self._executables[index] = compiled.executable
-            else:
-                changed.append((index, CHANGED))
-        executables = {i: self._executables[i] for i in contenders if i in self._executables}
+        return {i: self._executables[i] for i in indices if i in self._executables}
+
+    def finals(self, contenders: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
+        executables = self.executables(contenders, outcomes)
+        changed = [(index, CHANGED) for index in contenders if index not in executables]
         finals = self._devices.finals(executables).with_failed(changed)
         return replace(finals, baseline=self._baseline)
 

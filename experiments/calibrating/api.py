@@ -22,7 +22,7 @@ from ..arguments import optional_path
 from ..dataset import Recording
 from ..evaluation import PROBLEM, Contender, cross_validate, summarise
 from ..interrupted import resumable
-from ..learning import Case, check_replaceable, read_cases, train
+from ..learning import Case, check_replaceable, note_tried, read_cases, train
 from ..observing import make_notify, make_progress
 from .problems import PROBLEMS
 from .quick_recording import record_quickly
@@ -101,6 +101,8 @@ def calibrate(
     cases = read_cases(passes)
     tried, as_shipped = _compare(cases, seed)
     trained = train(passes, out, ranker=RANKER, params=PARAMS, seed=seed)
+    if tried is not None:
+        note_tried(out, tried)
     return CalibrationResult(
         predictor=out,
         recordings=folder,

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
         problems_trained_on,
         training_values,
     )
+    from .store import (
+        SavedPredictor,
+        note_tried,
+        predictor_for,
+        predictors_folder,
+        saved_predictors,
+    )
 else:
     __getattr__ = exports(__name__)
 
@@ -37,6 +44,7 @@ __all__ = [
     "Contribution",
     "Explanation",
     "Files",
+    "SavedPredictor",
     "Score",
     "TrainResult",
     "cases_digest",
@@ -46,10 +54,14 @@ __all__ = [
     "device_warning",
     "drop_killed",
     "explain",
+    "note_tried",
     "parse_parameters",
     "paths_of",
+    "predictor_for",
+    "predictors_folder",
     "problems_trained_on",
     "read_cases",
+    "saved_predictors",
     "train",
     "training_frame",
     "training_values",

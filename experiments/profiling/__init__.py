@@ -7,7 +7,7 @@ from ...core.lazy import exports
 if TYPE_CHECKING:
     from .api import ProfileResult, profile, usual_output
     from .generation import GenerateResult, generate
-    from .tables import ENDINGS, table
+    from .tables import ENDINGS, blocks, table
 else:
     __getattr__ = exports(__name__)
 
@@ -15,6 +15,7 @@ __all__ = [
     "ENDINGS",
     "GenerateResult",
     "ProfileResult",
+    "blocks",
     "generate",
     "profile",
     "table",

@@ -20,7 +20,7 @@ from ..observing import make_notify, make_progress
 from ..readable import Readable, count_of
 from .bench import ProfileOptions
 from .folder import GeneratedDispatch, find_generated
-from .libraries import parse_libraries
+from .libraries import NONE, parse_libraries
 from .log import ProfileLog, Row
 from .profiles import check_profile, current_rows, make_missing_rows, planned_rows
 from .selection import parse_patterns, select
@@ -84,6 +84,9 @@ def profile(
     *,
     dispatches: Sequence[str] = (),
     verify: bool = True,
+    measure: bool = True,
+    compile_only: bool = False,
+    keep_vmfb: bool = False,
     output: str | os.PathLike[str] | None = None,
     providers: str | None = None,
     device: str | None = None,
@@ -107,6 +110,10 @@ def profile(
         path: a folder of dispatches as `generate` writes them, or any MLIR with one dispatch each.
         dispatches: regular expressions; only those whose names match one anywhere.
         verify: whether to compare results with a reference in NumPy.
+        measure: whether to time; if not, dispatches are run only to be verified.
+        compile_only: whether to compile alone, which needs no device.
+        keep_vmfb: whether to keep compiled modules beside the dispatches, as `CONFIGURATION.vmfb`,
+            and what the compiler said of those that do not compile, as `CONFIGURATION.log`.
         output: the table, `.csv` or `.parquet`; by default `profile.csv` in the folder.
         providers: libraries to compare with, with commas between them: `numpy`, `torch`,
             `onnxruntime`, or `none`; by default those that are installed, and none for GPUs.
@@ -129,13 +136,20 @@ def profile(
     found = find_generated(path)
     chosen = select(found, parse_patterns(dispatches))
     uri = backend_of(target).drivers[0] if device is None else device
+    if not (measure or verify or compile_only):
+        raise InputError("nothing is to be done with what is compiled", "ask for compiling alone")
+    # Libraries are there to be timed beside.
+    asked_for = providers if measure and not compile_only else NONE
     options = ProfileOptions(
         failures=out.with_name(f"{out.stem}-failures"),
-        verify=verify,
+        verify=verify and not compile_only,
+        measure=measure and not compile_only,
+        compile_only=compile_only,
+        keep_vmfb=keep_vmfb,
         target=target,
         default_specs=default_specs,
         device=uri,
-        libraries=parse_libraries(providers, on_cpu=shares_cores(uri)),
+        libraries=parse_libraries(asked_for, on_cpu=shares_cores(uri)),
         seed=seed,
         jobs=jobs,
     )

@@ -67,12 +67,19 @@ class ProfileOptions:
 
     Attributes:
         failures: where what failed is kept, in a folder for each.
+        measure: whether to time; if not, what is verified is run for that alone.
+        compile_only: whether to run nothing.
+        keep_vmfb: whether compiled modules are kept beside the dispatches, and what the compiler
+            said of those that it refused.
         default_specs: whether the compiler may use the specs that it comes with.
         libraries: to compare with.
     """
 
     failures: Path
     verify: bool = True
+    measure: bool = True
+    compile_only: bool = False
+    keep_vmfb: bool = False
     target: str = "host"
     default_specs: bool = False
     device: str = "local-task"
@@ -141,6 +148,7 @@ class Bench:
         self._observer.on_phase("measuring")
         for item, executable in zip(items, compiled, strict=True):
             self._log.append(self._measured(item, executable))
+            self._keep_module(item, executable)
             executable.executable.unlink(missing_ok=True)
         for one in chunk:
             if (module := units.get(one.generated.name)) is not None:
@@ -191,14 +199,18 @@ class Bench:
             compile_s=round(compiled.seconds, 3),
         )
         stage, log = "compile", compiled.log
+        if compiled.kind == OK and self._options.compile_only:
+            return replace(row, verification=UNCHECKED)
         if compiled.kind == OK:
+            checked = PASSED if verify else UNKNOWN if self._options.verify else UNCHECKED
+            seconds = DISPATCH_SECONDS if self._options.measure else 0.0
             try:
                 device = self._turned_to(item, operation if verify else None)
                 samples = device.measure_samples(
-                    MeasureRequest(compiled.executable, DISPATCH_SECONDS, verify=verify)
+                    MeasureRequest(compiled.executable, seconds, verify=verify)
                 )
-                checked = PASSED if verify else UNKNOWN if self._options.verify else UNCHECKED
-                return replace(row, verification=checked, **self._figures(item.module, samples))
+                figures = self._figures(item.module, samples) if seconds else {}
+                return replace(row, verification=checked, **figures)
             except RunFailed as failure:
                 row = _failed(row, failure)
                 stage, log = "run", str(failure.__cause__ or "")
@@ -213,6 +225,22 @@ class Bench:
         shown = Reproducer(item.module, item.spec, None, outcome, log, seed, operation)
         self._keep(self._folder(item.planned, item.name), shown.write)
         return row
+
+    def _keep_module(self, item: ConfiguredDispatch, compiled: CompileOutcome) -> None:
+        """Keeps what was compiled, or what the compiler said, beside the dispatch."""
+        if not self._options.keep_vmfb:
+            return
+        stem = item.planned.generated.path.with_name(item.name)
+        module, log = stem.with_name(f"{stem.name}.vmfb"), stem.with_name(f"{stem.name}.log")
+        try:
+            module.unlink(missing_ok=True)
+            log.unlink(missing_ok=True)
+            if compiled.kind == OK:
+                shutil.copyfile(compiled.executable, module)
+            else:
+                log.write_text(f"{compiled.reason}\n{compiled.log}\n")
+        except OSError as error:
+            self._observer.notify(f"{module} cannot be written: {error.strerror}")
 
     def _compared(self, one: PlannedRows, module: RunnableModule, library: str) -> Row:
         """The row of another library."""

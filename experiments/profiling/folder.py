@@ -1,5 +1,7 @@
 """A folder of generated dispatches: one folder for each, named as it is.
 
+These may stand in folders for dialects and kinds of operations.
+
 | file | holds |
 | --- | --- |
 | `NAME.mlir` | the dispatch |
@@ -77,27 +79,34 @@ class GeneratedDispatch:
         return read_limited(self.spec(configuration), _EDITED)
 
 
-def files_of(operation: Operation) -> dict[str, str]:
+def folder_of(operation: Operation, *, nested: bool) -> str:
+    """Where an operation is written, below the folder of all.
+
+    Args:
+        nested: whether in folders for the dialect and the kind of operation.
+    """
+    return f"{operation.dialect}/{operation.kind}/{operation.name}" if nested else operation.name
+
+
+def files_of(operation: Operation, folder: str) -> dict[str, str]:
     """What is written for an operation, by the path below the folder of all."""
-    name = operation.name
     return {
-        f"{name}/{name}.mlir": operation.mlir(),
-        f"{name}/{OPERATION}": json.dumps(operation.to_dict(), indent=2) + "\n",
+        f"{folder}/{operation.name}.mlir": operation.mlir(),
+        f"{folder}/{OPERATION}": json.dumps(operation.to_dict(), indent=2) + "\n",
     }
 
 
 def files_of_configurations(
-    operation: Operation, target: str, made: Sequence[tuple[Configuration, str]]
+    folder: str, target: str, made: Sequence[tuple[Configuration, str]]
 ) -> dict[str, str]:
     """What is written for an operation's configurations, given with their specs."""
-    name = operation.name
-    files = {f"{name}/{configuration.name}{SPEC}": spec for configuration, spec in made}
+    files = {f"{folder}/{configuration.name}{SPEC}": spec for configuration, spec in made}
     data = {
         "target": target,
         "configurations": [asdict(configuration) for configuration, _ in made],
     }
     # Last: what it names is there.
-    return {**files, f"{name}/{CONFIGURATIONS}": json.dumps(data, indent=2) + "\n"}
+    return {**files, f"{folder}/{CONFIGURATIONS}": json.dumps(data, indent=2) + "\n"}
 
 
 def compare_files(out: Path, files: Mapping[str, str], *, force: bool) -> dict[str, str]:

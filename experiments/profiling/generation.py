@@ -23,6 +23,7 @@ from .folder import (
     compare_files,
     files_of,
     files_of_configurations,
+    folder_of,
     specs_in,
     write_files,
 )
@@ -75,6 +76,7 @@ def generate(
     ranker: str | os.PathLike[str] | None = None,
     pool: int = POOL_SIZE,
     seed: int = 0,
+    nested: bool = False,
     force: bool = False,
     quiet: bool = False,
     **sizes: Any,
@@ -100,6 +102,8 @@ def generate(
         ranker: of the specs: a name from `frontrunner rankers`, or a trained one's file.
         pool: how many candidates are ranked.
         seed: of the sampling of candidates.
+        nested: whether to write folders for dialects, in these for kinds of operations, and in
+            these for dispatches.
         force: whether to replace files that are there and differ.
         quiet: whether to show no progress on stderr.
         sizes: a value or several, each with each. Products: `m`, `n`, `k`, `batch`, `slices` (of
@@ -128,7 +132,9 @@ def generate(
         named = optional_ranker(ranker)
         choice = ConfigurationOptions(configurations, target, named, pool, seed)
     with closing(make_progress(quiet=quiet)) as progress:
-        made, files = write_dispatches(operations, Path(out), choice, progress, force=force)
+        made, files = write_dispatches(
+            operations, Path(out), choice, progress, force=force, nested=nested
+        )
     return GenerateResult(Path(out), tuple(o.name for o in operations), made, dict(files))
 
 
@@ -139,12 +145,14 @@ def write_dispatches(
     observer: Observer,
     *,
     force: bool = False,
+    nested: bool = False,
 ) -> tuple[int, Counter[str]]:
     """Writes each operation into a folder of its own, with its configurations as they are made.
 
     Args:
         choice: which configurations to make; None for none.
         force: whether to replace files that are there and differ.
+        nested: as of `folder_of`.
 
     Returns:
         How many configurations were made, and how many files were `new`, `same` and `replaced`.
@@ -152,7 +160,8 @@ def write_dispatches(
     Raises:
         InputError: something is there already, or something given cannot be used.
     """
-    files = {o.name: files_of(o) for o in operations}
+    folders = {o.name: folder_of(o, nested=nested) for o in operations}
+    files = {o.name: files_of(o, folders[o.name]) for o in operations}
     every = {path: text for some in files.values() for path, text in some.items()}
     counts: Counter[str] = Counter(new=0, same=0, replaced=0)
     if choice is None:
@@ -166,19 +175,19 @@ def write_dispatches(
     with ConfigurationMaker(choice) as chooser:
         for place, operation in enumerate(operations, 1):
             observer.on_phase(f"configuring {operation.name} ({place} of {len(operations)})")
-            some = files[operation.name]
+            some, folder = files[operation.name], folders[operation.name]
             try:
                 found = chooser.configurations(operation)
             except NotTunableError as error:
                 observer.notify(f"no configurations of {operation.name}: {error}")
             else:
-                some |= files_of_configurations(operation, choice.target, found)
+                some |= files_of_configurations(folder, choice.target, found)
                 made += len(found)
-            former = specs_in(out / operation.name)
+            former = specs_in(out / folder)
             states = write_files(out, some, force=force)
             counts.update(states.values())
-            if states.get(f"{operation.name}/{CONFIGURATIONS}") == "replaced":
+            if states.get(f"{folder}/{CONFIGURATIONS}") == "replaced":
                 for spec in former:
-                    if f"{operation.name}/{spec.name}" not in some:
+                    if f"{folder}/{spec.name}" not in some:
                         spec.unlink(missing_ok=True)
     return made, counts

@@ -32,7 +32,8 @@ class Row:
         digest: of the files that it was made of; what has another one is measured again.
         verification: whether the result was right.
         outcome: `ok`, `unsupported`, or how it failed; see `benchmarks.measuring.Outcome`.
-        time_us: of a run that nothing disturbed; `median_us` is the median of all.
+        time_us: of a run that nothing disturbed; `median_us` is the median of all. None also where
+            nothing was to be timed.
         noise: half of the range of the middle half of the runs, as a share of their median.
         roofline_share: of what the machine's measured arithmetic and bandwidth allow for it.
         peak_share: of the machine's measured arithmetic, which is in f32.
@@ -72,7 +73,8 @@ class Row:
         """
         if self.outcome not in (*OUTCOME_KINDS, REFUSED, UNSUPPORTED):
             raise ValueError(f"there is no outcome {self.outcome!r}")
-        if self.outcome == OK and not (self.time_us or 0) > 0:
+        # Where nothing is timed, there are no runs.
+        if self.outcome == OK and (self.runs or self.time_us) and not (self.time_us or 0) > 0:
             raise ValueError(f"{self.operation} took {self.time_us!r} us")
         shares = (
             self.median_us,

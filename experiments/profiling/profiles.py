@@ -29,9 +29,10 @@ def check_profile(every: Sequence[GeneratedDispatch], options: ProfileOptions) -
         InputError: the device does not fit the target, or a configuration is for another one.
         WorkError: the device does not answer.
     """
-    check_uris([options.device])
     target_flags(options.target)  # refused where there is no such target
-    check_drivers([options.device], backend_of(options.target).drivers, options.target)
+    devices = [] if options.compile_only else [options.device]
+    check_uris(devices)
+    check_drivers(devices, backend_of(options.target).drivers, options.target)
     for one in every:
         if one.target not in ("", options.target):
             raise InputError(
@@ -40,9 +41,11 @@ def check_profile(every: Sequence[GeneratedDispatch], options: ProfileOptions) -
             )
     return {
         "verify": options.verify,
+        "measure": options.measure,
+        "compile_only": options.compile_only,
         "target": options.target,
         "default_specs": options.default_specs,
-        "device": fingerprint(options.device),
+        "device": ", ".join(map(fingerprint, devices)),
         "seed": options.seed,
         "cores": usable_cores(),
         **iree_versions(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -33,6 +33,35 @@ def table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
         ]
         for row in rows
     ]
+
+
+def blocks(rows: Sequence[Row]) -> Iterator[str]:
+    """For people: some lines for each row."""
+    for row in rows:
+        yield ""
+        for name, value in _block(row).items():
+            if value:
+                yield f"{name + ':':14}{value}"
+
+
+def _block(row: Row) -> dict[str, str]:
+    knobs = ", ".join(f"{name}={value}" for name, value in row.knobs.items())
+    sizes = ", ".join(f"{name}={value}" for name, value in row.sizes.items())
+    failed = f"{row.outcome.replace('_', ' ')}: {row.reason}" if row.failed else ""
+    noise = "" if row.noise is None else f" (± {row.noise:.1%}, {row.runs} runs)"
+    of_peak = "" if row.roofline_share is None else f", {row.roofline_share:.0%} of the roofline"
+    return {
+        "Operation": row.operation,
+        "Kind": " + ".join(filter(None, [row.kind, *row.fused.split("+")])),
+        "Provider": row.provider,
+        "Configuration": f"{row.configuration} ({knobs})" if knobs else row.configuration,
+        "Arguments": " ".join(filter(None, [sizes, row.types and f"({row.types})"])),
+        "Verification": row.verification,
+        "Failed": failed,
+        "Compiled in": "" if row.compile_s is None else f"{row.compile_s:.2f} s",
+        "Runtime": _us(row.time_us) + (noise if row.time_us is not None else ""),
+        "GFLOP/s": "" if row.gflops is None else f"{row.gflops:.1f}{of_peak}",
+    }
 
 
 def _times(rows: Sequence[Row]) -> dict[str, dict[str, float | None]]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .preparation import digest_of_file, notify_of, prepare
     from .result import SPEC, TuneResult, expectation_comment
     from .runs import resume_run, start_run
+    from .stages import Stage
     from .stored import StoredResult
 else:
     __getattr__ = exports(__name__)
@@ -23,6 +24,7 @@ __all__ = [
     "RunFolder",
     "RunManifest",
     "RunSetup",
+    "Stage",
     "StoredResult",
     "TuneOptions",
     "TuneResult",

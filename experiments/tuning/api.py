@@ -13,6 +13,7 @@ from ..observing import make_progress
 from .options import TuneOptions
 from .runs import resume_run, start_run
 from .session import MakeRunner, Result
+from .stages import USUAL_STAGES, Stage, check_stages, read_stages
 
 
 def tune(
@@ -29,6 +30,7 @@ def tune(
     pipeline: str | None = None,
     extras: Mapping[str, Sequence[int]] | None = None,
     default_specs: bool = False,
+    stages: Sequence[Stage] | str | os.PathLike[str] | None = None,
     compile_only: bool = False,
     keep_failures: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
@@ -62,6 +64,8 @@ def tune(
         extras: knobs of GPU spaces to set free, with their values.
         default_specs: whether the compiler may use the specs that it comes with, too; candidates
             are then compared with the better of its defaults, with these specs and without.
+        stages: how candidates are judged, one after the other, or a TOML file that says so; by
+            default, what may be the best after screening goes on to heats.
         compile_only: whether to compile candidates and measure nothing, which needs no device.
         keep_failures: where the report of failures goes; by default into the run's folder.
         jobs: how many candidates to compile at a time; by default one per core.
@@ -92,6 +96,7 @@ def tune(
         pool=pool,
         pipeline=pipeline,
         default_specs=default_specs,
+        stages=_stages(stages) or USUAL_STAGES,
         extras=extra_values(extras),
         compile_only=compile_only,
         keep_failures=optional_path(keep_failures),
@@ -108,6 +113,7 @@ def resume(
     minutes: float | None = None,
     patience: int | None = None,
     keep_failures: str | os.PathLike[str] | None = None,
+    stages: Sequence[Stage] | str | os.PathLike[str] | None = None,
     keep_valid: bool = False,
     quiet: bool = False,
 ) -> Result:
@@ -119,6 +125,7 @@ def resume(
         budget, minutes, patience: new limits; those that are None stay as they were. Candidates
             count from the run's start.
         keep_failures: where the report of failures goes; by default into the run's folder.
+        stages: those that the run was started with. They have to be given where they run commands.
         keep_valid: whether logged outcomes that cannot be this run's are left out, not refused.
         quiet: whether to show no progress on stderr.
 
@@ -135,4 +142,14 @@ def resume(
             input=optional_path(input),
             keep_failures=optional_path(keep_failures),
             keep_valid=keep_valid,
+            stages=_stages(stages),
         )
+
+
+def _stages(given: Sequence[Stage] | str | os.PathLike[str] | None) -> tuple[Stage, ...] | None:
+    """Stages as given, or as a file has them."""
+    if given is None:
+        return None
+    if isinstance(given, str | os.PathLike):
+        return read_stages(Path(given))
+    return check_stages(given)

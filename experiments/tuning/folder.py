@@ -6,6 +6,7 @@
 | `source.mlir` | the dispatch at phase `executable-sources` |
 | `queue.parquet` | the candidates in the order in which they are taken |
 | `outcomes.jsonl` | what became of them, appended as it is known |
+| `stages.jsonl` | what later stages with commands said of them |
 | `logs/` | what the compiler or the runtime said of those that failed |
 | `failures/` | a reproducer for each way to fail, with an index |
 | `spec.mlir` | the tuning spec, if one was found |
@@ -54,6 +55,10 @@ class RunFolder:
     @property
     def journal(self) -> Path:
         return self.path / "outcomes.jsonl"
+
+    @property
+    def stages(self) -> Path:
+        return self.path / "stages.jsonl"
 
     @property
     def failures(self) -> Path:

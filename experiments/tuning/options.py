@@ -9,6 +9,7 @@ from pathlib import Path
 from ...benchmarks.measuring import POOL_SIZE, Budget
 from ...core import MAX_EXACT_INT, InputError
 from ...search import target_flags
+from .stages import USUAL_STAGES, Stage, check_stages
 
 # Threads and processes are made for each job, and a row of features for each candidate.
 MOST_JOBS = 1024
@@ -29,6 +30,7 @@ class TuneOptions:
         extras: knobs of GPU spaces to set free, with their values.
         pipeline: the only codegen pipeline to take candidates of; all of them if None.
         default_specs: whether the compiler may use the specs that it comes with.
+        stages: how candidates are judged, one after the other.
         compile_only: whether to measure nothing; there are no devices then, and no patience.
         keep_failures: where the report of failures goes; into the run's folder if None.
     """
@@ -45,10 +47,12 @@ class TuneOptions:
     extras: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     pipeline: str | None = None
     default_specs: bool = False
+    stages: tuple[Stage, ...] = USUAL_STAGES
     compile_only: bool = False
     keep_failures: Path | None = None
 
     def __post_init__(self) -> None:
+        check_stages(self.stages)
         target_flags(self.target)  # refused where there is no such target
         for name, value, least, most in (
             ("jobs", self.jobs, 1, MOST_JOBS),
@@ -59,6 +63,10 @@ class TuneOptions:
                 raise InputError(f"{name} must be from {least} to {most:,}, got {value:,}")
         if not self.compile_only:
             return
+        if self.stages != USUAL_STAGES:
+            raise InputError(
+                "a run that compiles only has no stages", "leave them or --compile-only out"
+            )
         if self.devices:
             raise InputError(
                 f"a run that compiles only measures on no device, got {', '.join(self.devices)}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,9 @@ from ...benchmarks.measuring import check_drivers, check_uris, fingerprint
 from ...benchmarks.verifying import check_memory
 from ...core import InputError, check_regular
 from ...models import AdaptiveRanker, default_ranker, resolve_ranker
-from ...search import Dispatch
+from ...search import Dispatch, Target
 from ...search.reading import read_dispatch
-from ..learning import device_warning
+from ..learning import device_warning, predictor_for
 from ..observing import Observer
 from ..queue import make_queue
 from .manifest import RunManifest, RunSetup
@@ -37,11 +38,12 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     target = dispatch.target
     if options.devices is None:
         options = replace(options, devices=target.drivers[:1])
-    if options.ranker is None:
-        options = replace(options, ranker=default_ranker(target))
-    devices, name = options.devices or (), options.ranker or ""
+    devices = options.devices or ()
     check_drivers(devices, target.drivers, target.arch, ", or --compile-only")
     fingerprints = [fingerprint(uri) for uri in devices]
+    if options.ranker is None:
+        options = replace(options, ranker=_usual_ranker(fingerprints, target, observer))
+    name = options.ranker or ""
     if devices:
         call = call_of(dispatch)
         check_memory((*call.inputs, *call.outputs))
@@ -66,6 +68,16 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     )
     manifest = RunManifest(options, digest_of_file(options.input), tuple(fingerprints), looks_back)
     return RunSetup(manifest, dispatch, queue)
+
+
+def _usual_ranker(devices: Sequence[str], target: Target, observer: Observer) -> str:
+    """A predictor of these very devices, if one is kept; else the target's usual ranker."""
+    kept = predictor_for(devices, target)
+    if kept is None:
+        return default_ranker(target)
+    observer.notify(f"ordered by {kept.path}, which was trained on {', '.join(kept.devices)}")
+    # A name that is no path would be taken for a ranker's.
+    return str(kept.path.absolute())
 
 
 def notify_of(dispatch: Dispatch, observer: Observer) -> None:

@@ -20,6 +20,7 @@ from ...benchmarks.measuring import (
 from ...core import Load, decode
 from ..queue import Configuration
 from .manifest import RunSetup
+from .staging import StageResult
 from .stored import StoredResult
 
 # In a run's folder.
@@ -48,6 +49,7 @@ class TuneResult(StoredResult):
         load: of the machine after the finals; None in older files.
         baseline: which of the compiler's two defaults `baseline_us` is of, in words; empty where
             there is one.
+        stages: what each came to, where they are not the usual ones.
     """
 
     speedup: float
@@ -68,6 +70,7 @@ class TuneResult(StoredResult):
     default: Configuration | None = None
     load: Load | None = None
     baseline: str = ""
+    stages: tuple[StageResult, ...] = ()
 
     @classmethod
     def build(
@@ -77,6 +80,7 @@ class TuneResult(StoredResult):
         finals: Finals,
         winner: FinalistResult | None,
         *,
+        stages: tuple[StageResult, ...] = (),
         spec: Path,
         run: Path,
         stopped: str,
@@ -107,6 +111,7 @@ class TuneResult(StoredResult):
             default=Configuration.of_default(setup.dispatch),
             load=finals.load,
             baseline=finals.baseline,
+            stages=stages,
         )
 
     @classmethod
@@ -187,6 +192,8 @@ class TuneResult(StoredResult):
             )
             lines.append(f"noise floor  {self.noise_floor:.1%}")
             lines.append(f"spec         {self.spec}")
+        if self.stages:
+            lines.insert(1, f"stages       {', '.join(map(str, self.stages))}")
         if self.baseline:
             lines.insert(-2, f"default      {self.baseline}")
         if warning := noise_warning(self.noise_floor, self.load):

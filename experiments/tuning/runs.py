@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from .folder import RunFolder, run_files
 from .options import TuneOptions
 from .preparation import digest_of_file, prepare
 from .session import MakeRunner, Result, Session
+from .stages import Stage
 
 
 def make_usual_runner(
@@ -76,6 +77,7 @@ def resume_run(
     *,
     keep_failures: Path | None = None,
     keep_valid: bool = False,
+    stages: Sequence[Stage] | None = None,
     tracked: bool = True,
 ) -> Result:
     """Continues a run where it stopped; no measurement is repeated.
@@ -86,11 +88,14 @@ def resume_run(
         input: must be what the run was started with, where given.
         keep_failures: where the report of failures goes; into the run's folder if None.
         keep_valid: whether logged outcomes that cannot be this run's are left out, not refused.
+        stages: those that it was started with; to be given where they run commands, which no file
+            of a run is trusted with.
         tracked: whether to be a run in MLflow.
     """
     folder = RunFolder(path)
     run = folder.load()
     started = run.manifest.options
+    _check_stages(path, started.stages, stages)
     if input is not None and digest_of_file(input) != run.manifest.input_digest:
         raise InputError(
             f"{path} is the run of another input ({started.input}), not of {input}",
@@ -123,3 +128,16 @@ def resume_run(
         tracked=tracked,
     )
     return session.read_finished() or session.run()
+
+
+def _check_stages(path: Path, started: Sequence[Stage], given: Sequence[Stage] | None) -> None:
+    """Refuses commands that the user has not given now: a folder may be somebody else's."""
+    if given is not None and tuple(given) != tuple(started):
+        said = ", ".join(stage.describe() for stage in started)
+        raise InputError(f"{path} was started with other stages: {said}", "give these, or none")
+    commands = [stage.command for stage in started if stage.command]
+    if given is None and commands:
+        raise InputError(
+            f"{path} runs {commands[0]!r} for each candidate, which has to be asked for again",
+            "give its stages with --stages",
+        )

@@ -6,7 +6,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, cast
@@ -23,9 +23,9 @@ from ...benchmarks.measuring import (
     QueueOrder,
     Runner,
     RunProgress,
-    choose_winner,
     finals_error,
     search,
+    settle,
     winner_error,
 )
 from ...core import InputError, read_limited
@@ -40,6 +40,9 @@ from .journal import Journal
 from .manifest import RunSetup
 from .options import TuneOptions
 from .result import TuneResult, expectation_comment
+from .stage_log import StageLog
+from .stages import USUAL_STAGES
+from .staging import Staging
 
 Result = TuneResult | CompileResult
 # Of a run's folder, its options, and the `compilation_info` of a queue position.
@@ -191,9 +194,17 @@ class Session:
             comment = expectation_comment(standing, finals, runner.fingerprints)
             return spec_of(self.dispatch, self.render_config(standing.index), comment).text()
 
-        finals, winner = choose_winner(
-            runner, known, spec, self.observer.on_phase, self.observer.notify
-        )
+        def plain_spec(index: int) -> str:
+            return spec_of(self.dispatch, self.render_config(index)).text()
+
+        on_phase = self.observer.on_phase
+        judged = any(stage.command for stage in self.options.stages)
+        with (
+            StageLog(self.folder.stages, keep_valid=self.keep_valid) if judged else nullcontext()
+        ) as log:
+            staging = Staging(runner, known, log, plain_spec, on_phase)
+            left, stages = staging.run(self.options.stages)
+        finals, winner = settle(runner, left, spec, on_phase, self.observer.notify)
         if winner is None:
             self.folder.spec.unlink(missing_ok=True)
         else:
@@ -203,6 +214,7 @@ class Session:
             known,
             finals,
             winner,
+            stages=() if self.options.stages == USUAL_STAGES else stages,
             spec=self.folder.spec,
             run=self.folder.path,
             stopped=stopped,

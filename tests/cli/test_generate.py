@@ -236,3 +236,19 @@ def test_bad_input(frontrunner, tmp_path, monkeypatch, arguments, message):
     assert message in ran.err
     assert len([s for s in ran.err.splitlines() if not s.startswith("left out")]) <= 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_nested_folders(frontrunner, tmp_path):
+    sizes = ("--m", "8", "--n", "8", "--k", "8", "--nested", "--configurations", "2")
+    ran = frontrunner("generate", "matmul", *sizes, "--out", tmp_path)
+    assert ran.code == 0, ran.err
+    heads = ("--heads", "1", "--queries", "4", "--head-dim", "4", "--nested")
+    assert frontrunner("generate", "attention", *heads, "--out", tmp_path).code == 0
+    (matmul,) = (tmp_path / "linalg" / "matmul").iterdir()
+    assert matmul.name == "matmul_8x8x8_f32_f32_f32"
+    assert len(list(matmul.glob("*.spec.mlir"))) == 2
+    assert len(list((tmp_path / "iree_linalg_ext" / "attention").iterdir())) == 1
+    again = frontrunner("generate", "matmul", *sizes, "--out", tmp_path)
+    assert again.code == 0 and "5 same" in again.out
+    listed = frontrunner("profile", tmp_path, "--compile", "--json")
+    assert len(json.loads(listed.out)["rows"]) == 4

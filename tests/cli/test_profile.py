@@ -191,3 +191,52 @@ def test_ctrl_c_keeps_what_was_measured(folder, brief_command):
     )
     assert again.returncode == 0, again.stderr
     assert log.read_text().count('"row"') == 12
+
+
+def test_compiling_alone_keeps_modules_and_logs(frontrunner, folder):
+    (folder / "broken").mkdir()
+    broken = SMALL.mlir().replace("ins(%lhs, %rhs", "ins(%rhs, %lhs")
+    (folder / "broken" / "broken.mlir").write_text(broken)
+    ran = frontrunner("profile", folder, "--compile", "--keep-vmfb", "--json")
+    assert ran.code == 1
+    rows = {r["operation"]: r for r in json.loads(ran.out)["rows"]}
+    assert rows["broken"]["outcome"] == "refused"
+    assert rows[SMALL.name]["compile_s"] > 0 and rows[SMALL.name]["time_us"] is None
+    vmfb = folder / SMALL.name / "default.vmfb"
+    assert vmfb.read_bytes()[:4] and (folder / SMALL.name / f"{SMALL.name}.mlir").exists()
+    # Timing is another profile.
+    again = frontrunner("profile", folder, "--providers", "none")
+    assert "holds a profile with another" in again.err
+    refused = frontrunner("profile", folder, "--compile", "--device", "local-sync", "--force")
+    assert refused.code == 2 and "which runs nothing" in refused.err
+
+
+def test_a_target_without_a_device_here_is_compiled(frontrunner, folder):
+    given = ("--compile", "--target", "gfx942", "--dispatches", "matmul", "--json")
+    ran = frontrunner("profile", folder, *given)
+    assert ran.code == 0, ran.err
+    assert [r["outcome"] for r in json.loads(ran.out)["rows"]] == ["ok"]
+
+
+def test_verifying_alone(frontrunner, folder):
+    ran = frontrunner("profile", folder, "--no-profile", "--json")
+    assert ran.code == 0, ran.err
+    rows = json.loads(ran.out)["rows"]
+    assert [(r["provider"], r["verification"]) for r in rows] == [("iree", "passed")] * 2
+    assert [r["time_us"] for r in rows] == [None] * 2
+    refused = frontrunner("profile", folder, "--no-profile", "--no-verify", "--force")
+    assert refused.code == 2
+    assert "nothing is to be done" in refused.err
+
+
+def test_blocks(frontrunner, folder):
+    given = ("--format", "block", "--dispatches", "matmul", "--providers", "none")
+    ran = frontrunner("profile", folder, *given)
+    assert ran.code == 0, ran.err
+    told = dict(line.split(":", 1) for line in ran.out.splitlines() if ":" in line)
+    told = {name: value.strip() for name, value in told.items()}
+    assert (told["Operation"], told["Kind"], told["Provider"]) == (SMALL.name, "matmul", "iree")
+    assert told["Arguments"] == "m=8, n=12, k=16 (f32,f32,f32)"
+    assert told["Verification"] == "passed"
+    assert told["Runtime"].split()[1] == "µs"
+    assert float(told["GFLOP/s"].split(",")[0]) > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from frontrunner.models import RankerInfo, list_rankers
+from frontrunner.models import RankerInfo, create_ranker, list_rankers, save
 
 
 def test_lists_what_is_known(frontrunner):
@@ -30,3 +30,24 @@ def test_plug_ins_that_cannot_be_used(frontrunner, monkeypatch):
         ran.out.splitlines()[-1].split()
         == "mine unknown my-rankers cannot be imported: [no] module".split()
     )
+
+
+def test_predictors_are_listed_with_what_they_know(frontrunner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = frontrunner("rankers", "--models")
+    assert ran.code == 0
+    assert "no predictors in predictors" in ran.out
+    training = {
+        "devices": ["local-task on a chip"],
+        "archs": ["znver4"],
+        "problems": ["p"],
+        "candidates": 9,
+    }
+    (tmp_path / "here").mkdir()
+    save(create_ranker("heuristic"), tmp_path / "here" / "mine.predictor", training)
+    ran = frontrunner("rankers", "--models", "here")
+    (line,) = (line for line in ran.out.splitlines() if "mine.predictor" in line)
+    assert line.split()[:5] == ["mine.predictor", "heuristic", "a", "chip", "(znver4)"]
+    listed = json.loads(frontrunner("rankers", "--models", "here", "--json").out)
+    assert [one["problems"] for one in listed["predictors"]] == [1]
+    assert json.loads(frontrunner("rankers", "--json").out)["predictors"] is None

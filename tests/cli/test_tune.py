@@ -40,7 +40,15 @@ class Loop:
         return Result()
 
     def resume(
-        self, run_dir, budget, observer, input=None, *, keep_failures=None, keep_valid=False
+        self,
+        run_dir,
+        budget,
+        observer,
+        input=None,
+        *,
+        keep_failures=None,
+        keep_valid=False,
+        stages=None,
     ):
         self.observers.append(observer)
         self.resumed.append((run_dir, budget, input, keep_failures, keep_valid))

@@ -1,0 +1,63 @@
+"""The best candidate of a recording beside the compiler's default, in quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ...benchmarks.measuring import OK
+from ...search import PIPELINE, Problem
+from ..dataset import DEFAULT, ORIGIN, split_origins
+from ..learning import Case
+from .quantities import values
+
+# What is called another value: the winner's is so many times the default's, or the other way round.
+OTHER = 2.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A recording's winner and the default.
+
+    Attributes:
+        gain: times as fast as the default.
+        ratios: by quantity, the winner's value over the default's.
+        losses: by quantity, how many times the winner's time the best candidate takes whose value
+            is within a factor of `OTHER` of the default's; NaN where none was measured.
+        pipelines: the default's and the winner's.
+    """
+
+    name: str
+    device: str
+    gain: float
+    ratios: Mapping[str, float]
+    losses: Mapping[str, float]
+    pipelines: tuple[str, str]
+
+
+def compare(case: Case) -> Comparison | None:
+    """A recording's comparison; None if it does not hold the default, or nothing ran."""
+    recording, problem = case.recording, case.recording.provenance.problem
+    target = recording.provenance.target
+    frame = recording.frame.reset_index(drop=True)
+    ran = frame["kind"] == OK
+    origins = split_origins(frame[ORIGIN])
+    default = ran & frame.index.isin(origins.index[origins == DEFAULT])
+    if target is None or not isinstance(problem, Problem) or not default.any():
+        return None
+    rows = pd.concat([frame[recording.knobs], recording.derived.reset_index(drop=True)], axis=1)
+    times = frame["relative"].where(ran).to_numpy(np.float64)
+    best, start = int(np.nanargmin(times)), int(np.flatnonzero(default)[0])
+    ratios, losses = {}, {}
+    for name, column in values(problem, target, rows).items():
+        ratios[name] = float(column[best] / column[start])
+        alike = np.abs(np.log(column / column[start])) < np.log(OTHER)
+        kept = times[alike & ~np.isnan(times)]
+        losses[name] = float(kept.min() / times[best]) if len(kept) else float("nan")
+    pipelines = (str(frame[PIPELINE][start]), str(frame[PIPELINE][best]))
+    return Comparison(
+        case.name, case.device, float(times[start] / times[best]), ratios, losses, pipelines
+    )

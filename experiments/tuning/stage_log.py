@@ -1,0 +1,68 @@
+"""What later stages have said of candidates: a line each, so that none is judged twice."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from ...core import KEEP_VALID_HINT, JsonLinesFile, decode
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a stage says of a candidate.
+
+    Attributes:
+        stage: its place in the list of stages.
+        index: the candidate's place in the queue; `BASELINE` for the compiler's default.
+        passed: whether it may go on.
+        value: less is better; None where the command gave no number.
+        reason: why it may not go on, in words.
+    """
+
+    stage: int
+    index: int
+    passed: bool
+    value: float | None = None
+    reason: str = ""
+
+
+class StageLog:
+    """Judgements by stage and candidate, in the file that they were read from and are appended to.
+
+    Raises:
+        InputError: another process has it open, or it holds something else.
+    """
+
+    def __init__(self, path: Path, *, keep_valid: bool = False) -> None:
+        self.known: dict[tuple[int, int], Judgement] = {}
+        self._lines = JsonLinesFile(
+            path,
+            f"make room, then continue with --resume {path.parent}",
+            check=self._take,
+            keep_valid=keep_valid,
+            edited_hint=KEEP_VALID_HINT,
+        )
+
+    def _take(self, record: dict[str, Any]) -> None:
+        said = decode(Judgement, record)
+        self.known[said.stage, said.index] = said
+
+    def append(self, said: Judgement) -> None:
+        """Writes one through to the disk.
+
+        Raises:
+            WorkError: it could not be written.
+        """
+        self._lines.append(asdict(said))
+        self.known[said.stage, said.index] = said
+
+    def close(self) -> None:
+        self._lines.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

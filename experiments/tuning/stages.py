@@ -1,0 +1,124 @@
+"""The stages of a tuning run: how candidates are judged, one after the other, until few are left.
+
+    [[stage]]
+    kind = "screen"                          # compiles and measures candidates from the queue
+    keep = 8                                 # the best that go on
+
+    [[stage]]
+    kind = "command"                         # a check of one's own
+    command = "python eval.py {vmfb}"        # exits with 0; of a last line's number, less is better
+    keep = 1
+
+    [[stage]]
+    kind = "heats"                           # measures what is left in interleaved rounds
+
+What is left at the end is measured against the compiler's default in rounds of its own, and
+verified, whatever the stages are.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...core import InputError, decode, describe_error, read_limited
+
+SCREEN, HEATS, COMMAND = "screen", "heats", "command"
+VMFB, SPEC, DEFAULT = "{vmfb}", "{spec}", "{default}"
+_HINT = 'such as [[stage]] with kind = "screen" and keep = 8'
+_USUAL_TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage.
+
+    Attributes:
+        kind: `screen`, which takes candidates from the queue and is always the first, `heats`, or
+            `command`.
+        keep: how many candidates go on, the best; None for all that may be the best (`screen`,
+            `heats`), or that passed (`command`).
+        within: only those go on that take at most so many times as long as the best.
+        minutes: after which no candidate is begun; those not judged do not go on.
+        command: what is run for each candidate, as a line of words. `{vmfb}` is its compiled
+            module, `{default}` that of the compiler's default, `{spec}` its tuning spec. It exits
+            with 0 for candidates that may go on. If its last line is a number, less is better, and
+            those that are no better than the default do not go on.
+        timeout: seconds that the command may take for a candidate.
+    """
+
+    kind: str
+    keep: int | None = None
+    within: float | None = None
+    minutes: float | None = None
+    command: str = ""
+    timeout: float = _USUAL_TIMEOUT
+
+    def __post_init__(self) -> None:
+        if self.kind not in (SCREEN, HEATS, COMMAND):
+            raise InputError(
+                f"there is no stage {self.kind!r}", f"give {SCREEN}, {HEATS} or {COMMAND}"
+            )
+        for name in ("keep", "within", "minutes", "timeout"):
+            value = getattr(self, name)
+            least = 1.0 if name in ("keep", "within") else 0.0
+            if value is not None and not least <= value < math.inf:
+                raise InputError(f"{name} of a stage must be at least {least:g}, got {value:g}")
+        if (self.kind == COMMAND) != bool(self.command):
+            raise InputError(
+                f"a stage of kind {self.kind!r} has the command {self.command!r}",
+                f'a command goes with kind = "{COMMAND}", such as "python eval.py {VMFB}"',
+            )
+        if self.kind == SCREEN and self.minutes is not None:
+            raise InputError("screening is limited by the run's own budget", "give --minutes")
+        self.words({})  # refused where it is no line of words
+
+    def words(self, files: Mapping[str, Path]) -> list[str]:
+        """The command's words, with files in place of `{vmfb}` and the like."""
+        try:
+            words = shlex.split(self.command)
+        except ValueError as error:
+            raise InputError(f"the command {self.command!r} cannot be split: {error}") from None
+        for name, path in files.items():
+            words = [word.replace(name, str(path)) for word in words]
+        return words
+
+    def describe(self) -> str:
+        """In words, as `heats` or `python eval.py {vmfb}`."""
+        return self.command or self.kind
+
+
+USUAL_STAGES = (Stage(SCREEN), Stage(HEATS))
+
+
+def check_stages(stages: Sequence[Stage]) -> tuple[Stage, ...]:
+    """The stages, if they can follow each other.
+
+    Raises:
+        InputError: naming what is wrong.
+    """
+    if not stages or stages[0].kind != SCREEN:
+        raise InputError("the first stage has to be screen, which takes from the queue", _HINT)
+    if any(stage.kind == SCREEN for stage in stages[1:]):
+        raise InputError("screen is no later stage than the first", "use heats to measure again")
+    return tuple(stages)
+
+
+def read_stages(path: Path) -> tuple[Stage, ...]:
+    """The stages in a TOML file.
+
+    Raises:
+        InputError: it cannot be read, or holds something else.
+    """
+    try:
+        data = tomllib.loads(read_limited(path, "give a TOML file").decode())
+        if set(data) != {"stage"} or not isinstance(data["stage"], list):
+            raise ValueError(f"it has {', '.join(data) or 'nothing'}, not [[stage]] alone")
+        stages = [decode(Stage, one, "stage") for one in data["stage"]]
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path} holds no stages: {describe_error(error)}", _HINT) from None
+    return check_stages(stages)

@@ -1,0 +1,78 @@
+"""What winners have in common: planted in real recordings, and found again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import frontrunner as package
+from frontrunner.core import InputError
+from frontrunner.experiments.dataset import Recording
+from frontrunner.experiments.insights.quantities import values
+
+ROOT = Path(__file__).parents[3]
+ZEN4 = ROOT / "experiments" / "recordings" / "zen4"
+ZEN3 = ROOT / "experiments" / "recordings" / "zen3"
+
+
+def quantity(recording: Recording, name: str) -> np.ndarray:
+    about = recording.provenance
+    return values(about.problem, about.target, recording.frame[recording.knobs])[name]
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Recordings in which the time is one over the columns of the vector tile."""
+    folder = tmp_path_factory.mktemp("planted")
+    for path in sorted(ZEN4.glob("matmul_*.parquet"))[:6]:
+        recording = Recording.read(path)
+        frame = recording.frame.copy()
+        ran = frame["kind"] == "ok"
+        relative = 1 / quantity(recording, "vector_columns")
+        frame.loc[ran, "relative"] = relative[ran]
+        frame.loc[ran, "time_us"] = relative[ran] * frame.loc[ran, "baseline_us"]
+        replace(recording, frame=frame).write(folder / path.name)
+    return folder
+
+
+def test_what_is_planted_is_found(planted: Path) -> None:
+    expected, losses = [], []
+    for path in sorted(planted.glob("*.parquet")):
+        recording = Recording.read(path)
+        ran = (recording.frame["kind"] == "ok").to_numpy()
+        tiles = quantity(recording, "vector_columns")
+        default = tiles[recording.frame["origin"].str.contains("default")][0]
+        assert tiles[ran].max() >= 2 * default
+        expected.append(tiles[ran].max() / default)
+        losses.append(tiles[ran].max() / tiles[ran & (tiles < 2 * default)].max())
+    found = package.insights(planted)
+    (device,) = found.devices
+    insight = next(one for one in found.devices[device] if one.quantity == "vector_columns")
+    assert (insight.direction, insight.dispatches, insight.of) == ("more", 6, 6)
+    assert insight.ratio == pytest.approx(np.median(expected))
+    assert insight.loss == pytest.approx(np.exp(np.mean(np.log(losses))), rel=0.01)
+
+
+def test_those_of_zen4_are_told_and_drawn(frontrunner, tmp_path: Path) -> None:
+    ran = frontrunner("insights", ZEN4, ZEN3, "--out", tmp_path / "plots")
+    assert ran.code == 0, ran.err
+    assert "16 dispatches, winners" in ran.out
+    assert "30 recordings without the compiler's default left out" in ran.out
+    assert "the winner has at least twice the default's accumulators, in registers (" in ran.out
+    assert "the best that keep to the default's are" in ran.out
+    assert [path.suffix for path in (tmp_path / "plots").iterdir()] == [".png"]
+    told = json.loads(frontrunner("insights", ZEN4, "--json").out)
+    (device,) = told["devices"]
+    for one in told["devices"][device]:
+        assert one["dispatches"] >= 0.3 * one["of"]
+        if one["loss"] is not None:
+            assert one["loss"] >= 1 and one["loss_ci"][0] <= one["loss"] <= one["loss_ci"][1]
+
+
+def test_without_defaults_nothing_can_be_said() -> None:
+    with pytest.raises(InputError, match="none of 30 recordings holds the compiler's default"):
+        package.insights(ZEN3)

@@ -1,0 +1,180 @@
+"""Stages: who goes on, and runs with lists of one's own, down to a verified spec."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import frontrunner as package
+from frontrunner.benchmarks.compiling import Compiler
+from frontrunner.benchmarks.measuring import CompileOutcome, Outcome
+from frontrunner.benchmarks.operations import Matmul
+from frontrunner.core import InputError
+from frontrunner.experiments.tuning import RunFolder, Stage, TuneResult
+from frontrunner.experiments.tuning.stages import USUAL_STAGES, check_stages, read_stages
+from frontrunner.experiments.tuning.staging import StageResult, first_choice, limit
+from frontrunner.search import build_spaces, spec_of
+from frontrunner.search.mlir import compile_with_spec
+from frontrunner.search.reading import read_dispatch
+
+BAD = {"dist_m": 1, "cache_m": 1, "vec_m": 1, "dist_n": 1, "cache_n": 1, "vec_n": 1}
+BAD |= {"cache_k": 256, "vec_k": 1, "peel": 1}
+
+# Times a module with IREE's runtime, as its own users would; says what it was asked.
+EVAL = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from iree import runtime
+
+module, log, fails = sys.argv[1:]
+with open(log, "a") as file:
+    print(Path(module).stem, file=file)
+config = runtime.Config("local-task")
+loaded = runtime.load_vm_module(runtime.VmModule.mmap(config.vm_instance, module), config)
+run = next(getattr(loaded, name) for name in loaded.vm_module.function_names if name[0] == "m")
+inputs = np.ones((128, 256), np.float32), np.ones((256, 256), np.float32)
+times = []
+for _ in range(20):
+    started = time.perf_counter()
+    run(*inputs)
+    times.append(time.perf_counter() - started)
+if fails == "all":
+    print("it is refused", file=sys.stderr)
+    sys.exit(3)
+print("some words first")
+print(min(times))
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A dispatch of which the default is planted, and twenty times too slow."""
+    path = tmp_path / "matmul.mlir"
+    path.write_text(Matmul(128, 256, 256).mlir())
+    dispatch = read_dispatch(path)
+    bad = spec_of(dispatch, build_spaces(dispatch)[0].render(BAD))
+
+    def planted(compiler: Compiler) -> CompileOutcome:
+        return next(compiler.compile([("baseline", bad)]))
+
+    monkeypatch.setattr(Compiler, "baseline", planted)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "eval.py").write_text(EVAL)
+    return path
+
+
+def tuned(source: Path, out: Path, stages: object, budget: int = 6) -> TuneResult:
+    given = {"ranker": "heuristic", "budget": budget, "pool": 2_000, "quiet": True}
+    result = package.tune(source, out=out, stages=stages, **given)
+    assert isinstance(result, TuneResult)
+    return result
+
+
+def evaluating(source: Path, log: Path, fails: str = "none") -> str:
+    return f"{sys.executable} {source.with_name('eval.py')} {{vmfb}} {log} {fails}"
+
+
+def assert_verified(source: Path, result: TuneResult) -> None:
+    assert result.spec is not None
+    assert 1 + result.noise_floor < result.speedup_ci[0] <= result.speedup
+    dispatch = read_dispatch(source)
+    assert compile_with_spec(dispatch.source, dispatch.target.flags, result.spec)[1]
+
+
+def test_one_stage(source: Path, tmp_path: Path) -> None:
+    result = tuned(source, tmp_path / "run", [Stage("screen", keep=1)])
+    assert result.stages == (StageResult("screen", 6, 1),)
+    assert len(result.finalists) == 1
+    assert "stages       screen 6 -> 1" in result.summary_lines()
+    assert_verified(source, result)
+
+
+def test_dispatches_then_a_command_of_ones_own(source: Path, tmp_path: Path) -> None:
+    log = tmp_path / "asked.txt"
+    file = tmp_path / "stages.toml"
+    file.write_text(
+        '[[stage]]\nkind = "screen"\nkeep = 3\n'
+        f'[[stage]]\nkind = "command"\ncommand = "{evaluating(source, log)}"\nkeep = 1\n'
+    )
+    result = tuned(source, tmp_path / "run", file)
+    assert [(stage.judged, stage.kept) for stage in result.stages] == [(6, 3), (3, 1)]
+    assert log.read_text().split()[0] == "baseline"
+    assert len(set(log.read_text().split())) == 4
+    assert_verified(source, result)
+    lines = [json.loads(line) for line in (tmp_path / "run" / "stages.jsonl").open()]
+    values = {line["index"]: line["value"] for line in lines}
+    assert min(values, key=values.__getitem__) + 1 == result.winner
+    assert RunFolder(tmp_path / "run").load().manifest.options.stages == read_stages(file)
+
+
+def test_what_fails_does_not_go_on_and_is_not_asked_again(source: Path, tmp_path: Path) -> None:
+    log = tmp_path / "asked.txt"
+    stages = [Stage("screen", keep=2), Stage("command", command=evaluating(source, log, "all"))]
+    run = tmp_path / "run"
+    result = tuned(source, run, stages)
+    assert [(stage.judged, stage.kept) for stage in result.stages] == [(6, 2), (2, 0)]
+    assert (result.spec, result.winner) == (None, None)
+    reasons = {json.loads(line)["reason"] for line in (run / "stages.jsonl").open()}
+    assert reasons == {"exit code 3: it is refused"}
+    asked = log.read_text().split()
+    with pytest.raises(InputError, match="for each candidate, which has to be asked for again"):
+        package.resume(run, budget=8, quiet=True)
+    with pytest.raises(InputError, match=r"was started with other stages: screen, .*eval.py"):
+        package.resume(run, budget=8, quiet=True, stages=stages[:1])
+    (run / "result.json").unlink()
+    again = package.resume(run, quiet=True, stages=stages)
+    assert isinstance(again, TuneResult) and again.stages == result.stages
+    assert log.read_text().split() == asked
+
+
+def test_who_goes_on() -> None:
+    judged = [(3, 2.0), (5, 1.0), (7, 1.05), (9, 4.0)]
+    assert limit(Stage("heats"), judged) == [5, 7, 3, 9]
+    assert limit(Stage("heats", keep=2), judged) == [5, 7]
+    assert limit(Stage("heats", within=2.0), judged) == [5, 7, 3]
+    assert limit(Stage("heats", keep=1, within=2.0), judged) == [5]
+    assert limit(Stage("heats"), []) == []
+    outcomes = {
+        0: Outcome("ok", 50.0, 100.0, executable="a"),
+        1: Outcome("ok", 40.0, 100.0, executable="b"),
+        2: Outcome("ok", 40.0, 100.0, executable="b", same_as=1),
+        3: Outcome("crashed", executable="c"),
+    }
+    assert first_choice(Stage("screen", keep=3), outcomes) == [1, 0]
+    assert first_choice(Stage("screen", within=1.1), outcomes) == [1]
+    assert first_choice(USUAL_STAGES[0], outcomes) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "it has nothing, not .*stage.* alone"),
+        ("stage = 3", "alone|nothing"),
+        ('[[stage]]\nkind = "race"', "no stage 'race'"),
+        ('[[stage]]\nkind = "heats"', "the first stage has to be screen"),
+        ('[[stage]]\nkind = "screen"\n[[stage]]\nkind = "screen"', "no later stage"),
+        ('[[stage]]\nkind = "screen"\nkeep = 0', "keep of a stage must be at least 1, got 0"),
+        ('[[stage]]\nkind = "screen"\nkeep = "x"', "keep"),
+        ('[[stage]]\nkind = "screen"\ncommand = "x"', "has the command 'x'"),
+        ('[[stage]]\nkind = "screen"\nminutes = 1.0', "the run's own budget"),
+        ('[[stage]]\nkind = "screen"\n[[stage]]\nkind = "command"', "has the command ''"),
+        ('[[stage]]\nkind = "screen"\nspeed = 1', "speed"),
+        ('[[stage]]\nkind = "command"\ncommand = "a \'b"', "cannot be split"),
+        ("[[", "holds no stages"),
+    ],
+)
+def test_what_are_no_stages(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "stages.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=says) as caught:
+        read_stages(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_nothing_is_no_list_of_stages() -> None:
+    with pytest.raises(InputError, match="first stage"):
+        check_stages([])

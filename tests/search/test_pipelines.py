@@ -1,0 +1,115 @@
+"""A codegen pipeline of another package: installed, enumerated, ordered, tuned to a spec."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.measuring import Budget
+from frontrunner.core import InputError
+from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.queue import make_queue
+from frontrunner.experiments.tuning import TuneOptions, TuneResult, start_run
+from frontrunner.models import resolve_ranker
+from frontrunner.search import build_spaces, known_pipelines, spec_of
+from frontrunner.search.enumeration import enumerate_space
+from frontrunner.search.mlir import compile_with_spec, spec_text
+from frontrunner.search.reading import read_dispatch
+
+ROOT = Path(__file__).parents[2]
+MATMUL = ROOT / "tests" / "data" / "matmul.mlir"
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Iterator[Path]:
+    """The example's package, as pip installs it."""
+    site = tmp_path / "site"
+    source = tmp_path / "square_tiles"
+    shutil.copytree(ROOT / "examples" / "square_tiles", source)  # built in place, it leaves files
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+    options = ["--no-deps", "--no-build-isolation", "--target", str(site), str(source)]
+    done = subprocess.run([*pip, *options], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(site)
+        forget()
+        yield site
+    forget()
+
+
+def forget() -> None:
+    known_pipelines.cache_clear()
+    sys.modules.pop("square_tiles", None)
+    importlib.invalidate_caches()
+
+
+@pytest.mark.usefixtures("installed")
+def test_its_candidates_are_enumerated_and_compiled(tmp_path: Path) -> None:
+    dispatch = read_dispatch(MATMUL)
+    names = [space.pipeline for space in build_spaces(dispatch)]
+    assert names == ["DoubleTilingExpert", "SquareTiles"]
+    (space,) = build_spaces(dispatch, "SquareTiles")
+    frame = enumerate_space(space)
+    assert sorted(frame.itertuples(index=False, name=None)) == [
+        (tile, columns) for tile in (8, 16, 32, 64) for columns in (4, 8, 16, 32) if tile >= columns
+    ]
+    spec = tmp_path / "spec.mlir"
+    spec.write_text(spec_text(spec_of(dispatch, space.render({"tile": 32, "columns": 8}))))
+    assert compile_with_spec(dispatch.source, dispatch.target.flags, spec)[1]
+    # A convolution is none of its.
+    assert len(build_spaces(read_dispatch(MATMUL.with_name("conv_nhwc.mlir")))) == 1
+
+
+@pytest.mark.usefixtures("installed")
+def test_its_candidates_are_ordered_and_tuned(tmp_path: Path) -> None:
+    dispatch = read_dispatch(MATMUL)
+    queue = make_queue(dispatch, resolve_ranker("heuristic"), pool=50, seed=0)
+    assert set(queue["pipeline"]) == {"DoubleTilingExpert", "SquareTiles"}
+    # Rankers see more than that all are alike.
+    ordered = make_queue(
+        dispatch, resolve_ranker("heuristic"), pool=50, seed=1, pipeline="SquareTiles"
+    )
+    shuffled = make_queue(
+        dispatch, resolve_ranker("heuristic"), pool=50, seed=2, pipeline="SquareTiles"
+    )
+    assert ordered[["tile", "columns"]].equals(shuffled[["tile", "columns"]])
+    options = TuneOptions(
+        input=MATMUL,
+        out=tmp_path / "run",
+        budget=Budget(candidates=4),
+        ranker="heuristic",
+        pipeline="SquareTiles",
+    )
+    result = start_run(options, NullProgress(), tracked=False)
+    assert isinstance(result, TuneResult)
+    assert result.outcomes == {"ok": 4}
+
+
+def test_one_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    info = tmp_path / "bad-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bad\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[frontrunner.pipelines]\nmine = bad_pipeline:Mine\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    dispatch = read_dispatch(MATMUL)
+    for text, says in (
+        ("class Mine: name = 'mine'\n", "is not a frontrunner.search.Pipeline"),
+        (
+            "from frontrunner.search import Pipeline\nclass Mine(Pipeline): name = 'mine'\n",
+            "cannot be made .TypeError: Can't instantiate abstract class",
+        ),
+        ("import nothing_like_it\n", "cannot be imported"),
+    ):
+        (tmp_path / "bad_pipeline.py").write_text(text)
+        sys.modules.pop("bad_pipeline", None)
+        forget()
+        with pytest.raises(InputError, match=says):
+            build_spaces(dispatch)
+    monkeypatch.undo()
+    forget()
