@@ -75,7 +75,7 @@ MAY_IMPORT = {
             "experiments.queue experiments.observing experiments.learning"
         ),
         "experiments.tuning": (
-            "core search search.gpu search.reading models benchmarks.verifying "
+            "core search search.gpu search.linking search.reading models benchmarks.verifying "
             "benchmarks.measuring benchmarks.compiling benchmarks.runners experiments "
             "experiments.dataset "
             "experiments.queue experiments.observing experiments.learning"
