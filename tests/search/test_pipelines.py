@@ -66,7 +66,7 @@ def test_its_candidates_are_enumerated_and_compiled(tmp_path: Path) -> None:
     assert len(build_spaces(read_dispatch(MATMUL.with_name("conv_nhwc.mlir")))) == 1
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("installed", "brief")
 def test_its_candidates_are_ordered_and_tuned(tmp_path: Path) -> None:
     dispatch = read_dispatch(MATMUL)
     queue = make_queue(dispatch, resolve_ranker("heuristic"), pool=50, seed=0)

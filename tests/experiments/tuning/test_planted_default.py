@@ -20,6 +20,7 @@ BAD = {"dist_m": 1, "cache_m": 1, "vec_m": 1, "dist_n": 1, "cache_n": 1, "vec_n"
 BAD |= {"cache_k": 256, "vec_k": 1, "peel": 1}
 
 
+@pytest.mark.usefixtures("brief")
 def test_a_bad_default_is_beaten_by_a_verified_spec(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,8 @@ from frontrunner.search import build_spaces, spec_of
 from frontrunner.search.mlir import compile_with_spec
 from frontrunner.search.reading import read_dispatch
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 BAD = {"dist_m": 1, "cache_m": 1, "vec_m": 1, "dist_n": 1, "cache_n": 1, "vec_n": 1}
 BAD |= {"cache_k": 256, "vec_k": 1, "peel": 1}
 
