@@ -101,18 +101,31 @@ def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:
     A few there are in any case, since the best may turn out to be wrong. Of identical ones, the one
     with the best time.
     """
+    distinct = distinct_candidates(outcomes)
+    # Two times are compared, each as noisy.
+    doubt = CONTENDER_ERRORS * np.sqrt(2) * screening_noise(outcomes)
+    chosen = [
+        index
+        for place, (index, relative) in enumerate(distinct)
+        if place < MAX_FINALISTS or relative <= distinct[0][1] * np.exp(doubt)
+    ]
+    return chosen[:MAX_CONTENDERS]
+
+
+def distinct_candidates(outcomes: Mapping[int, Outcome]) -> list[tuple[int, float]]:
+    """Candidates that ran, with their times as shares of the baseline's, the best first.
+
+    Of identical ones, the one with the best time.
+    """
     ranked = sorted(
         (outcome.relative, index)
         for index, outcome in outcomes.items()
         if outcome.kind == OK and outcome.same_as is None and outcome.relative is not None
     )
-    # Two times are compared, each as noisy.
-    doubt = CONTENDER_ERRORS * np.sqrt(2) * screening_noise(outcomes)
-    distinct: dict[str, int] = {}
+    best: dict[str, tuple[int, float]] = {}
     for relative, index in ranked:
-        if len(distinct) < MAX_FINALISTS or relative <= ranked[0][0] * np.exp(doubt):
-            distinct.setdefault(outcomes[index].executable, index)
-    return list(distinct.values())[:MAX_CONTENDERS]
+        best.setdefault(outcomes[index].executable, (index, relative))
+    return list(best.values())
 
 
 def screening_noise(outcomes: Mapping[int, Outcome]) -> float:

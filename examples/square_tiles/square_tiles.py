@@ -1,8 +1,10 @@
 """A codegen pipeline of one's own: square workgroup tiles, and two knobs in place of eight.
 
-pip install examples/square_tiles
-frontrunner space examples/matmul_skinny.mlir --pipeline SquareTiles
-frontrunner tune examples/matmul_skinny.mlir --pipeline SquareTiles
+Install the package, and its candidates are there:
+
+    pip install examples/square_tiles
+    frontrunner space examples/matmul_skinny.mlir --pipeline SquareTiles
+    frontrunner tune examples/matmul_skinny.mlir --pipeline SquareTiles
 """
 
 from __future__ import annotations

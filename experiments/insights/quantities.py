@@ -22,7 +22,7 @@ class Quantity:
     Attributes:
         name: for columns and `--json`.
         words: for sentences, after "the default's".
-        of: its values, given the candidates of a problem as `Quantities.values` is.
+        of: its value for each candidate.
     """
 
     name: str

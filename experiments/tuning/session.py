@@ -7,9 +7,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import asdict, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -205,6 +205,7 @@ class Session:
         stopped = self._take(runner, baseline_us)
         known = self.journal.outcomes
 
+        @cache  # what is verified is written as it is, and a text takes half a second
         def spec(standing: FinalistResult, finals: Finals) -> str:
             comment = expectation_comment(standing, finals, runner.fingerprints)
             return spec_of(self.dispatch, self.render_config(standing.index), comment).text()
@@ -214,9 +215,12 @@ class Session:
 
         on_phase = self.observer.on_phase
         judged = any(stage.command for stage in self.options.stages)
-        with (
-            StageLog(self.folder.stages, keep_valid=self.keep_valid) if judged else nullcontext()
-        ) as log:
+        log_of_stages = (
+            closing(StageLog(self.folder.stages, keep_valid=self.keep_valid))
+            if judged
+            else nullcontext()
+        )
+        with log_of_stages as log:
             staging = Staging(runner, known, log, plain_spec, on_phase)
             left, stages = staging.run(self.options.stages)
         finals, winner = settle(runner, left, spec, on_phase, self.observer.notify)

@@ -16,12 +16,12 @@ import numpy as np
 
 from ...benchmarks.measuring import (
     BASELINE,
-    OK,
     FinalistResult,
     Finals,
     MeasuringRunner,
     Outcome,
     choose_finalists,
+    distinct_candidates,
     screening_noise,
 )
 from ...benchmarks.runners import ExecutableRunner
@@ -136,14 +136,7 @@ def first_choice(stage: Stage, outcomes: Mapping[int, Outcome]) -> list[int]:
     """The candidates that go on after screening, the likeliest first."""
     if stage.keep is None and stage.within is None:
         return choose_finalists(outcomes)
-    best_of: dict[str, tuple[int, float]] = {}
-    for index, outcome in outcomes.items():
-        relative = outcome.relative
-        if outcome.kind == OK and outcome.same_as is None and relative is not None:
-            known = best_of.get(outcome.executable)
-            if known is None or relative < known[1]:
-                best_of[outcome.executable] = index, relative
-    return limit(stage, list(best_of.values()))
+    return limit(stage, distinct_candidates(outcomes))
 
 
 def limit(stage: Stage, judged: Sequence[tuple[int, float]]) -> list[int]:
@@ -197,8 +190,7 @@ def _run(words: Sequence[str], timeout: float) -> tuple[str, str]:
     except subprocess.TimeoutExpired:
         return f"it took over {timeout:g} s", ""
     finally:
-        with_group = process.poll() is None
-        if with_group:
+        if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
     if process.returncode:
