@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from .emitted import EMISSION_FLAGS
     from .flags import target_flags
     from .kind import Kind, kind_of, known_kinds, register, tunable_kinds_text
-    from .pipeline import Pipeline, known_pipelines
+    from .pipeline import (
+        ExecutablePipeline,
+        Pipeline,
+        check_rendered,
+        executable_pipeline,
+        known_pipelines,
+    )
     from .problem import ELEMENT_BYTES, Dim, Gpu, Operand, Problem, Target
     from .space import Constraint, Knob, Space
     from .spec import APPLIED_MARK, SPEC_OPTION, TuningSpec, spec_of, spec_option, spec_texts
@@ -39,6 +45,7 @@ __all__ = [
     "Constraint",
     "Dim",
     "Dispatch",
+    "ExecutablePipeline",
     "Gpu",
     "Kind",
     "Knob",
@@ -52,6 +59,8 @@ __all__ = [
     "backend_named",
     "backend_of",
     "build_spaces",
+    "check_rendered",
+    "executable_pipeline",
     "kind_of",
     "knob_value",
     "known_backends",

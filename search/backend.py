@@ -132,7 +132,7 @@ def build_spaces(
     from .pipeline import brought_spaces  # it needs targets, which need backends
 
     own = backend.spaces(dispatch, extras or {})
-    brought = brought_spaces(dispatch)
+    brought = brought_spaces(dispatch, pipeline)
     if taken := set(own) & set(brought):
         raise InputError(
             f"{backend.name} has a pipeline {min(taken)} of its own",

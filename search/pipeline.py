@@ -1,17 +1,23 @@
-"""Codegen pipelines of other packages: their knobs, constraints, and how candidates are rendered.
+"""Codegen pipelines of other packages: their knobs, constraints, and what candidates become.
 
-A package announces one by the entry-point group `frontrunner.pipelines`, as it does a ranker. Its
-candidates stand beside those of the backend's own pipelines, in the same queue.
+A package announces one by the entry-point group `frontrunner.pipelines`, as it does a ranker.
+
+* A `Pipeline` renders a candidate as a configuration for IREE's compiler. Its candidates stand
+  beside those of the backend's own pipelines, in the same queue.
+* An `ExecutablePipeline` makes the executable by itself. Its candidates are tried where it is asked
+  for by name, since what wins is an executable, and no tuning spec.
 """
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..core import load_named_values
+from ..core import InputError, load_named_values
 from .problem import Problem, Target
 from .space import Constraint, Knob, Space
 
@@ -67,6 +73,27 @@ class Pipeline(ABC):
         )
 
 
+class ExecutablePipeline(Pipeline):
+    """A pipeline with a compiler of its own, which makes executables in place of configurations."""
+
+    @abstractmethod
+    def build(self, dispatch: Dispatch, candidate: Mapping[str, int], executable: Path) -> None:
+        """Makes a candidate's executable; runs in a process of its own, several side by side.
+
+        Args:
+            dispatch: what is computed; also tells the function's name, inputs and outputs.
+            executable: the file to write: a module for IREE's runtime, with that function. Other
+                files may be written beside it if their names begin with its stem.
+
+        Raises:
+            Exception: the candidate cannot be built; what is said is kept as the reason.
+        """
+
+    def render(self, problem: Problem, candidate: Mapping[str, int]) -> str:
+        """The candidate itself, as JSON: what reports show in place of a configuration."""
+        return json.dumps(dict(candidate))
+
+
 @cache
 def known_pipelines() -> dict[str, Pipeline]:
     """Those of other packages, by name.
@@ -78,11 +105,40 @@ def known_pipelines() -> dict[str, Pipeline]:
     return {pipeline.name: pipeline for pipeline in brought}
 
 
-def brought_spaces(dispatch: Dispatch) -> dict[str, Callable[[], Space]]:
-    """By pipeline of another package that can lower a dispatch: what makes its space."""
+def executable_pipeline(name: str | None) -> ExecutablePipeline | None:
+    """The one of that name, if it makes executables by itself."""
+    found = known_pipelines().get(name or "")
+    return found if isinstance(found, ExecutablePipeline) else None
+
+
+def check_rendered(name: str | None, what: str) -> None:
+    """Refuses a pipeline whose candidates IREE's compiler does not take.
+
+    Args:
+        what: needs the compiler, in words.
+
+    Raises:
+        InputError: it makes executables by itself.
+    """
+    if executable_pipeline(name) is not None:
+        raise InputError(
+            f"{what} what IREE's compiler makes, but {name} makes executables by itself",
+            f"`frontrunner tune --pipeline {name}` takes it",
+        )
+
+
+def brought_spaces(dispatch: Dispatch, asked: str | None) -> dict[str, Callable[[], Space]]:
+    """By pipeline of another package that can lower a dispatch: what makes its space.
+
+    Args:
+        asked: the pipeline that is asked for by name; those that make executables are left out
+            otherwise.
+    """
     problem, target = dispatch.problem, dispatch.target
     return {
         name: partial(pipeline.space, problem, target)
         for name, pipeline in known_pipelines().items()
-        if pipeline.backend == target.backend and pipeline.knobs(problem, target)
+        if (name == asked or not isinstance(pipeline, ExecutablePipeline))
+        and pipeline.backend == target.backend
+        and pipeline.knobs(problem, target)
     }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import select
+import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,11 +20,18 @@ from uuid import uuid4
 
 import pytest
 
+from frontrunner.benchmarks.compiling import Compiler
 from frontrunner.cli import main
 from frontrunner.core.children import Child
 from frontrunner.core.temporary import temporary_folder
-from frontrunner.search.reading import dispatches, networks
+from frontrunner.search import build_spaces, known_pipelines, spec_of
+from frontrunner.search.reading import dispatches, networks, read_dispatch
 from frontrunner.search.reading import source as asking
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+# Each element of the result is a workgroup of its own: 20 times slower than the compiler's choice.
+BAD = {"dist_m": 1, "cache_m": 1, "vec_m": 1, "dist_n": 1, "cache_n": 1, "vec_n": 1}
+BAD |= {"cache_k": 32, "vec_k": 1, "peel": 1}
 
 
 def pytest_configure() -> None:
@@ -109,6 +119,46 @@ def brief() -> Iterator[None]:
             for name, value in constants.items():
                 patch.setattr(f"{module}.{name}", value)
         yield
+
+
+@pytest.fixture
+def install_example(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Installs a package of `examples` for one test, as pip does; tells where."""
+    site, loaded = tmp_path / "site", set(sys.modules)
+
+    def install(name: str) -> Path:
+        source = tmp_path / name
+        shutil.copytree(EXAMPLES / name, source)  # built in place, it leaves files
+        pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+        options = ["--no-deps", "--no-build-isolation", "--target", str(site), str(source)]
+        done = subprocess.run([*pip, *options], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        importlib.invalidate_caches()
+        known_pipelines.cache_clear()
+        return site
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(site)
+        yield install
+        for name in set(sys.modules) - loaded:
+            if str(site) in str(getattr(sys.modules[name], "__file__", "")):
+                del sys.modules[name]
+    known_pipelines.cache_clear()
+
+
+@pytest.fixture
+def plant_default(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Has the compiler choose a bad configuration for the product in a file by default."""
+
+    def plant(path: Path) -> None:
+        dispatch = read_dispatch(path)
+        (space,) = build_spaces(dispatch, "DoubleTilingExpert")
+        bad = spec_of(dispatch, space.render(BAD))
+        monkeypatch.setattr(
+            Compiler, "baseline", lambda compiler: next(compiler.compile([("baseline", bad)]))
+        )
+
+    return plant
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .compiler import CompileJob, CompilePool, Compiler, raise_if_killed, require_default
+    from .compiler import (
+        BuildJob,
+        CompileJob,
+        CompilePool,
+        Compiler,
+        raise_if_killed,
+        require_default,
+    )
     from .failures import FailureReport, save_log
     from .reproducer import SCRIPT, Reproducer, write_crash
     from .runnable_module import RunnableModule, call_of
@@ -14,6 +21,7 @@ else:
 
 __all__ = [
     "SCRIPT",
+    "BuildJob",
     "CompileJob",
     "CompilePool",
     "Compiler",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from ...core import (
 from ...search import Dispatch, TuningSpec
 from ...search.reading import Network
 from ..measuring import COMPILE_FAILED, CRASHED, KILLED, NOT_APPLIED, OK, TIMEOUT, CompileOutcome
-from .worker import CompileReply, CompileRequest
+from .worker import BuildRequest, CompileReply, CompileRequest
 
 COMPILE_TIMEOUT = 60.0
 
@@ -38,6 +38,26 @@ class CompileJob:
     source: str
     flags: tuple[str, ...]
     spec: TuningSpec | str | None = None
+
+    def request(self, executable: Path) -> CompileRequest:
+        return CompileRequest(self.source, self.flags, self.spec, executable)
+
+
+@dataclass(frozen=True)
+class BuildJob:
+    """A candidate of an `ExecutablePipeline`, to be built.
+
+    Attributes:
+        name: stem of the files that are made.
+    """
+
+    name: str
+    pipeline: str
+    dispatch: Dispatch
+    candidate: Mapping[str, int]
+
+    def request(self, executable: Path) -> BuildRequest:
+        return BuildRequest(self.pipeline, self.dispatch, self.candidate, executable)
 
 
 class CompilePool(ChildPool):
@@ -62,31 +82,30 @@ class CompilePool(ChildPool):
         self.timeout = timeout
         self._tries = tries
 
-    def compile_jobs(self, jobs: Sequence[CompileJob]) -> Iterator[CompileOutcome]:
+    def compile_jobs(self, jobs: Sequence[CompileJob | BuildJob]) -> Iterator[CompileOutcome]:
         """Yields in order, as they are done; who stops before the end cancels the rest.
 
         What is killed is compiled again, with nothing beside it, before it counts as `killed`.
         """
         return self.map(self._compile, jobs, self._killed)
 
-    def _compile(self, child: Child, job: CompileJob) -> CompileOutcome:
+    def _compile(self, child: Child, job: CompileJob | BuildJob) -> CompileOutcome:
         for _ in range(self._tries):
             compiled = self._compile_once(child, job)
             if compiled.kind != TIMEOUT:
                 break
         return compiled
 
-    def _killed(self, job: CompileJob, error: KilledError) -> CompileOutcome:
+    def _killed(self, job: CompileJob | BuildJob, error: KilledError) -> CompileOutcome:
         return CompileOutcome(KILLED, self._executable(job), reason=f"{error}, twice")
 
-    def _executable(self, job: CompileJob) -> Path:
+    def _executable(self, job: CompileJob | BuildJob) -> Path:
         return self.folder / f"{job.name}.vmfb"
 
-    def _compile_once(self, child: Child, job: CompileJob) -> CompileOutcome:
+    def _compile_once(self, child: Child, job: CompileJob | BuildJob) -> CompileOutcome:
         executable = self._executable(job)
-        request = CompileRequest(job.source, job.flags, job.spec, executable)
         try:
-            reply: CompileReply = child.call(request, timeout=self.timeout)
+            reply: CompileReply = child.call(job.request(executable), timeout=self.timeout)
         except ChildKilled as death:
             raise KilledError(f"the compiler was {death}") from death
         except ChildDied as death:
@@ -108,7 +127,7 @@ class CompilePool(ChildPool):
             return CompileOutcome(
                 COMPILE_FAILED, executable, "", reply.seconds, reply.error, reply.details
             )
-        if job.spec is not None and not reply.applied:
+        if isinstance(job, CompileJob) and job.spec is not None and not reply.applied:
             reason = "the tuning spec matched no op"
             return CompileOutcome(NOT_APPLIED, executable, reply.digest, reply.seconds, reason)
         return CompileOutcome(OK, executable, reply.digest, reply.seconds, applied=reply.applied)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import time
+import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...core import InputError, WorkError
-from ...search import TuningSpec
+from ...core import InputError, WorkError, first_line
+from ...search import Dispatch, TuningSpec, executable_pipeline
 from ...search.mlir import CompileFailed, compile_with_spec, spec_text
 from ..measuring import executable_digest
 
@@ -34,6 +37,16 @@ class CompileRequest:
 
 
 @dataclass(frozen=True)
+class BuildRequest:
+    """A candidate of a pipeline with a compiler of its own, and where the executable goes."""
+
+    pipeline: str
+    dispatch: Dispatch
+    candidate: Mapping[str, int]
+    executable: Path
+
+
+@dataclass(frozen=True)
 class CompileReply:
     """What the compiler said.
 
@@ -52,7 +65,9 @@ class CompileReply:
     linker_killed: bool = False
 
 
-def answer(request: CompileRequest) -> CompileReply:
+def answer(request: CompileRequest | BuildRequest) -> CompileReply:
+    if isinstance(request, BuildRequest):
+        return _build(request)
     start, said = time.perf_counter(), os.fstat(2).st_size
     try:
         spec = _write_spec(request)
@@ -71,6 +86,32 @@ def answer(request: CompileRequest) -> CompileReply:
         digest=executable_digest(executable),
         seconds=time.perf_counter() - start,
     )
+
+
+def _build(request: BuildRequest) -> CompileReply:
+    pipeline = executable_pipeline(request.pipeline)
+    assert pipeline is not None, "the process that asks knows it"
+    start = time.perf_counter()
+    error, details, digest = "", "", ""
+    try:
+        pipeline.build(request.dispatch, request.candidate, request.executable)
+        digest = executable_digest(request.executable.read_bytes())
+    except subprocess.CalledProcessError as failure:
+        said = failure.stderr or failure.stdout or b""
+        details = said if isinstance(said, str) else said.decode(errors="replace")
+        program = failure.cmd if isinstance(failure.cmd, str) else failure.cmd[0]
+        error = f"{program} gave {failure.returncode}: {_error_line(details)}"
+    except Exception as failure:  # another package's
+        error = f"{type(failure).__name__}: {first_line(failure)}"
+        details = traceback.format_exc()
+    seconds = time.perf_counter() - start
+    return CompileReply(error=error, details=details, digest=digest, seconds=seconds)
+
+
+def _error_line(said: str) -> str:
+    """The first line of a compiler's that says what is wrong."""
+    lines = said.strip().splitlines() or ["it said nothing"]
+    return next((line for line in lines if "error" in line), lines[0])
 
 
 def _write_spec(request: CompileRequest) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ...search import Dispatch
+from ...search import Dispatch, ExecutablePipeline
 from ..compiling import save_log
 from ..measuring import BASELINE, OK, CompileOutcome, Outcome
 from .queue_compiler import QueueCompiler
@@ -19,6 +19,7 @@ class CompileRunner:
         folder: where executables go; what is there is removed.
         logs: where what the compiler said of failed candidates is kept.
         jobs: compile workers; as many as cores if None.
+        builder: what makes candidates' executables, if IREE's compiler does not.
     """
 
     def __init__(
@@ -29,8 +30,9 @@ class CompileRunner:
         logs: Path,
         *,
         jobs: int | None = None,
+        builder: ExecutablePipeline | None = None,
     ) -> None:
-        self._compiler = QueueCompiler(dispatch, render_config, folder, jobs)
+        self._compiler = QueueCompiler(dispatch, render_config, folder, jobs, builder)
         self._logs = logs
         self._seen: dict[str, int] = {}
         self.batch = self._compiler.batch

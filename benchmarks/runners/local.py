@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from ...search import Dispatch
+from ...search import Dispatch, ExecutablePipeline
 from ..compiling import call_of, raise_if_killed, save_log
 from ..measuring import OK, DeviceGroup, Finals, MeasuringRunner, Outcome, RunFailed
 from .queue_compiler import QueueCompiler
@@ -51,6 +51,7 @@ class LocalRunner:
         logs: where what was said about failed candidates is kept.
         jobs: compile workers; as many as cores if None.
         seed: of the inputs.
+        builder: what makes candidates' executables, if IREE's compiler does not.
     """
 
     def __init__(
@@ -63,8 +64,9 @@ class LocalRunner:
         *,
         jobs: int | None = None,
         seed: int = 0,
+        builder: ExecutablePipeline | None = None,
     ) -> None:
-        self._compiler = QueueCompiler(dispatch, render_config, folder, jobs)
+        self._compiler = QueueCompiler(dispatch, render_config, folder, jobs, builder)
         self._devices = DeviceGroup(devices, call_of(dispatch), seed, partial(save_log, logs))
         self._executables: dict[int, Path] = {}
         self._baseline = ""
@@ -117,6 +119,9 @@ class LocalRunner:
         return replace(confirmed, baseline=self._baseline)
 
     def verify(self, index: int, spec: str) -> None:
+        if not spec:
+            self._devices.verify(self._executables[index])
+            return
         compiled = self._compiler.compile_winner(spec)
         if compiled.kind != OK:
             raise RunFailed(compiled.kind, compiled.reason)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from ...search import Dispatch, TuningSpec, spec_of
+from ...search import Dispatch, ExecutablePipeline, TuningSpec, spec_of
 from ...search.gpu import CannotRender
-from ..compiling import Compiler, require_default
+from ..compiling import BuildJob, Compiler, require_default
 from ..measuring import BATCH_PER_JOB, CRASHED, CompileOutcome
 
 
@@ -48,6 +49,7 @@ class QueueCompiler:
         folder: where executables go. What is there is removed: executables of an earlier session
             could be anything.
         jobs: compile workers; as many as cores if None.
+        builder: what makes the executables, if IREE's compiler does not.
     """
 
     def __init__(
@@ -56,10 +58,12 @@ class QueueCompiler:
         render_config: Callable[[int], str],
         folder: Path,
         jobs: int | None,
+        builder: ExecutablePipeline | None = None,
     ) -> None:
         self._dispatch = dispatch
         self._render_config = render_config
         self._folder = folder
+        self._builder = builder
         self._compiler = Compiler(dispatch, folder, jobs)
         self.batch = BATCH_PER_JOB * self._compiler.jobs
 
@@ -75,9 +79,18 @@ class QueueCompiler:
 
     def compile(self, batch: Sequence[int]) -> Iterator[tuple[int, CompileOutcome]]:
         """As `compile_queue`."""
+        if self._builder is not None:
+            return zip(batch, self._build(self._builder, batch), strict=True)
         return compile_queue(
             self._dispatch, self._render_config, batch, self._folder, self._compiler.compile
         )
+
+    def _build(self, builder: ExecutablePipeline, batch: Sequence[int]) -> Iterator[CompileOutcome]:
+        def job(index: int) -> BuildJob:
+            candidate = json.loads(self._render_config(index))
+            return BuildJob(f"{index:05d}", builder.name, self._dispatch, candidate)
+
+        return self._compiler.compile_jobs([job(index) for index in batch])
 
     def compile_winner(self, spec: str) -> CompileOutcome:
         """The dispatch as a tuning spec has it compiled."""

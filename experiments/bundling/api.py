@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...benchmarks.measuring import POOL_SIZE, Budget
 from ...core import InputError
+from ...search import check_rendered
 from ..arguments import extra_values, split_names
 from ..dataset import Recording, write_t4
 from ..observing import make_notify, make_progress
@@ -83,6 +84,7 @@ def record(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {out}: {error.strerror}", "name another folder") from error
+    check_rendered(pipeline, "a recording is of")
     options = TuneOptions(
         input=input,
         out=out / f"{input.stem}.parquet",

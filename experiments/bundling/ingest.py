@@ -158,7 +158,7 @@ class IngestedBundle:
                 journal.outcomes,
                 verdict.finals,
                 verdict.winner,
-                spec=folder.spec,
+                left=folder.spec,
                 run=folder.path,
                 stopped=verdict.stopped,
                 seconds=verdict.seconds,

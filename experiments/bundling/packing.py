@@ -16,6 +16,7 @@ from ...benchmarks.compiling import Compiler, call_of, require_default
 from ...benchmarks.measuring import OK, CompileOutcome
 from ...benchmarks.runners import compile_queue
 from ...core import iree_versions, write_atomically
+from ...search import check_rendered
 from ..observing import Observer
 from ..queue import renderer
 from ..tuning import RunSetup, TuneOptions, prepare, run_files
@@ -70,6 +71,7 @@ def pack(options: TuneOptions, observer: Observer, cache_folder: Path | None = N
         InputError: something given cannot be used; nothing was written.
         WorkError: the default does not compile, or the bundle cannot be written.
     """
+    check_rendered(options.pipeline, "a bundle holds")
     return pack_queue(prepare(options, observer), observer, cache_folder)
 
 

@@ -10,7 +10,15 @@ import pandas as pd
 from ...core import NotTunableError
 from ...features import extract
 from ...models import Ranker, order
-from ...search import DERIVED, PIPELINE, Dispatch, Space, build_spaces, known_extras
+from ...search import (
+    DERIVED,
+    PIPELINE,
+    Dispatch,
+    Space,
+    build_spaces,
+    executable_pipeline,
+    known_extras,
+)
 from ...search.enumeration import add_derived_columns, sample
 
 
@@ -162,4 +170,7 @@ def _derived(dispatch: Dispatch, queue: pd.DataFrame) -> Iterator[tuple[Space, p
 def _spaces(dispatch: Dispatch, queue: pd.DataFrame) -> dict[str, Space]:
     """By pipeline: the spaces that candidates were taken from."""
     extras = {name: values for name, values in known_extras().items() if name in queue}
-    return {s.pipeline: s for s in build_spaces(dispatch, extras=extras)}
+    # Those that make executables are candidates only where they are asked for, and then alone.
+    (first, *others) = map(str, queue[PIPELINE].unique())
+    only = None if others or executable_pipeline(first) is None else first
+    return {s.pipeline: s for s in build_spaces(dispatch, only, extras)}

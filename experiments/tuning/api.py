@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ...benchmarks.measuring import DEFAULT_BUDGET, POOL_SIZE, Budget, minutes_to_seconds
+from ...search import check_rendered
 from ..arguments import extra_values, optional_path, optional_ranker
 from ..observing import make_progress
 from .options import TuneOptions
@@ -75,13 +76,16 @@ def tune(
 
     Returns:
         A `TuneResult`, whose `spec` is the path of the tuning spec, or None if nothing was faster
-        than the default beyond noise; a `CompileResult` if nothing is measured.
+        than the default beyond noise (`executable`, where an `ExecutablePipeline` makes these);
+        a `CompileResult` if nothing is measured.
 
     Raises:
         InputError: something given cannot be used; nothing was written.
         WorkError: the default does not run, or results cannot be written.
         RunInterrupted: Ctrl-C; what was found is kept.
     """
+    if keep_failures is not None:
+        check_rendered(pipeline, "a report of failures is of")
     if budget is None and minutes is None:
         budget = DEFAULT_BUDGET
     options = TuneOptions(

@@ -53,7 +53,7 @@ class CompileResult(StoredResult):
         outcomes: Mapping[int, Outcome],
         pipelines: Sequence[str],
         *,
-        failures: Path,
+        failures: Path | None,
         run: Path,
         stopped: str,
         seconds: float,
@@ -72,7 +72,7 @@ class CompileResult(StoredResult):
             outcomes=dict(kinds),
             candidates=len(outcomes),
             # Also where no candidate failed, but the compiler over its own constraints.
-            failures=failures if set(kinds) - {OK} or failures.is_dir() else None,
+            failures=failures if failures and (set(kinds) - {OK} or failures.is_dir()) else None,
             run=run,
             stopped=stopped,
             seconds=round(seconds, 1),

@@ -10,6 +10,7 @@
 | `logs/` | what the compiler or the runtime said of those that failed |
 | `failures/` | a reproducer for each way to fail, with an index |
 | `spec.mlir` | the tuning spec, if one was found |
+| `winner.vmfb` | in its place, the executable of a pipeline that makes these |
 | `result.json` | the figures |
 """
 
@@ -71,6 +72,10 @@ class RunFolder:
     @property
     def spec(self) -> Path:
         return self.path / "spec.mlir"
+
+    @property
+    def executable(self) -> Path:
+        return self.path / "winner.vmfb"
 
     @property
     def result(self) -> Path:

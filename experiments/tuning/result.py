@@ -24,7 +24,7 @@ from .staging import StageResult
 from .stored import StoredResult
 
 # In a run's folder.
-SPEC = "spec.mlir"
+SPEC, EXECUTABLE = "spec.mlir", "winner.vmfb"
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,7 +35,7 @@ class TuneResult(StoredResult):
         speedup: of the spec over the compiler's default; 1.0 where there is no spec.
         speedup_ci: its 95 % interval.
         noise_floor: the smallest relative difference that means anything.
-        spec: the tuning spec; None if nothing beat the default.
+        spec: the tuning spec; None if nothing beat the default, or where there are executables.
         baseline_us: of the default, in the finals.
         best_us: of the winner, in the finals; the default's where there is no spec.
         outcomes: count by kind.
@@ -50,6 +50,7 @@ class TuneResult(StoredResult):
         baseline: which of the compiler's two defaults `baseline_us` is of, in words; empty where
             there is one.
         stages: what each came to, where they are not the usual ones.
+        executable: the winner's, where an `ExecutablePipeline` makes these in place of specs.
     """
 
     speedup: float
@@ -71,6 +72,7 @@ class TuneResult(StoredResult):
     load: Load | None = None
     baseline: str = ""
     stages: tuple[StageResult, ...] = ()
+    executable: Path | None = None
 
     @classmethod
     def build(
@@ -81,11 +83,16 @@ class TuneResult(StoredResult):
         winner: FinalistResult | None,
         *,
         stages: tuple[StageResult, ...] = (),
-        spec: Path,
+        left: Path,
         run: Path,
         stopped: str,
         seconds: float,
     ) -> Self:
+        """Figures of what was measured.
+
+        Args:
+            left: the file that is left of the winner, if there is one.
+        """
         relatives = [(i, o.relative) for i, o in sorted(outcomes.items()) if o.relative is not None]
         best = min((r for _, r in relatives), default=None)
         near = next(
@@ -96,7 +103,8 @@ class TuneResult(StoredResult):
             speedup=winner.speedup if winner else 1.0,
             speedup_ci=winner.interval if winner else (1.0, 1.0),
             noise_floor=finals.noise_floor,
-            spec=spec if winner else None,
+            spec=left if winner and left.name == SPEC else None,
+            executable=left if winner and left.name == EXECUTABLE else None,
             baseline_us=finals.baseline_us,
             best_us=winner.time_us if winner else finals.baseline_us,
             outcomes=dict(Counter(o.kind for o in outcomes.values())),
@@ -117,7 +125,11 @@ class TuneResult(StoredResult):
     @classmethod
     def from_file(cls, fields: dict[str, Any], folder: Path) -> Self:
         # The folder may have been moved.
-        there = {"run": folder, "spec": folder / SPEC if fields["spec"] else None}
+        there = {
+            "run": folder,
+            "spec": folder / SPEC if fields["spec"] else None,
+            "executable": folder / EXECUTABLE if fields.get("executable") else None,
+        }
         result = decode(cls, {**fields, **there})
         result._check()
         return result
@@ -132,6 +144,11 @@ class TuneResult(StoredResult):
             load=self.load,
             baseline=self.baseline,
         )
+
+    @property
+    def left(self) -> Path | None:
+        """The file that is left of the winner: its spec, or its executable."""
+        return self.spec or self.executable
 
     def _check(self) -> None:
         """Checks that the figures follow from each other.
@@ -151,7 +168,7 @@ class TuneResult(StoredResult):
             raise ValueError(f"the winner, {self.winner}, is no finalist")
         else:
             expected = (winner.speedup, winner.interval, winner.time_us)
-        if stated != expected or (self.winner is None) != (self.spec is None):
+        if stated != expected or (self.winner is None) != (self.left is None):
             raise ValueError(f"speedup {self.speedup:g} does not follow from the finalists")
 
     def metrics(self) -> dict[str, float]:
@@ -175,7 +192,7 @@ class TuneResult(StoredResult):
             f"{self.candidates} candidates ({kinds}) in {self.seconds:.0f} s; "
             f"stopped by: {self.stopped}"
         ]
-        if self.spec is None:
+        if self.left is None:
             best = f" (best: {self.finalists[0].speedup:.2f}x)" if self.finalists else ""
             lines.append(f"nothing beat the compiler's default beyond noise{best}")
             lines.append(f"speedup      1.00x (the default, {self.baseline_us:.1f} us)")
@@ -191,7 +208,7 @@ class TuneResult(StoredResult):
                 f"{self.baseline_us:.1f} us -> {self.best_us:.1f} us"
             )
             lines.append(f"noise floor  {self.noise_floor:.1%}")
-            lines.append(f"spec         {self.spec}")
+            lines.append(f"spec         {self.spec}" if self.spec else f"executable   {self.left}")
         if self.stages:
             lines.insert(1, f"stages       {', '.join(map(str, self.stages))}")
         if self.baseline:

@@ -10,7 +10,7 @@ from ...benchmarks.measuring import Budget, Runner, check_uris, fingerprint
 from ...benchmarks.runners import CompileRunner, LocalRunner
 from ...core import InputError
 from ...models import AdaptiveRanker, resolve_ranker
-from ...search import Dispatch
+from ...search import Dispatch, executable_pipeline
 from ..interrupted import resumable
 from ..observing import Observer
 from .folder import RunFolder, run_files
@@ -24,12 +24,19 @@ def make_usual_runner(
     folder: RunFolder, options: TuneOptions, dispatch: Dispatch, render_config: Callable[[int], str]
 ) -> Runner:
     """This machine's, which measures unless only compiling is asked for."""
-    work, logs = folder.work, folder.logs
+    work, logs, jobs = folder.work, folder.logs, options.jobs
+    builder = executable_pipeline(options.pipeline)
     if options.compile_only:
-        return CompileRunner(dispatch, render_config, work, logs, jobs=options.jobs)
-    devices = options.devices or ()
+        return CompileRunner(dispatch, render_config, work, logs, jobs=jobs, builder=builder)
     return LocalRunner(
-        dispatch, render_config, devices, work, logs, jobs=options.jobs, seed=options.seed
+        dispatch,
+        render_config,
+        options.devices or (),
+        work,
+        logs,
+        jobs=jobs,
+        seed=options.seed,
+        builder=builder,
     )
 
 

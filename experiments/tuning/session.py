@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, cast
 
 from ...benchmarks.compiling import FailureReport
@@ -30,11 +28,10 @@ from ...benchmarks.measuring import (
     settle,
     winner_error,
 )
-from ...core import InputError, read_limited
+from ...core import InputError
 from ...models import AdaptiveRanker, resolve_ranker
-from ...search import PIPELINE, Dispatch, spec_of
+from ...search import PIPELINE, Dispatch, executable_pipeline
 from ...search.gpu import CannotRender
-from ...search.linking import link_specs
 from ..observing import Observer, Tracker
 from ..queue import AdaptiveOrder, Configuration, renderer
 from .compile_result import CompileResult
@@ -46,6 +43,7 @@ from .result import TuneResult, expectation_comment
 from .stage_log import StageLog
 from .stages import USUAL_STAGES
 from .staging import Staging
+from .winning import Winning, WinningExecutable, WinningSpec
 
 Result = TuneResult | CompileResult
 # Of a run's folder, its options, and the `compilation_info` of a queue position.
@@ -87,13 +85,17 @@ class Session:
         self.started = time.monotonic()
         self.limits = BudgetStopping(options.budget, len(run.queue))
         self.render_config = renderer(run.dispatch, run.queue)
-        self.report = FailureReport(
+        self.winning: Winning = WinningSpec(folder, run.dispatch, self.render_config)
+        self.report: FailureReport | None = FailureReport(
             run.dispatch,
             options.keep_failures or folder.failures,
             folder.logs,
             self._render_or_explain,
             options.seed,
         )
+        if executable_pipeline(options.pipeline) is not None:
+            self.winning = WinningExecutable(folder)
+            self.report = None  # it tells what IREE's compiler got wrong
 
     def read_finished(self) -> Result | None:
         """The result of a run that was complete and has no budget left, as it was found."""
@@ -108,7 +110,7 @@ class Session:
             self._check(result, journal.outcomes)
             # Of a session that was killed when all but this was done.
             shutil.rmtree(self.folder.work, ignore_errors=True)
-            if isinstance(result, CompileResult) and self.report.folder.is_dir():
+            if isinstance(result, CompileResult) and self.report and self.report.folder.is_dir():
                 return replace(result, failures=self.report.folder)
             return result
 
@@ -137,7 +139,9 @@ class Session:
             wrong = finals_error(finals, outcomes)
             winner = next((s for s in finals.standings if s.index + 1 == result.winner), None)
             if winner is not None and not wrong:
-                wrong = winner_error(winner, finals) or self._wrong_spec(winner.index)
+                wrong = winner_error(winner, finals) or self.winning.wrong(
+                    winner.index, outcomes[winner.index]
+                )
                 due = Configuration.of_candidate(self.queue, winner.index)
                 # Older versions wrote none.
                 if result.configuration not in (None, due):
@@ -147,26 +151,6 @@ class Session:
                 f"{self.folder.result} does not follow from the run: {wrong}",
                 "remove it, and resume the run",
             )
-
-    def _wrong_spec(self, winner: int) -> str:
-        """What is wrong with the spec's file, in words; empty if nothing is."""
-        written = read_limited(self.folder.spec, "resume the run").decode(errors="replace")
-        due = spec_of(self.dispatch, self.render_config(winner)).text()
-        # A comment says what to expect of it.
-        found = "\n".join(s for s in written.splitlines() if not s.lstrip().startswith("//"))
-        same = found == due.rstrip("\n") or self._says_the_same(due)
-        return "" if same else f"{self.folder.spec.name} is not the winner's"
-
-    def _says_the_same(self, due: str) -> bool:
-        """Whether the spec's file, of another form in older versions, configures what is due."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "due.mlir"
-            path.write_text(due)
-            try:
-                linked = link_specs([self.folder.spec, path])
-            except InputError:
-                return False
-        return (len(linked.matchers), len(linked.dropped), linked.conflicts) == (1, 1, ())
 
     def run(self) -> Result:
         with ExitStack() as stack:
@@ -193,7 +177,7 @@ class Session:
         return CompileResult.build(
             self.journal.outcomes,
             list(self.queue[PIPELINE]),
-            failures=self.report.folder,
+            failures=self.report.folder if self.report else None,
             run=self.folder.path,
             stopped=stopped,
             seconds=time.monotonic() - self.started,
@@ -208,10 +192,7 @@ class Session:
         @cache  # what is verified is written as it is, and a text takes half a second
         def spec(standing: FinalistResult, finals: Finals) -> str:
             comment = expectation_comment(standing, finals, runner.fingerprints)
-            return spec_of(self.dispatch, self.render_config(standing.index), comment).text()
-
-        def plain_spec(index: int) -> str:
-            return spec_of(self.dispatch, self.render_config(index)).text()
+            return self.winning.spec(standing.index, comment)
 
         on_phase = self.observer.on_phase
         judged = any(stage.command for stage in self.options.stages)
@@ -221,20 +202,20 @@ class Session:
             else nullcontext()
         )
         with log_of_stages as log:
-            staging = Staging(runner, known, log, plain_spec, on_phase)
+            staging = Staging(runner, known, log, self.winning.spec, on_phase)
             left, stages = staging.run(self.options.stages)
         finals, winner = settle(runner, left, spec, on_phase, self.observer.notify)
         if winner is None:
-            self.folder.spec.unlink(missing_ok=True)
+            self.winning.path.unlink(missing_ok=True)
         else:
-            write_text(self.folder.spec, spec(winner, finals))
+            self.winning.write(winner.index, spec(winner, finals), runner, known)
         return TuneResult.build(
             self.setup,
             known,
             finals,
             winner,
             stages=() if self.options.stages == USUAL_STAGES else stages,
-            spec=self.folder.spec,
+            left=self.winning.path,
             run=self.folder.path,
             stopped=stopped,
             seconds=time.monotonic() - self.started,
@@ -257,14 +238,16 @@ class Session:
             self._report,
         )
         try:
-            self.report.write(journal.outcomes)
+            if self.report:
+                self.report.write(journal.outcomes)
         except OSError as error:
             self.observer.notify(f"the report of failures is not complete: {error}")
         return stopped
 
     def _report(self, _: RunProgress) -> None:
         with suppress(OSError):  # tried again, and told, at the end
-            self.report.write(self.journal.outcomes)
+            if self.report:
+                self.report.write(self.journal.outcomes)
 
     def _order(self) -> CandidateOrder:
         if not self.looks_back:
@@ -303,7 +286,7 @@ class Session:
         return {"problem": problem.label, "kind": problem.kind, "arch": target.arch, "mode": mode}
 
     def _track(self, result: Result) -> None:
-        for path in (self.folder.spec, self.folder.journal, self.folder.result):
+        for path in (self.winning.path, self.folder.journal, self.folder.result):
             if path.exists():
                 self.tracker.log_artifact(path)
         self.tracker.finish(metrics=result.metrics())

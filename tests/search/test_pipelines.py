@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,31 +19,13 @@ from frontrunner.search.enumeration import enumerate_space
 from frontrunner.search.mlir import compile_with_spec, spec_text
 from frontrunner.search.reading import read_dispatch
 
-ROOT = Path(__file__).parents[2]
-MATMUL = ROOT / "tests" / "data" / "matmul.mlir"
+MATMUL = Path(__file__).parents[1] / "data" / "matmul.mlir"
 
 
 @pytest.fixture
-def installed(tmp_path: Path) -> Iterator[Path]:
+def installed(install_example: Callable[[str], Path]) -> None:
     """The example's package, as pip installs it."""
-    site = tmp_path / "site"
-    source = tmp_path / "square_tiles"
-    shutil.copytree(ROOT / "examples" / "square_tiles", source)  # built in place, it leaves files
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
-    options = ["--no-deps", "--no-build-isolation", "--target", str(site), str(source)]
-    done = subprocess.run([*pip, *options], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(site)
-        forget()
-        yield site
-    forget()
-
-
-def forget() -> None:
-    known_pipelines.cache_clear()
-    sys.modules.pop("square_tiles", None)
-    importlib.invalidate_caches()
+    install_example("square_tiles")
 
 
 @pytest.mark.usefixtures("installed")
@@ -108,8 +87,8 @@ def test_one_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     ):
         (tmp_path / "bad_pipeline.py").write_text(text)
         sys.modules.pop("bad_pipeline", None)
-        forget()
+        known_pipelines.cache_clear()
         with pytest.raises(InputError, match=says):
             build_spaces(dispatch)
     monkeypatch.undo()
-    forget()
+    known_pipelines.cache_clear()

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import frontrunner as package
-from frontrunner.benchmarks.compiling import Compiler
-from frontrunner.benchmarks.measuring import CompileOutcome, Outcome
+from frontrunner.benchmarks.measuring import Outcome
 from frontrunner.benchmarks.operations import Matmul
 from frontrunner.core import InputError
 from frontrunner.experiments.tuning import RunFolder, Stage, TuneResult
 from frontrunner.experiments.tuning.stages import USUAL_STAGES, check_stages, read_stages
 from frontrunner.experiments.tuning.staging import StageResult, first_choice, limit
-from frontrunner.search import build_spaces, spec_of
 from frontrunner.search.mlir import compile_with_spec
 from frontrunner.search.reading import read_dispatch
 
 pytestmark = pytest.mark.usefixtures("brief")
-
-# Each element of the result is a workgroup of its own: 20 times slower than the compiler's choice.
-BAD = {"dist_m": 1, "cache_m": 1, "vec_m": 1, "dist_n": 1, "cache_n": 1, "vec_n": 1}
-BAD |= {"cache_k": 256, "vec_k": 1, "peel": 1}
 
 # Times a module with IREE's runtime, as its own users would; says what it was asked.
 EVAL = """
@@ -54,17 +49,13 @@ print(min(times))
 
 
 @pytest.fixture
-def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant_default: Callable[[Path], None]
+) -> Path:
     """A dispatch of which the default is planted, and twenty times too slow."""
     path = tmp_path / "matmul.mlir"
     path.write_text(Matmul(128, 256, 256).mlir())
-    dispatch = read_dispatch(path)
-    bad = spec_of(dispatch, build_spaces(dispatch)[0].render(BAD))
-
-    def planted(compiler: Compiler) -> CompileOutcome:
-        return next(compiler.compile([("baseline", bad)]))
-
-    monkeypatch.setattr(Compiler, "baseline", planted)
+    plant_default(path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "eval.py").write_text(EVAL)
     return path
