@@ -76,8 +76,8 @@ MAY_IMPORT = {
         ),
         "experiments.tuning": (
             "core search search.gpu search.linking search.reading models benchmarks.verifying "
-            "benchmarks.measuring benchmarks.compiling benchmarks.runners experiments "
-            "experiments.dataset "
+            "benchmarks.measuring benchmarks.compiling benchmarks.networks benchmarks.runners "
+            "experiments experiments.dataset "
             "experiments.queue experiments.observing experiments.learning"
         ),
         "experiments.network_tuning": (

@@ -138,13 +138,13 @@ def resume_run(
 
 
 def _check_stages(path: Path, started: Sequence[Stage], given: Sequence[Stage] | None) -> None:
-    """Refuses commands that the user has not given now: a folder may be somebody else's."""
+    """Refuses commands and models that were not given now: a folder may be somebody else's."""
     if given is not None and tuple(given) != tuple(started):
         said = ", ".join(stage.describe() for stage in started)
         raise InputError(f"{path} was started with other stages: {said}", "give these, or none")
-    commands = [stage.command for stage in started if stage.command]
-    if given is None and commands:
+    brought = [stage.brought for stage in started if stage.brought]
+    if given is None and brought:
         raise InputError(
-            f"{path} runs {commands[0]!r} for each candidate, which has to be asked for again",
+            f"{path} runs {brought[0]!r} for each candidate, which has to be asked for again",
             "give its stages with --stages",
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing, nullcontext, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import cache, partial
 from typing import Any, cast
@@ -28,6 +28,7 @@ from ...benchmarks.measuring import (
     settle,
     winner_error,
 )
+from ...benchmarks.runners import ExecutableRunner
 from ...core import InputError
 from ...models import AdaptiveRanker, resolve_ranker
 from ...search import PIPELINE, Dispatch, executable_pipeline
@@ -37,11 +38,12 @@ from ..queue import AdaptiveOrder, Configuration, renderer
 from .compile_result import CompileResult
 from .folder import RunFolder, write_text
 from .journal import Journal
+from .judging import Judge, command_judge, model_judge
 from .manifest import RunSetup
 from .options import TuneOptions
 from .result import TuneResult, expectation_comment
 from .stage_log import StageLog
-from .stages import USUAL_STAGES
+from .stages import USUAL_STAGES, Stage
 from .staging import Staging
 from .winning import Winning, WinningExecutable, WinningSpec
 
@@ -195,14 +197,14 @@ class Session:
             return self.winning.spec(standing.index, comment)
 
         on_phase = self.observer.on_phase
-        judged = any(stage.command for stage in self.options.stages)
+        judged = any(stage.brought for stage in self.options.stages)
         log_of_stages = (
             closing(StageLog(self.folder.stages, keep_valid=self.keep_valid))
             if judged
             else nullcontext()
         )
         with log_of_stages as log:
-            staging = Staging(runner, known, log, self.winning.spec, on_phase)
+            staging = Staging(runner, known, log, partial(self._open_judge, runner), on_phase)
             left, stages = staging.run(self.options.stages)
         finals, winner = settle(runner, left, spec, on_phase, self.observer.notify)
         if winner is None:
@@ -220,6 +222,21 @@ class Session:
             stopped=stopped,
             seconds=time.monotonic() - self.started,
         )
+
+    def _open_judge(
+        self, runner: MeasuringRunner, stage: Stage, chosen: Sequence[int]
+    ) -> AbstractContextManager[Judge]:
+        if not isinstance(runner, ExecutableRunner):
+            raise InputError(
+                f"the stage {stage.describe()!r} is for this machine, which {runner!r} is not",
+                "leave it out",
+            )
+        spec, seed = self.winning.spec, self.options.seed
+        if stage.model:
+            (device, *_) = self.options.devices or ()
+            return model_judge(stage, self.dispatch.target, device, spec, seed)
+        executables = runner.executables(chosen, self.journal.outcomes)
+        return command_judge(stage, runner.default, executables, spec)
 
     def _take(self, runner: Runner, baseline_us: float | None) -> str:
         """Takes candidates from the queue until the budget is used up; tells which limit it was.

@@ -10,6 +10,10 @@
     keep = 1
 
     [[stage]]
+    kind = "model"                           # a model that the dispatch is part of
+    model = "model.mlir"                     # as it is with a candidate, against the default
+
+    [[stage]]
     kind = "heats"                           # measures what is left in interleaved rounds
 
 What is left at the end is measured against the compiler's default in rounds of its own, and
@@ -27,7 +31,7 @@ from pathlib import Path
 
 from ...core import InputError, decode, describe_error, read_limited
 
-SCREEN, HEATS, COMMAND = "screen", "heats", "command"
+SCREEN, HEATS, COMMAND, MODEL = "screen", "heats", "command", "model"
 VMFB, SPEC, DEFAULT = "{vmfb}", "{spec}", "{default}"
 _HINT = 'such as [[stage]] with kind = "screen" and keep = 8'
 _USUAL_TIMEOUT = 60.0
@@ -38,16 +42,19 @@ class Stage:
     """One stage.
 
     Attributes:
-        kind: `screen`, which takes candidates from the queue and is always the first, `heats`, or
-            `command`.
+        kind: `screen`, which takes candidates from the queue and is always the first, `heats`,
+            `command` or `model`.
         keep: how many candidates go on, the best; None for all that may be the best (`screen`,
-            `heats`), or that passed (`command`).
+            `heats`), or that passed (`command`, `model`).
         within: only those go on that take at most so many times as long as the best.
         minutes: after which no candidate is begun; those not judged do not go on.
         command: what is run for each candidate, as a line of words. `{vmfb}` is its compiled
             module, `{default}` that of the compiler's default, `{spec}` its tuning spec. It exits
             with 0 for candidates that may go on. If its last line is a number, less is better, and
             those that are no better than the default do not go on.
+        model: a file of MLIR. It is compiled with each candidate's spec, its outputs are compared
+            and its time is measured, in turn with the compiler's default; candidates by which it
+            gets no faster do not go on.
         timeout: seconds that the command may take for a candidate.
     """
 
@@ -56,12 +63,13 @@ class Stage:
     within: float | None = None
     minutes: float | None = None
     command: str = ""
+    model: str = ""
     timeout: float = _USUAL_TIMEOUT
 
     def __post_init__(self) -> None:
-        if self.kind not in (SCREEN, HEATS, COMMAND):
+        if self.kind not in (SCREEN, HEATS, COMMAND, MODEL):
             raise InputError(
-                f"there is no stage {self.kind!r}", f"give {SCREEN}, {HEATS} or {COMMAND}"
+                f"there is no stage {self.kind!r}", f"give {SCREEN}, {HEATS}, {COMMAND} or {MODEL}"
             )
         for name in ("keep", "within", "minutes", "timeout"):
             value = getattr(self, name)
@@ -72,6 +80,11 @@ class Stage:
             raise InputError(
                 f"a stage of kind {self.kind!r} has the command {self.command!r}",
                 f'a command goes with kind = "{COMMAND}", such as "python eval.py {VMFB}"',
+            )
+        if (self.kind == MODEL) != bool(self.model):
+            raise InputError(
+                f"a stage of kind {self.kind!r} has the model {self.model!r}",
+                f'a file of MLIR goes with kind = "{MODEL}", such as "model.mlir"',
             )
         if self.kind == SCREEN and self.minutes is not None:
             raise InputError("screening is limited by the run's own budget", "give --minutes")
@@ -89,7 +102,12 @@ class Stage:
 
     def describe(self) -> str:
         """In words, as `heats` or `python eval.py {vmfb}`."""
-        return self.command or self.kind
+        return self.command or f"{self.kind} {self.model}".strip()
+
+    @property
+    def brought(self) -> str:
+        """What it uses that is the user's own: a command, or a model's file; empty if nothing."""
+        return self.command or self.model
 
 
 USUAL_STAGES = (Stage(SCREEN), Stage(HEATS))

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
-import signal
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -24,10 +20,12 @@ from ...benchmarks.measuring import (
     distinct_candidates,
     screening_noise,
 )
-from ...benchmarks.runners import ExecutableRunner
-from ...core import InputError, shorten
+from .judging import Judge
 from .stage_log import Judgement, StageLog
-from .stages import DEFAULT, HEATS, SPEC, VMFB, Stage
+from .stages import HEATS, Stage
+
+# Of a stage, and the candidates that come to it.
+OpenJudge = Callable[[Stage, Sequence[int]], AbstractContextManager[Judge]]
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,8 @@ class Staging:
 
     Args:
         outcomes: of the first stage, by queue position.
-        log: of what commands say; None where there are none.
-        spec: the text of a candidate's tuning spec.
+        log: of what commands and models say; None where there are none.
+        open_judge: what judges candidates in a stage that has a command or a model.
         on_phase: told what begins.
     """
 
@@ -57,11 +55,11 @@ class Staging:
         runner: MeasuringRunner,
         outcomes: Mapping[int, Outcome],
         log: StageLog | None,
-        spec: Callable[[int], str],
+        open_judge: OpenJudge,
         on_phase: Callable[[str], None],
     ) -> None:
         self._runner, self._outcomes, self._log = runner, outcomes, log
-        self._spec, self._on_phase = spec, on_phase
+        self._open_judge, self._on_phase = open_judge, on_phase
 
     def run(self, stages: Sequence[Stage]) -> tuple[Finals, tuple[StageResult, ...]]:
         """What is left after the last stage, the best first, with the figures of the last heats.
@@ -78,58 +76,35 @@ class Staging:
                 finals = self._runner.finals(chosen, self._outcomes)
                 kept = limit(stage, [(s.index, s.time_us) for s in finals.standings])
             else:
-                kept = self._command(place, stage, chosen)
+                kept = self._judged(place, stage, chosen)
             told.append(StageResult(stage.describe(), len(chosen), len(kept)))
             chosen = kept
         by_index = {standing.index: standing for standing in finals.standings}
         left = tuple(by_index[index] for index in chosen if index in by_index)
         return replace(finals, standings=left), tuple(told)
 
-    def _command(self, place: int, stage: Stage, chosen: Sequence[int]) -> list[int]:
-        """Those that pass the command and are better than the default, the best first."""
-        if not isinstance(self._runner, ExecutableRunner):
-            raise InputError(
-                f"the stage {stage.command!r} needs compiled modules, which this runner has not",
-                "leave it out",
-            )
+    def _judged(self, place: int, stage: Stage, chosen: Sequence[int]) -> list[int]:
+        """Those that pass the stage and are better than the default, the best first."""
         log = self._log
         assert log is not None
         started = time.monotonic()
-        executables = self._runner.executables(chosen, self._outcomes)
-        for index in (BASELINE, *chosen):
-            late = stage.minutes is not None and time.monotonic() - started > 60 * stage.minutes
-            if (place, index) in log.known or (late and index != BASELINE):
-                continue
-            executable = self._runner.default if index == BASELINE else executables.get(index)
-            log.append(self._judge(place, stage, index, executable))
-        said = {index: log.known.get((place, index)) for index in (BASELINE, *chosen)}
-        default = said[BASELINE]
+        with ExitStack() as stack:
+            judge = None
+            for index in (BASELINE, *chosen):
+                late = stage.minutes is not None and time.monotonic() - started > 60 * stage.minutes
+                if (place, index) in log.known or (late and index != BASELINE):
+                    continue
+                if judge is None:  # a model takes long to read and compile
+                    judge = stack.enter_context(self._open_judge(stage, chosen))
+                said = judge(index)
+                log.append(Judgement(place, index, not said.reason, said.value, said.reason))
+        said_of = {index: log.known.get((place, index)) for index in (BASELINE, *chosen)}
+        default = said_of[BASELINE]
         most = math.inf if default is None or default.value is None else default.value
-        passed = [one for index in chosen if (one := said[index]) is not None and one.passed]
+        passed = [one for index in chosen if (one := said_of[index]) is not None and one.passed]
         better = [one for one in passed if one.value is None or one.value < most]
         # Without numbers, the order stays.
         return limit(stage, [(one.index, one.value or 0.0) for one in better])
-
-    def _judge(self, place: int, stage: Stage, index: int, executable: Path | None) -> Judgement:
-        if executable is None:
-            return Judgement(place, index, passed=False, reason="it does not compile as it did")
-        assert isinstance(self._runner, ExecutableRunner)
-        with tempfile.TemporaryDirectory() as folder:
-            spec = Path(folder) / "spec.mlir"
-            if SPEC in stage.command:
-                spec.write_text("" if index == BASELINE else self._spec(index))
-            files = {VMFB: executable, SPEC: spec, DEFAULT: self._runner.default}
-            reason, printed = _run(stage.words(files), stage.timeout)
-        if reason:
-            return Judgement(place, index, passed=False, reason=reason)
-        lines = printed.split()[-1:]
-        try:
-            value = float(lines[0]) if lines else None
-        except ValueError:
-            value = None
-        if value is not None and not math.isfinite(value):
-            return Judgement(place, index, passed=False, reason=f"it says {value}")
-        return Judgement(place, index, passed=True, value=value)
 
 
 def first_choice(stage: Stage, outcomes: Mapping[int, Outcome]) -> list[int]:
@@ -167,33 +142,3 @@ def _screened(outcomes: Mapping[int, Outcome], chosen: Sequence[int]) -> Finals:
     baselines = [o.baseline_us for o in outcomes.values() if o.baseline_us is not None]
     baseline_us = float(np.median(baselines)) if baselines else 0.0
     return Finals(tuple(standings), baseline_us, screening_noise(outcomes))
-
-
-def _run(words: Sequence[str], timeout: float) -> tuple[str, str]:
-    """Why a command failed, in words, and what it printed."""
-    try:
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,  # what it starts ends with it
-        )
-    except OSError as error:
-        raise InputError(
-            f"{words[0]} cannot be run: {error.strerror}", "see the command of the stage"
-        ) from error
-    try:
-        printed, said = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        return f"it took over {timeout:g} s", ""
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-    if process.returncode:
-        last = (said or printed).strip().splitlines()[-1:] or [""]
-        return shorten(f"exit code {process.returncode}: {last[0]}".rstrip(": ")), printed
-    return "", printed

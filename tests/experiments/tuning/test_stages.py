@@ -132,6 +132,55 @@ def test_what_fails_does_not_go_on_and_is_not_asked_again(source: Path, tmp_path
     assert log.read_text().split() == asked
 
 
+MODEL = """
+func.func @main(%a: tensor<128x256xf32>, %b: tensor<256xKxf32>) -> tensor<128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<128xKxf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128xKxf32>) -> tensor<128xKxf32>
+  %c = linalg.matmul ins(%a, %b : tensor<128x256xf32>, tensor<256xKxf32>)
+    outs(%f : tensor<128xKxf32>) -> tensor<128xKxf32>
+  %s = tensor.empty() : tensor<128xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%s : tensor<128xf32>) -> tensor<128xf32>
+  %r = linalg.reduce { arith.maximumf } ins(%c : tensor<128xKxf32>) outs(%g : tensor<128xf32>)
+    dimensions = [1]
+  return %r : tensor<128xf32>
+}
+"""
+
+
+def test_dispatches_then_the_model_that_they_are_part_of(source: Path, tmp_path: Path) -> None:
+    """The model has the planted default, too, so that each candidate makes it faster."""
+    model = tmp_path / "model.mlir"
+    model.write_text(MODEL.replace("K", "256"))
+    file = tmp_path / "stages.toml"
+    file.write_text(
+        '[[stage]]\nkind = "screen"\nkeep = 2\n[[stage]]\nkind = "model"\nkeep = 1\n'
+        f'model = "{model}"\n'
+    )
+    result = tuned(source, tmp_path / "run", file, budget=3)
+    assert [(stage.judged, stage.kept) for stage in result.stages] == [(3, 2), (2, 1)]
+    assert_verified(source, result)
+    lines = [json.loads(line) for line in (tmp_path / "run" / "stages.jsonl").open()]
+    values = {line["index"]: line["value"] for line in lines}
+    assert values.pop(-1) == 1.0
+    assert all(0 < value < 1 for value in values.values())
+    assert min(values, key=values.__getitem__) + 1 == result.winner
+
+
+def test_a_model_without_the_dispatch_lets_nothing_go_on(source: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.mlir"
+    model.write_text(MODEL.replace("K", "512"))
+    run = tmp_path / "run"
+    stages = [Stage("screen", keep=1), Stage("model", model=str(model))]
+    result = tuned(source, run, stages, budget=2)
+    assert [(stage.judged, stage.kept) for stage in result.stages] == [(2, 1), (1, 0)]
+    assert (result.spec, result.winner) == (None, None)
+    last = json.loads((run / "stages.jsonl").read_text().splitlines()[-1])
+    assert last["reason"] == "in the model, the tuning spec matched no op"
+    with pytest.raises(InputError, match=r"model.mlir' for each candidate, which has to be asked"):
+        package.resume(run, budget=3, quiet=True)
+
+
 def test_who_goes_on() -> None:
     judged = [(3, 2.0), (5, 1.0), (7, 1.05), (9, 4.0)]
     assert limit(Stage("heats"), judged) == [5, 7, 3, 9]
@@ -161,6 +210,7 @@ def test_who_goes_on() -> None:
         ('[[stage]]\nkind = "screen"\nkeep = 0', "keep of a stage must be at least 1, got 0"),
         ('[[stage]]\nkind = "screen"\nkeep = "x"', "keep"),
         ('[[stage]]\nkind = "screen"\ncommand = "x"', "has the command 'x'"),
+        ('[[stage]]\nkind = "screen"\n[[stage]]\nkind = "model"', "has the model ''"),
         ('[[stage]]\nkind = "screen"\nminutes = 1.0', "the run's own budget"),
         ('[[stage]]\nkind = "screen"\n[[stage]]\nkind = "command"', "has the command ''"),
         ('[[stage]]\nkind = "screen"\nspeed = 1', "speed"),

@@ -1,0 +1,154 @@
+"""What judges a candidate in a later stage: a command of the user's, or a model that it is part of.
+
+Less is better of the numbers that they give; the compiler's default is judged, too.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...benchmarks.compiling import Compiler, raise_if_killed, require_default
+from ...benchmarks.measuring import BASELINE, OK
+from ...benchmarks.networks import NetworkFailed, NetworkRunner, NetworkSetup, prepare_inputs
+from ...core import InputError, shorten
+from ...search import Target
+from ...search.reading import read_network
+from .stages import DEFAULT, SPEC, VMFB, Stage
+
+COMPILE_TIMEOUT = 1800.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of a candidate; `reason` is why it may not go on, and empty if it may."""
+
+    reason: str = ""
+    value: float | None = None
+
+
+# Of a queue position, or `BASELINE`.
+Judge = Callable[[int], Verdict]
+
+
+@contextmanager
+def command_judge(
+    stage: Stage, default: Path, executables: Mapping[int, Path], spec: Callable[[int], str]
+) -> Iterator[Judge]:
+    """Judges by the stage's command.
+
+    Args:
+        default: the compiled module of the compiler's default.
+        executables: those of candidates, by queue position.
+        spec: the text of a candidate's tuning spec.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "spec.mlir"
+
+        def judge(index: int) -> Verdict:
+            executable = default if index == BASELINE else executables.get(index)
+            if executable is None:
+                return Verdict("it does not compile as it did")
+            if SPEC in stage.command:
+                path.write_text("" if index == BASELINE else spec(index))
+            words = stage.words({VMFB: executable, SPEC: path, DEFAULT: default})
+            reason, printed = _run(words, stage.timeout)
+            return Verdict(reason) if reason else _number(printed)
+
+        yield judge
+
+
+@contextmanager
+def model_judge(
+    stage: Stage, target: Target, device: str, spec: Callable[[int], str], seed: int
+) -> Iterator[Judge]:
+    """Judges by the stage's model: its time with a candidate, in times of the compiler's default.
+
+    Args:
+        device: that the model runs on.
+        spec: the text of a candidate's tuning spec.
+        seed: of the model's inputs.
+
+    Raises:
+        InputError: the model cannot be read, or takes weights from an archive.
+        WorkError: it does not compile, or does not run.
+    """
+    network = read_network(Path(stage.model), target.name, default_specs=target.default_specs)
+    if network.parameters:
+        raise InputError(
+            f"{stage.model} has its weights in an archive, which a stage cannot be given",
+            "give a model that holds its weights, or use `frontrunner tune-model`",
+        )
+    function = network.function(None)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        inputs = prepare_inputs(function, (), folder, [seed])
+        outputs = tuple(o.dtype for o in function.outputs)
+        setup = NetworkSetup(device, function.name, tuple(inputs), outputs, ())
+        compiler = stack.enter_context(Compiler(network, folder, 1, COMPILE_TIMEOUT, tries=2))
+        runner = stack.enter_context(NetworkRunner(setup))
+        default = require_default(compiler.baseline()).executable
+
+        def judge(index: int) -> Verdict:
+            if index == BASELINE:
+                return Verdict(value=1.0)
+            (compiled,) = compiler.compile([(f"{index:05d}", spec(index))])
+            raise_if_killed(compiled, f"the model with candidate {index + 1}")
+            if compiled.kind != OK:
+                return Verdict(f"in the model, {compiled.reason}")
+            try:
+                runner.compare_outputs(compiled.executable, default)
+                gain = runner.measure_speedup(default, compiled.executable, seed)
+            except NetworkFailed as failure:
+                return Verdict(f"in the model, {failure}")
+            finally:
+                compiled.executable.unlink(missing_ok=True)
+            return Verdict(value=1 / gain.speedup)
+
+        yield judge
+
+
+def _number(printed: str) -> Verdict:
+    """What the last word of a command says, if it is a number."""
+    try:
+        value = float(printed.split()[-1])
+    except (IndexError, ValueError):
+        return Verdict()
+    return Verdict(value=value) if math.isfinite(value) else Verdict(f"it says {value}")
+
+
+def _run(words: Sequence[str], timeout: float) -> tuple[str, str]:
+    """Why a command failed, in words, and what it printed."""
+    try:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,  # what it starts ends with it
+        )
+    except OSError as error:
+        raise InputError(
+            f"{words[0]} cannot be run: {error.strerror}", "see the command of the stage"
+        ) from error
+    try:
+        printed, said = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return f"it took over {timeout:g} s", ""
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    if process.returncode:
+        last = (said or printed).strip().splitlines()[-1:] or [""]
+        return shorten(f"exit code {process.returncode}: {last[0]}".rstrip(": ")), printed
+    return "", printed
