@@ -19,6 +19,11 @@ recordings_argument = click.argument(
     nargs=-1,
     required=True,
 )
+cluster_option = click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Compile and measure on the workers of this Dask scheduler [this machine].",
+)
 target_option = click.option(
     "--target",
     default="host",

@@ -11,6 +11,7 @@ import click
 from ..benchmarks.measuring import DEFAULT_BUDGET
 from .choices import (
     check_resume,
+    cluster_option,
     continued_by,
     default_specs_option,
     device_option,
@@ -29,8 +30,12 @@ from .output import Output, UsageError, shared_options
 
 LIMITS = {"budget", "minutes", "patience"}
 # What a resumed run may be given anew; all else is read from its folder.
-RESUMABLE = {"file", "resume", "as_json", "keep_failures", "keep_valid", "stages"} | LIMITS
-ANEW = "only --budget, --minutes, --patience, --stages and --keep-failures may be given anew"
+NEW_PLACES = {"keep_failures", "stages", "cluster"}
+RESUMABLE = {"file", "resume", "as_json", "keep_valid"} | NEW_PLACES | LIMITS
+ANEW = (
+    "only --budget, --minutes, --patience, --stages, --cluster and --keep-failures "
+    "may be given anew"
+)
 # What has no meaning where nothing is measured.
 MEASURING_OPTIONS = {"--device": "devices", "--patience": "patience"}
 
@@ -59,6 +64,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @ranker_option
 @device_option
+@cluster_option
 @target_option
 @default_specs_option
 @click.option("--out", type=FOLDER, metavar="DIR", help="Where to write [runs/<name>-<n>].")
@@ -120,7 +126,7 @@ def command(
     output = Output(as_json)
     with continued_by("tune --resume", resume):
         if resume is not None:
-            anew = {name: options[name] for name in LIMITS | {"keep_failures", "stages"}}
+            anew = {name: options[name] for name in LIMITS | NEW_PLACES}
             result = tuning.resume(resume, input=file, keep_valid=keep_valid, **anew)
         else:
             assert file is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from joblib import Parallel, delayed
@@ -35,17 +35,22 @@ class ChildPool:
     Args:
         jobs: how many; as many as cores by default.
         env: environment variables to add.
+        children: those of other hosts, in place of `jobs` of this one.
     """
 
     def __init__(
-        self, handler: str, jobs: int | None = None, env: Mapping[str, str] | None = None
+        self,
+        handler: str,
+        jobs: int | None = None,
+        env: Mapping[str, str] | None = None,
+        children: Sequence[Child] = (),
     ) -> None:
-        self.jobs = jobs or usable_cores()
+        self.jobs = len(children) or jobs or usable_cores()
         self._given_up = False
         self._lock = SharedLock()
         self._closing = threading.Lock()
         self._times_closed = 0
-        self._all = [Child(handler, env) for _ in range(self.jobs)]
+        self._all = list(children) or [Child(handler, env) for _ in range(self.jobs)]
         self._free: queue.SimpleQueue[Child] = queue.SimpleQueue()
         for child in self._all:
             self._free.put(child)

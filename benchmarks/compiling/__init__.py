@@ -16,14 +16,17 @@ if TYPE_CHECKING:
     from .failures import FailureReport, save_log
     from .reproducer import SCRIPT, Reproducer, write_crash
     from .runnable_module import RunnableModule, call_of
+    from .worker import BuildRequest, CompileRequest
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "SCRIPT",
     "BuildJob",
+    "BuildRequest",
     "CompileJob",
     "CompilePool",
+    "CompileRequest",
     "Compiler",
     "FailureReport",
     "Reproducer",

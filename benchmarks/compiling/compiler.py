@@ -23,6 +23,7 @@ from ..measuring import COMPILE_FAILED, CRASHED, KILLED, NOT_APPLIED, OK, TIMEOU
 from .worker import BuildRequest, CompileReply, CompileRequest
 
 COMPILE_TIMEOUT = 60.0
+HANDLER = "frontrunner.benchmarks.compiling.worker:answer"
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class CompilePool(ChildPool):
         jobs: workers; as many as cores by default.
         tries: how often to compile what takes longer than `timeout`. In one of fifty models the
             threads of the compiler wait for each other for ever, and the next time they do not.
+        children: compile workers of other hosts, in place of `jobs` of this one.
     """
 
     def __init__(
@@ -76,8 +78,9 @@ class CompilePool(ChildPool):
         jobs: int | None = None,
         timeout: float = COMPILE_TIMEOUT,
         tries: int = 1,
+        children: Sequence[Child] = (),
     ) -> None:
-        super().__init__("frontrunner.benchmarks.compiling.worker:answer", jobs)
+        super().__init__(HANDLER, jobs, children=children)
         self.folder = folder
         self.timeout = timeout
         self._tries = tries
@@ -88,6 +91,10 @@ class CompilePool(ChildPool):
         What is killed is compiled again, with nothing beside it, before it counts as `killed`.
         """
         return self.map(self._compile, jobs, self._killed)
+
+    def compile_job(self, job: CompileJob | BuildJob) -> CompileOutcome:
+        """Compiles one; several threads may ask at a time, as many as there are workers."""
+        return self.run(self._compile, job, self._killed)
 
     def _compile(self, child: Child, job: CompileJob | BuildJob) -> CompileOutcome:
         for _ in range(self._tries):
@@ -162,7 +169,7 @@ class Compiler(CompilePool):
     """A pool of compile workers for one dispatch or model.
 
     Args:
-        folder, jobs, timeout, tries: as of the pool.
+        folder, jobs, timeout, tries, children: as of the pool.
     """
 
     def __init__(
@@ -172,8 +179,9 @@ class Compiler(CompilePool):
         jobs: int | None = None,
         timeout: float = COMPILE_TIMEOUT,
         tries: int = 1,
+        children: Sequence[Child] = (),
     ) -> None:
-        super().__init__(folder, jobs, timeout, tries)
+        super().__init__(folder, jobs, timeout, tries, children)
         self.to_compile = to_compile
 
     def baseline(self) -> CompileOutcome:
@@ -182,7 +190,7 @@ class Compiler(CompilePool):
         Raises:
             KilledError: the compiler was killed from outside, twice.
         """
-        compiled = self.run(self._compile, self._job("baseline", None), self._killed)
+        compiled = self.compile_job(self.job("baseline", None))
         return raise_if_killed(compiled, "the compiler's default")
 
     def defaults(self) -> tuple[CompileOutcome, ...]:
@@ -205,7 +213,8 @@ class Compiler(CompilePool):
 
     def compile(self, specs: Sequence[tuple[str, TuningSpec | str]]) -> Iterator[CompileOutcome]:
         """As `compile_jobs`, given pairs of a name and a spec, or its text."""
-        return self.compile_jobs([self._job(name, spec) for name, spec in specs])
+        return self.compile_jobs([self.job(name, spec) for name, spec in specs])
 
-    def _job(self, name: str, spec: TuningSpec | str | None) -> CompileJob:
+    def job(self, name: str, spec: TuningSpec | str | None) -> CompileJob:
+        """What compiles the dispatch or model with a spec, or as it is."""
         return CompileJob(name, self.to_compile.source, self.to_compile.target.flags, spec)

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
         winner_error,
     )
     from .constants import (
+        BASELINE_SECONDS,
         BATCH_PER_DEVICE,
         BATCH_PER_JOB,
         DEFAULT_BUDGET,
         DISPATCH_SECONDS,
         DROP_ROUNDS,
+        FIRST_BASELINE_SECONDS,
         MIN_RUNS,
         NEAR_OPTIMAL,
         NEAR_ROUNDS,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     )
     from .device import (
         DOCTOR_HINT,
+        HANDLER,
         KEEP_MEMORY,
         TIMING_QUANTILE,
         Device,
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
         noise_floor,
     )
     from .finals import (
+        OTHER_INPUTS,
         FinalistResult,
         Finals,
         choose_finalists,
@@ -68,8 +72,10 @@ if TYPE_CHECKING:
         noise_warning,
         screening_noise,
         settle,
+        verify_on,
     )
-    from .kernel import LoadedExecutable, MeasureRequest, copy_to_device
+    from .heats import confirm, run_heats
+    from .kernel import LoadedExecutable, MeasureRequest, SetupRequest, copy_to_device
     from .loop import (
         BudgetStopping,
         CandidateOrder,
@@ -96,13 +102,15 @@ if TYPE_CHECKING:
         parse_outcome,
     )
     from .rounds import estimate_times
-    from .runner import MeasuringRunner, Runner
+    from .runner import MeasuringRunner, Runner, StreamingRunner
+    from .screening import DeviceScreening
     from .timing import Timing, time_runs
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "BASELINE",
+    "BASELINE_SECONDS",
     "BATCH_PER_DEVICE",
     "BATCH_PER_JOB",
     "COMPILE_FAILED",
@@ -111,6 +119,8 @@ __all__ = [
     "DISPATCH_SECONDS",
     "DOCTOR_HINT",
     "DROP_ROUNDS",
+    "FIRST_BASELINE_SECONDS",
+    "HANDLER",
     "IQR_PER_DEVIATION",
     "KEEP_MEMORY",
     "KILLED",
@@ -120,6 +130,7 @@ __all__ = [
     "NEAR_ROUNDS",
     "NOT_APPLIED",
     "OK",
+    "OTHER_INPUTS",
     "OUTCOME_KINDS",
     "PEAK_SECONDS",
     "POOL_SIZE",
@@ -141,6 +152,7 @@ __all__ = [
     "CompileOutcome",
     "Device",
     "DeviceGroup",
+    "DeviceScreening",
     "Estimate",
     "FinalistResult",
     "Finals",
@@ -155,13 +167,16 @@ __all__ = [
     "RunFailed",
     "RunProgress",
     "Runner",
+    "SetupRequest",
     "StoppingRule",
+    "StreamingRunner",
     "Timing",
     "check_counts",
     "check_drivers",
     "check_uris",
     "choose_finalists",
     "choose_winner",
+    "confirm",
     "copy_to_device",
     "distinct_candidates",
     "estimate_times",
@@ -176,6 +191,7 @@ __all__ = [
     "outcome_error",
     "parse_outcome",
     "repeat_error",
+    "run_heats",
     "screening_noise",
     "search",
     "settle",
@@ -183,5 +199,6 @@ __all__ = [
     "speedup_error",
     "time_limit",
     "time_runs",
+    "verify_on",
     "winner_error",
 ]

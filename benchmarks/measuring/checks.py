@@ -24,24 +24,27 @@ def outcome_error(
     outcome: Outcome,
     known: Mapping[int, Outcome],
     count: int,
-    devices: Collection[str],
+    devices: Collection[str] | None,
 ) -> str:
     """What is wrong with an outcome, in words; empty if nothing is.
 
     Args:
         known: the outcomes before it, by queue position.
         count: candidates in the queue.
-        devices: URIs of what they are measured on; none if nothing is measured.
+        devices: names of what they are measured on; none if nothing is measured, None if they
+            come and go.
     """
     if index >= count:
         return f"candidate {index} is beyond the queue of {count}"
     if index in known:
         return f"candidate {index} has an outcome already"
-    compiling = outcome.stage == "compile" or not devices
-    if outcome.device not in devices and not (compiling and not outcome.device):
+    measured = devices is None or len(devices) > 0
+    compiling = outcome.stage == "compile" or not measured
+    known_device = outcome.device != "" if devices is None else outcome.device in devices
+    if not known_device and not (compiling and not outcome.device):
         return f"candidate {index} is of device {outcome.device!r}"
     times = (outcome.time_us, outcome.baseline_us)
-    if outcome.kind == OK and not all(_positive(t) if devices else t is None for t in times):
+    if outcome.kind == OK and not all(_positive(t) if measured else t is None for t in times):
         return f"candidate {index} took {times[0]!r} us, the default {times[1]!r} us"
     if outcome.kind != OK and outcome.time_us is not None:
         return f"candidate {index} is {outcome.kind} and has a time"

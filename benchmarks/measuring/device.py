@@ -38,6 +38,7 @@ TIMING_QUANTILE = 0.1
 # next one would be timed: 1 to 2 ms for a 16 MB result.
 KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(2**33)}
 
+HANDLER = "frontrunner.benchmarks.measuring.kernel:answer"
 DOCTOR_HINT = "see `frontrunner doctor` for the devices that answer"
 
 # Those that IREE's runtime comes with.
@@ -68,16 +69,28 @@ class Device:
         uri: an IREE device, such as `local-task` or `cuda://0`.
         baseline: the executable whose outputs are the expected ones; None if nothing is verified,
             or an operation computes them.
+        name: what it is called in outcomes, where the URI does not tell it from others.
+        child: the process that measures, if it is not to be one of this machine.
 
     Raises:
         InputError: there is no such driver.
     """
 
-    def __init__(self, uri: str, call: Call, baseline: Path | None, seed: int) -> None:
+    def __init__(
+        self,
+        uri: str,
+        call: Call,
+        baseline: Path | None,
+        seed: int,
+        *,
+        name: str = "",
+        child: Child | None = None,
+    ) -> None:
         check_uris([uri])
         self.uri = uri
+        self.name = name or uri
         self._setup = SetupRequest(uri, call, baseline, seed)
-        self._child = Child("frontrunner.benchmarks.measuring.kernel:answer", env=KEEP_MEMORY)
+        self._child = child or Child(HANDLER, env=KEEP_MEMORY)
         self.baseline_us = 0.0
 
     def switch_dispatch(self, call: Call, operation: Reference | None) -> None:
@@ -108,12 +121,12 @@ class Device:
             self._child.call_with_retry(self._setup, timeout=SETUP_TIMEOUT)
         except ChildKilled as death:
             raise KilledError(
-                f"device {self.uri} cannot {what}: its process was {death}, twice"
+                f"device {self.name} cannot {what}: its process was {death}, twice"
             ) from death
         except CHILD_FAILED as error:
             self._child.close()
             first = first_line(error)
-            raise WorkError(f"device {self.uri} cannot {what}: {first}", DOCTOR_HINT) from error
+            raise WorkError(f"device {self.name} cannot {what}: {first}", DOCTOR_HINT) from error
 
     def measure_baseline(self, seconds: float) -> float:
         """Times the compiler's default now, in microseconds.
@@ -128,10 +141,10 @@ class Device:
                 self.baseline_us = self.measure(self._setup.baseline, seconds, verify=False)
                 break
             except RunFailed as failure:
-                failure.raise_if_killed(f"device {self.uri} cannot run the compiler's default")
+                failure.raise_if_killed(f"device {self.name} cannot run the compiler's default")
                 if last:
                     raise WorkError(
-                        f"device {self.uri} cannot run the compiler's default: {failure}",
+                        f"device {self.name} cannot run the compiler's default: {failure}",
                         "see `frontrunner doctor`; the run can be resumed",
                     ) from failure
         return self.baseline_us

@@ -10,7 +10,7 @@ from ..verifying import Call
 from .constants import FIRST_BASELINE_SECONDS
 from .device import Device, fingerprint
 from .estimate import Repeat
-from .finals import Finals, verify_on_other_inputs
+from .finals import OTHER_INPUTS, Finals, verify_on
 from .heats import confirm, run_heats
 from .outcome import CompileOutcome, Outcome
 from .rounds import measure_again
@@ -80,8 +80,9 @@ class DeviceGroup:
         return confirm(self._devices, index, executable, self._seed)
 
     def verify(self, executable: Path) -> None:
-        """As `verify_on_other_inputs`."""
-        verify_on_other_inputs(self.uris, self._call, self.baseline, executable, self._seed)
+        """As `verify_on`, on inputs that the search has not seen."""
+        seed = self._seed + OTHER_INPUTS
+        verify_on((Device(uri, self._call, self.baseline, seed) for uri in self.uris), executable)
 
     def measure_again(
         self,

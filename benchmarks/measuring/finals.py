@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core import Load, Notify
-from ..verifying import Call
 from .constants import (
     CONTENDER_ERRORS,
     MAX_CONTENDERS,
@@ -217,19 +216,17 @@ def accepted(finalist: FinalistResult, noise_floor: float) -> bool:
     return finalist.interval[0] > 1.0 + noise_floor
 
 
-def verify_on_other_inputs(
-    uris: Sequence[str], call: Call, baseline: Path, executable: Path, seed: int
-) -> None:
-    """Compares outputs with the baseline's, on inputs that the search has not seen.
+def verify_on(devices: Iterable[Device], executable: Path) -> None:
+    """Compares outputs with the baseline's, on the devices' own inputs; the devices are closed.
 
     Args:
-        seed: of the search.
+        devices: not started, with a seed other than that of the search, such as `OTHER_INPUTS`
+            more, so that the search has not seen the inputs.
 
     Raises:
         RunFailed: they differ, or the executable does not run.
     """
-    for uri in uris:
-        device = Device(uri, call, baseline, seed + OTHER_INPUTS)
+    for device in devices:
         try:
             device.start()
             device.measure(executable, 0.0)

@@ -7,13 +7,16 @@ evaluated on recordings is what a tuning run does.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 from typing import Protocol
 
 from .budget import Budget, RunProgress
 from .outcome import Outcome
-from .runner import Runner
+from .runner import Runner, StreamingRunner
+
+# Outcomes of a stream that count as a batch.
+BLOCK = 64
 
 
 class CandidateOrder(Protocol):
@@ -23,11 +26,14 @@ class CandidateOrder(Protocol):
     def batch(self) -> int | None:
         """How many are taken between two looks at the outcomes; None if it looks at none."""
 
-    def next(self, outcomes: Mapping[int, Outcome], count: int) -> list[int]:
+    def next(
+        self, outcomes: Mapping[int, Outcome], count: int, out: Collection[int] = ()
+    ) -> list[int]:
         """Queue positions, at most `count`, of candidates without an outcome.
 
         Args:
             outcomes: by queue position, in the order in which they were taken.
+            out: candidates that were taken, and whose outcome is not known yet.
         """
 
 
@@ -48,8 +54,8 @@ class StoppingRule(Protocol):
     def stop_reason(self, progress: RunProgress) -> str | None:
         """Why no more candidates are taken, in words; None to go on."""
 
-    def next_batch_size(self, progress: RunProgress, batch: int) -> int:
-        """How many candidates the next batch may hold."""
+    def next_batch_size(self, progress: RunProgress, batch: int, out: int = 0) -> int:
+        """How many candidates the next batch may hold, with so many that are still out."""
 
 
 class BudgetStopping:
@@ -67,8 +73,8 @@ class BudgetStopping:
     def stop_reason(self, progress: RunProgress) -> str | None:
         return self.budget.stop_reason(progress, self.total, time.monotonic() - self.started)
 
-    def next_batch_size(self, progress: RunProgress, batch: int) -> int:
-        return self.budget.next_batch_size(progress.taken, batch)
+    def next_batch_size(self, progress: RunProgress, batch: int, out: int = 0) -> int:
+        return self.budget.next_batch_size(progress.taken + out, batch)
 
 
 class QueueOrder:
@@ -84,12 +90,14 @@ class QueueOrder:
         self.length = length
         self._first = 0
 
-    def next(self, outcomes: Mapping[int, Outcome], count: int) -> list[int]:
+    def next(
+        self, outcomes: Mapping[int, Outcome], count: int, out: Collection[int] = ()
+    ) -> list[int]:
         # All before the first that is left have been taken: a long queue is not read again.
         while self._first in outcomes:
             self._first += 1
         # Devices that work at the same time may leave gaps when a session ends.
-        left = (i for i in range(self._first, self.length) if i not in outcomes)
+        left = (i for i in range(self._first, self.length) if i not in outcomes and i not in out)
         return list(islice(left, count))
 
 
@@ -124,14 +132,31 @@ def search(
     for outcome in log.outcomes.values():
         progress.add(outcome)
         on_outcome(outcome, progress)
-    while not (stopped := stopping.stop_reason(progress)):
-        count = stopping.next_batch_size(progress, order.batch or runner.batch)
-        batch = order.next(log.outcomes, count)
+    out: set[int] = set()
+
+    def take(count: int) -> list[int]:
+        count = stopping.next_batch_size(progress, count, len(out))
+        taken = order.next(log.outcomes, count, out) if count > 0 else []
+        out.update(taken)
+        return taken
+
+    def should_continue() -> bool:
+        return not stopping.stop_reason(progress)
+
+    while should_continue():
+        if streaming := isinstance(runner, StreamingRunner):
+            outcomes = runner.stream(take, should_continue)
+        else:
+            outcomes = runner.run(take(order.batch or runner.batch), should_continue)
         try:
-            for index, outcome in runner.run(batch, lambda: not stopping.stop_reason(progress)):
+            for index, outcome in outcomes:
                 log.append(index, outcome)
+                out.discard(index)
                 progress.add(outcome)
                 on_outcome(outcome, progress)
+                if streaming and progress.taken % BLOCK == 0:
+                    after_batch(progress)
         finally:
             after_batch(progress)
-    return stopped
+        out.clear()  # what was taken and not run is taken again
+    return stopping.stop_reason(progress) or ""

@@ -73,9 +73,9 @@ def measure_again(
         lanes = [
             _measure_on_device(
                 device,
-                [index for index in order if outcomes[index].device == device.uri],
+                [index for index in order if outcomes[index].device == device.name],
                 executables,
-                1 + max((r.block for r in repeats if r.device == device.uri), default=-1),
+                1 + max((r.block for r in repeats if r.device == device.name), default=-1),
                 killed,
             )
             for device in devices
@@ -124,7 +124,7 @@ def _measure_on_device(
     """
     for start in range(0, len(order), BLOCK_SIZE):
         time_us: float | None = device.measure_baseline(RECORD_SECONDS)
-        yield Repeat(BASELINE, time_us, block, device.uri)
+        yield Repeat(BASELINE, time_us, block, device.name)
         for index in order[start : start + BLOCK_SIZE]:
             try:
                 time_us = device.measure(executables[index], RECORD_SECONDS, verify=False)
@@ -133,5 +133,5 @@ def _measure_on_device(
                     killed.add(index)
                     continue
                 time_us = None
-            yield Repeat(index, time_us, block, device.uri)
+            yield Repeat(index, time_us, block, device.name)
         block += 1

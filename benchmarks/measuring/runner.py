@@ -43,6 +43,21 @@ class Runner(Protocol):
 
 
 @runtime_checkable
+class StreamingRunner(Runner, Protocol):
+    """A runner that takes candidates as it has room for them, so that no device ever waits."""
+
+    def stream(
+        self, take: Callable[[int], Sequence[int]], should_continue: Callable[[], bool]
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Yields outcomes as soon as they are known, until `should_continue` returns False.
+
+        Args:
+            take: gives at most so many candidates, of which none was taken before; none if there
+                are no more for now. Called between two outcomes.
+        """
+
+
+@runtime_checkable
 class MeasuringRunner(Runner, Protocol):
     """A runner that also settles which candidate wins."""
 

@@ -35,13 +35,11 @@ class Screening:
         known: Mapping[int, Outcome],
         save_log: Callable[[int, str], None] | None = None,
     ) -> None:
-        self._lanes = [
-            _DeviceScreening(device, baseline, save_log or _forget) for device in devices
-        ]
-        by_uri = {lane.device.uri: lane for lane in self._lanes}
+        self._lanes = [DeviceScreening(device, baseline, save_log) for device in devices]
+        by_name = {lane.device.name: lane for lane in self._lanes}
         for index, outcome in known.items():
-            if outcome.device in by_uri:
-                by_uri[outcome.device].note(index, outcome)
+            if outcome.device in by_name:
+                by_name[outcome.device].note(index, outcome)
 
     def measure(
         self, batch: Sequence[CompiledCandidate], should_continue: Callable[[], bool] = lambda: True
@@ -65,7 +63,7 @@ class Screening:
 
     def _in_turn(
         self,
-        lanes: Sequence[_DeviceScreening],
+        lanes: Sequence[DeviceScreening],
         batch: Sequence[CompiledCandidate],
         should_continue: Callable[[], bool],
     ) -> Iterator[MeasuredCandidate]:
@@ -79,12 +77,18 @@ class Screening:
                 yield index, lane.measure(index, compiled)
 
 
-class _DeviceScreening:
-    """One device and what is known of its candidates."""
+class DeviceScreening:
+    """One device and what is known of its candidates.
 
-    def __init__(self, device: Device, baseline: str, save_log: Callable[[int, str], None]) -> None:
+    Args:
+        baseline, save_log: as of `Screening`.
+    """
+
+    def __init__(
+        self, device: Device, baseline: str, save_log: Callable[[int, str], None] | None = None
+    ) -> None:
         self.device = device
-        self._save_log = save_log
+        self._save_log = save_log or _forget
         default = Outcome(OK, time_us=1.0, baseline_us=1.0)
         self._seen: dict[str, MeasuredCandidate] = {baseline: (BASELINE, default)}
         self._best = float("inf")
@@ -107,7 +111,7 @@ class _DeviceScreening:
             compiled.kind,
             executable=compiled.digest,
             compile_s=round(compiled.seconds, 3),
-            device=device.uri,
+            device=device.name,
             baseline_us=device.baseline_us,
         )
         if compiled.kind != OK:

@@ -10,7 +10,7 @@ from ...core.lazy import exports
 if TYPE_CHECKING:
     from .compile_only import CompileRunner
     from .local import ExecutableRunner, LocalRunner, open_local_runner
-    from .queue_compiler import compile_queue
+    from .queue_compiler import QueueCompiler, compile_queue
     from .replay import ReplayRunner
 else:
     __getattr__ = exports(__name__)
@@ -19,6 +19,7 @@ __all__ = [
     "CompileRunner",
     "ExecutableRunner",
     "LocalRunner",
+    "QueueCompiler",
     "ReplayRunner",
     "compile_queue",
     "open_local_runner",

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from ...core import Child
 from ...search import Dispatch, ExecutablePipeline, TuningSpec, spec_of
 from ...search.gpu import CannotRender
 from ..compiling import BuildJob, Compiler, require_default
@@ -50,6 +51,7 @@ class QueueCompiler:
             could be anything.
         jobs: compile workers; as many as cores if None.
         builder: what makes the executables, if IREE's compiler does not.
+        children: compile workers of other hosts, in place of `jobs` of this one.
     """
 
     def __init__(
@@ -59,12 +61,14 @@ class QueueCompiler:
         folder: Path,
         jobs: int | None,
         builder: ExecutablePipeline | None = None,
+        children: Sequence[Child] = (),
     ) -> None:
         self._dispatch = dispatch
         self._render_config = render_config
         self._folder = folder
         self._builder = builder
-        self._compiler = Compiler(dispatch, folder, jobs)
+        self._compiler = Compiler(dispatch, folder, jobs, children=children)
+        self.jobs = self._compiler.jobs
         self.batch = BATCH_PER_JOB * self._compiler.jobs
 
     def defaults(self) -> tuple[CompileOutcome, ...]:
@@ -85,12 +89,23 @@ class QueueCompiler:
             self._dispatch, self._render_config, batch, self._folder, self._compiler.compile
         )
 
-    def _build(self, builder: ExecutablePipeline, batch: Sequence[int]) -> Iterator[CompileOutcome]:
-        def job(index: int) -> BuildJob:
-            candidate = json.loads(self._render_config(index))
-            return BuildJob(f"{index:05d}", builder.name, self._dispatch, candidate)
+    def compile_one(self, index: int) -> CompileOutcome:
+        """The executable of a candidate; several threads may ask at a time."""
+        name = f"{index:05d}"
+        if self._builder is not None:
+            return self._compiler.compile_job(self._job(self._builder, index))
+        try:
+            spec = spec_of(self._dispatch, self._render_config(index))
+        except CannotRender as failure:
+            return CompileOutcome(CRASHED, self._folder / f"{name}.vmfb", reason=str(failure))
+        return self._compiler.compile_job(self._compiler.job(name, spec))
 
-        return self._compiler.compile_jobs([job(index) for index in batch])
+    def _build(self, builder: ExecutablePipeline, batch: Sequence[int]) -> Iterator[CompileOutcome]:
+        return self._compiler.compile_jobs([self._job(builder, index) for index in batch])
+
+    def _job(self, builder: ExecutablePipeline, index: int) -> BuildJob:
+        candidate = json.loads(self._render_config(index))
+        return BuildJob(f"{index:05d}", builder.name, self._dispatch, candidate)
 
     def compile_winner(self, spec: str) -> CompileOutcome:
         """The dispatch as a tuning spec has it compiled."""

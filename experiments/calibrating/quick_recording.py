@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -50,9 +50,11 @@ class LotsFirst:
         self.search = search
         self.batch = search.batch
 
-    def next(self, outcomes: Mapping[int, Outcome], count: int) -> list[int]:
-        left = [place for place in self.lots if place not in outcomes]
-        return left[:count] or self.search.next(outcomes, count)
+    def next(
+        self, outcomes: Mapping[int, Outcome], count: int, out: Collection[int] = ()
+    ) -> list[int]:
+        left = [place for place in self.lots if place not in outcomes and place not in out]
+        return left[:count] or self.search.next(outcomes, count, out)
 
 
 def record_quickly(

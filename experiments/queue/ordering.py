@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Self
 
 import numpy as np
@@ -49,12 +49,14 @@ class AdaptiveOrder:
         frame = chosen if ranker.reads_knobs else features_of(dispatch, chosen)
         return cls(ranker, frame, len(queue))
 
-    def next(self, outcomes: Mapping[int, Outcome], count: int) -> list[int]:
-        taken = [i for i in outcomes if i in self.features.index]
-        left = self.features.drop(index=taken)
+    def next(
+        self, outcomes: Mapping[int, Outcome], count: int, out: Collection[int] = ()
+    ) -> list[int]:
+        known = [i for i in outcomes if i in self.features.index]
+        left = self.features.drop(index=[*known, *(i for i in out if i in self.features.index)])
         if left.empty:
-            return self.rest.next(outcomes, count)
-        known = [i for i in taken if outcomes[i].kind != KILLED]
+            return self.rest.next(outcomes, count, out)
+        known = [i for i in known if outcomes[i].kind != KILLED]
         # Shares of the baseline measured beside them are free of the machine's drift.
         times = np.array([outcomes[i].relative for i in known], dtype=np.float64)
         self.ranker.observe(self.features.loc[known].assign(**{TIME_COLUMN: times}))

@@ -25,6 +25,7 @@ def tune(
     patience: int | None = None,
     ranker: str | os.PathLike[str] | None = None,
     devices: Sequence[str] = (),
+    cluster: str | None = None,
     target: str = "host",
     out: str | os.PathLike[str] | None = None,
     pool: int = POOL_SIZE,
@@ -57,7 +58,10 @@ def tune(
         patience: how many candidates in a row may bring no improvement.
         ranker: a name from `frontrunner rankers`, or a trained one's file; by default `cpu` for
             CPUs and `heuristic` for GPUs.
-        devices: IREE device URIs to measure on; by default the usual one of the target.
+        devices: IREE device URIs to measure on; by default the usual one of the target. Of a
+            cluster, names, URIs or kinds of devices; by default all of the commonest kind.
+        cluster: the address of a Dask scheduler whose workers (`frontrunner worker`) compile and
+            measure, in place of this machine.
         target: `host`, a CPU's name, or a GPU's, such as `gfx942` or `sm_80`.
         out: a new folder; by default the next free `runs/<name>-<n>`.
         pool: how many candidates are ranked, sampled from spaces that are larger.
@@ -94,6 +98,7 @@ def tune(
         budget=Budget(budget, minutes_to_seconds(minutes), patience),
         ranker=optional_ranker(ranker),
         devices=() if compile_only and not devices else tuple(devices) or None,
+        cluster=cluster,
         target=target,
         seed=seed,
         jobs=jobs,
@@ -118,6 +123,7 @@ def resume(
     patience: int | None = None,
     keep_failures: str | os.PathLike[str] | None = None,
     stages: Sequence[Stage] | str | os.PathLike[str] | None = None,
+    cluster: str | None = None,
     keep_valid: bool = False,
     quiet: bool = False,
 ) -> Result:
@@ -130,6 +136,7 @@ def resume(
             count from the run's start.
         keep_failures: where the report of failures goes; by default into the run's folder.
         stages: those that the run was started with. They have to be given where they run commands.
+        cluster: of a run that was measured on a cluster, the address of one now.
         keep_valid: whether logged outcomes that cannot be this run's are left out, not refused.
         quiet: whether to show no progress on stderr.
 
@@ -147,6 +154,7 @@ def resume(
             keep_failures=optional_path(keep_failures),
             keep_valid=keep_valid,
             stages=_stages(stages),
+            cluster=cluster,
         )
 
 

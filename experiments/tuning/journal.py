@@ -15,7 +15,8 @@ class Journal:
 
     Args:
         count: candidates in the queue.
-        devices: URIs of what they are measured on; none if nothing is measured.
+        devices: names of what they are measured on; none if nothing is measured, None if they
+            come and go.
         keep_valid: whether lines that cannot be this run's are left out instead of refused.
 
     Attributes:
@@ -26,7 +27,7 @@ class Journal:
     """
 
     def __init__(
-        self, path: Path, count: int, devices: Sequence[str], *, keep_valid: bool = False
+        self, path: Path, count: int, devices: Sequence[str] | None, *, keep_valid: bool = False
     ) -> None:
         self.outcomes: dict[int, Outcome] = {}
 

@@ -15,7 +15,7 @@ from .options import TuneOptions
 
 FORMAT = 2
 # Options that name places: `run.json` does not hold them, and whoever resumes gives them.
-_NOT_IN_FILE = ("out", "budget", "keep_failures")
+_NOT_IN_FILE = ("out", "budget", "keep_failures", "cluster")
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,9 @@ class RunManifest:
     Attributes:
         options: as the run was started; its folder is where the manifest is read.
         input_digest: of the input's file.
-        devices: fingerprints of the devices, in the order of the options.
+        devices: fingerprints of the devices, in the order of the options; of a cluster's, the kind.
         looks_back: whether the ranker orders anew what is left after each batch.
+        on_cluster: whether they are a cluster's, which may be other ones when the run is resumed.
         measured_by: the bundle and the runtime, of a run that was measured elsewhere.
     """
 
@@ -34,6 +35,7 @@ class RunManifest:
     input_digest: str
     devices: tuple[str, ...]
     looks_back: bool = False
+    on_cluster: bool = False
     measured_by: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:

@@ -24,7 +24,9 @@ class TuneOptions:
         input: MLIR with one dispatch.
         out: a new or empty folder; the next free `runs/<input>-<n>` if None.
         ranker: a ranker's name or a trained one's file; the usual one of the target if None.
-        devices: to measure on; the usual one of the target if None.
+        devices: to measure on; the usual one of the target if None. Of a cluster, names, URIs or
+            kinds; all of the commonest kind if None.
+        cluster: the address of a scheduler; None for this machine. Whoever resumes gives it.
         jobs: compile workers; as many as cores if None.
         pool: candidates that are sampled and ranked.
         extras: knobs of GPU spaces to set free, with their values.
@@ -40,6 +42,7 @@ class TuneOptions:
     budget: Budget
     ranker: str | None = None
     devices: tuple[str, ...] | None = None
+    cluster: str | None = None
     target: str = "host"
     seed: int = 0
     jobs: int | None = None
@@ -66,6 +69,10 @@ class TuneOptions:
         if self.stages != USUAL_STAGES:
             raise InputError(
                 "a run that compiles only has no stages", "leave them or --compile-only out"
+            )
+        if self.cluster is not None:
+            raise InputError(
+                "a run that compiles only needs no cluster", "leave --cluster or --compile-only out"
             )
         if self.devices:
             raise InputError(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ...benchmarks.cluster import Cluster, choose_devices
 from ...benchmarks.compiling import call_of
 from ...benchmarks.measuring import check_drivers, check_uris, fingerprint
 from ...benchmarks.verifying import check_memory
@@ -31,16 +32,24 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
         InputError: something given cannot be used.
         WorkError: a device does not answer.
     """
-    check_uris(options.devices or ())
+    if options.cluster is None:
+        check_uris(options.devices or ())
     if options.ranker is not None:
         resolve_ranker(options.ranker, seed=options.seed)  # refused before the compiler is asked
     dispatch = read_dispatch(options.input, options.target, default_specs=options.default_specs)
     target = dispatch.target
-    if options.devices is None:
-        options = replace(options, devices=target.drivers[:1])
+    if options.cluster is not None:
+        with Cluster(options.cluster, observer.notify) as cluster:
+            chosen = choose_devices(cluster.hosts(), target, options.devices or ())
+        options = replace(options, devices=tuple(one.name for _, one in chosen.devices))
+        observer.notify(f"on {', '.join(options.devices or ())}")
+        fingerprints = [chosen.kind]
+    else:
+        if options.devices is None:
+            options = replace(options, devices=target.drivers[:1])
+        check_drivers(options.devices or (), target.drivers, target.arch, ", or --compile-only")
+        fingerprints = [fingerprint(uri) for uri in options.devices or ()]
     devices = options.devices or ()
-    check_drivers(devices, target.drivers, target.arch, ", or --compile-only")
-    fingerprints = [fingerprint(uri) for uri in devices]
     if options.ranker is None:
         options = replace(options, ranker=_usual_ranker(fingerprints, target, observer))
     name = options.ranker or ""
@@ -66,7 +75,13 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
         # Where nothing can win, no pipeline may take the whole budget.
         alternate=options.compile_only,
     )
-    manifest = RunManifest(options, digest_of_file(options.input), tuple(fingerprints), looks_back)
+    manifest = RunManifest(
+        options,
+        digest_of_file(options.input),
+        tuple(fingerprints),
+        looks_back,
+        on_cluster=options.cluster is not None,
+    )
     return RunSetup(manifest, dispatch, queue)
 
 

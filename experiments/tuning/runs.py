@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
+from ...benchmarks.cluster import Cluster, ClusterRunner, choose_devices
 from ...benchmarks.measuring import Budget, Runner, check_uris, fingerprint
 from ...benchmarks.runners import CompileRunner, LocalRunner
-from ...core import InputError
+from ...core import InputError, Notify
 from ...models import AdaptiveRanker, resolve_ranker
 from ...search import Dispatch, executable_pipeline
 from ..interrupted import resumable
@@ -21,11 +23,33 @@ from .stages import Stage
 
 
 def make_usual_runner(
-    folder: RunFolder, options: TuneOptions, dispatch: Dispatch, render_config: Callable[[int], str]
+    folder: RunFolder,
+    options: TuneOptions,
+    dispatch: Dispatch,
+    render_config: Callable[[int], str],
+    notify: Notify = lambda message: None,
 ) -> Runner:
-    """This machine's, which measures unless only compiling is asked for."""
+    """This machine's, or a cluster's, which measures unless only compiling is asked for.
+
+    Args:
+        notify: told what becomes of a cluster's devices.
+    """
     work, logs, jobs = folder.work, folder.logs, options.jobs
     builder = executable_pipeline(options.pipeline)
+    if options.cluster is not None:
+        cluster = Cluster(options.cluster, notify)
+        return ClusterRunner(
+            cluster,
+            choose_devices(cluster.hosts(), dispatch.target, options.devices or ()),
+            dispatch,
+            render_config,
+            work,
+            logs,
+            jobs=jobs,
+            seed=options.seed,
+            notify=notify,
+            builder=builder,
+        )
     if options.compile_only:
         return CompileRunner(dispatch, render_config, work, logs, jobs=jobs, builder=builder)
     return LocalRunner(
@@ -69,7 +93,7 @@ def start_run(
             folder,
             options,
             run,
-            make_runner or make_usual_runner,
+            make_runner or partial(make_usual_runner, notify=observer.notify),
             observer,
             tracked=tracked,
         )
@@ -85,6 +109,7 @@ def resume_run(
     keep_failures: Path | None = None,
     keep_valid: bool = False,
     stages: Sequence[Stage] | None = None,
+    cluster: str | None = None,
     tracked: bool = True,
 ) -> Result:
     """Continues a run where it stopped; no measurement is repeated.
@@ -97,6 +122,8 @@ def resume_run(
         keep_valid: whether logged outcomes that cannot be this run's are left out, not refused.
         stages: those that it was started with; to be given where they run commands, which no file
             of a run is trusted with.
+        cluster: the address of a cluster that has devices of the run's kind; to be given for a run
+            that was started on one.
         tracked: whether to be a run in MLflow.
     """
     folder = RunFolder(path)
@@ -110,7 +137,10 @@ def resume_run(
         )
     limits = {k: v for k, v in asdict(budget or Budget()).items() if v is not None}
     options = replace(
-        started, budget=replace(started.budget, **limits), keep_failures=keep_failures
+        started,
+        budget=replace(started.budget, **limits),
+        keep_failures=keep_failures,
+        cluster=cluster,
     )
     looks_back = run.manifest.looks_back
     if looks_back and not isinstance(resolve_ranker(options.ranker or ""), AdaptiveRanker):
@@ -118,8 +148,18 @@ def resume_run(
             f"{path} looks back on outcomes, but ranker {options.ranker!r} keeps its order",
             "start a new run; this one was edited",
         )
-    check_uris(options.devices or ())
-    here = tuple(fingerprint(uri) for uri in options.devices or ())
+    if run.manifest.on_cluster != (cluster is not None):
+        where = "a cluster" if run.manifest.on_cluster else "this machine's own devices"
+        raise InputError(
+            f"{path} was measured on {where}",
+            "give --cluster ADDRESS" if run.manifest.on_cluster else "leave --cluster out",
+        )
+    if cluster is not None:
+        options = replace(options, devices=run.manifest.devices)  # the kind, whatever their names
+        here = run.manifest.devices
+    else:
+        check_uris(options.devices or ())
+        here = tuple(fingerprint(uri) for uri in options.devices or ())
     if here != run.manifest.devices:
         raise InputError(
             f"{path} was measured on {', '.join(run.manifest.devices)}, this is {', '.join(here)}",
@@ -129,7 +169,7 @@ def resume_run(
         folder,
         options,
         run,
-        make_usual_runner,
+        partial(make_usual_runner, notify=observer.notify),
         observer,
         keep_valid=keep_valid,
         tracked=tracked,

@@ -120,7 +120,7 @@ class Session:
         journal = Journal(
             self.folder.journal,
             len(self.queue),
-            self.options.devices or (),
+            None if self.setup.manifest.on_cluster else self.options.devices or (),
             keep_valid=self.keep_valid,
         )
         if journal.left_out:

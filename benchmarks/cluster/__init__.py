@@ -1,0 +1,29 @@
+"""Devices and cores of other hosts, by Dask: what they offer, and what they are asked for.
+
+A host runs `frontrunner worker`, which offers devices, and cores for compiling. A client asks for
+one piece of work at a time, as a Dask task that is bound to one device or one core: so whoever
+dies, Dask knows what is free. What crashes or hangs does so in child processes of the host.
+"""
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import exports
+
+if TYPE_CHECKING:
+    from .client import Cluster
+    from .messages import HostDescription, OfferedDevice
+    from .runner import ClusterRunner
+    from .selection import choose_devices
+    from .working import Offer, work_for_clients
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "Cluster",
+    "ClusterRunner",
+    "HostDescription",
+    "Offer",
+    "OfferedDevice",
+    "choose_devices",
+    "work_for_clients",
+]

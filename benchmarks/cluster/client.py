@@ -1,0 +1,196 @@
+"""The client's side of a cluster: who is there, and one piece of work at a time on one of them.
+
+Workers are asked directly, over Dask's own connections: on two cores a call takes 2 ms, where one
+as a task, by way of the scheduler, takes 12. The scheduler knows who is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from ...core import InputError, first_line, iree_versions
+from .messages import MARK, Answer, HostDescription, Work
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+CONNECT_SECONDS = 10.0
+# How often a client looks who is still there while it waits for an answer.
+LOOK_SECONDS = 1.0
+_HINT = "start one with `frontrunner worker --serve`, and others with `frontrunner worker --join`"
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+Found = TypeVar("Found")
+
+
+class HostLost(Exception):
+    """The host that was to do the work is gone, so that nothing is known of it."""
+
+
+class Cluster:
+    """A connection to a Dask scheduler.
+
+    Args:
+        address: the scheduler's, such as `tcp://10.0.0.1:8786`; `10.0.0.1:8786` will do.
+        warn: told what the user should know of the connection.
+
+    Raises:
+        InputError: Dask is not installed, nobody answers there, or a scheduler of another version.
+    """
+
+    def __init__(self, address: str, warn: Callable[[str], None] = lambda message: None) -> None:
+        self.address = address if "://" in address else f"tcp://{address}"
+        self._client = _connect(self.address)
+        where = urlsplit(self.address)
+        if where.scheme == "tcp" and where.hostname not in _LOOPBACK:
+            warn(
+                f"{self.address} is plain TCP: whoever reaches it can run code on its workers; "
+                f"see SECURITY.md for TLS"
+            )
+        self._alive: frozenset[str] = frozenset()
+        self._given_up = threading.Event()
+        self._look()
+        threading.Thread(target=self._keep_looking, daemon=True).start()
+
+    def hosts(self) -> tuple[HostDescription, ...]:
+        """What workers offer, and what their devices do; those of a machine beside each other."""
+
+        async def ask_all(addresses: Sequence[str]) -> list[Any]:
+            asked = (asyncio.wait_for(self._describe(one), CONNECT_SECONDS) for one in addresses)
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+        self._look()
+        found = self._run(ask_all(sorted(self._alive))).result()
+        ours = [one for one in found if isinstance(one, HostDescription)]
+        return tuple(sorted(ours, key=lambda host: (host.name, host.address)))
+
+    def find(self, device: str) -> HostDescription:
+        """The host of a device now: one that was started again is at another address.
+
+        Raises:
+            HostLost: there is none.
+        """
+        for host in self.hosts():
+            if any(one.name == device for one in host.devices):
+                return host
+        raise HostLost(f"no worker offers {device}")
+
+    def alive(self, host: HostDescription) -> bool:
+        return host.address in self._alive
+
+    def do(self, host: HostDescription, work: Work) -> Answer:
+        """Has one piece of work done; waits for as long as the device or the cores are busy.
+
+        Raises:
+            HostLost: the host is gone, or is another one since.
+        """
+        from distributed.protocol.serialize import to_serialize
+
+        async def ask() -> Answer:
+            reply = await self._client.rpc(host.address).frontrunner_do(work=to_serialize(work))
+            answer: Answer = reply["answer"]
+            return answer
+
+        where = f"{host.name} ({host.address})"
+        if not self.alive(host):
+            raise HostLost(f"{where} is gone")
+        waiting = self._run(ask())
+        while True:
+            try:
+                answer: Answer = waiting.result(LOOK_SECONDS)
+                return answer
+            except NotYet:
+                if self._given_up.is_set() or not self.alive(host):
+                    waiting.cancel()
+                    raise HostLost(f"{where} is gone") from None
+            except Exception as error:  # Dask's own, of many kinds: the worker is not there
+                said = f"{type(error).__name__}: {first_line(error)}"
+                raise HostLost(f"{where} does not answer: {said}") from error
+
+    def tell(self, host: HostDescription, **what: str) -> None:
+        """Tells a host something that it need not answer; who is gone is told nothing.
+
+        Args:
+            what: as `HostExtension.hear` takes it.
+        """
+
+        async def tell() -> None:
+            await asyncio.wait_for(
+                self._client.rpc(host.address).frontrunner_hear(**what), CONNECT_SECONDS
+            )
+
+        if self.alive(host):
+            with suppress(Exception):
+                self._run(tell()).result(CONNECT_SECONDS)
+
+    def give_up(self) -> None:
+        """Has whoever waits for an answer wait no longer."""
+        self._given_up.set()
+
+    def close(self) -> None:
+        self.give_up()
+        with suppress(Exception):
+            self._client.close(timeout=CONNECT_SECONDS)
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def _describe(self, address: str) -> HostDescription:
+        reply = await self._client.rpc(address).frontrunner_describe()
+        found: HostDescription = reply["host"]
+        return found
+
+    def _run(self, work: Coroutine[Any, Any, Found]) -> Any:
+        """Starts something on Dask's own thread, where its connections are."""
+        loop: Any = self._client.loop
+        return asyncio.run_coroutine_threadsafe(work, loop.asyncio_loop)
+
+    def _keep_looking(self) -> None:
+        while not self._given_up.wait(LOOK_SECONDS):
+            self._look()
+
+    def _look(self) -> None:
+        try:
+            info = self._client.scheduler_info(n_workers=-1)
+            workers = info["workers"] if self._client.status == "running" else {}
+        except Exception:  # the scheduler may be gone, and come back
+            workers = {}
+        ours = (address for address, one in workers.items() if MARK in one["resources"])
+        self._alive = frozenset(ours)
+
+
+def wrong_versions(hosts: Sequence[HostDescription]) -> list[str]:
+    """What hosts have other versions of the compiler or the runtime, in words."""
+    here = iree_versions()
+    return [
+        f"{host.name} ({host.address}) has {_versions(host.versions)}, this is {_versions(here)}"
+        for host in hosts
+        if dict(host.versions) != here
+    ]
+
+
+def _versions(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+
+
+def _connect(address: str) -> Client:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError(
+            "clusters need Dask, which is not installed", "pip install 'frontrunner[cluster]'"
+        ) from None
+    try:
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except Exception as error:  # Dask's own, of many kinds
+        first = first_line(error)
+        raise InputError(f"no scheduler answers at {address}: {first}", _HINT) from error

@@ -1,0 +1,187 @@
+"""The host's side: work from clients is done by child processes, which wait for the next."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...core import (
+    CHILD_FAILED,
+    Child,
+    FrontrunnerError,
+    InputError,
+    WorkError,
+    temporary_folder,
+)
+from .messages import (
+    COMPILING,
+    HANDLERS,
+    Answer,
+    Work,
+    read_file,
+    with_read_file,
+    with_written_file,
+    written_file,
+)
+from .store import ExecutableStore
+
+# A child whose client asks nothing more for so long is ended; it is started again if it does.
+IDLE_SECONDS = 300.0
+
+
+@dataclass
+class _Session:
+    """A child process of one client; it does one thing at a time."""
+
+    child: Child
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    used: float = field(default_factory=time.monotonic)
+
+
+class Host:
+    """Does what clients ask for.
+
+    Args:
+        folder: where everything goes that is written here.
+        quiet: URIs of devices that share the machine's cores: while one of these measures, nothing
+            is compiled on the machine, by whatever worker.
+    """
+
+    def __init__(self, folder: Path, quiet: Sequence[str]) -> None:
+        self._folder = folder
+        self._quiet = frozenset(quiet)
+        self._store = ExecutableStore(folder / "executables")
+        self._sessions: dict[str, _Session] = {}
+        self._lock = threading.Lock()
+        self._busy: Counter[str] = Counter()
+        self._notes: dict[str, str] = {}
+
+    def states(self) -> dict[str, str]:
+        """What devices do, and what clients said of them, by URI."""
+        busy = [uri for uri, count in self._busy.items() if count]
+        return {**dict.fromkeys(busy, "busy"), **self._notes}
+
+    def note(self, uri: str, text: str) -> None:
+        """Keeps what a client says of a device; nothing, if that is over."""
+        if text:
+            self._notes[uri] = text
+        else:
+            self._notes.pop(uri, None)
+
+    def do(self, work: Work) -> Answer:
+        """Does one piece of work; whatever goes wrong is part of the answer."""
+        try:
+            return self._do(work)
+        except FrontrunnerError as error:
+            return Answer(raised=error)
+        except OSError as error:
+            return Answer(raised=WorkError(f"a host cannot write {self._folder}: {error.strerror}"))
+
+    def _do(self, work: Work) -> Answer:
+        if work.handler not in HANDLERS:
+            done = ", ".join(HANDLERS)
+            raise InputError(f"{work.handler} is not what hosts do", f"they do {done}")
+        for digest, data in (work.sent or {}).items():
+            self._store.put(digest, data)
+        paths = {digest: self._store.get(digest) for digest in work.needed}
+        if lacking := tuple(digest for digest, path in paths.items() if path is None):
+            return Answer(lacking=lacking)
+        session = self._session(work)
+        with session.lock, tempfile.TemporaryDirectory(dir=self._folder) as name:
+            request = work.request
+            if (needed := read_file(request)) is not None:
+                path = paths[needed.name]
+                assert path is not None
+                request = with_read_file(request, path)
+            out = None
+            if (wanted := written_file(request)) is not None:
+                out = Path(name) / wanted.name
+                request = with_written_file(request, out)
+            with self._turn(work):
+                self._busy[work.device] += 1
+                try:
+                    answer = self._call(session.child, request, work)
+                finally:
+                    self._busy[work.device] -= 1
+            session.used = time.monotonic()
+            if out is None or answer.raised is not None or not out.exists():
+                return answer
+            return Answer(answer.value, running=answer.running, file=out.read_bytes())
+
+    def _call(self, child: Child, request: object, work: Work) -> Answer:
+        if work.handler == COMPILING:
+            pass  # it needs nothing that was said before
+        elif work.first:
+            child.close()
+        elif not child.running:
+            # A new process would not know what it measures.
+            return Answer(raised=RuntimeError("the measuring process is gone"))
+        try:
+            value = child.call(request, work.timeout)
+        except (*CHILD_FAILED, FrontrunnerError) as error:
+            return Answer(raised=error, running=child.running)
+        return Answer(value, running=child.running)
+
+    def close_session(self, session: str) -> None:
+        """Ends the child of a client that needs it no more."""
+        with self._lock:
+            gone = self._sessions.pop(session, None)
+        if gone is not None:
+            gone.child.close()
+
+    def close_idle(self) -> None:
+        """Ends children that nobody has asked for long."""
+        now = time.monotonic()
+        with self._lock:
+            idle = [
+                name
+                for name, one in self._sessions.items()
+                if now - one.used > IDLE_SECONDS and not one.lock.locked()
+            ]
+        for name in idle:
+            self.close_session(name)
+
+    def close(self) -> None:
+        for name in list(self._sessions):
+            self.close_session(name)
+
+    def _session(self, work: Work) -> _Session:
+        with self._lock:
+            if work.session not in self._sessions:
+                self._sessions[work.session] = _Session(Child(work.handler, work.env))
+            return self._sessions[work.session]
+
+    @contextmanager
+    def _turn(self, work: Work) -> Iterator[None]:
+        """Waits until nothing is compiled, or measured, that would disturb the other."""
+        if work.handler == COMPILING:
+            with _shared_by_machine(exclusive=False):
+                yield
+        elif work.device in self._quiet:
+            with _shared_by_machine(exclusive=True):
+                yield
+        else:
+            yield
+
+
+@contextmanager
+def _shared_by_machine(*, exclusive: bool) -> Iterator[None]:
+    """A lock of all workers of a user on this machine.
+
+    It is on the folder that their temporary files have in common, so that no file is left. What
+    compiles stops when the measuring falls behind, so that who waits to be alone has its turn.
+    """
+    handle = os.open(temporary_folder().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(handle)  # which gives the lock back

@@ -1,0 +1,340 @@
+"""Runs candidates on the devices of a cluster, and compiles them on its cores."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TypeVar
+
+from ...core import KilledError, Notify, WorkError, first_line
+from ...search import Dispatch, ExecutablePipeline
+from ..compiling import call_of, raise_if_killed, save_log
+from ..measuring import (
+    HANDLER,
+    KEEP_MEMORY,
+    OK,
+    OTHER_INPUTS,
+    CompileOutcome,
+    Device,
+    DeviceScreening,
+    Finals,
+    Outcome,
+    RunFailed,
+    confirm,
+    run_heats,
+    verify_on,
+)
+from ..runners import QueueCompiler
+from .client import Cluster, HostLost
+from .lanes import Lane, Ready, work
+from .messages import COMPILING, HostDescription, OfferedDevice
+from .remote_child import RemoteChild, Travelled
+from .selection import ChosenDevices, compiling_hosts
+
+# Candidates that are compiled and wait, for each device: while one is measured, the next is there.
+AHEAD = 4
+# Devices that finals are measured on: rounds on more of them tell no more in the same time.
+MOST_IN_FINALS = 4
+# A compile that was on a host which is gone is tried so often.
+COMPILE_TRIES = 3
+# Seconds after which a run ends that no device works for.
+ALONE_SECONDS = 300.0
+CHANGED = "it does not compile as it did"
+
+Found = TypeVar("Found")
+
+
+class ClusterRunner:
+    """A runner on the devices of other hosts.
+
+    All devices are of one kind. Each has its own baseline and is compared with that only.
+
+    Args:
+        chosen: what to measure and to compile on.
+        folder: where executables go on this machine; what is there is removed.
+        logs: where what was said about failed candidates is kept.
+        jobs: compile workers of this machine, where the cluster has none; as many as cores if None.
+        seed: of the inputs.
+        notify: told when devices are set aside, and when they are back.
+        builder: what makes candidates' executables, if IREE's compiler does not.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        chosen: ChosenDevices,
+        dispatch: Dispatch,
+        render_config: Callable[[int], str],
+        folder: Path,
+        logs: Path,
+        *,
+        jobs: int | None = None,
+        seed: int = 0,
+        notify: Notify,
+        builder: ExecutablePipeline | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self._travelled = Travelled()
+        self._notify = notify
+        self._seed = seed
+        self._call = call_of(dispatch)
+        self._target = dispatch.target
+        remote = [
+            RemoteChild(cluster, host, COMPILING, self._travelled, others=self._compiling)
+            for host in chosen.compiling
+            for _ in range(host.jobs)
+        ]
+        self._compiler = QueueCompiler(dispatch, render_config, folder, jobs, builder, remote)
+        self._save_log = partial(save_log, logs)
+        self._executables: dict[int, Path] = {}
+        self._lanes = [
+            Lane(one, partial(self._connect, one), self._screening) for _, one in chosen.devices
+        ]
+        self.fingerprints = (chosen.kind,)
+        self.batch = AHEAD * len(self._lanes)
+
+    def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
+        self._known = known
+        (self._default, *_) = self._again(self._compiler.defaults)
+        times = {}
+        for lane in self._lanes:
+            try:
+                times[lane.name] = lane.start()
+            except (HostLost, WorkError, KilledError) as error:
+                lane.put_aside(first_line(error))
+                self._tell(lane)
+        if not times:
+            reasons = ", ".join(f"{lane.name}: {lane.set_aside}" for lane in self._lanes)
+            raise WorkError(f"no device of the cluster works: {reasons}", "see to its hosts")
+        return times
+
+    def run(
+        self, batch: Sequence[int], should_continue: Callable[[], bool] = lambda: True
+    ) -> Iterator[tuple[int, Outcome]]:
+        left = list(batch)
+
+        def take(count: int) -> list[int]:
+            taken, left[:] = left[:count], left[count:]
+            return taken
+
+        return self.stream(take, should_continue)
+
+    def stream(
+        self, take: Callable[[int], Sequence[int]], should_continue: Callable[[], bool]
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Yields outcomes in the order in which devices are done."""
+        todo: SimpleQueue[int | None] = SimpleQueue()
+        arrived: SimpleQueue[tuple[int, Outcome] | BaseException] = SimpleQueue()
+        ready, enough = Ready(), threading.Event()
+
+        def guarded(run: Callable[[], None]) -> threading.Thread:
+            def body() -> None:
+                try:
+                    run()
+                except BaseException as error:
+                    arrived.put(error)
+
+            return threading.Thread(target=body, daemon=True)
+
+        def compile_next() -> None:
+            while (index := todo.get()) is not None and not enough.is_set():
+                compiled = self._compile(index)
+                if compiled.kind == OK:
+                    self._executables[index] = compiled.executable
+                ready.put((index, compiled))
+
+        threads = [guarded(compile_next) for _ in range(self._compiler.jobs)]
+        threads += [
+            guarded(
+                partial(
+                    work,
+                    lane,
+                    ready,
+                    lambda index, outcome: arrived.put((index, outcome)),
+                    self._tell,
+                    enough,
+                )
+            )
+            for lane in self._lanes
+        ]
+        for thread in threads:
+            thread.start()
+        most = self._compiler.jobs + AHEAD * len(self._lanes)
+        out: set[int] = set()
+        try:
+            while True:
+                if should_continue() and (taken := take(most - len(out))):
+                    out.update(taken)
+                    for index in taken:
+                        todo.put(index)
+                if not out:
+                    return
+                found = self._next(arrived)
+                out.discard(found[0])
+                yield found
+                if not should_continue():
+                    return
+        except BaseException:
+            self._cluster.give_up()
+            raise
+        finally:
+            enough.set()
+            ready.close()
+            for _ in threads:
+                todo.put(None)
+            for thread in threads:
+                thread.join()
+
+    def executables(
+        self, indices: Sequence[int], outcomes: Mapping[int, Outcome]
+    ) -> dict[int, Path]:
+        """Those of an earlier session are compiled again."""
+        for index in indices:
+            if index not in self._executables:
+                compiled = raise_if_killed(self._compile(index), f"finalist {index + 1}")
+                if compiled.digest == outcomes[index].executable:
+                    self._executables[index] = compiled.executable
+        return {i: self._executables[i] for i in indices if i in self._executables}
+
+    @property
+    def default(self) -> Path:
+        return self._default.executable
+
+    def finals(self, contenders: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
+        executables = self.executables(contenders, outcomes)
+        changed = [(index, CHANGED) for index in contenders if index not in executables]
+        found = self._on_devices(lambda devices: run_heats(devices, executables, self._seed))
+        return found.with_failed(changed)
+
+    def confirm(self, index: int) -> Finals:
+        executable = self._executables[index]
+        return self._on_devices(lambda devices: confirm(devices, index, executable, self._seed))
+
+    def verify(self, index: int, spec: str) -> None:
+        executable = self._executables[index]
+        if spec:
+            compiled = self._again(lambda: self._compiler.compile_winner(spec))
+            if compiled.kind != OK:
+                raise RunFailed(compiled.kind, compiled.reason)
+            executable = compiled.executable
+        seed = self._seed + OTHER_INPUTS
+
+        def verify(devices: Sequence[Device]) -> None:
+            (lane,) = (one for one in self._lanes if one.device is devices[0])
+            verify_on([self._connect(lane.offered, seed)], executable)
+
+        self._on_devices(verify)
+
+    def measured(self) -> dict[str, int]:
+        """How many candidates each device has measured."""
+        return {lane.name: lane.measured for lane in self._lanes}
+
+    def close(self) -> None:
+        for lane in self._lanes:
+            lane.close()
+        self._compiler.close()
+        self._cluster.close()
+
+    def _tell(self, lane: Lane) -> None:
+        """Tells the user, and others by the host, that a device is set aside, or back."""
+        text = f"set aside: {lane.set_aside}" if lane.set_aside else ""
+        self._notify(f"{lane.name} is {text or 'back'}")
+        with suppress(HostLost):
+            host = self._cluster.find(lane.name)
+            self._cluster.tell(host, device=lane.offered.uri, note=text)
+
+    def _on_devices(self, do: Callable[[Sequence[Device]], Found]) -> Found:
+        """Does something on devices that work; where one is lost meanwhile, again on others."""
+        while True:
+            for lane in self._lanes:
+                if lane.device is None:
+                    try:
+                        lane.start()
+                    except (HostLost, WorkError, KilledError) as error:
+                        lane.put_aside(first_line(error))
+            working = [lane for lane in self._lanes if lane.device is not None][:MOST_IN_FINALS]
+            if not working:
+                raise WorkError("no device of the cluster is left", "resume the run when one is")
+            try:
+                return do([lane.device for lane in working if lane.device is not None])
+            except HostLost as lost:
+                self._notify(f"measuring again: {first_line(lost)}")
+                for lane in working:
+                    lane.put_aside(first_line(lost))
+
+    def _compile(self, index: int) -> CompileOutcome:
+        return self._again(lambda: self._compiler.compile_one(index))
+
+    def _again(self, do: Callable[[], Found]) -> Found:
+        """Compiles, wherever; a few times, where a host is lost meanwhile."""
+        for left in reversed(range(COMPILE_TRIES)):
+            try:
+                return do()
+            except HostLost as lost:
+                if not left:
+                    raise WorkError(
+                        f"nothing is compiled: {first_line(lost)}", "see to the cluster's hosts"
+                    ) from lost
+        raise AssertionError
+
+    def _next(
+        self, arrived: SimpleQueue[tuple[int, Outcome] | BaseException]
+    ) -> tuple[int, Outcome]:
+        """What arrives next.
+
+        Raises:
+            WorkError: no device has worked for long.
+        """
+        alone = 0.0
+        while True:
+            try:
+                found = arrived.get(timeout=1.0)
+            except Empty:
+                alone = 0.0 if any(lane.device for lane in self._lanes) else alone + 1.0
+                if alone >= ALONE_SECONDS:
+                    reasons = ", ".join(f"{lane.name}: {lane.set_aside}" for lane in self._lanes)
+                    raise WorkError(
+                        f"no device of the cluster is left: {reasons}", "resume the run when one is"
+                    ) from None
+                continue
+            if isinstance(found, BaseException):
+                raise found
+            return found
+
+    def _compiling(self) -> tuple[HostDescription, ...]:
+        return compiling_hosts(self._cluster.hosts(), self._target)
+
+    def _connect(self, offered: OfferedDevice, seed: int | None = None) -> Device:
+        """The device, wherever its host is now.
+
+        Raises:
+            HostLost: no worker offers it.
+        """
+        host = self._cluster.find(offered.name)
+        child = RemoteChild(
+            self._cluster,
+            host,
+            HANDLER,
+            self._travelled,
+            device=offered.uri,
+            env=KEEP_MEMORY,
+        )
+        return Device(
+            offered.uri,
+            self._call,
+            self.default,
+            self._seed if seed is None else seed,
+            name=offered.name,
+            child=child,
+        )
+
+    def _screening(self, device: Device) -> DeviceScreening:
+        screening = DeviceScreening(device, self._default.digest, self._save_log)
+        for index, outcome in self._known.items():
+            if outcome.device == device.name:
+                screening.note(index, outcome)
+        return screening

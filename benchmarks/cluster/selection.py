@@ -1,0 +1,91 @@
+"""Which devices and cores of a cluster a run takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...core import InputError
+from ...search import Target
+from ..measuring import shares_cores
+from .client import wrong_versions
+from .messages import HostDescription, OfferedDevice, processor
+
+# What `Target.name` is for the CPU that the compiler runs on.
+HERE = "host"
+
+
+@dataclass(frozen=True)
+class ChosenDevices:
+    """Devices of one kind, and cores.
+
+    Attributes:
+        devices: with their hosts.
+        kind: theirs.
+        compiling: the hosts that do.
+    """
+
+    devices: tuple[tuple[HostDescription, OfferedDevice], ...]
+    kind: str
+    compiling: tuple[HostDescription, ...]
+
+
+def choose_devices(
+    hosts: Sequence[HostDescription], target: Target, asked: Sequence[str]
+) -> ChosenDevices:
+    """The devices of one kind that run what is compiled: those asked for, or the most.
+
+    Args:
+        asked: names of devices, their URIs, or kinds; all if none is given.
+
+    Raises:
+        InputError: there is none, what is asked for is of several kinds, or hosts have another
+            compiler or runtime.
+    """
+    offered = [(host, one) for host in hosts for one in host.devices]
+    there = ", ".join(one.name for _, one in offered) or "none"
+    able = [pair for pair in offered if _driver(pair[1]) in target.drivers]
+    chosen = [p for p in able if not asked or {p[1].name, p[1].uri, p[1].kind} & set(asked)]
+    if not chosen:
+        wanted = ", ".join(asked) or f"that runs code for {target.arch}"
+        raise InputError(f"the cluster has no device {wanted}", f"it has: {there}")
+    if target.name == HERE:
+        chosen = _of_this_kind(chosen)
+    kinds = [one.kind for _, one in chosen]
+    if asked and len(set(kinds)) > 1:
+        raise InputError(
+            f"devices of several kinds are asked for: {', '.join(sorted(set(kinds)))}",
+            "name those of one kind: what is fast on one may not be on the other",
+        )
+    kind = max(kinds, key=lambda one: (kinds.count(one), one))
+    devices = tuple((host, one) for host, one in chosen if one.kind == kind)
+    compiling = compiling_hosts(hosts, target)
+    for wrong in wrong_versions([*(host for host, _ in devices), *compiling]):
+        raise InputError(wrong, "install the same versions on all hosts")
+    return ChosenDevices(devices, kind, compiling)
+
+
+def compiling_hosts(
+    hosts: Sequence[HostDescription], target: Target
+) -> tuple[HostDescription, ...]:
+    """Those that compile for a target: of `host`, only those that have this machine's CPU."""
+    alike = (h for h in hosts if target.name != HERE or h.processor == processor())
+    return tuple(host for host in alike if host.jobs)
+
+
+def _of_this_kind(
+    chosen: Sequence[tuple[HostDescription, OfferedDevice]],
+) -> list[tuple[HostDescription, OfferedDevice]]:
+    here = processor()
+    alike = [(h, d) for h, d in chosen if not shares_cores(d.uri) or h.processor == here]
+    if not alike:
+        others = ", ".join(sorted({host.processor for host, _ in chosen}))
+        raise InputError(
+            f"the cluster's CPUs are {others}, this machine's is {here}",
+            "name theirs as the target, such as --target znver4",
+        )
+    return alike
+
+
+def _driver(device: OfferedDevice) -> str:
+    return device.uri.partition("://")[0]

@@ -1,0 +1,188 @@
+"""A worker: joins a scheduler, or serves one, and offers this machine's devices and cores.
+
+This module alone needs Dask when it is imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import platform
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import dask
+from distributed import Scheduler, Worker
+from distributed.protocol.serialize import to_serialize
+
+from ...core import InputError, first_line, iree_versions
+from ..measuring import shares_cores
+from .host import Host
+from .messages import MARK, HostDescription, Work, processor
+from .working import Offer
+
+CONNECT_SECONDS = 10.0
+# After so long without a sign of life a worker is given up: a stopped one holds its work no longer.
+DEAD_SECONDS = "20s"
+# Between two tries to join again.
+AGAIN_SECONDS = 2.0
+# How often a worker looks whether it still belongs to its scheduler.
+LOOK_SECONDS = 1.0
+
+Found = TypeVar("Found")
+
+
+class HostExtension:
+    """What a Dask worker of ours answers, beside what all answer.
+
+    Each device does one thing at a time, and so many candidates are compiled at a time as are
+    offered; who asks first is served first, whichever client it is.
+    """
+
+    def __init__(self, worker: Worker, offer: Offer, host: Host) -> None:
+        self._worker, self._offer, self._host = worker, offer, host
+        self._devices = {one.uri: asyncio.Lock() for one in offer.devices}
+        self._cores = asyncio.Semaphore(offer.jobs)
+        # One for each that may work, and one that is never busy.
+        self._threads = ThreadPoolExecutor(len(offer.devices) + offer.jobs + 1)
+        worker.handlers["frontrunner_do"] = self.do
+        worker.handlers["frontrunner_describe"] = self.describe
+        worker.handlers["frontrunner_hear"] = self.hear
+
+    async def do(self, work: Work) -> dict[str, Any]:
+        """Does a piece of work, when it is its turn."""
+        turn = self._devices.get(work.device, self._cores)
+        async with turn:
+            answer = await self._in_thread(partial(self._host.do, work))
+        return {"answer": to_serialize(answer)}
+
+    async def describe(self) -> dict[str, Any]:
+        """What the host offers, and what that does now."""
+        states = self._host.states()
+        return {
+            "host": to_serialize(
+                HostDescription(
+                    self._worker.address,
+                    platform.node(),
+                    processor(),
+                    self._offer.devices,
+                    self._offer.jobs,
+                    iree_versions(),
+                    {one.name: states.get(one.uri, "free") for one in self._offer.devices},
+                )
+            )
+        }
+
+    async def hear(self, closed: str = "", device: str = "", note: str = "") -> None:
+        """What a client says.
+
+        Args:
+            closed: a session that it needs no more.
+            device: the URI of a device that it says something of.
+            note: what others should know of the device; empty if that is over.
+        """
+        if closed:
+            await self._in_thread(partial(self._host.close_session, closed))
+        if device:
+            self._host.note(device, note)
+
+    async def close_idle(self) -> None:
+        await self._in_thread(self._host.close_idle)
+
+    def close(self) -> None:
+        self._host.close()
+        self._threads.shutdown(wait=False)
+
+    async def _in_thread(self, do: Callable[[], Found]) -> Found:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, do)
+
+
+def serve_or_join(
+    address: str, offer: Offer, *, scheduler: bool, say: Callable[[str], None]
+) -> None:
+    """As `work_for_clients`.
+
+    Args:
+        address: the scheduler's; of one to serve, the host and port to listen at.
+        scheduler: whether to serve a scheduler, too.
+    """
+    asyncio.run(_serve(address, offer, scheduler, say))
+
+
+async def _serve(address: str, offer: Offer, scheduler: bool, say: Callable[[str], None]) -> None:
+    logging.getLogger("distributed").setLevel(logging.ERROR)
+    settings = {
+        "distributed.scheduler.worker-ttl": DEAD_SECONDS,
+        "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS:g}s",
+        # Executables are few bytes, and what a child takes is its own affair.
+        "distributed.worker.memory.pause": False,
+        "distributed.worker.memory.terminate": False,
+        "distributed.worker.memory.spill": False,
+        "distributed.worker.memory.target": False,
+        "distributed.worker.http.routes": [],
+        "distributed.scheduler.http.routes": [],
+    }
+    with dask.config.set(settings):
+        async with AsyncExitStack() as stack:
+            if scheduler:
+                try:
+                    served = await stack.enter_async_context(
+                        Scheduler(**_listening(address), dashboard=False)
+                    )
+                except OSError as error:
+                    raise InputError(
+                        f"cannot listen at {address}: {first_line(error)}", "name another address"
+                    ) from error
+                address = served.address
+                say(f"serving at {address}")
+            joined = False
+            while True:
+                try:
+                    await _work(address, offer, say)
+                except (OSError, TimeoutError) as error:
+                    if not joined:
+                        raise InputError(
+                            f"no scheduler answers at {address}: {first_line(error)}",
+                            "start one with `frontrunner worker --serve`",
+                        ) from error
+                joined = True
+                say(f"lost {address}, joining again")
+                await asyncio.sleep(AGAIN_SECONDS)
+
+
+async def _work(address: str, offer: Offer, say: Callable[[str], None]) -> None:
+    """Works until the scheduler is gone, or has given this worker up."""
+    with tempfile.TemporaryDirectory() as name:
+        host = Host(Path(name), [d.uri for d in offer.devices if shares_cores(d.uri)])
+        worker = Worker(
+            address,
+            nthreads=1,
+            resources={MARK: 1.0},
+            local_directory=name,
+            dashboard=False,
+            heartbeat_interval="2s",
+        )
+        extension = HostExtension(worker, offer, host)
+        try:
+            async with worker:
+                offered = ", ".join(d.name for d in offer.devices) or "no device"
+                say(f"joined {address}: {offered}; compiles {offer.jobs} at a time")
+                while worker.status.name in ("running", "paused", "init"):
+                    await asyncio.sleep(LOOK_SECONDS)
+                    await extension.close_idle()
+        finally:
+            extension.close()
+
+
+def _listening(address: str) -> dict[str, Any]:
+    """Dask's options for the address to listen at, such as `0.0.0.0:8786` or `tls://:8786`."""
+    protocol, _, rest = address.rpartition("://")
+    host, _, port = rest.rpartition(":")
+    if not port.isdecimal():
+        raise InputError(f"{address} is no address to listen at", "give one such as 127.0.0.1:8786")
+    return {"host": host or None, "port": int(port), "protocol": protocol or "tcp"}

@@ -1,0 +1,75 @@
+"""What a host offers, and working for clients until it is ended."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...core import InputError
+from ..measuring import check_uris, fingerprint
+from .messages import OfferedDevice
+
+SERVED = "127.0.0.1:8786"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a host offers.
+
+    Attributes:
+        devices: with names that no other worker's have.
+        jobs: how many candidates it compiles at a time.
+    """
+
+    devices: tuple[OfferedDevice, ...]
+    jobs: int
+
+    @classmethod
+    def of_this_machine(cls, uris: Sequence[str], jobs: int, name: str | None = None) -> Offer:
+        """Devices of this machine, which are asked for their chips' names.
+
+        Args:
+            name: what devices are called by; the machine's own by default.
+
+        Raises:
+            InputError: there is no such driver, or nothing is offered.
+            WorkError: a device does not answer.
+        """
+        check_uris(uris)
+        if not uris and not jobs:
+            raise InputError(
+                "a worker without devices and cores has nothing to do",
+                "give --device URI, or --compile N",
+            )
+        label = name or platform.node()
+        devices = []
+        for uri in uris:
+            kind = fingerprint(uri).partition(" on ")[2]
+            driver = uri.partition("://")[0]
+            devices.append(OfferedDevice(uri, f"{label}/{uri}", f"{driver} on {kind}"))
+        return cls(tuple(devices), jobs)
+
+
+def work_for_clients(
+    offer: Offer, join: str | None, serve: str | None, say: Callable[[str], None]
+) -> None:
+    """Works for clients until it is ended, and joins again if the scheduler was away.
+
+    Args:
+        join: the scheduler's address.
+        serve: the host and port to serve a scheduler at, in place of joining one.
+        say: told what happens, in lines.
+
+    Raises:
+        InputError: Dask is not installed, nobody answers at the address, or it is taken.
+    """
+    try:
+        from .serving import serve_or_join
+    except ImportError as error:
+        raise InputError(
+            f"clusters need Dask: {error}", "pip install 'frontrunner[cluster]'"
+        ) from None
+    if (join is None) == (serve is None):
+        raise InputError("a worker joins a scheduler or serves one", "give --join or --serve")
+    serve_or_join(join or serve or SERVED, offer, scheduler=serve is not None, say=say)

@@ -1,0 +1,33 @@
+"""The command `devices`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from .output import Output, shared_options
+
+
+@click.command("devices")
+@click.option("--cluster", required=True, metavar="ADDRESS", help="The address of its scheduler.")
+@shared_options(seed="Does nothing here: nothing is measured.")
+def command(cluster: str, seed: int, as_json: bool) -> None:
+    """List the devices of a cluster, and what its hosts compile."""
+    from ..benchmarks.cluster import Cluster
+
+    output = Output(as_json)
+    with Cluster(cluster, output.notify) as connected:
+        hosts = connected.hosts()
+    rows = [
+        (one.name, one.kind, host.name, host.states[one.name])
+        for host in hosts
+        for one in host.devices
+    ]
+    output.table(["device", "kind", "host", "state"], rows)
+    output.line()
+    output.table(
+        ["host", "address", "processor", "compiles"],
+        [(host.name, host.address, host.processor, str(host.jobs)) for host in hosts],
+    )
+    output.result({"hosts": [asdict(host) for host in hosts]})
