@@ -58,6 +58,9 @@ MAY_IMPORT = {
         ),
         "benchmarks.networks": "core search.reading benchmarks.verifying benchmarks.measuring",
         "benchmarks.runners": "core search search.gpu benchmarks.measuring benchmarks.compiling",
+        "benchmarks.cluster": (
+            "core search benchmarks.measuring benchmarks.compiling benchmarks.runners"
+        ),
         "experiments": "core",
         "experiments.dataset": "core search benchmarks.measuring experiments",
         "experiments.queue": (
@@ -76,8 +79,8 @@ MAY_IMPORT = {
         ),
         "experiments.tuning": (
             "core search search.gpu search.linking search.reading models benchmarks.verifying "
-            "benchmarks.measuring benchmarks.compiling benchmarks.networks benchmarks.runners "
-            "experiments experiments.dataset "
+            "benchmarks.measuring benchmarks.cluster benchmarks.compiling benchmarks.networks "
+            "benchmarks.runners experiments experiments.dataset "
             "experiments.queue experiments.observing experiments.learning"
         ),
         "experiments.network_tuning": (

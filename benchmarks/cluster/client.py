@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -53,6 +54,8 @@ class Cluster:
                 f"{self.address} is plain TCP: whoever reaches it can run code on its workers; "
                 f"see SECURITY.md for TLS"
             )
+        if other := _other_version(self._client):
+            warn(other)
         self._alive: frozenset[str] = frozenset()
         self._given_up = threading.Event()
         self._look()
@@ -176,6 +179,13 @@ def wrong_versions(hosts: Sequence[HostDescription]) -> list[str]:
         for host in hosts
         if dict(host.versions) != here
     ]
+
+
+def _other_version(client: Client) -> str:
+    """Tells that the scheduler has another Dask, with which not all may work."""
+    found: Any = client.get_versions(check=False)
+    there, here = found["scheduler"]["packages"].get("distributed"), version("distributed")
+    return "" if there == here else f"the scheduler has Dask {there}, this is {here}"
 
 
 def _versions(versions: Mapping[str, str]) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from ...core import KilledError, Notify, WorkError, first_line
@@ -30,19 +28,16 @@ from ..measuring import (
 )
 from ..runners import QueueCompiler
 from .client import Cluster, HostLost
-from .lanes import Lane, Ready, work
+from .lanes import Lane
 from .messages import COMPILING, HostDescription, OfferedDevice
 from .remote_child import RemoteChild, Travelled
 from .selection import ChosenDevices, compiling_hosts
+from .streaming import AHEAD, stream
 
-# Candidates that are compiled and wait, for each device: while one is measured, the next is there.
-AHEAD = 4
 # Devices that finals are measured on: rounds on more of them tell no more in the same time.
 MOST_IN_FINALS = 4
 # A compile that was on a host which is gone is tried so often.
 COMPILE_TRIES = 3
-# Seconds after which a run ends that no device works for.
-ALONE_SECONDS = 300.0
 CHANGED = "it does not compile as it did"
 
 Found = TypeVar("Found")
@@ -127,67 +122,15 @@ class ClusterRunner:
         self, take: Callable[[int], Sequence[int]], should_continue: Callable[[], bool]
     ) -> Iterator[tuple[int, Outcome]]:
         """Yields outcomes in the order in which devices are done."""
-        todo: SimpleQueue[int | None] = SimpleQueue()
-        arrived: SimpleQueue[tuple[int, Outcome] | BaseException] = SimpleQueue()
-        ready, enough = Ready(), threading.Event()
-
-        def guarded(run: Callable[[], None]) -> threading.Thread:
-            def body() -> None:
-                try:
-                    run()
-                except BaseException as error:
-                    arrived.put(error)
-
-            return threading.Thread(target=body, daemon=True)
-
-        def compile_next() -> None:
-            while (index := todo.get()) is not None and not enough.is_set():
-                compiled = self._compile(index)
-                if compiled.kind == OK:
-                    self._executables[index] = compiled.executable
-                ready.put((index, compiled))
-
-        threads = [guarded(compile_next) for _ in range(self._compiler.jobs)]
-        threads += [
-            guarded(
-                partial(
-                    work,
-                    lane,
-                    ready,
-                    lambda index, outcome: arrived.put((index, outcome)),
-                    self._tell,
-                    enough,
-                )
-            )
-            for lane in self._lanes
-        ]
-        for thread in threads:
-            thread.start()
-        most = self._compiler.jobs + AHEAD * len(self._lanes)
-        out: set[int] = set()
-        try:
-            while True:
-                if should_continue() and (taken := take(most - len(out))):
-                    out.update(taken)
-                    for index in taken:
-                        todo.put(index)
-                if not out:
-                    return
-                found = self._next(arrived)
-                out.discard(found[0])
-                yield found
-                if not should_continue():
-                    return
-        except BaseException:
-            self._cluster.give_up()
-            raise
-        finally:
-            enough.set()
-            ready.close()
-            for _ in threads:
-                todo.put(None)
-            for thread in threads:
-                thread.join()
+        return stream(
+            take,
+            should_continue,
+            self._compile,
+            self._compiler.jobs,
+            self._lanes,
+            self._tell,
+            self._cluster.give_up,
+        )
 
     def executables(
         self, indices: Sequence[int], outcomes: Mapping[int, Outcome]
@@ -196,8 +139,8 @@ class ClusterRunner:
         for index in indices:
             if index not in self._executables:
                 compiled = raise_if_killed(self._compile(index), f"finalist {index + 1}")
-                if compiled.digest == outcomes[index].executable:
-                    self._executables[index] = compiled.executable
+                if compiled.digest != outcomes[index].executable:
+                    self._executables.pop(index, None)
         return {i: self._executables[i] for i in indices if i in self._executables}
 
     @property
@@ -267,7 +210,10 @@ class ClusterRunner:
                     lane.put_aside(first_line(lost))
 
     def _compile(self, index: int) -> CompileOutcome:
-        return self._again(lambda: self._compiler.compile_one(index))
+        compiled = self._again(lambda: self._compiler.compile_one(index))
+        if compiled.kind == OK:
+            self._executables[index] = compiled.executable
+        return compiled
 
     def _again(self, do: Callable[[], Found]) -> Found:
         """Compiles, wherever; a few times, where a host is lost meanwhile."""
@@ -280,30 +226,6 @@ class ClusterRunner:
                         f"nothing is compiled: {first_line(lost)}", "see to the cluster's hosts"
                     ) from lost
         raise AssertionError
-
-    def _next(
-        self, arrived: SimpleQueue[tuple[int, Outcome] | BaseException]
-    ) -> tuple[int, Outcome]:
-        """What arrives next.
-
-        Raises:
-            WorkError: no device has worked for long.
-        """
-        alone = 0.0
-        while True:
-            try:
-                found = arrived.get(timeout=1.0)
-            except Empty:
-                alone = 0.0 if any(lane.device for lane in self._lanes) else alone + 1.0
-                if alone >= ALONE_SECONDS:
-                    reasons = ", ".join(f"{lane.name}: {lane.set_aside}" for lane in self._lanes)
-                    raise WorkError(
-                        f"no device of the cluster is left: {reasons}", "resume the run when one is"
-                    ) from None
-                continue
-            if isinstance(found, BaseException):
-                raise found
-            return found
 
     def _compiling(self) -> tuple[HostDescription, ...]:
         return compiling_hosts(self._cluster.hosts(), self._target)

@@ -43,7 +43,12 @@ def choose_devices(
             compiler or runtime.
     """
     offered = [(host, one) for host in hosts for one in host.devices]
-    there = ", ".join(one.name for _, one in offered) or "none"
+    names = [one.name for _, one in offered]
+    there = ", ".join(names) or "none"
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(
+            f"two workers offer a device {twice[0]}", "end one, or give it another --name"
+        )
     able = [pair for pair in offered if _driver(pair[1]) in target.drivers]
     chosen = [p for p in able if not asked or {p[1].name, p[1].uri, p[1].kind} & set(asked)]
     if not chosen:

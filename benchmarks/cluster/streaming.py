@@ -1,0 +1,113 @@
+"""Compiles and measures at the same time: while a device measures, the next candidate is there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from queue import Empty, SimpleQueue
+
+from ...core import WorkError
+from ..measuring import CompileOutcome, Outcome
+from .lanes import Lane, Ready, work
+
+# Candidates that are compiled and wait, for each device.
+AHEAD = 4
+# Seconds after which a run ends that no device works for.
+ALONE_SECONDS = 300.0
+
+Arrived = SimpleQueue[tuple[int, Outcome] | BaseException]
+
+
+def stream(
+    take: Callable[[int], Sequence[int]],
+    should_continue: Callable[[], bool],
+    compile_one: Callable[[int], CompileOutcome],
+    jobs: int,
+    lanes: Sequence[Lane],
+    tell: Callable[[Lane], None],
+    give_up: Callable[[], None],
+) -> Iterator[tuple[int, Outcome]]:
+    """Yields outcomes in the order in which devices are done.
+
+    Args:
+        take, should_continue: as of `StreamingRunner.stream`.
+        compile_one: called by `jobs` threads at a time.
+        tell: told when a device is set aside, and when it is back.
+        give_up: called where an error or Ctrl-C ends it: has calls that wait end soon.
+
+    Raises:
+        WorkError: no device has worked for long.
+    """
+    todo: SimpleQueue[int | None] = SimpleQueue()
+    arrived: Arrived = SimpleQueue()
+    ready, enough = Ready(), threading.Event()
+
+    def compile_next() -> None:
+        while (index := todo.get()) is not None and not enough.is_set():
+            ready.put((index, compile_one(index)))
+
+    def arrive(index: int, outcome: Outcome) -> None:
+        arrived.put((index, outcome))
+
+    threads = [_guarded(compile_next, arrived) for _ in range(jobs)]
+    threads += [
+        _guarded(partial(work, lane, ready, arrive, tell, enough), arrived) for lane in lanes
+    ]
+    for thread in threads:
+        thread.start()
+    most = jobs + AHEAD * len(lanes)
+    out: set[int] = set()
+    try:
+        while True:
+            if should_continue() and (taken := take(most - len(out))):
+                out.update(taken)
+                for index in taken:
+                    todo.put(index)
+            if not out:
+                return
+            found = _next(arrived, lanes)
+            out.discard(found[0])
+            yield found
+            if not should_continue():
+                return
+    except BaseException:
+        give_up()
+        raise
+    finally:
+        enough.set()
+        ready.close()
+        for _ in threads:
+            todo.put(None)
+        for thread in threads:
+            thread.join()
+
+
+def _guarded(do: Callable[[], None], arrived: Arrived) -> threading.Thread:
+    """A thread whose errors arrive where outcomes do."""
+
+    def body() -> None:
+        try:
+            do()
+        except BaseException as error:
+            arrived.put(error)
+
+    return threading.Thread(target=body, daemon=True)
+
+
+def _next(arrived: Arrived, lanes: Sequence[Lane]) -> tuple[int, Outcome]:
+    alone = 0.0
+    while True:
+        try:
+            found = arrived.get(timeout=1.0)
+        except Empty:
+            alone = 0.0 if any(lane.device for lane in lanes) else alone + 1.0
+            if alone >= ALONE_SECONDS:
+                reasons = ", ".join(f"{lane.name}: {lane.set_aside}" for lane in lanes)
+                raise WorkError(
+                    f"no device of the cluster is left: {reasons}", "resume the run when one is"
+                ) from None
+            continue
+        if isinstance(found, BaseException):
+            raise found
+        return found

@@ -1,0 +1,189 @@
+"""A real scheduler with real workers: compiling, measuring, tuning, and what goes wrong there."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import frontrunner
+from frontrunner.benchmarks.cluster import Cluster, choose_devices
+from frontrunner.benchmarks.cluster.client import HostLost
+from frontrunner.benchmarks.cluster.messages import (
+    COMPILING,
+    MEASURING,
+    HostDescription,
+    OfferedDevice,
+    Work,
+)
+from frontrunner.benchmarks.cluster.remote_child import RemoteChild, Travelled
+from frontrunner.benchmarks.compiling import CompileRequest, call_of
+from frontrunner.benchmarks.measuring import MeasureRequest, SetupRequest
+from frontrunner.core import InputError, iree_versions
+from frontrunner.experiments.tuning import RunFolder, TuneResult
+from frontrunner.search import Dispatch
+from frontrunner.search.reading import read_dispatch
+
+MATMUL = Path(__file__).parents[2] / "data" / "matmul.mlir"
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+
+@pytest.fixture(scope="module")
+def dispatch() -> Dispatch:
+    return read_dispatch(MATMUL)
+
+
+def host_with(hosts: tuple[HostDescription, ...], name: str) -> HostDescription:
+    return next(h for h in hosts if any(one.name.startswith(name) for one in h.devices) or not name)
+
+
+def test_hosts_tell_what_they_offer(address: str) -> None:
+    with Cluster(address) as cluster:
+        hosts = cluster.hosts()
+    assert sorted((host.jobs, len(host.devices)) for host in hosts) == [(0, 1), (2, 0)]
+    measuring = host_with(hosts, "measuring")
+    assert measuring.devices[0].name == "measuring/local-task"
+    assert measuring.states == {"measuring/local-task": "free"}
+    assert measuring.versions == iree_versions()
+
+
+def test_executables_travel_once_and_measurements_come_back(
+    address: str, dispatch: Dispatch, tmp_path: Path
+) -> None:
+    out = tmp_path / "default.vmfb"
+    with Cluster(address) as cluster:
+        hosts = cluster.hosts()
+        travelled = Travelled()
+        (compiling,) = (host for host in hosts if host.jobs)
+        child = RemoteChild(cluster, compiling, COMPILING, travelled)
+        reply = child.call(CompileRequest(dispatch.source, dispatch.target.flags, None, out), 60)
+        assert out.stat().st_size > 1000
+        assert not reply.error
+        measuring = host_with(hosts, "measuring")
+        device = RemoteChild(cluster, measuring, MEASURING, travelled, device="local-task")
+        with pytest.raises(RuntimeError, match="set up first"):
+            device.call(MeasureRequest(out, 0.0), 60)
+        device.call(SetupRequest("local-task", call_of(dispatch), out, 0), 60)
+        assert travelled.known[measuring.address] != set()
+        timing = device.call(MeasureRequest(out, 0.01), 60)
+        assert timing.wrong is None
+        assert len(timing.samples_us) >= 3
+        # What the host has let go of is sent again.
+        travelled.known[measuring.address].clear()
+        assert device.call(MeasureRequest(out, 0.01), 60).wrong is None
+        device.close()
+        # A new process knows nothing of the old one's inputs.
+        with pytest.raises(RuntimeError, match="set up first"):
+            device.call(MeasureRequest(out, 0.0), 60)
+
+
+def test_hosts_do_nothing_else(address: str) -> None:
+    with Cluster(address) as cluster:
+        (compiling,) = (host for host in cluster.hosts() if host.jobs)
+        answer = cluster.do(compiling, Work("s", "os:system", {}, "true", 5.0))
+        assert isinstance(answer.raised, InputError)
+        assert "os:system is not what hosts do" in str(answer.raised)
+        wrong = {"0" * 64: b"another"}
+        answer = cluster.do(compiling, Work("s", MEASURING, {}, None, 5.0, sent=wrong))
+        assert "an executable of 7 bytes is not" in str(answer.raised)
+
+
+def test_tuning_has_the_same_queue_and_is_resumed(address: str, tmp_path: Path) -> None:
+    given = {"ranker": "heuristic", "pool": 500, "quiet": True}
+    here, there = tmp_path / "here", tmp_path / "there"
+    frontrunner.tune(MATMUL, out=here, budget=1, **given)
+    result = frontrunner.tune(MATMUL, out=there, budget=6, cluster=address, **given)
+    assert isinstance(result, TuneResult)
+    assert result.outcomes == {"ok": 6}
+    queues = [RunFolder(path).load().queue for path in (here, there)]
+    assert queues[0].equals(queues[1])
+    lines = [json.loads(line) for line in (there / "outcomes.jsonl").open()]
+    assert {line["device"] for line in lines} == {"measuring/local-task"}
+    with pytest.raises(InputError, match="was measured on a cluster"):
+        frontrunner.resume(there, budget=8, quiet=True)
+    with pytest.raises(InputError, match="was measured on this machine's own devices"):
+        frontrunner.resume(here, budget=8, quiet=True, cluster=address)
+    more = frontrunner.resume(there, budget=8, quiet=True, cluster=address)
+    assert more.outcomes == {"ok": 8}
+
+
+def test_a_worker_that_is_killed_costs_no_candidate(
+    address: str, start_worker: Callable[..., object], tmp_path: Path
+) -> None:
+    """It is killed while it measures, and another of its name comes in its place."""
+    words = ("--join", address, "--device", "local-sync", "--name", "dying")
+    first = start_worker(*words)
+    run = tmp_path / "run"
+    log = run / "outcomes.jsonl"
+    given = {"ranker": "heuristic", "pool": 500, "budget": 12, "quiet": True, "out": run}
+    found: list[object] = []
+
+    def tune() -> None:
+        found.append(
+            frontrunner.tune(MATMUL, cluster=address, devices=["dying/local-sync"], **given)
+        )
+
+    thread = threading.Thread(target=tune)
+    thread.start()
+    while thread.is_alive() and not (log.exists() and log.read_text().count("\n") >= 2):
+        thread.join(0.01)
+    first.kill()  # type: ignore[attr-defined]
+    start_worker(*words)
+    thread.join()
+    (result,) = found
+    assert isinstance(result, TuneResult)
+    assert result.outcomes == {"ok": 12}
+    indices = [json.loads(line)["index"] for line in log.open()]
+    assert sorted(indices) == list(range(12))
+
+
+def test_a_host_that_is_gone_is_told(address: str, start_worker: Callable[..., object]) -> None:
+    worker = start_worker("--join", address, "--device", "local-sync", "--name", "leaving")
+    with Cluster(address) as cluster:
+        host = cluster.find("leaving/local-sync")
+        child = RemoteChild(cluster, host, MEASURING, Travelled(), device="local-sync")
+        worker.kill()  # type: ignore[attr-defined]
+        with pytest.raises(HostLost, match=host.name):
+            child.call(None, 60)
+        with pytest.raises(HostLost, match="no worker offers leaving/local-sync"):
+            cluster.find("leaving/local-sync")
+
+
+def test_nobody_listens() -> None:
+    with pytest.raises(InputError, match=r"no scheduler answers at tcp://127.0.0.1:1"):
+        Cluster("127.0.0.1:1")
+
+
+def described(name: str, kind: str = "cpu", jobs: int = 0, **others: object) -> HostDescription:
+    device = OfferedDevice("local-task", f"{name}/local-task", kind)
+    given = {"processor": "another", "versions": iree_versions(), **others}
+    return HostDescription(f"tcp://{name}:1", name, devices=(device,), jobs=jobs, **given)  # type: ignore[arg-type]
+
+
+def test_devices_of_one_kind_are_chosen(dispatch: Dispatch) -> None:
+    znver4 = read_dispatch(MATMUL, "znver4").target
+    hosts = [described("a", "x"), described("b", "y", 2), described("c", "y", 4)]
+    chosen = choose_devices(hosts, znver4, ())
+    assert [one.name for _, one in chosen.devices] == ["b/local-task", "c/local-task"]
+    assert [host.jobs for host in chosen.compiling] == [2, 4]
+    assert choose_devices(hosts, znver4, ["x"]).kind == "x"
+    for asked, says in (
+        (["nothing"], "the cluster has no device nothing"),
+        (["a/local-task", "c/local-task"], "devices of several kinds are asked for: x, y"),
+    ):
+        with pytest.raises(InputError, match=says):
+            choose_devices(hosts, znver4, asked)
+    with pytest.raises(InputError, match="the cluster's CPUs are another, this machine's is"):
+        choose_devices(hosts, dispatch.target, ())
+    with pytest.raises(InputError, match="two workers offer a device a/local-task"):
+        choose_devices([hosts[0], hosts[0]], znver4, ())
+    old = described("d", versions={"iree-base-compiler": "1.0"})
+    with pytest.raises(InputError, match=r"d \(tcp://d:1\) has iree-base-compiler 1.0"):
+        choose_devices([old], znver4, ())
+    gfx942 = read_dispatch(MATMUL.with_name("matmul.mlir"), "gfx942").target
+    with pytest.raises(InputError, match="the cluster has no device that runs code for gfx942"):
+        choose_devices(hosts, gfx942, ())
