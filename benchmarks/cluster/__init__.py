@@ -11,6 +11,7 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .client import Cluster
+    from .local import hosts_of, open_cluster
     from .messages import HostDescription, OfferedDevice
     from .runner import ClusterRunner
     from .selection import choose_devices
@@ -25,5 +26,7 @@ __all__ = [
     "Offer",
     "OfferedDevice",
     "choose_devices",
+    "hosts_of",
+    "open_cluster",
     "work_for_clients",
 ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import platform
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ...core import iree_versions
 from ..compiling import BuildRequest, CompileRequest
 from ..measuring import MeasureRequest, SetupRequest, fingerprint
 
@@ -58,6 +60,24 @@ class HostDescription:
     jobs: int
     versions: Mapping[str, str]
     states: Mapping[str, str] = field(default_factory=dict)
+
+
+def described(
+    devices: Sequence[OfferedDevice],
+    jobs: int,
+    address: str,
+    states: Mapping[str, str] | None = None,
+) -> HostDescription:
+    """This machine as a host."""
+    return HostDescription(
+        address,
+        platform.node(),
+        processor(),
+        tuple(devices),
+        jobs,
+        iree_versions(),
+        states or {},
+    )
 
 
 @dataclass(frozen=True)

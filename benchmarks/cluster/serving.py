@@ -7,26 +7,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import platform
 import tempfile
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import dask
 from distributed import Scheduler, Worker
 from distributed.protocol.serialize import to_serialize
 
-from ...core import InputError, first_line, iree_versions
+from ...core import InputError, WorkError, first_line, temporary_folder
 from ..measuring import shares_cores
 from .host import Host
-from .messages import MARK, HostDescription, Work, processor
+from .local import StartRequest
+from .messages import MARK, Work, described
 from .working import Offer
 
 CONNECT_SECONDS = 10.0
+# To listen where nobody does.
+ANY_PORT = "127.0.0.1:0"
 # After so long without a sign of life a worker is given up: a stopped one holds its work no longer.
 DEAD_SECONDS = "20s"
 # Between two tries to join again.
@@ -64,19 +68,9 @@ class HostExtension:
     async def describe(self) -> dict[str, Any]:
         """What the host offers, and what that does now."""
         states = self._host.states()
-        return {
-            "host": to_serialize(
-                HostDescription(
-                    self._worker.address,
-                    platform.node(),
-                    processor(),
-                    self._offer.devices,
-                    self._offer.jobs,
-                    iree_versions(),
-                    {one.name: states.get(one.uri, "free") for one in self._offer.devices},
-                )
-            )
-        }
+        devices, jobs = self._offer.devices, self._offer.jobs
+        now = {one.name: states.get(one.uri, "free") for one in devices}
+        return {"host": to_serialize(described(devices, jobs, self._worker.address, now))}
 
     async def hear(self, closed: str = "", device: str = "", note: str = "") -> None:
         """What a client says.
@@ -112,6 +106,36 @@ def serve_or_join(
         scheduler: whether to serve a scheduler, too.
     """
     asyncio.run(_serve(address, offer, scheduler, say))
+
+
+def start(request: StartRequest) -> str:
+    """Starts a worker in a thread of this process, a child; tells the scheduler's address.
+
+    Raises:
+        WorkError: it does not start.
+    """
+    said: SimpleQueue[str] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            serve_or_join(
+                request.join or ANY_PORT,
+                request.offer,
+                scheduler=request.join is None,
+                say=said.put,
+            )
+        except Exception as error:
+            said.put(f"failed: {first_line(error)}")
+
+    tempfile.tempdir = str(temporary_folder())
+    threading.Thread(target=run, daemon=True).start()
+    address = request.join
+    while not (line := said.get()).startswith("joined"):
+        if line.startswith("failed"):
+            raise WorkError(line)
+        address = line.split()[-1]
+    assert address is not None
+    return address
 
 
 async def _serve(address: str, offer: Offer, scheduler: bool, say: Callable[[str], None]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ...benchmarks.cluster import Cluster, choose_devices
+from ...benchmarks.cluster import choose_devices, hosts_of
 from ...benchmarks.compiling import call_of
 from ...benchmarks.measuring import check_drivers, check_uris, fingerprint
 from ...benchmarks.verifying import check_memory
@@ -39,8 +39,9 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     dispatch = read_dispatch(options.input, options.target, default_specs=options.default_specs)
     target = dispatch.target
     if options.cluster is not None:
-        with Cluster(options.cluster, observer.notify) as cluster:
-            chosen = choose_devices(cluster.hosts(), target, options.devices or ())
+        asked = options.devices or ()
+        hosts = hosts_of(options.cluster, target, asked, observer.notify)
+        chosen = choose_devices(hosts, target, asked)
         options = replace(options, devices=tuple(one.name for _, one in chosen.devices))
         observer.notify(f"on {', '.join(options.devices or ())}")
         fingerprints = [chosen.kind]

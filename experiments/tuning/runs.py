@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from ...benchmarks.cluster import Cluster, ClusterRunner, choose_devices
+from ...benchmarks.cluster import ClusterRunner, choose_devices, open_cluster
 from ...benchmarks.measuring import Budget, Runner, check_uris, fingerprint
 from ...benchmarks.runners import CompileRunner, LocalRunner
 from ...core import InputError, Notify
@@ -37,10 +37,11 @@ def make_usual_runner(
     work, logs, jobs = folder.work, folder.logs, options.jobs
     builder = executable_pipeline(options.pipeline)
     if options.cluster is not None:
-        cluster = Cluster(options.cluster, notify)
+        target, asked = dispatch.target, options.devices or ()
+        cluster = open_cluster(options.cluster, target, asked, notify)
         return ClusterRunner(
             cluster,
-            choose_devices(cluster.hosts(), dispatch.target, options.devices or ()),
+            choose_devices(cluster.hosts(), target, asked),
             dispatch,
             render_config,
             work,

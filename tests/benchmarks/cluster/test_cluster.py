@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 import frontrunner
@@ -156,6 +157,23 @@ def test_a_host_that_is_gone_is_told(address: str, start_worker: Callable[..., o
 def test_nobody_listens() -> None:
     with pytest.raises(InputError, match=r"no scheduler answers at tcp://127.0.0.1:1"):
         Cluster("127.0.0.1:1")
+
+
+def test_a_cluster_of_this_machine(tmp_path: Path) -> None:
+    """`local:2` has the queue of a run without it, and leaves no process."""
+    run = tmp_path / "run"
+    given = {"ranker": "heuristic", "pool": 500, "quiet": True}
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    result = frontrunner.tune(MATMUL, out=run, budget=5, cluster="local:2", **given)
+    assert result.outcomes == {"ok": 5}
+    more = frontrunner.resume(run, budget=7, quiet=True, cluster="local:1")
+    assert more.outcomes == {"ok": 7}
+    lines = [json.loads(line) for line in (run / "outcomes.jsonl").open()]
+    assert {line["device"] for line in lines} == {"local/local-task"}
+    assert {child.pid for child in psutil.Process().children(recursive=True)} <= before
+    for bad, says in (("local:0", "local:0 are 0 workers"), ("local:x", "no scheduler answers at")):
+        with pytest.raises(InputError, match=says):
+            frontrunner.tune(MATMUL, out=tmp_path / "bad", budget=1, cluster=bad, **given)
 
 
 def described(name: str, kind: str = "cpu", jobs: int = 0, **others: object) -> HostDescription:
