@@ -153,7 +153,8 @@ class GaussianRanker(AdaptiveRanker):
         while int(size * GROWTH) <= len(times):
             size = int(size * GROWTH)
         size = max(size, int(np.argmax(np.isfinite(times))) + 1)  # failures alone teach nothing
-        key = times[:size].tobytes()
+        # Candidates that were killed are known no more, and with them features may vary no more.
+        key = times[:size].tobytes() + inputs.shape[1].to_bytes(4, "little")
         learned_from, kernel = self._learned.get(doubting, (b"", None))
         if kernel is None or learned_from != key:
             residual, _ = _fit_prior_line(times[:size], belief[:size])

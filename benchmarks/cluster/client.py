@@ -21,7 +21,7 @@ from .messages import MARK, Answer, HostDescription, Work
 if TYPE_CHECKING:
     from distributed import Client
 
-CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 5.0
 # How often a client looks who is still there while it waits for an answer.
 LOOK_SECONDS = 1.0
 _HINT = "start one with `frontrunner worker --serve`, and others with `frontrunner worker --join`"
@@ -195,11 +195,19 @@ def _versions(versions: Mapping[str, str]) -> str:
 def _connect(address: str) -> Client:
     try:
         from distributed import Client
+        from distributed.comm.core import connect
+        from distributed.security import Security
     except ImportError:
         raise InputError(
             "clusters need Dask, which is not installed", "pip install 'frontrunner[cluster]'"
         ) from None
+
+    async def knock() -> None:
+        secured = Security().get_connection_args("client")  # as Dask's own settings have it
+        (await connect(address, timeout=CONNECT_SECONDS, **secured)).abort()
+
     try:
+        asyncio.run(knock())  # a client that does not come to be is heard of for seconds
         return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except Exception as error:  # Dask's own, of many kinds
         first = first_line(error)

@@ -133,10 +133,16 @@ def search(
         progress.add(outcome)
         on_outcome(outcome, progress)
     out: set[int] = set()
+    # Chosen, and not taken yet: an order that looks back is not asked for each candidate anew.
+    chosen: list[int] = []
 
     def take(count: int) -> list[int]:
         count = stopping.next_batch_size(progress, count, len(out))
-        taken = order.next(log.outcomes, count, out) if count > 0 else []
+        if count > len(chosen):
+            more = max(count - len(chosen), order.batch or 0)
+            chosen.extend(order.next(log.outcomes, more, {*out, *chosen}))
+        taken = chosen[: max(0, count)]
+        del chosen[: len(taken)]
         out.update(taken)
         return taken
 
@@ -159,4 +165,5 @@ def search(
         finally:
             after_batch(progress)
         out.clear()  # what was taken and not run is taken again
+        chosen.clear()
     return stopping.stop_reason(progress) or ""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .compile_only import CompileRunner
     from .local import ExecutableRunner, LocalRunner, open_local_runner
     from .queue_compiler import QueueCompiler, compile_queue
-    from .replay import ReplayRunner
+    from .replay import ReplayRunner, StreamingReplayRunner
 else:
     __getattr__ = exports(__name__)
 
@@ -21,6 +21,7 @@ __all__ = [
     "LocalRunner",
     "QueueCompiler",
     "ReplayRunner",
+    "StreamingReplayRunner",
     "compile_queue",
     "open_local_runner",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...core import InputError
@@ -39,14 +40,23 @@ class ReplayRunner:
         self, batch: Sequence[int], should_continue: Callable[[], bool] = lambda: True
     ) -> Iterator[tuple[int, Outcome]]:
         for index in batch:
-            if index not in self._known:
-                raise InputError(
-                    f"the recording has no outcome of candidate {index}",
-                    "replay the queue that was recorded",
-                )
+            outcome = self.outcome(index)
             if not should_continue():
                 return
-            yield index, self._known[index]
+            yield index, outcome
+
+    def outcome(self, index: int) -> Outcome:
+        """What was recorded of a candidate.
+
+        Raises:
+            InputError: nothing was.
+        """
+        if index not in self._known:
+            raise InputError(
+                f"the recording has no outcome of candidate {index}",
+                "replay the queue that was recorded",
+            )
+        return self._known[index]
 
     def finals(self, contenders: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
         """As they were recorded: each in one round."""
@@ -72,3 +82,28 @@ class ReplayRunner:
 
     def close(self) -> None:
         pass
+
+
+class StreamingReplayRunner(ReplayRunner):
+    """Replays on several devices at a time: outcomes come late, as many taken meanwhile.
+
+    Args:
+        outcomes: by queue position.
+        devices: each takes as long for a candidate as the others.
+    """
+
+    def __init__(self, outcomes: Mapping[int, Outcome], devices: int) -> None:
+        super().__init__(outcomes, {})
+        self._devices = devices
+
+    def stream(
+        self, take: Callable[[int], Sequence[int]], should_continue: Callable[[], bool]
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Yields outcomes in the order in which candidates were taken."""
+        measuring: deque[int] = deque()
+        while should_continue():
+            measuring.extend(take(self._devices - len(measuring)))
+            if not measuring:
+                return
+            index = measuring.popleft()
+            yield index, self.outcome(index)

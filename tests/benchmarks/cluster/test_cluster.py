@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -205,3 +208,27 @@ def test_devices_of_one_kind_are_chosen(dispatch: Dispatch) -> None:
     gfx942 = read_dispatch(MATMUL.with_name("matmul.mlir"), "gfx942").target
     with pytest.raises(InputError, match="the cluster has no device that runs code for gfx942"):
         choose_devices(hosts, gfx942, ())
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="nothing makes certificates here")
+def test_tls_keeps_others_out(start_worker: Callable[..., object], tmp_path: Path) -> None:
+    """With the settings that SECURITY.md names."""
+    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    words = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost"
+    subprocess.run([*words.split(), "-keyout", key, "-out", cert], check=True, capture_output=True)
+    tls = "DASK_DISTRIBUTED__COMM__TLS"
+    env = {f"{tls}__CA_FILE": str(cert), "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "true"}
+    for role in ("CLIENT", "SCHEDULER", "WORKER"):
+        env |= {f"{tls}__{role}__CERT": str(cert), f"{tls}__{role}__KEY": str(key)}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in env.items():
+            patch.setenv(name, value)
+        worker = start_worker("--serve", "tls://127.0.0.1:0", "--compile", "1")
+        address = worker.address  # type: ignore[attr-defined]
+        asked = [sys.executable, "-m", "frontrunner", "devices", "--json", "--cluster", address]
+        told = subprocess.run(asked, capture_output=True, text=True)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert [host["jobs"] for host in json.loads(told.stdout)["hosts"]] == [1]
+    refused = subprocess.run(asked, capture_output=True, text=True)
+    assert refused.returncode == 2
+    assert f"no scheduler answers at {address}" in refused.stderr

@@ -116,7 +116,7 @@ def test_a_wrong_kernel_is_an_outcome(
         source = matmul.source if spec is None else other
         return CompileJob(name, source, matmul.target.flags, spec)
 
-    monkeypatch.setattr(Compiler, "_job", job)
+    monkeypatch.setattr(Compiler, "job", job)
     runner = make(configs)
     runner.start({})
     ((_, outcome),) = runner.run([0])
@@ -145,6 +145,6 @@ def test_a_default_that_does_not_compile(
     def job(self: Compiler, name: str, spec: Any) -> CompileJob:
         return CompileJob(name, "module {", (), spec)
 
-    monkeypatch.setattr(Compiler, "_job", job)
+    monkeypatch.setattr(Compiler, "job", job)
     with pytest.raises(WorkError, match="the compiler's default does not compile"):
         make(configs).start({})
