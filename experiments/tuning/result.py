@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -50,6 +50,7 @@ class TuneResult(StoredResult):
         baseline: which of the compiler's two defaults `baseline_us` is of, in words; empty where
             there is one.
         stages: what each came to, where they are not the usual ones.
+        measured: candidates by device, of a run on a cluster; empty otherwise.
         executable: the winner's, where an `ExecutablePipeline` makes these in place of specs.
     """
 
@@ -73,6 +74,7 @@ class TuneResult(StoredResult):
     baseline: str = ""
     stages: tuple[StageResult, ...] = ()
     executable: Path | None = None
+    measured: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def build(
@@ -105,6 +107,7 @@ class TuneResult(StoredResult):
             noise_floor=finals.noise_floor,
             spec=left if winner and left.name == SPEC else None,
             executable=left if winner and left.name == EXECUTABLE else None,
+            measured=_by_device(outcomes) if setup.manifest.on_cluster else {},
             baseline_us=finals.baseline_us,
             best_us=winner.time_us if winner else finals.baseline_us,
             outcomes=dict(Counter(o.kind for o in outcomes.values())),
@@ -209,6 +212,9 @@ class TuneResult(StoredResult):
             )
             lines.append(f"noise floor  {self.noise_floor:.1%}")
             lines.append(f"spec         {self.spec}" if self.spec else f"executable   {self.left}")
+        if self.measured:
+            devices = ", ".join(f"{name} {n}" for name, n in sorted(self.measured.items()))
+            lines.insert(1, f"devices      {devices}")
         if self.stages:
             lines.insert(1, f"stages       {', '.join(map(str, self.stages))}")
         if self.baseline:
@@ -216,6 +222,10 @@ class TuneResult(StoredResult):
         if warning := noise_warning(self.noise_floor, self.load):
             lines.insert(-1, f"warning      {warning}")
         return lines
+
+
+def _by_device(outcomes: Mapping[int, Outcome]) -> dict[str, int]:
+    return dict(Counter(o.device for o in outcomes.values() if o.stage != "compile" and o.device))
 
 
 def expectation_comment(standing: FinalistResult, finals: Finals, chips: Sequence[str]) -> str:

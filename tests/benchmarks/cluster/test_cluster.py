@@ -103,6 +103,8 @@ def test_tuning_has_the_same_queue_and_is_resumed(address: str, tmp_path: Path) 
     result = frontrunner.tune(MATMUL, out=there, budget=6, cluster=address, **given)
     assert isinstance(result, TuneResult)
     assert result.outcomes == {"ok": 6}
+    assert result.measured == {"measuring/local-task": 6}
+    assert "devices      measuring/local-task 6" in result.summary_lines()
     queues = [RunFolder(path).load().queue for path in (here, there)]
     assert queues[0].equals(queues[1])
     lines = [json.loads(line) for line in (there / "outcomes.jsonl").open()]
