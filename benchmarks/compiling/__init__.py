@@ -13,8 +13,8 @@ if TYPE_CHECKING:
         raise_if_killed,
         require_default,
     )
-    from .failures import FailureReport, save_log
-    from .reproducer import SCRIPT, Reproducer, write_crash
+    from .failures import FailureReport, config_magnitude, normalise, save_log
+    from .reproducer import SCRIPT, Reproducer, write_crash, write_emission_crash
     from .runnable_module import RunnableModule, call_of
     from .worker import BuildRequest, CompileRequest
 else:
@@ -32,8 +32,11 @@ __all__ = [
     "Reproducer",
     "RunnableModule",
     "call_of",
+    "config_magnitude",
+    "normalise",
     "raise_if_killed",
     "require_default",
     "save_log",
     "write_crash",
+    "write_emission_crash",
 ]

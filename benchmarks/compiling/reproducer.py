@@ -35,6 +35,7 @@ class Reproducer:
         log: all that the compiler or the runtime said.
         seed: of the inputs that the candidate was run with.
         operation: what tells what is right; if None, the compiler's default does.
+        start: the phase that the module is at; empty for what a user would write.
     """
 
     module: RunnableModule
@@ -44,6 +45,7 @@ class Reproducer:
     log: str
     seed: int
     operation: Operation | None = None
+    start: str = SOURCES
 
     def write(self, folder: Path) -> None:
         """Makes `folder`, whole or not at all; it must not exist.
@@ -103,7 +105,7 @@ class Reproducer:
 
     def _compile(self, output: str, *, spec: bool = False, stop: str = "") -> str:
         words = ["iree-compile source.mlir", *self.module.flags]
-        words.append(f"--compile-from={SOURCES}")
+        words += _compile_from(self.start)
         if stop:
             words.append(f"--compile-to={stop}")
         if spec and self.spec is not None:
@@ -135,20 +137,24 @@ class Reproducer:
         return [*flags, f"--expected_rtol={max(shares):.3g}"] if shares else []
 
 
-def write_emission_crash(dispatch: Dispatch, folder: Path) -> None:
+def write_emission_crash(dispatch: Dispatch, folder: Path, source: str | None = None) -> None:
     """Makes `folder` show that the compiler crashes when it is asked for constraints.
+
+    Args:
+        source: what the dispatch was read from, to show it with that.
 
     Raises:
         OSError: it cannot be written.
     """
     options = (
         *dispatch.target.flags,
-        f"--compile-from={SOURCES}",
+        *_compile_from(SOURCES if source is None else ""),
         f"--compile-to={CONFIGURATIONS}",
         *EMISSION_FLAGS,
         "-o constraints.mlir",
     )
-    write_crash(dispatch.source.encode(), options, dispatch.no_constraints_reason, folder)
+    text = dispatch.source if source is None else source
+    write_crash(text.encode(), options, dispatch.no_constraints_reason, folder)
 
 
 def write_crash(source: bytes, options: Sequence[str], reason: str, folder: Path) -> None:
@@ -171,6 +177,10 @@ def _reproducer(folder: Path, source: bytes, reason: str, script: str) -> Iterat
         (partial / SCRIPT).write_text(script)
         (partial / SCRIPT).chmod(0o755)
         yield partial
+
+
+def _compile_from(phase: str) -> list[str]:
+    return [f"--compile-from={phase}"] if phase else []
 
 
 def _command(words: Sequence[str]) -> str:

@@ -1,0 +1,26 @@
+"""Makes reproducers small: takes away what a failure does not need, as long as its script fails.
+
+Sizes are halved, fused ops dropped, knobs put back; nothing is measured here.
+"""
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import exports
+
+if TYPE_CHECKING:
+    from .failure import Failure, Size, Variant
+    from .reduction import REDUCE_SECONDS, REDUCE_TRIES, Reduction, reduce_failure
+    from .script import run_script
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "REDUCE_SECONDS",
+    "REDUCE_TRIES",
+    "Failure",
+    "Reduction",
+    "Size",
+    "Variant",
+    "reduce_failure",
+    "run_script",
+]
