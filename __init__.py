@@ -15,6 +15,7 @@ from .core.lazy import exports
 if TYPE_CHECKING:
     from .experiments.bundling import record
     from .experiments.calibrating import calibrate
+    from .experiments.compiler_fuzzing import fuzz
     from .experiments.dataset import read_recording
     from .experiments.evaluation import evaluate
     from .experiments.insights import insights
@@ -32,6 +33,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "evaluate",
+    "fuzz",
     "generate",
     "insights",
     "profile",

@@ -38,6 +38,7 @@ COMMANDS = {
     "worker": "Offer this machine's devices and cores to clients elsewhere.",
     "devices": "List the devices of a cluster, and what its hosts compile.",
     "bundle": "Carry compiled candidates to a machine that cannot compile, and results back.",
+    "fuzz": "Look for failures of the compiler, and reduce each to a small reproducer.",
     "doctor": "Tell what is installed, which devices answer and what is missing.",
 }
 

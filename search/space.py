@@ -57,11 +57,14 @@ class Constraint:
 
     Attributes:
         prunes: whether it keeps out what would be slow, rather than what would fail.
+        known_failure: whether it keeps out what the compiler lets in and then fails over; fuzzers
+            may be after that.
     """
 
     reason: str
     formula: z3.BoolRef
     prunes: bool = False
+    known_failure: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +87,12 @@ class Space:
     render: Callable[[Mapping[str, int]], str]
     derived: tuple[tuple[str, z3.ArithRef], ...] = ()
     default: Mapping[str, int] | None = None
+
+    @property
+    def unpruned(self) -> Space:
+        """The space with what would be slow, and with what is known to fail."""
+        kept = tuple(c for c in self.constraints if not (c.prunes or c.known_failure))
+        return replace(self, constraints=kept)
 
     def with_default(self, candidate: Mapping[str, int]) -> Space:
         """The space with the compiler's own choice in it.

@@ -56,6 +56,10 @@ MAY_IMPORT = {
             "core search search.mlir search.reading benchmarks.verifying benchmarks.measuring "
             "benchmarks.operations"
         ),
+        "benchmarks.reducing": (
+            "core search search.mlir search.enumeration search.reading benchmarks.measuring "
+            "benchmarks.compiling"
+        ),
         "benchmarks.networks": "core search.reading benchmarks.verifying benchmarks.measuring",
         "benchmarks.runners": "core search search.gpu benchmarks.measuring benchmarks.compiling",
         "benchmarks.cluster": (
@@ -105,6 +109,11 @@ MAY_IMPORT = {
             "experiments core search search.reading models benchmarks.measuring "
             "benchmarks.operations benchmarks.runners experiments.dataset experiments.queue "
             "experiments.observing experiments.learning experiments.evaluation"
+        ),
+        "experiments.compiler_fuzzing": (
+            "core search search.gpu search.enumeration search.reading benchmarks.measuring "
+            "benchmarks.compiling benchmarks.runners benchmarks.reducing experiments "
+            "experiments.observing experiments.queue"
         ),
         "experiments.insights": (
             "experiments core search features benchmarks.measuring experiments.dataset "

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .failure import Failure, Size, Variant
+    from .failure import EMISSION, Failure, Size, Variant
     from .reduction import REDUCE_SECONDS, REDUCE_TRIES, Reduction, reduce_failure
     from .script import run_script
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "EMISSION",
     "REDUCE_SECONDS",
     "REDUCE_TRIES",
     "Failure",

@@ -22,13 +22,14 @@ def fewer_ops(text: str) -> list[tuple[str, str]]:
                 words = cut(found, _compute(found)[number])
                 if words:
                     _tidy(found)
-                    made.append((words, f"{module}\n"))
+                    made.append((words, str(module)))
     return sorted(made, key=lambda one: len(one[1]))
 
 
 def _count(text: str) -> int:
     with new_context(), ir.Location.unknown():
-        functions = _functions(parse(text.encode()))
+        module = parse(text.encode())  # what its operations live in
+        functions = _functions(module)
         return len(_compute(functions[0])) if len(functions) == 1 else 0
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ...core import CHILD_FAILED, Child, CompilerCrashedError, FrontrunnerError, KilledError
+from ...core import CHILD_FAILED, Child, ChildDied, ChildTimeout, FrontrunnerError
 from ...search import Dispatch, Space, build_spaces, spec_of
-from ...search.mlir import SOURCES
 from ...search.reading import READER, read_dispatch
 from ..compiling import Reproducer, RunnableModule, write_emission_crash
 from .failure import EMISSION, Failure, Size, Variant
@@ -76,7 +75,7 @@ class Trials:
         """Functions with fewer ops: see `cuts`; none where the compiler fails over them."""
         try:
             found: list[tuple[str, str]] = self._cuts.call(text, timeout=_TIMEOUT)
-        except (*CHILD_FAILED, FrontrunnerError):
+        except (ChildDied, ChildTimeout):
             return []
         return found
 

@@ -85,6 +85,7 @@ def _double_tiling(
         Constraint(
             "a cached reduction clears its whole cache tile with one vector",
             z3.Or(whole, tile < limit),
+            known_failure=True,
         )
     )
     in_l2 = _footprint(problem, "cache", reused=True) <= max(target.cache_bytes[:2])
@@ -98,7 +99,7 @@ def _double_tiling(
         held = FUSED_MATH_BYTES if dict(problem.traits).get("math") else FUSED_BYTES
         reason = "what is fused to a cached reduction fits the stack"
         fits = tile * _accumulator_bytes(problem) <= held
-        rules.append(Constraint(reason, z3.Or(whole, fits)))
+        rules.append(Constraint(reason, z3.Or(whole, fits), known_failure=True))
     rules += _common_constraints(problem, target)
     return tuple(knobs), tuple(rules)
 
@@ -110,7 +111,8 @@ def _conv_decompose(
     knobs, rules = _one_level(problem)
     rows = z3.And(z3.Int("vec_oh") == 1, z3.Int("vec_fh") == 1)
     columns = z3.And(z3.Int("vec_ow") == 1, z3.Int("vec_fw") == 1)
-    rules.append(Constraint("one image dim is unrolled to a 1-d convolution", z3.Or(rows, columns)))
+    reason = "one image dim is unrolled to a 1-d convolution"
+    rules.append(Constraint(reason, z3.Or(rows, columns), known_failure=True))
     # Best of those with a remainder: 2.5 to 28 times slower than the best without, on AVX2 and
     # AVX-512 (13 recordings), since what is left is computed one value at a time.
     even = z3.Not(z3.Or([_has_remainder(d, "dist") for d in problem.dims]))
@@ -171,7 +173,7 @@ def _common_constraints(problem: Problem, target: Target) -> list[Constraint]:
     for skipped in kind_of(problem).excluded_loops:
         volume = accumulator * _product(_vec(d) for d in problem.dims if d.name != skipped)
         refused = volume < target.vector_bytes * MAX_NATIVE_VECTORS
-        rules.append(Constraint("the compiler refuses large vectors", refused))
+        rules.append(Constraint("the compiler refuses large vectors", refused, known_failure=True))
         unrolled = volume <= target.vector_bytes * MAX_UNROLLED
         rules.append(Constraint("unrolled code stays small", unrolled, prunes=True))
     in_l1 = _footprint(problem, "vec") <= target.cache_bytes[0]

@@ -1,0 +1,82 @@
+"""`frontrunner.fuzz`, which the command `fuzz` calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from ...core import InputError, make_output_folder
+from ...search.reading import read_dispatch
+from ..arguments import optional_path
+from ..interrupted import resumable
+from ..observing import Observer, make_progress
+from .drawing import Drawn
+from .result import FuzzResult
+from .session import FuzzSession
+
+Path_ = str | os.PathLike[str]
+
+
+def fuzz(
+    dispatches: Path_ | Sequence[Path_],
+    *,
+    minutes: float = 10.0,
+    targets: Sequence[str] = ("host",),
+    unpruned: bool = False,
+    out: Path_ | None = None,
+    jobs: int | None = None,
+    seed: int = 0,
+    quiet: bool = False,
+) -> FuzzResult:
+    """Looks for what the compiler gets wrong, and reduces each way to fail to a small reproducer.
+
+    Candidates are drawn at random and compiled, a few of each dispatch and target in turn; those
+    for this machine are run, and their results compared. What fails is grouped, and of each group
+    one is made small: sizes are halved, fused ops dropped, knobs put back, as long as its script
+    fails in the same way.
+
+    Example:
+        >>> frontrunner.fuzz("matmul.mlir", minutes=5, targets=["host", "gfx942"]).failures
+
+    Args:
+        dispatches: a file of MLIR with one dispatch, or several of them.
+        minutes: after which no more candidates are drawn; what failed last is still reduced.
+        targets: `host`, names of CPUs, or of GPUs: for others than `host`, candidates are compiled
+            and not run.
+        unpruned: whether to draw also what would be slow, and what is known to fail.
+        out: a new folder; by default the next free `runs/fuzz-<n>`.
+        jobs: how many candidates to compile at a time; by default one per core.
+        seed: of the candidates and of the kernels' inputs.
+        quiet: whether to show no progress on stderr.
+
+    Raises:
+        InputError: something given cannot be used; nothing was written.
+        WorkError: results cannot be written.
+        RunInterrupted: Ctrl-C; what was found is kept.
+    """
+    if not minutes > 0:
+        raise InputError(f"minutes must be more than 0, got {minutes:g}", "such as 10")
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs must be at least 1, got {jobs}", "such as 2")
+    given = [dispatches] if isinstance(dispatches, str | os.PathLike) else dispatches
+    if not given or not targets:
+        raise InputError("there is nothing to compile", "name a dispatch and a target")
+    with closing(make_progress(quiet=quiet)) as observer:
+        drawn = [
+            _draw(Path(path), target, observer, unpruned=unpruned, seed=seed, jobs=jobs)
+            for path in dict.fromkeys(map(os.fspath, given))
+            for target in dict.fromkeys(targets)
+        ]
+        folder = make_output_folder(optional_path(out), "fuzz", lambda _: None)
+        with resumable(folder):
+            return FuzzSession(drawn, folder, 60 * minutes, seed, observer).run()
+
+
+def _draw(
+    path: Path, target: str, observer: Observer, *, unpruned: bool, seed: int, jobs: int | None
+) -> Drawn:
+    observer.on_phase(f"reading {path} for {target}")
+    dispatch = read_dispatch(path, target)
+    return Drawn.of(path, target, dispatch, unpruned=unpruned, seed=seed, jobs=jobs)
