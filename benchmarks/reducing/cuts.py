@@ -58,7 +58,7 @@ def _return(function: ir.Operation, op: ir.Operation) -> str:
 
 
 def _take(function: ir.Operation, op: ir.Operation) -> str:
-    """Has the function take an op's results as inputs; empty if nothing but its caller uses them."""
+    """Has the function take an op's results as inputs; empty if only its caller uses them."""
     used = {use.owner.operation.name for result in op.results for use in result.uses}
     if used <= {"func.return"}:
         return ""
@@ -84,4 +84,3 @@ def _tidy(function: ir.Operation) -> None:
         if name in function.attributes:
             del function.attributes[name]
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(takes, gives))
-

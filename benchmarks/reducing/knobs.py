@@ -19,7 +19,7 @@ _DRAWN, _TRIED = 4096, 4
 
 def fit(space: Space, knobs: Knobs) -> dict[str, int] | None:
     """The nearest knobs of a space of smaller sizes, none larger; None if it has other knobs."""
-    if {k.name for k in space.knobs} != set(knobs):
+    if {k.name for k in space.knobs} != set(knobs) or not all(k.values for k in space.knobs):
         return None
     return {k.name: _at_most(k, knobs[k.name]) for k in space.knobs}
 
@@ -52,7 +52,9 @@ def _nowhere_larger(
     ]
     for one in sorted(found, key=_magnitude)[:_TRIED]:
         changed = [f"{name} {knobs[name]} -> {one[name]}" for name in knobs]
-        differ = [words for words, name in zip(changed, knobs, strict=True) if one[name] != knobs[name]]
+        differ = [
+            words for words, name in zip(changed, knobs, strict=True) if one[name] != knobs[name]
+        ]
         yield ", ".join(differ), one
 
 

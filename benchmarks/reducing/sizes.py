@@ -31,9 +31,7 @@ def smaller_sizes(problem: Problem, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _words(problem: Problem, changed: Mapping[int, int]) -> str:
-    named = {
-        size: ", ".join(d.name for d in problem.dims if d.size == size) for size in changed
-    }
+    named = {size: ", ".join(d.name for d in problem.dims if d.size == size) for size in changed}
     return "; ".join(f"{named[size]} {size} -> {new}" for size, new in changed.items())
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from ...core import CHILD_FAILED, Child, ChildDied, ChildTimeout, FrontrunnerError
@@ -59,9 +58,7 @@ class Trials:
         self._seen: set[tuple[object, ...]] = set()
         self._stack = ExitStack()
         self._reader = self._stack.enter_context(Child(READER))
-        self._specs = self._stack.enter_context(
-            Child("frontrunner.search.mlir.specs:write_specs")
-        )
+        self._specs = self._stack.enter_context(Child("frontrunner.search.mlir.specs:write_specs"))
         self._cuts = self._stack.enter_context(
             Child("frontrunner.benchmarks.reducing.cuts:fewer_ops")
         )
@@ -124,9 +121,9 @@ class Trials:
                 return
             module = replace(RunnableModule.of(dispatch), source=source)
             outcome = replace(failure.outcome, reason=manner or failure.outcome.reason)
-            Reproducer(
-                module, spec, config, outcome, said, failure.seed, start=self.start
-            ).write(folder)
+            Reproducer(module, spec, config, outcome, said, failure.seed, start=self.start).write(
+                folder
+            )
 
         manner = said = ""
         place = self._folder / "trial"

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from ...core import InputError, make_output_folder
+from ...core import InputError, NotTunableError, first_line, make_output_folder
 from ...search.reading import read_dispatch
 from ..arguments import optional_path
 from ..interrupted import resumable
-from ..observing import Observer, make_progress
+from ..observing import make_progress
 from .drawing import Drawn
 from .result import FuzzResult
 from .session import FuzzSession
@@ -64,19 +64,22 @@ def fuzz(
     if not given or not targets:
         raise InputError("there is nothing to compile", "name a dispatch and a target")
     with closing(make_progress(quiet=quiet)) as observer:
-        drawn = [
-            _draw(Path(path), target, observer, unpruned=unpruned, seed=seed, jobs=jobs)
-            for path in dict.fromkeys(map(os.fspath, given))
-            for target in dict.fromkeys(targets)
-        ]
+        drawn, refused = [], []
+        for path in dict.fromkeys(os.fspath(one) for one in given):
+            for target in dict.fromkeys(targets):
+                observer.on_phase(f"reading {path} for {target}")
+                try:
+                    dispatch = read_dispatch(Path(path), target)
+                    drawn.append(
+                        Drawn.of(
+                            Path(path), target, dispatch, unpruned=unpruned, seed=seed, jobs=jobs
+                        )
+                    )
+                except NotTunableError as error:
+                    refused.append(error)
+                    observer.notify(f"{path} for {target} is left out: {first_line(error)}")
+        if not drawn:
+            raise refused[0]
         folder = make_output_folder(optional_path(out), "fuzz", lambda _: None)
         with resumable(folder):
             return FuzzSession(drawn, folder, 60 * minutes, seed, observer).run()
-
-
-def _draw(
-    path: Path, target: str, observer: Observer, *, unpruned: bool, seed: int, jobs: int | None
-) -> Drawn:
-    observer.on_phase(f"reading {path} for {target}")
-    dispatch = read_dispatch(path, target)
-    return Drawn.of(path, target, dispatch, unpruned=unpruned, seed=seed, jobs=jobs)

@@ -50,7 +50,14 @@ class Drawn:
 
     @classmethod
     def of(
-        cls, path: Path, target: str, dispatch: Dispatch, *, unpruned: bool, seed: int, jobs: int | None
+        cls,
+        path: Path,
+        target: str,
+        dispatch: Dispatch,
+        *,
+        unpruned: bool,
+        seed: int,
+        jobs: int | None,
     ) -> Drawn:
         """
         Args:

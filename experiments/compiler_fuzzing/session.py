@@ -129,9 +129,7 @@ class FuzzSession:
             self._keep(key, one, outcome, "", None)
         self.found[key].seen[one.path.stem] += 1
 
-    def _keep(
-        self, key: Key, one: Drawn, outcome: Outcome, said: str, index: int | None
-    ) -> None:
+    def _keep(self, key: Key, one: Drawn, outcome: Outcome, said: str, index: int | None) -> None:
         """Reduces a failure, and writes its folder.
 
         Args:
