@@ -1,0 +1,94 @@
+"""Known failures of the compiler become small, and their scripts still fail in the same way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.measuring import COMPILE_FAILED, CRASHED, Outcome
+from frontrunner.benchmarks.operations import Matmul
+from frontrunner.benchmarks.reducing import (
+    EMISSION,
+    Failure,
+    Variant,
+    reduce_failure,
+    run_script,
+)
+from frontrunner.benchmarks.reducing.cuts import fewer_ops
+from frontrunner.benchmarks.reducing.reduction import STEPS
+from frontrunner.benchmarks.reducing.script import crash_site
+from frontrunner.search import build_spaces
+from frontrunner.search.reading import read_dispatch
+
+# Whole vectors of 64 by 64: more than any machine's registers hold, which the compiler refuses.
+LARGE = {"dist_m": 64, "cache_m": 64, "vec_m": 64, "dist_n": 64, "cache_n": 64, "vec_n": 64}
+LARGE |= {"cache_k": 64, "vec_k": 64, "peel": 1}
+
+
+def assert_small(failure: Failure, folder: Path) -> list[str]:
+    """Reduces it to a third, and has the script fail once more; tells the steps."""
+    reduced = reduce_failure(failure, tries=16)
+    assert reduced is not None
+    assert reduced.ratio <= 1 / 3
+    assert reduced.after.characters <= reduced.before.characters
+    reduced.write(folder)
+    assert run_script(folder)[0] == reduced.manner
+    assert (folder / STEPS).read_text().startswith(f"before: {reduced.before}\n1. ")
+    return list(reduced.steps)
+
+
+def test_a_crash_over_constraints_becomes_small(tmp_path: Path) -> None:
+    text = Matmul(32, 64, 48, batch=4).mlir()
+    outcome = Outcome(CRASHED, stage=EMISSION, reason="it crashed")
+    assert_small(Failure(Variant(text), "gfx942", outcome), tmp_path / "crash")
+
+
+def test_a_configuration_that_is_refused_becomes_small(tmp_path: Path) -> None:
+    """Sizes are halved, and what is fused to the product is dropped."""
+    path = tmp_path / "dispatch.mlir"
+    path.write_text(Matmul(128, 128, 128, steps=("bias",)).mlir())
+    (space,) = build_spaces(read_dispatch(path))
+    knobs = {
+        knob.name: min(knob.values, key=lambda v: abs(v - LARGE[knob.name])) for knob in space.knobs
+    }
+    outcome = Outcome(COMPILE_FAILED, stage="compile", reason="one or more large vector sizes")
+    failure = Failure(Variant(path.read_text(), space.pipeline, knobs), "host", outcome)
+    steps = assert_small(failure, tmp_path / "large")
+    assert any(step.startswith("dropped") for step in steps)
+    assert any(" 128 -> " in step for step in steps)
+
+
+def test_what_does_not_fail_is_not_reduced(tmp_path: Path) -> None:
+    text = Matmul(64, 64, 64).mlir()
+    outcome = Outcome(CRASHED, stage=EMISSION, reason="it crashed")
+    assert reduce_failure(Failure(Variant(text), "gfx942", outcome)) is None
+
+
+def test_fused_ops_are_dropped_from_either_side() -> None:
+    text = Matmul(8, 8, 8, steps=("bias", "relu")).mlir()
+    found = fewer_ops(text)
+    assert found
+    assert all(len(shorter) < len(text) for _, shorter in found)
+    assert [len(shorter) for _, shorter in found] == sorted(len(shorter) for _, shorter in found)
+    assert any("linalg.matmul" in shorter and "max" not in shorter for _, shorter in found)
+
+
+@pytest.mark.parametrize(
+    ("said", "site"),
+    [
+        (
+            "Stack dump:\n"
+            " #0 0x00007f01 llvm::sys::PrintStackTrace(llvm::raw_ostream&, int) a.cpp:1:0\n"
+            " #1 0x00007f02 (/lib/libc.so.6+0x3bfd0)\n"
+            " #2 0x00007f03 mlir::AffineMap::getNumResults() const b.cpp:2:0\n"
+            " #3 0x00007f04 mlir::iree_compiler::emitConstraints(mlir::Operation*) c.cpp:3:0\n",
+            "mlir::iree_compiler::emitConstraints",
+        ),
+        ("Stack dump:\n #2 0x00007f03 mlir::AffineMap::getNumResults() const b.cpp:2:0\n",
+         "mlir::AffineMap::getNumResults"),
+        ("Stack dump:\n", "an unknown place"),
+    ],
+)  # fmt: skip
+def test_a_crash_is_known_by_the_function_that_crashed(said: str, site: str) -> None:
+    assert crash_site(said) == site

@@ -1,0 +1,61 @@
+"""Fuzzing the compiler: what fails is found, told and reduced; what cannot be is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import frontrunner
+from frontrunner.benchmarks.operations import Matmul
+from frontrunner.benchmarks.reducing import run_script
+from frontrunner.cli import main
+from frontrunner.core import InputError
+
+DATA = Path(__file__).parents[2] / "data"
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+
+def test_a_crash_is_found_and_reduced_and_what_compiles_is_run(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    batched = tmp_path / "batched.mlir"
+    batched.write_text(Matmul(16, 16, 16, batch=2).mlir())
+    out = tmp_path / "out"
+    words = ["fuzz", str(batched), str(DATA / "matmul.mlir"), "--minutes", "0.02", "--json"]
+    assert main([*words, "--target", "host", "--target", "gfx942", "--out", str(out)]) == 0
+    result = json.loads(capfd.readouterr().out)
+    by_name = {(one["dispatch"], one["target"]): one for one in result["dispatches"]}
+    assert {name: one["ran"] for name, one in by_name.items()} == {
+        ("batched", "host"): True,
+        ("batched", "gfx942"): False,
+        ("matmul", "host"): True,
+        ("matmul", "gfx942"): False,
+    }
+    assert by_name["batched", "gfx942"]["distinct"] >= 1
+    crash = result["failures"][0]
+    assert (crash["kind"], crash["stage"], crash["target"]) == ("crashed", "emission", "gfx942")
+    assert crash["left"] < 1
+    assert crash["steps"]
+    assert run_script(Path(crash["folder"]))[0]
+    assert Path(crash["folder"]).name in (out / "README.md").read_text()
+    assert main([*words, "--out", str(out)]) == 2
+
+
+def test_what_cannot_be_fuzzed_is_refused(tmp_path: Path) -> None:
+    matmul = DATA / "matmul.mlir"
+    attention = DATA / "attention.mlir"
+    for given, says in (
+        ({"minutes": 0}, "minutes must be more than 0"),
+        ({"jobs": 0}, "jobs must be at least 1"),
+        ({"targets": ()}, "there is nothing to compile"),
+        ({"targets": ("gfx1",)}, "gfx1"),
+    ):
+        with pytest.raises(InputError, match=says):
+            frontrunner.fuzz(matmul, out=tmp_path / "out", quiet=True, **given)
+    if attention.exists():
+        with pytest.raises(InputError, match="is empty"):
+            frontrunner.fuzz(attention, targets=["sm_80"], out=tmp_path / "out", quiet=True)
+    assert not (tmp_path / "out").exists()
