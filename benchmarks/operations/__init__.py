@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .attention import Attention
     from .commands import read_commands
     from .conv import Conv
+    from .conv3d import Conv3d
     from .kinds import OPERATIONS, from_dict
     from .matmul import Matmul, Matvec
     from .operation import MAX_SIZE, Operation, write_operations
@@ -24,6 +25,7 @@ __all__ = [
     "STEPS",
     "Attention",
     "Conv",
+    "Conv3d",
     "Matmul",
     "Matvec",
     "Operation",

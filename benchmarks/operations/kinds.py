@@ -7,12 +7,13 @@ from typing import Any
 
 from .attention import Attention
 from .conv import Conv
+from .conv3d import Conv3d
 from .matmul import Matmul, Matvec
 from .operation import Operation
 from .types import Types
 
 OPERATIONS: dict[str, type[Operation]] = {
-    kind.__name__.lower(): kind for kind in (Matmul, Matvec, Conv, Attention)
+    kind.__name__.lower(): kind for kind in (Matmul, Matvec, Conv, Conv3d, Attention)
 }
 
 

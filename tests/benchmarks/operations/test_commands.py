@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from frontrunner.benchmarks.operations import Conv, Matmul, Types, commands
+from frontrunner.benchmarks.operations import Conv, Conv3d, Matmul, Types, commands
 from frontrunner.benchmarks.operations.commands import CommandLine, read_commands
 from frontrunner.core import InputError
 from frontrunner.core.limits import limit_bytes
@@ -23,9 +25,86 @@ CONV = "./bin/MIOpenDriver conv -n 16 -c 64 -H 56 -W 28 -k 128 -y 3 -x 1 -p 1 -q
 GEMM = "rocblas-bench -f gemm_ex -m 1024 -n 64 -k 4096 --a_type f16_r --b_type f16_r"
 
 
+BENCH = "hipblaslt-bench -r f32_r"
+# Two images of 6 channels, 7 rows and 8 columns, and 10 filters of 3 by 2.
+BACK = "MIOpenDriver conv -n 2 -c 6 -H 7 -W 8 -k 10 -y 3 -x 2 -p 1 -q 0 -u 2 -v 1 -l 1 -j 2"
+
+
+def graph(*nodes: dict, dtype: str = "half", last: bool = False) -> str:
+    """A graph as hipDNN logs it: two images of 6 channels, 10 filters, and what is added."""
+    shapes = {1: [2, 6, 7, 8], 2: [10, 6, 3, 2], 3: [2, 10, 4, 6], 4: [1, 10, 1, 1]}
+    strides = {True: [336, 1, 48, 6], False: [336, 56, 8, 1]}[last]
+    tensors = [
+        {"uid": uid, "dims": dims, "strides": strides, "data_type": dtype}
+        for uid, dims in shapes.items()
+    ]
+    return "[info] graph: " + json.dumps({"nodes": nodes, "tensors": tensors}) + " built"
+
+
+def conv_node(direction: str, post: tuple[int, ...] = (1, 0)) -> dict:
+    names = {"Fwd": ("x", "w", "y"), "Bwd": ("dx", "w", "dy"), "Wrw": ("x", "dw", "dy")}[direction]
+    given = dict(zip((f"{name}_tensor_uid" for name in names), (1, 2, 3), strict=True))
+    pads = {"pre_padding": [1, 0], "post_padding": list(post)}
+    return {
+        "type": f"Convolution{direction}Attributes",
+        "inputs": given,
+        "outputs": {},
+        "parameters": {"stride": [2, 1], "dilation": [1, 2], **pads},
+    }
+
+
+def pointwise(mode: str, added: int) -> dict:
+    inputs = {"in_0_tensor_uid": 3, "in_1_tensor_uid": added}
+    return {"type": "PointwiseAttributes", "operation": mode, "inputs": inputs}
+
+
+BACK_DATA = Conv(7, 8, 10, 6, (3, 2), 2, (1, 1), (1, 2), layout="nchw")
+BACK_WEIGHTS = Conv(3, 2, 2, 10, (4, 6), 6, (1, 2), (2, 1), layout="nchw")
+PRODUCT = {
+    "tensors": [
+        {"uid": 1, "dims": [3, 4, 5], "strides": [20, 5, 1], "data_type": "bfloat16"},
+        {"uid": 2, "dims": [3, 5, 6], "strides": [30, 1, 5], "data_type": "bfloat16"},
+    ],
+    "nodes": [
+        {
+            "type": "MatmulAttributes",
+            "inputs": {"a_tensor_uid": 1, "b_tensor_uid": 2},
+            "outputs": {"c_tensor_uid": 3},
+        }
+    ],
+}
+
+
 @pytest.mark.parametrize(
     ("line", "operation"),
     [
+        (f"{BACK} -F 2", BACK_DATA),
+        (f"{BACK} -F 4", BACK_WEIGHTS),
+        (graph(conv_node("Bwd"), dtype="float"), BACK_DATA),
+        (graph(conv_node("Wrw"), dtype="float"), BACK_WEIGHTS),
+        (
+            graph(conv_node("Fwd"), pointwise("ADD", 4), pointwise("RELU_FWD", 4), last=True),
+            Conv(
+                4, 6, 6, 10, (3, 2), 2, (2, 1), (1, 2), layout="nhwc_fhwc", types=HALF,
+                steps=("bias", "relu", "truncate"),
+            ),
+        ),
+        (
+            json.dumps(PRODUCT),
+            Matmul(
+                4, 6, 5, Types("bf16", "f32"), batch=3, transposed=("rhs",), steps=("truncate",)
+            ),
+        ),
+        (
+            "bin/fusilli_benchmark_driver --iter 10 conv -F 1 --bf16 -n 2 -c 8 --in_d 3 -H 6 -W 5 "
+            "-k 4 --fil_d 2 -y 1 -x 3 --pad_d 0 -p 0 -q 1 --conv_stride_d 1 -u 2 -v 1 "
+            "--dilation_d 1 -l 1 -j 1 --in_layout NDHWC --out_layout NDHWC --fil_layout NDHWC "
+            "--spatial_dim 3 -b 1",
+            Conv3d(
+                2, 3, 5, 8, 4, (2, 1, 3), 2, (1, 2, 1), types=Types("bf16", "f32"),
+                steps=("bias", "truncate"),
+            ),
+        ),
         (
             f"{CONV} -l 1 -j 1 -m conv -g 1 -F 1 -t 1 -V 0 >> log.txt 2>&1",
             Conv(28, 28, 64, 128, (3, 1), 16, (2, 1), layout="nchw"),
@@ -76,7 +155,27 @@ def test_what_lines_compute(tmp_path, line, operation):
     ("line", "problem"),
     [
         (f"{CONV} --tensor_vect 1", "not understood: --tensor_vect"),
-        (f"{CONV} -F 2", "-F 2 is not supported, only 0, 1 is"),
+        (f"{CONV} -F 3", "-F 3 is not supported, only 0, 1, 2, 4 is"),
+        (f"{CONV} -F 2 -g 2", "the backward data of grouped convolutions is not supported"),
+        (f"{CONV} -F 4 -b 1", "-b 1 is not supported, 0 with this direction is"),
+        (f"{CONV} -_ 3", "depth is missing"),
+        (
+            f"{CONV} -_ 3 --in_d 4 --fil_d 1 -g 2",
+            "grouped convolutions in three dimensions are not supported",
+        ),
+        ("fusilli_benchmark_driver --iter 3 sdpa -n 1", "only conv is understood"),
+        (f"{BENCH} --grouped_gemm -m 4 -n 4", "k is missing"),
+        (f"{BENCH} --grouped_gemm -m 4 8 -n 4 -k 4", "groups have to be given equally often"),
+        ('{"nodes": [], "tensors": []}', "the graph lacks something: ValueError"),
+        (
+            '{"nodes": [{"type": "Norm"}], "tensors": []}',
+            "Norm is not understood, MatmulAttributes",
+        ),
+        ('x "nodes" y', "the graph lacks something: ValueError"),
+        (graph(conv_node("Fwd"), dtype="int8"), "type int8 is not understood, float, half"),
+        (graph(conv_node("Fwd", post=(0, 1))), "pads that differ before and behind"),
+        (graph(conv_node("Fwd"), pointwise("tanh", 4)), "PointwiseAttributes tanh is not"),
+        (graph(conv_node("Fwd"), pointwise("add", 3)), "only what has a value for each channel"),
         (f"{CONV} -m trans", "-m trans is not supported"),
         (f"{CONV} -I NHWC -f NCHW", "-f NCHW is not supported, only NHWC is"),
         (f"{CONV} -g 3", "64 channels and 128 filters cannot be split into 3 groups"),
@@ -110,6 +209,44 @@ def test_what_is_not_understood_is_named(tmp_path, line, problem):
     (found,) = read(tmp_path / "lines.txt", line)
     assert found.operation is None
     assert problem in found.problem
+
+
+def test_each_group_of_products_is_one(tmp_path):
+    line = f"{BENCH} --grouped_gemm -m 8 -n 4 -k 2 --ldb 2 -m 16 -n 4 -k 6 --ldb 6 --transA N"
+    found = read(tmp_path / "lines.txt", line, f"{BENCH} --grouped_gemm -m 8 16 -n 4 4 -k 2 6")
+    assert [(one.number, one.operation) for one in found] == [
+        (number, operation)
+        for number in (1, 2)
+        for operation in (Matmul(4, 8, 2), Matmul(4, 16, 6))
+    ]
+
+
+def test_gradients_are_forward_convolutions():
+    """Of the sum over a result times weights `dy`, by differences, which are exact in f64."""
+    random = np.random.default_rng(0)
+    forward = Conv(4, 6, 6, 10, (3, 2), 2, (2, 1), (1, 2), layout="nchw")
+    x = random.integers(-4, 5, (2, 6, 9, 8)).astype(np.float64)  # padded: a row on either side
+    w = random.integers(-4, 5, (10, 6, 3, 2)).astype(np.float64)
+    dy = random.integers(-4, 5, (2, 10, 4, 6)).astype(np.float64)
+    f64 = np.dtype(np.float64)
+
+    def loss(x, w):
+        return float((forward.compute([x, w], f64) * dy).sum())
+
+    # Zeros between the rows, and as many around as the window reaches.
+    spread = np.zeros((2, 10, 9, 10))
+    spread[:, :, 1:8:2, 2:8] = dy
+    turned = w[:, :, ::-1, ::-1].transpose(1, 0, 2, 3)
+    dx = BACK_DATA.compute([spread, turned], f64)
+    dw = BACK_WEIGHTS.compute([x.transpose(1, 0, 2, 3), dy.transpose(1, 0, 2, 3)], f64)
+    for at in [(0, 0, 0, 0), (1, 5, 6, 7), (0, 3, 2, 4)]:
+        more = x.copy()
+        more[at[0], at[1], at[2] + 1, at[3]] += 1
+        assert dx[at] == loss(more, w) - loss(x, w)
+    for image, channel, row, column in [(0, 0, 0, 0), (9, 5, 2, 1), (4, 2, 1, 1)]:
+        more = w.copy()
+        more[image, channel, row, column] += 1
+        assert dw[channel, image, row, column] == loss(x, more) - loss(x, w)
 
 
 def test_lines_as_shells_take_them(tmp_path):

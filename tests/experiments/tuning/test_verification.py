@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.libraries.providers import installed_libraries
-from frontrunner.benchmarks.operations import Attention, Conv, Matmul, Operation, Types, parse_types
+from frontrunner.benchmarks.operations import (
+    Attention,
+    Conv,
+    Conv3d,
+    Matmul,
+    Operation,
+    Types,
+    parse_types,
+)
 from frontrunner.benchmarks.operations.presets import PRESETS
 from frontrunner.experiments.profiling.configurations import ConfigurationOptions
 from frontrunner.experiments.profiling.folder import find_generated
@@ -42,6 +50,13 @@ def test_all_types_and_steps_are_right(made, profiled, tmp_path):
         *(Attention(2, 16, 24, 16, dtype) for dtype in ("f16", "bf16", "f32")),
         Matmul(16, 32, 64, SHORT, steps=("bias", "relu", "quantize")),
         Conv(6, 8, 8, 12, (3, 3), types=SHORT, steps=("bias", "quantize")),
+        *(
+            Conv3d(
+                3, 4, 5, 6, 8, (2, 1, 3), 2, (1, 2, 1), (1, 1, 2), layout, steps=("bias", "relu")
+            )
+            for layout in ("ndhwc", "ncdhw")
+        ),
+        Conv3d(3, 4, 5, 6, 8, (2, 1, 3), types=parse_types("f16"), steps=("truncate",)),
         Matmul(16, 32, 64, HALF, steps=("bias", "gelu_tanh", "relu6", "truncate")),
         *(
             Conv(5, 6, 8, 8, (3, 2), 2, (2, 1), (1, 2), groups, layout, steps=("bias", "residual"))

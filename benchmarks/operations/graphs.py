@@ -1,0 +1,151 @@
+"""Operations from graphs as hipDNN logs them: JSON with `nodes` and `tensors`, on a line.
+
+A graph is one product or convolution, in any direction, with elementwise nodes behind it: what is
+added for each channel, and ReLU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...core import InputError, decode, parse_json
+from .conv_calls import (
+    BACKWARD_DATA,
+    BACKWARD_WEIGHTS,
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
+    FORWARD,
+    ConvCall,
+)
+from .matmul import Matmul
+from .operation import Operation
+from .types import Types
+
+# What a line has that holds a graph.
+NODES = '"nodes"'
+
+_TYPES = {"float": Types(), "half": Types("f16", "f32"), "bfloat16": Types("bf16", "f32")}
+# The input and the filters of the forward direction, and its result, by their names in each.
+_CONVS = {
+    "ConvolutionFwdAttributes": (FORWARD, "x", "w", "y"),
+    "ConvolutionBwdAttributes": (BACKWARD_DATA, "dx", "w", "dy"),
+    "ConvolutionWrwAttributes": (BACKWARD_WEIGHTS, "x", "dw", "dy"),
+}
+_MATMUL, _POINTWISE = "MatmulAttributes", "PointwiseAttributes"
+_ADD, _RELU = "add", "relu_fwd"
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    dims: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+
+
+def graph_operation(line: str) -> Operation:
+    """What the graph on a line computes.
+
+    Raises:
+        InputError: it is not understood.
+    """
+    try:
+        data = parse_json(line[line.index("{") : line.rindex("}") + 1].encode())
+        nodes, tensors = data["nodes"], {one["uid"]: _tensor(one) for one in data["tensors"]}
+        root, *others = nodes
+        steps = _steps(others, tensors)
+        if root["type"] == _MATMUL:
+            return _matmul(root, tensors, steps)
+        if root["type"] in _CONVS:
+            return _conv(root, tensors, steps)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"the graph lacks something: {type(error).__name__}: {error}") from None
+    known = ", ".join([_MATMUL, *_CONVS])
+    raise InputError(f"{root['type']} is not understood, {known} are")
+
+
+def _tensor(data: Mapping[str, Any]) -> _Tensor:
+    dims = decode(tuple[int, ...], data["dims"], "dims")
+    strides = decode(tuple[int, ...], data.get("strides") or [], "strides")
+    return _Tensor(dims, strides, str(data.get("data_type", "float")))
+
+
+def _steps(nodes: list[Any], tensors: Mapping[Any, _Tensor]) -> tuple[str, ...]:
+    """Elementwise nodes, each of which takes the result of the one before."""
+    found = []
+    for node in nodes:
+        mode = str(node.get("operation") or node.get("mode") or node["parameters"]["operation"])
+        if node["type"] != _POINTWISE or mode.lower() not in (_ADD, _RELU):
+            raise InputError(f"{node['type']} {mode} is not understood behind another node")
+        if mode.lower() == _RELU:
+            found.append("relu")
+            continue
+        added = tensors[node["inputs"]["in_1_tensor_uid"]]
+        if sum(size > 1 for size in added.dims) > 1:
+            raise InputError("only what has a value for each channel can be added")
+        found.append("bias")
+    return tuple(found)
+
+
+def _conv(
+    node: Mapping[str, Any], tensors: Mapping[Any, _Tensor], steps: tuple[str, ...]
+) -> Operation:
+    direction, x, w, _ = _CONVS[node["type"]]
+    uids = {**node["inputs"], **node["outputs"]}
+    image, filters = (tensors[uids[f"{name}_tensor_uid"]] for name in (x, w))
+    given = node.get("parameters", node)
+    pad = decode(tuple[int, ...], given["pre_padding"], "pre_padding")
+    if pad != decode(tuple[int, ...], given.get("post_padding", pad), "post_padding"):
+        raise InputError("pads that differ before and behind are not supported")
+    types = _types(image)
+    return ConvCall(
+        images=image.dims[0],
+        channels=image.dims[1],
+        filters=filters.dims[0],
+        image=image.dims[2:],
+        window=filters.dims[2:],
+        pad=pad,
+        stride=decode(tuple[int, ...], given["stride"], "stride"),
+        dilation=decode(tuple[int, ...], given["dilation"], "dilation"),
+        groups=image.dims[1] // filters.dims[1],
+        direction=direction,
+        layout=CHANNELS_LAST if image.strides[1:2] == (1,) else CHANNELS_FIRST,
+        types=types,
+        steps=_narrowed(types, steps),
+    ).operation()
+
+
+def _matmul(
+    node: Mapping[str, Any], tensors: Mapping[Any, _Tensor], steps: tuple[str, ...]
+) -> Operation:
+    a, b = (tensors[node["inputs"][f"{name}_tensor_uid"]] for name in "ab")
+    (*batch, m, k), n = a.dims, b.dims[-1]
+    if b.dims[:-2] != a.dims[:-2] or len(batch) > 1 or b.dims[-2] != k:
+        raise InputError(f"a product of {a.dims} and {b.dims} is not supported")
+    turned = tuple(
+        name
+        for name, one in (("lhs", a), ("rhs", b))
+        if one.strides and one.strides[-1] != 1 and one.dims[-1] > 1
+    )
+    types = _types(a)
+    return Matmul(
+        m=m,
+        n=n,
+        k=k,
+        types=types,
+        batch=batch[0] if batch and batch[0] > 1 else 0,
+        transposed=turned,
+        steps=_narrowed(types, steps),
+    )
+
+
+def _types(tensor: _Tensor) -> Types:
+    name = tensor.dtype.lower()
+    if name not in _TYPES:
+        raise InputError(f"type {tensor.dtype} is not understood, {', '.join(_TYPES)} are")
+    return _TYPES[name]
+
+
+def _narrowed(types: Types, steps: tuple[str, ...]) -> tuple[str, ...]:
+    return (*steps, "truncate") if types.operands != types.sums else steps
