@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...benchmarks.compiling import Reproducer, RunnableModule, write_emission_crash
-from ...benchmarks.measuring import CRASHED, Outcome
+from ...benchmarks.measuring import CRASHED, TIMEOUT, Outcome
 from ...benchmarks.reducing import EMISSION, Failure, Reduction, Size, Variant, reduce_failure
 from ...core import InputError, WorkError, first_line
 from ...search import Dispatch, spec_of
@@ -145,7 +145,8 @@ class FuzzSession:
             config = one.render(index)
             spec = _spec(one.dispatch, config)
         failure = Failure(variant, one.target, outcome, log=said, seed=self.seed)
-        reduced = reduce_failure(failure)
+        # Each try at what takes long takes as long.
+        reduced = None if outcome.kind == TIMEOUT else reduce_failure(failure)
         if reduced is not None:
             reduced.write(folder)
             before = reduced.before
