@@ -17,7 +17,10 @@ from .candidates import features_of
 # Candidates that are ordered anew after each batch: the queue's head, and as many by lot from
 # behind it. It takes 0.3 s; all of 100,000 would take as long as measuring the batch.
 HEAD = 4096
-NO_LIE = "nothing"
+# What is believed of candidates that are being measured. With four devices, on 16 recordings of one
+# machine: 27.8 candidates until one is near-optimal where they are taken for the worst so far, 28.5
+# for the best, 31.1 for the median, 30.9 for nothing; 21.5 with one device (`studies.in_flight`).
+NO_LIE, USUAL_LIE = "nothing", "worst"
 LIES: Mapping[str, Callable[[NDArray[np.float64]], float]] = {
     "best": np.nanmin,
     "median": np.nanmedian,
@@ -29,7 +32,7 @@ class AdaptiveOrder:
     """Takes candidates in the order of an adaptive ranker, which is asked anew after each batch."""
 
     def __init__(
-        self, ranker: AdaptiveRanker, features: pd.DataFrame, length: int, lie: str = NO_LIE
+        self, ranker: AdaptiveRanker, features: pd.DataFrame, length: int, lie: str = USUAL_LIE
     ) -> None:
         """
         Args:

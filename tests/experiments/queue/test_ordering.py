@@ -104,3 +104,16 @@ def test_of_a_long_queue_a_head_and_lots_are_chosen(monkeypatch):
     following = order.next(known, 8)
     assert len(following) == 8 and not set(following) & set(known)
     assert following == AdaptiveOrder.for_queue(queue, dispatch, ranker, seed=1).next(known, 8)
+
+
+@pytest.mark.parametrize(
+    ("lie", "believed"), [("nothing", {}), ("worst", {7: 19 / 20, 5: 19 / 20})]
+)
+def test_what_is_being_measured_is_not_taken_again(lie, believed):
+    """Nor is it forgotten: the ranker is told what is believed of it."""
+    ranker = Recorder()
+    order = AdaptiveOrder(ranker, pd.DataFrame({"a": np.arange(10.0)}), 12, lie)
+    assert order.next(outcomes(8, 9), 3, out=[7, 5]) == [6, 4, 3]
+    assert ranker.seen["time_us"].to_dict() == {8: 18 / 20, 9: 19 / 20, **believed}
+    assert order.next(outcomes(*range(8)), 4, out=[8, 9]) == [10, 11]
+    assert QueueOrder(6).next(outcomes(0), 3, out=[1, 3]) == [2, 4, 5]
