@@ -15,6 +15,7 @@ DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
 
 ELEMENT_BYTES = {
     **dict.fromkeys(("i1", "i8"), 1),
+    **dict.fromkeys(("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ"), 1),
     **dict.fromkeys(("i16", "f16", "bf16"), 2),
     **dict.fromkeys(("i32", "f32"), 4),
     **dict.fromkeys(("i64", "f64"), 8),

@@ -14,13 +14,14 @@ from ...search import APPLIED_MARK, EMISSION_FLAGS, Dispatch, spec_option
 from ...search.mlir import CONFIGURATIONS, SOURCES
 from ..measuring import NOT_APPLIED, WRONG_RESULT, Outcome
 from ..operations import Operation
-from ..verifying import Array, make_inputs
+from ..verifying import F8, Array, make_inputs
 from .runnable_module import RunnableModule
 
 Tensor = tuple[tuple[int, ...], str]
 
 SCRIPT = "reproduce.sh"
 _SHELL = ("#!/bin/sh", "set -e", 'cd "$(dirname "$0")"')
+_RAW = ("bf16", *F8)
 # Of the types that iree-run-module compares approximately, by flags of their own.
 _THRESHOLDS = ("bf16", "f16", "f32", "f64")
 
@@ -116,7 +117,7 @@ class Reproducer:
         words = ["iree-run-module", f"--device={self.outcome.device}", f"--module={module}"]
         words.append(f"--function={self.module.call.function}")
         for i, tensor in enumerate(self.module.call.inputs):
-            shape = f"{_typed(tensor)}=" if tensor[1] == "bf16" else ""
+            shape = f"{_typed(tensor)}=" if tensor[1] in _RAW else ""
             words.append(f"--input={shape}@{_input_name(i, tensor)}")
         return _command([*words, *outputs])
 
@@ -193,8 +194,8 @@ def _typed(tensor: Tensor) -> str:
 
 
 def _input_name(index: int, tensor: Tensor) -> str:
-    """NumPy's own format, which iree-run-module reads, has no bf16."""
-    return f"input{index}.{'bin' if tensor[1] == 'bf16' else 'npy'}"
+    """NumPy's own format, which iree-run-module reads, has not all types."""
+    return f"input{index}.{'bin' if tensor[1] in _RAW else 'npy'}"
 
 
 def _write_input(path: Path, values: Array) -> None:

@@ -60,6 +60,8 @@ class TorchOperation:
 
 
 def prepare(operation: Operation, inputs: Sequence[Array], threads: int) -> TorchOperation:
+    if other := {t.dtype for t in operation.inputs.values()} - set(_TYPES):
+        raise Unsupported(f"no {min(other)}")
     torch.set_num_threads(threads)
     arrays = dict(zip(operation.inputs, inputs, strict=True))
     if isinstance(operation, Attention):

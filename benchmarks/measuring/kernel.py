@@ -15,7 +15,7 @@ from pathlib import Path
 import iree.runtime as rt
 import numpy as np
 
-from ..verifying import NUMPY_TYPES, Array, Call, Reference, Verification, make_inputs
+from ..verifying import F8, NUMPY_TYPES, Array, Call, Reference, Verification, make_inputs
 from .timing import Timing, time_runs
 
 HAL_TYPES = {
@@ -24,6 +24,10 @@ HAL_TYPES = {
     "i16": rt.HalElementType.SINT_16,
     "i32": rt.HalElementType.SINT_32,
     "i64": rt.HalElementType.SINT_64,
+    "f8E4M3FN": rt.HalElementType.FLOAT_8_E4M3_FN,
+    "f8E5M2": rt.HalElementType.FLOAT_8_E5M2,
+    "f8E4M3FNUZ": rt.HalElementType.FLOAT_8_E4M3_FNUZ,
+    "f8E5M2FNUZ": rt.HalElementType.FLOAT_8_E5M2_FNUZ,
     "f16": rt.HalElementType.FLOAT_16,
     "bf16": rt.HalElementType.BFLOAT_16,
     "f32": rt.HalElementType.FLOAT_32,
@@ -114,7 +118,8 @@ def copy_to_device(device: rt.HalDevice, values: Iterable[tuple[Array, str]]) ->
             memory_type=rt.MemoryType.DEVICE_LOCAL,
             allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
             device=device,
-            buffer=np.ascontiguousarray(array),
+            # Of types that are not NumPy's own there are no buffers.
+            buffer=np.ascontiguousarray(array.view(np.uint8) if dtype in F8 else array),
             element_type=HAL_TYPES[dtype],
         )
         arguments.push_ref(view)

@@ -47,6 +47,10 @@ _TYPES = {
     **dict.fromkeys(("s", "f32_r"), "f32"),
     **dict.fromkeys(("d", "f64_r"), "f64"),
     "bf16_r": "bf16",
+    "f8_r": "f8E4M3FN",
+    "bf8_r": "f8E5M2",
+    "f8_fnuz_r": "f8E4M3FNUZ",
+    "bf8_fnuz_r": "f8E5M2FNUZ",
     "i8_r": "i8",
     "i32_r": "i32",
 }

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core import InputError
-from ..verifying import NUMPY_TYPES, from_bf16, to_bf16
+from ..verifying import F8, NUMPY_TYPES, from_bf16, to_bf16
 
 # What is computed with.
 Values = npt.NDArray[Any]
@@ -18,6 +18,7 @@ Values = npt.NDArray[Any]
 # By element type of the operands, what products of them may be summed up in; the usual one first.
 # The compiler makes f32 of f64, so that is not among them.
 SUMS = {
+    **dict.fromkeys(F8, ("f32",)),
     "f16": ("f32", "f16"),
     "bf16": ("f32", "bf16"),
     "f32": ("f32",),

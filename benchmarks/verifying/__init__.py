@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .call import Call
     from .formula import Formula
     from .inputs import (
+        F8,
         NUMPY_TYPES,
         Array,
         check_memory,
@@ -26,6 +27,7 @@ else:
 
 __all__ = [
     "ATTENTION_ROUNDINGS",
+    "F8",
     "NUMPY_TYPES",
     "Array",
     "Call",

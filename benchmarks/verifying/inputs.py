@@ -6,6 +6,7 @@ import math
 import resource
 from collections.abc import Iterable
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -14,7 +15,14 @@ from ...core import InputError, format_size, free_memory
 Array = npt.NDArray[np.generic]
 
 _Types = dict[str, type[np.generic]]
-_FLOATS: _Types = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+# Which the IREE runtime brings the package for.
+F8: _Types = {
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "f8E5M2": ml_dtypes.float8_e5m2,
+    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+}
+_FLOATS: _Types = {**F8, "f16": np.float16, "f32": np.float32, "f64": np.float64}
 _INTS: _Types = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
 # How tensors of an element type are held; bf16 as its 16 bits.
 NUMPY_TYPES: _Types = {**_FLOATS, **_INTS, "i1": np.bool_, "bf16": np.uint16}

@@ -90,6 +90,11 @@ PRODUCT = {
             ),
         ),
         (
+            "hipblaslt-bench -m 8 -n 4 -k 16 --a_type f8_fnuz_r --b_type f8_fnuz_r --c_type f32_r "
+            "--d_type f32_r --compute_type f32_r",
+            Matmul(4, 8, 16, Types("f8E4M3FNUZ", "f32")),
+        ),
+        (
             json.dumps(PRODUCT),
             Matmul(
                 4, 6, 5, Types("bf16", "f32"), batch=3, transposed=("rhs",), steps=("truncate",)
@@ -193,7 +198,7 @@ def test_what_lines_compute(tmp_path, line, operation):
         (f"{GEMM} --transposeA C", "--transposeA C is not supported"),
         (f"{GEMM} --scaleA 1 out.txt", "not understood: --scaleA, out.txt"),
         ("rocblas-bench -f gemv -m 1 -n 1 -k 1", "-f gemv is not supported"),
-        ("rocblas-bench -m 1 -n 1 -k 1 -r f8_r", "type f8_r is not understood"),
+        ("rocblas-bench -m 1 -n 1 -k 1 -r f4_r", "type f4_r is not understood"),
         ("hipblaslt-bench -m 1 -n 1 -k 1", "element types are missing"),
         ("hipblaslt-bench -m 1 -n 1 -k 1 -r i8_r", "element types 'i8,i8,f32' are not supported"),
         (f"{GEMM} --batch_count 0", "--batch_count 0 is not supported"),

@@ -20,8 +20,8 @@ def test_inputs_are_seeded_and_not_zero(dtype: str) -> None:
 
 
 def test_an_unknown_element_type_is_named() -> None:
-    with pytest.raises(ValueError, match="f8E4M3FN"):
-        make_input((2,), "f8E4M3FN", 0)
+    with pytest.raises(ValueError, match="f4E2M1FN"):
+        make_input((2,), "f4E2M1FN", 0)
 
 
 def test_bf16_rounds_to_nearest_even() -> None:
