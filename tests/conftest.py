@@ -25,6 +25,7 @@ from frontrunner.benchmarks.measuring import OK, CompileOutcome
 from frontrunner.cli import main
 from frontrunner.core.children import Child
 from frontrunner.core.temporary import temporary_folder
+from frontrunner.experiments.observing import Tracker
 from frontrunner.search import build_spaces, known_pipelines, spec_of
 from frontrunner.search.reading import dispatches, networks, read_dispatch
 from frontrunner.search.reading import source as asking
@@ -120,6 +121,14 @@ def brief() -> Iterator[None]:
         for module, constants in BRIEF.items():
             for name, value in constants.items():
                 patch.setattr(f"{module}.{name}", value)
+        yield
+
+
+@pytest.fixture(scope="module")
+def untracked() -> Iterator[None]:
+    """Keeps this process's runs out of MLflow, whose writer takes seconds to start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Tracker, "start", lambda *_, **__: None)
         yield
 
 

@@ -49,6 +49,7 @@ class Loop:
         keep_failures=None,
         keep_valid=False,
         stages=None,
+        cluster=None,
     ):
         self.observers.append(observer)
         self.resumed.append((run_dir, budget, input, keep_failures, keep_valid))

@@ -33,7 +33,7 @@ from frontrunner.search.reading import read_dispatch
 
 MATMUL = Path(__file__).parents[2] / "data" / "matmul.mlir"
 
-pytestmark = pytest.mark.usefixtures("brief")
+pytestmark = pytest.mark.usefixtures("brief", "untracked")
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,8 @@ def test_a_host_that_is_gone_is_told(address: str, start_worker: Callable[..., o
             cluster.find("leaving/local-sync")
 
 
-def test_nobody_listens() -> None:
+def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("frontrunner.benchmarks.cluster.client.CONNECT_SECONDS", 0.2)
     with pytest.raises(InputError, match=r"no scheduler answers at tcp://127.0.0.1:1"):
         Cluster("127.0.0.1:1")
 

@@ -385,7 +385,7 @@ def test_a_speedup_is_not_flattered_by_having_been_chosen() -> None:
 class SpikyDevice(DriftingDevice):
     """Noise of 5 %, and every twentieth measurement is slowed down, by a quarter on average."""
 
-    uri = "local-task"
+    uri = name = "local-task"
 
     def measure(self, executable: Path, seconds: float, **_: Any) -> float:
         slowed = float(self.rng.exponential(0.25)) if self.rng.random() < 0.05 else 0.0

@@ -30,7 +30,7 @@ class Machine:
         fails: int = -1,
         kind: str = "crashed",
     ) -> None:
-        self.uri = uri
+        self.uri = self.name = uri
         self.times = times
         self.fails = fails
         self.kind = kind

@@ -19,7 +19,7 @@ class Chip:
     """A device that is `factor` times slower than the first of its kind."""
 
     def __init__(self, uri: str, factor: float, meet: threading.Barrier | None = None) -> None:
-        self.uri = uri
+        self.uri = self.name = uri
         self.factor = factor
         self.meet = meet
         self.baseline_us = 0.0

@@ -28,7 +28,7 @@ BROKEN = """
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
-    pytest.mark.usefixtures("brief"),
+    pytest.mark.usefixtures("brief", "untracked"),
 ]
 
 

@@ -250,7 +250,7 @@ def test_impossible_outcomes_are_refused_and_the_rest_can_be_kept(
         known = dict(journal.outcomes)
     # What is left out is taken again, and comes out as it did.
     monkeypatch.setattr(
-        runs, "make_usual_runner", lambda *_: ReplayRunner(known, {"local-task": 10.0})
+        runs, "make_usual_runner", lambda *_, **__: ReplayRunner(known, {"local-task": 10.0})
     )
     edit_log(run, LOG[says])
     damaged = (run / "outcomes.jsonl").read_bytes()

@@ -19,7 +19,7 @@ from frontrunner.experiments.tuning.staging import StageResult, first_choice, li
 from frontrunner.search.mlir import compile_with_spec
 from frontrunner.search.reading import read_dispatch
 
-pytestmark = pytest.mark.usefixtures("brief")
+pytestmark = pytest.mark.usefixtures("brief", "untracked")
 
 # Times a module with IREE's runtime, as its own users would; says what it was asked.
 EVAL = """
