@@ -145,6 +145,8 @@ def _show(
             for s, c in zip(spaces, counts, strict=True)
         ],
     )
+    if dispatch.f64_remark:
+        output.notify(dispatch.f64_remark)
     if dispatch.no_constraints_reason:
         whose = "these spaces are frontrunner's own" if spaces else "there is no space"
         output.notify(f"{whose}: {dispatch.no_constraints_reason}")

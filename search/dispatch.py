@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .emitted import EmittedConstraints
-from .problem import Problem, Target
+from .problem import KEEP_F64, Problem, Target
 
 EMISSION_CRASHED = "the compiler crashed while emitting constraints"
 
@@ -44,6 +44,13 @@ class Dispatch:
     others: tuple[str, ...] = ()
     emitted: tuple[EmittedConstraints, ...] = ()
     no_constraints_reason: str = ""
+
+    @property
+    def f64_remark(self) -> str:
+        """What to know of a dispatch that computes in f64; empty for others."""
+        if all(o.dtype != "f64" for o in self.problem.operands):
+            return ""
+        return f"f64 is kept here: iree-compile makes f32 of it without {KEEP_F64}"
 
     @property
     def emission_crashed(self) -> bool:

@@ -12,6 +12,8 @@ from .flags import target_flags, target_of_flags
 from .kind import kind_of
 
 DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
+# Without it, the compiler makes f32 of what it is given in f64.
+KEEP_F64 = "--iree-input-demote-f64-to-f32=false"
 
 ELEMENT_BYTES = {
     **dict.fromkeys(("i1", "i8"), 1),

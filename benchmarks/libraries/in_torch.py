@@ -19,6 +19,7 @@ _TYPES = {
     "f16": torch.float16,
     "bf16": torch.bfloat16,
     "f32": torch.float32,
+    "f64": torch.float64,
     "i8": torch.int8,
     "i16": torch.int16,
     "i32": torch.int32,

@@ -16,12 +16,12 @@ from ..verifying import F8, NUMPY_TYPES, from_bf16, to_bf16
 Values = npt.NDArray[Any]
 
 # By element type of the operands, what products of them may be summed up in; the usual one first.
-# The compiler makes f32 of f64, so that is not among them.
 SUMS = {
     **dict.fromkeys(F8, ("f32",)),
     "f16": ("f32", "f16"),
     "bf16": ("f32", "bf16"),
     "f32": ("f32",),
+    "f64": ("f64",),
     "i8": ("i32",),
     "i16": ("i32",),
     "i32": ("i32",),

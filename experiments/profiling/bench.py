@@ -163,7 +163,8 @@ class Bench:
                 module = RunnableModule.of(read_dispatch(path, target, reader, default_specs=specs))
             except NotTunableError:
                 # It can be run all the same.
-                module = RunnableModule.of_network(read_network(path, target, default_specs=specs))
+                network = read_network(path, target, default_specs=specs, keep_f64=True)
+                module = RunnableModule.of_network(network)
                 module = replace(module, flops=operation.flops) if operation else module
             if operation is not None:
                 _check(module, operation)

@@ -100,6 +100,8 @@ def notify_of(dispatch: Dispatch, observer: Observer) -> None:
     """Tells what the user should know of a dispatch before its candidates are tried."""
     if dispatch.others:
         observer.notify(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
+    if dispatch.f64_remark:
+        observer.notify(dispatch.f64_remark)
     if dispatch.no_constraints_reason:
         observer.notify(f"the space is frontrunner's own: {dispatch.no_constraints_reason}")
 

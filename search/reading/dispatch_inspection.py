@@ -22,7 +22,7 @@ from ..mlir import (
     users_compilation,
     walk,
 )
-from ..problem import Problem, Target
+from ..problem import KEEP_F64, Problem, Target
 from .benchmark_file import is_benchmark_file, rebuild
 
 
@@ -41,7 +41,8 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         if dumped:
             text = rebuild(given).encode()
         else:
-            _check_functions(given, name)
+            if "f64" in _check_functions(given, name):
+                flags = [*flags, KEEP_F64]
             _check_configurations(given.operation, name)
     with users_compilation(name, text, [*flags, "--iree-codegen-add-tuner-attributes"]) as unit:
         if not dumped:
@@ -71,7 +72,12 @@ def _check_configurations(module: ir.Operation, name: str) -> None:
                 )
 
 
-def _check_functions(module: ir.Module, name: str) -> None:
+def _check_functions(module: ir.Module, name: str) -> set[str]:
+    """Element types of what the only public function takes and gives.
+
+    Raises:
+        InputError: there are several functions, or dynamic shapes.
+    """
     public = [
         op
         for op in module.body.operations
@@ -85,12 +91,14 @@ def _check_functions(module: ir.Module, name: str) -> None:
             "keep the one that runs the dispatch",
         )
     kind = ir.TypeAttr(public[0].operation.attributes["function_type"]).value
-    for type_ in [*kind.inputs, *kind.results]:
-        if isinstance(type_, ir.ShapedType) and not type_.has_static_shape:
+    shaped = [t for t in [*kind.inputs, *kind.results] if isinstance(t, ir.ShapedType)]
+    for type_ in shaped:
+        if not type_.has_static_shape:
             raise InputError(
                 f"{name}: {type_} has a dynamic shape; tuning needs static sizes",
                 "replace each ? by the size that you run",
             )
+    return {str(type_.element_type) for type_ in shaped}
 
 
 def _describe(

@@ -101,7 +101,12 @@ class Network:
 
 
 def read_network(
-    path: Path, target: str = "host", name: str = "", *, default_specs: bool = False
+    path: Path,
+    target: str = "host",
+    name: str = "",
+    *,
+    default_specs: bool = False,
+    keep_f64: bool = False,
 ) -> Network:
     """Reads a model for a target.
 
@@ -109,12 +114,15 @@ def read_network(
         path: MLIR that `iree-compile` accepts, of any input dialect.
         name: what to call it in messages, if not by its path.
         default_specs: whether the specs that the compiler comes with apply.
+        keep_f64: whether f64 stays so; by default, the compiler makes f32 of it.
 
     Raises:
         InputError: the file cannot be read, does not compile or cannot be called.
     """
     text = read_source(path, "a model")
-    answer = read_in_child(READER, name or str(path), text, target, READ_TIMEOUT, _REMEDY)
+    answer = read_in_child(
+        READER, name or str(path), text, target, READ_TIMEOUT, _REMEDY, keep_f64=keep_f64
+    )
     functions = tuple(
         Function(
             name,

@@ -20,6 +20,7 @@ from ...core import (
 )
 from ..backend import backend_of
 from ..flags import target_flags, unknown_target
+from ..problem import KEEP_F64
 
 
 def read_source(path: Path, holds: str) -> bytes:
@@ -45,6 +46,8 @@ def read_in_child(
     timeout: float,
     remedy: str,
     child: Child | None = None,
+    *,
+    keep_f64: bool = False,
 ) -> dict[str, Any]:
     """Has a child process read MLIR for a target, and turns its failures into errors for the user.
 
@@ -53,12 +56,14 @@ def read_in_child(
         name: what to call the MLIR in messages.
         remedy: what the user can do if the compiler crashes.
         child: one of the handler that is there already; it stays.
+        keep_f64: whether its flags say so.
 
     Raises:
         InputError: the target is unknown, or the MLIR cannot be used.
         KilledError: the child was killed.
     """
-    request = {"name": name, "text": text, "target": target, "flags": target_flags(target)}
+    flags = (*target_flags(target), *((KEEP_F64,) if keep_f64 else ()))
+    request = {"name": name, "text": text, "target": target, "flags": flags}
     with Child(handler) if child is None else nullcontext(child) as reader:
         try:
             answer: dict[str, Any] = reader.call(request, timeout=timeout)

@@ -58,7 +58,7 @@ def test_all_types_and_steps_are_right(made, profiled, tmp_path):
             for layout in ("ndhwc", "ncdhw")
         ),
         Conv3d(3, 4, 5, 6, 8, (2, 1, 3), types=parse_types("f16"), steps=("truncate",)),
-        *(Matmul(16, 24, 32, parse_types(name), steps=("bias",)) for name in F8),
+        *(Matmul(16, 24, 32, parse_types(name), steps=("bias",)) for name in (*F8, "f64")),
         Matmul(16, 32, 64, HALF, steps=("bias", "gelu_tanh", "relu6", "truncate")),
         *(
             Conv(5, 6, 8, 8, (3, 2), 2, (2, 1), (1, 2), groups, layout, steps=("bias", "residual"))

@@ -232,3 +232,14 @@ def test_what_is_configured_in_the_input_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=r"configures its linalg.matmul itself \(lowering_config"):
         read_dispatch(path)
+
+
+def test_f64_is_kept_and_told_of(tmp_path: Path) -> None:
+    """The compiler makes f32 of it by default."""
+    path = tmp_path / "double.mlir"
+    path.write_text((DATA / "matmul.mlir").read_text().replace("f32", "f64"))
+    dispatch = read_dispatch(path)
+    assert [o.dtype for o in dispatch.problem.operands] == ["f64"] * 3
+    assert "f64" in dispatch.source
+    assert "iree-compile makes f32 of it without --iree-input-demote" in dispatch.f64_remark
+    assert read_dispatch(DATA / "matmul.mlir").f64_remark == ""
