@@ -35,6 +35,8 @@ def make_input(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
         ValueError: the element type is not supported as an input.
     """
     rng = np.random.default_rng(seed)
+    if dtype == "f64":
+        return rng.standard_normal(shape)
     if dtype in _FLOATS:
         return rng.standard_normal(shape, dtype=np.float32).astype(_FLOATS[dtype])
     if dtype == "bf16":

@@ -10,13 +10,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .inputs import Array, from_bf16
+from .inputs import F8, Array, from_bf16
 
 Positions = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 # Unit roundoff of the element types that outputs have.
 _EPSILON = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
+_EPSILON |= {name: 2.0**-4 if "E4M3" in name else 2.0**-3 for name in F8}
 # Of sums of n terms in units of sqrt(n) roundings: how far they may be off typically (root mean
 # square) and at worst. Term after term in f16, bf16 or f32, they are off by 0.24 and, of 50,000, by
 # 2.1; in other orders by less (experiments/studies/verification.py).

@@ -36,15 +36,22 @@ def main(arguments: Sequence[str]) -> None:
     minutes = float(arguments[0]) if arguments else MINUTES
     with tempfile.TemporaryDirectory() as name:
         folder = Path(arguments[1]) if len(arguments) > 1 else Path(name) / "out"
-        dispatches = Path(name) / "dispatches"
-        paths = write_operations(dispatches, DISPATCHES)
-        found = fuzz(paths, minutes=minutes, targets=TARGETS, unpruned=True, out=folder)
+        paths = write_operations(Path(name) / "dispatches", DISPATCHES)
         print("failure\tbefore\tafter\tleft\tsteps\tstill fails")
-        for one in found.failures:
-            left = "not reduced" if one.left is None else f"{one.left:.4f}"
-            manner, _ = run_script(one.folder)
-            print(one.folder.name, one.before, one.after, left, len(one.steps), sep="\t", end="\t")
-            print(manner or "NO", flush=True)
+        for path in paths:
+            found = fuzz(
+                path,
+                minutes=minutes / len(paths),
+                targets=TARGETS,
+                unpruned=True,
+                out=folder / path.stem,
+                quiet=True,
+            )
+            for one in found.failures:
+                left = "not reduced" if one.left is None else f"{one.left:.4f}"
+                manner, _ = run_script(one.folder)
+                told = (one.folder.relative_to(folder), one.before, one.after, left)
+                print(*told, len(one.steps), manner or "NO", sep="\t", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from frontrunner.benchmarks.operations import narrow
-from frontrunner.benchmarks.verifying import Tolerance, as_float, make_input, to_bf16
+from frontrunner.benchmarks.verifying import F8, Tolerance, as_float, make_input, to_bf16
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64", "f16"])
@@ -44,10 +44,21 @@ def test_integers_are_exact_and_shapes_compared() -> None:
     assert "shape" in str(Tolerance("i32", 8).find_mismatch(right.T, right))
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f64"])
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f64", *F8])
 def test_zeros_are_not_the_answer(dtype: str) -> None:
     right = make_input((100,), dtype, 0)
     assert Tolerance(dtype, 1 << 20).find_mismatch(np.zeros_like(right), right) is not None
+
+
+@pytest.mark.parametrize("dtype", F8)
+def test_what_is_wrong_in_8_bits_is_found(dtype: str) -> None:
+    """Not as integers, which all values below 1 would be alike as."""
+    sums = np.random.default_rng(0).standard_normal(3000).astype(np.float32)
+    right = narrow(sums, dtype)
+    tolerance = Tolerance(dtype, 64, "f32")
+    assert tolerance.find_mismatch(narrow(sums * np.float32(1.01), dtype), right) is None
+    cut = narrow(np.where(np.abs(sums) < 1, np.float32(0), sums), dtype)
+    assert tolerance.find_mismatch(cut, right) is not None
 
 
 def test_overflow_has_to_be_in_the_same_places() -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from frontrunner.benchmarks.operations import Matmul, Types
+from frontrunner.core import InputError
 from frontrunner.search import Dispatch, Space, spec_of
 from frontrunner.search import build_spaces as emitted_spaces
 from frontrunner.search.enumeration.enumeration import (
@@ -176,3 +178,21 @@ def test_ragged_loops_are_padded() -> None:
     for knobs in candidate_dicts(sample(space, 20, seed=0)):
         tiles = numbers("padding", space.render(knobs))
         assert tiles[:2] == [knobs["wg_0"], knobs["wg_1"]]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "target", "able"),
+    [
+        ("f8E4M3FN", "gfx942", "f8E4M3FNUZ, f8E5M2FNUZ"),
+        ("f8E4M3FNUZ", "gfx950", "f8E4M3FN, f8E5M2"),
+        ("f8E5M2", "gfx1100", "a wider type"),
+    ],
+)
+def test_floats_that_a_gpu_lacks_are_refused(
+    tmp_path: Path, dtype: str, target: str, able: str
+) -> None:
+    path = tmp_path / "product.mlir"
+    path.write_text(Matmul(64, 128, 96, Types(dtype, "f32")).mlir())
+    with pytest.raises(InputError, match=f"{target} has no {dtype}, which lhs is in") as refused:
+        emitted_spaces(read_dispatch(path, target))
+    assert able in str(refused.value.hint)
