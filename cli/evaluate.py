@@ -64,6 +64,11 @@ NOTHING_SAVED = "nothing is saved; --folds, or fewer rankers or --seeds, take le
     metavar="N",
     help="Train and replay in N processes [one per core].",
 )
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Train and replay on the workers of this Dask scheduler [this machine].",
+)
 @click.option("--mlflow/--no-mlflow", default=True, show_default=True, help="Track it in MLflow.")
 @click.option("--verbose", is_flag=True, help="Show how hard each recording is, too.")
 @shared_options(seed="The first seed of the rankers; also seeds the confidence intervals.")

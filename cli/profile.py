@@ -7,7 +7,13 @@ from typing import Any
 
 import click
 
-from .choices import default_specs_option, jobs_option, keep_valid_option, target_option
+from .choices import (
+    cluster_option,
+    default_specs_option,
+    jobs_option,
+    keep_valid_option,
+    target_option,
+)
 from .files import check_new_file
 from .output import Interrupted, Output, UsageError, shared_options
 
@@ -69,6 +75,7 @@ from .output import Interrupted, Output, UsageError, shared_options
 @click.option(
     "--device", metavar="URI", help="Run on this device  [default: the target's usual one]"
 )
+@cluster_option
 @target_option
 @default_specs_option
 @jobs_option

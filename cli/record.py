@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from .choices import (
+    cluster_option,
     default_specs_option,
     device_option,
     extra_option,
@@ -68,6 +69,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     help="Measure the N candidates, too, that an adaptive search takes.",
 )
 @device_option
+@cluster_option
 @target_option
 @default_specs_option
 @pipeline_option
@@ -92,27 +94,27 @@ def command(
     check_writable(out, "--out")
 
     from ..core import FrontrunnerError
-    from ..experiments.bundling import record
+    from ..experiments.bundling import record_all
 
     output = Output(as_json)
     made: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
     codes = []
-    for file in files:
-        try:
-            recorded = record(file, out, **options)
-            made.append(recorded.to_dict())
-            for line in recorded.summary_lines():
+    try:
+        for file, found in record_all(files, out, **options):
+            if isinstance(found, FrontrunnerError):
+                text = f"{file}: {found}"
+                codes.append(write_failure(text, found.hint, found.exit_code, as_json=False))
+                failed.append({"input": file, "message": str(found), "hint": found.hint})
+                continue
+            made.append(found.to_dict())
+            for line in found.summary_lines():
                 output.line(line)
-        except KeyboardInterrupt:
-            hint = "the same command goes on from here"
-            ended = {"message": "interrupted", "hint": hint}
-            output.result({"recordings": made, "failed": failed, "error": ended})
-            return write_failure("interrupted", hint, 130, as_json=False)
-        except FrontrunnerError as error:
-            code = write_failure(f"{file}: {error}", error.hint, error.exit_code, as_json=False)
-            codes.append(code)
-            failed.append({"input": file, "message": str(error), "hint": error.hint})
+    except KeyboardInterrupt:
+        hint = "the same command goes on from here"
+        ended = {"message": "interrupted", "hint": hint}
+        output.result({"recordings": made, "failed": failed, "error": ended})
+        return write_failure("interrupted", hint, 130, as_json=False)
     first = {"error": failed[0]} if failed else {}
     output.result({"recordings": made, "failed": failed, **first})
     return min(codes, default=0)

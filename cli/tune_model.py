@@ -9,6 +9,7 @@ import click
 
 from .choices import (
     check_resume,
+    cluster_option,
     continued_by,
     default_specs_option,
     jobs_option,
@@ -19,7 +20,7 @@ from .choices import (
 from .files import check_out
 from .output import Output, UsageError, shared_options
 
-RESUMABLE = {"file", "resume", "as_json"}
+RESUMABLE = {"file", "resume", "cluster", "as_json"}
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -70,6 +71,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--device", metavar="URI", help="Measure here [local-task for CPUs, cuda or hip for GPUs]."
 )
+@cluster_option
 @target_option
 @click.option("--out", type=FOLDER, metavar="DIR", help="Where to write [runs/<name>-<n>].")
 @click.option("--resume", type=FOLDER, metavar="DIR", help="Go on in this folder.")
@@ -105,7 +107,7 @@ def command(
     output = Output(as_json)
     with continued_by("tune-model --resume", resume):
         if resume is not None:
-            result = network_tuning.resume_model(resume, input=file)
+            result = network_tuning.resume_model(resume, input=file, cluster=options["cluster"])
         else:
             assert file is not None
             result = network_tuning.tune_model(file, parameters=archives, **options)

@@ -63,7 +63,8 @@ MAY_IMPORT = {
         "benchmarks.networks": "core search.reading benchmarks.verifying benchmarks.measuring",
         "benchmarks.runners": "core search search.gpu benchmarks.measuring benchmarks.compiling",
         "benchmarks.cluster": (
-            "core search benchmarks.measuring benchmarks.compiling benchmarks.runners"
+            "core search benchmarks.verifying benchmarks.measuring benchmarks.compiling "
+            "benchmarks.runners"
         ),
         "experiments": "core",
         "experiments.dataset": "core search benchmarks.measuring experiments",
@@ -77,9 +78,9 @@ MAY_IMPORT = {
             "experiments.dataset experiments.queue"
         ),
         "experiments.evaluation": (
-            "experiments core search features models benchmarks.measuring benchmarks.runners "
-            "experiments.dataset "
-            "experiments.queue experiments.observing experiments.learning"
+            "experiments core search features models benchmarks.measuring benchmarks.cluster "
+            "benchmarks.runners experiments.dataset experiments.queue experiments.observing "
+            "experiments.learning"
         ),
         "experiments.tuning": (
             "core search search.gpu search.linking search.reading models benchmarks.verifying "
@@ -90,20 +91,21 @@ MAY_IMPORT = {
         "experiments.network_tuning": (
             "experiments "
             "core search search.reading search.linking models benchmarks.measuring "
-            "benchmarks.compiling benchmarks.libraries benchmarks.networks experiments.queue "
-            "experiments.observing experiments.tuning"
+            "benchmarks.cluster benchmarks.compiling benchmarks.libraries benchmarks.networks "
+            "experiments.queue experiments.observing experiments.tuning"
         ),
         "experiments.profiling": (
             "experiments "
             "core search search.reading models benchmarks.verifying benchmarks.measuring "
-            "benchmarks.compiling benchmarks.libraries benchmarks.operations experiments.queue "
-            "experiments.observing"
+            "benchmarks.cluster benchmarks.compiling benchmarks.libraries benchmarks.operations "
+            "experiments.queue experiments.observing"
         ),
         "experiments.bundling": (
             "experiments "
             "core search search.enumeration search.gpu search.reading models benchmarks.measuring "
-            "benchmarks.bundle benchmarks.compiling benchmarks.runners experiments.dataset "
-            "experiments.queue experiments.observing experiments.evaluation experiments.tuning"
+            "benchmarks.bundle benchmarks.cluster benchmarks.compiling benchmarks.runners "
+            "experiments.dataset experiments.queue experiments.observing "
+            "experiments.evaluation experiments.tuning"
         ),
         "experiments.calibrating": (
             "experiments core search search.reading models benchmarks.measuring "

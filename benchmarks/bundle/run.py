@@ -25,15 +25,16 @@ from ...core import (
     parse_size,
 )
 from ..measuring import (
+    HERE,
     OK,
     Budget,
     BudgetStopping,
+    DeviceSource,
     QueueOrder,
     RunProgress,
     check_drivers,
     check_uris,
     choose_winner,
-    fingerprint,
     minutes_to_seconds,
     search,
 )
@@ -51,6 +52,7 @@ def run_bundle(
     *,
     record: bool = False,
     keep_valid: bool = False,
+    source: DeviceSource = HERE,
 ) -> BundleResult:
     """Takes a bundle's candidates until the budget is used up, then measures the best again.
 
@@ -61,6 +63,7 @@ def run_bundle(
         notify: told how it goes, line by line.
         record: whether to measure again until a recording can be made of it: see `rounds`.
         keep_valid: whether lines of `out` that were not written there are left out, not refused.
+        source: where the devices are; by their names there, if that is not this machine.
 
     Raises:
         InputError: the bundle, a device or what `out` holds cannot be used.
@@ -69,24 +72,32 @@ def run_bundle(
     bundle = Bundle(path)
     manifest = bundle.manifest
     uris = tuple(devices) or manifest.drivers[:1]
-    check_uris(uris)
-    check_drivers(uris, manifest.drivers, manifest.arch)
-    fingerprints = tuple(fingerprint(uri) for uri in uris)
+    if source is HERE:
+        check_uris(uris)
+        check_drivers(uris, manifest.drivers, manifest.arch)
+    fingerprints = tuple(source.fingerprint(uri) for uri in uris)
     header = Header(bundle.digest, uris, fingerprints, str(runtime.VERSION))
     with Results(out, header, manifest.queue, keep_valid=keep_valid) as results:
         if results.left_out:
             notify(results.left_out)
-        return _Session(bundle, uris, results, budget, notify).run(record)
+        return _Session(bundle, uris, source, results, budget, notify).run(record)
 
 
 class _Session:
     """One session of a run through a bundle's queue."""
 
     def __init__(
-        self, bundle: Bundle, uris: Sequence[str], results: Results, budget: Budget, notify: Notify
+        self,
+        bundle: Bundle,
+        uris: Sequence[str],
+        source: DeviceSource,
+        results: Results,
+        budget: Budget,
+        notify: Notify,
     ) -> None:
         self.bundle = bundle
         self.uris = uris
+        self.source = source
         self.results = results
         self.notify = notify
         self.total = len(bundle.manifest.queue)
@@ -100,7 +111,7 @@ class _Session:
             return known
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            runner = BundledRunner(self.bundle, self.uris, folder)
+            runner = BundledRunner(self.bundle, self.uris, folder, self.source)
             stack.callback(runner.close)
             for uri, time_us in runner.start(results.outcomes).items():
                 self.notify(f"{uri}: default {time_us:,.1f} us")

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ..measuring import BATCH_PER_DEVICE, OK, CompileOutcome, DeviceGroup, Finals, Outcome, Repeat
+from ..measuring import (
+    BATCH_PER_DEVICE,
+    HERE,
+    OK,
+    CompileOutcome,
+    DeviceGroup,
+    DeviceSource,
+    Finals,
+    Outcome,
+    Repeat,
+)
 from .archive import Bundle
 
 
@@ -15,13 +25,17 @@ class BundledRunner:
     Args:
         uris: of the devices.
         folder: where its executables are unpacked.
+        source: where the devices are.
     """
 
-    def __init__(self, bundle: Bundle, uris: Sequence[str], folder: Path) -> None:
+    def __init__(
+        self, bundle: Bundle, uris: Sequence[str], folder: Path, source: DeviceSource = HERE
+    ) -> None:
         self._bundle = bundle
         self._queue = bundle.manifest.queue
         self._folder = folder
-        self._devices = DeviceGroup(uris, bundle.manifest.call, bundle.manifest.seed)
+        manifest = bundle.manifest
+        self._devices = DeviceGroup(uris, manifest.call, manifest.seed, source=source)
         self.batch = BATCH_PER_DEVICE * len(uris)
 
     @property

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .client import Cluster
+    from .client import Cluster, HostLost
+    from .device_pool import DevicePool
+    from .devices import ClusterDevices, open_devices
     from .local import hosts_of, open_cluster
     from .messages import HostDescription, OfferedDevice
     from .runner import ClusterRunner
@@ -21,12 +23,16 @@ else:
 
 __all__ = [
     "Cluster",
+    "ClusterDevices",
     "ClusterRunner",
+    "DevicePool",
     "HostDescription",
+    "HostLost",
     "Offer",
     "OfferedDevice",
     "choose_devices",
     "hosts_of",
     "open_cluster",
+    "open_devices",
     "work_for_clients",
 ]

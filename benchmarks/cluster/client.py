@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as NotYet
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from ...core import InputError, first_line, iree_versions
-from .messages import MARK, Answer, HostDescription, Work
+from ...core import InputError, KilledError, WorkError, first_line
+from .messages import MARK, Answer, HostDescription, Piece, Work, described
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -24,14 +25,20 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 5.0
 # How often a client looks who is still there while it waits for an answer.
 LOOK_SECONDS = 1.0
+# What is larger is sent in so many pieces that neither side holds more of it.
+PIECE_BYTES = 16 << 20
 _HINT = "start one with `frontrunner worker --serve`, and others with `frontrunner worker --join`"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 Found = TypeVar("Found")
 
 
-class HostLost(Exception):
+class HostLost(KilledError):
     """The host that was to do the work is gone, so that nothing is known of it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.hint = "`frontrunner devices` tells which are there; go on when it is back"
 
 
 class Cluster:
@@ -95,8 +102,34 @@ class Cluster:
         """
         from distributed.protocol.serialize import to_serialize
 
+        return self._ask(host, "frontrunner_do", work=to_serialize(work))
+
+    def send(self, host: HostDescription, path: Path, name: str, sender: str) -> None:
+        """Sends a file of any size.
+
+        Args:
+            name: its digest, and what its own name ends in.
+            sender: tells files apart that are sent to a host at the same time.
+
+        Raises:
+            HostLost: the host is gone.
+            FrontrunnerError: the host cannot keep it.
+        """
+        from distributed.protocol.serialize import to_serialize
+
+        left = path.stat().st_size
+        with path.open("rb") as file:
+            while left:
+                place, data = file.tell(), file.read(PIECE_BYTES)
+                left -= len(data)
+                piece = Piece(sender, place, data, "" if left else name)
+                answer = self._ask(host, "frontrunner_keep", piece=to_serialize(piece))
+                if answer.raised is not None:
+                    raise answer.raised
+
+    def _ask(self, host: HostDescription, handler: str, **what: Any) -> Answer:
         async def ask() -> Answer:
-            reply = await self._client.rpc(host.address).frontrunner_do(work=to_serialize(work))
+            reply = await getattr(self._client.rpc(host.address), handler)(**what)
             answer: Answer = reply["answer"]
             return answer
 
@@ -131,6 +164,41 @@ class Cluster:
         if self.alive(host):
             with suppress(Exception):
                 self._run(tell()).result(CONNECT_SECONDS)
+
+    @contextmanager
+    def as_joblib_backend(self, data: object) -> Iterator[int]:
+        """Has joblib's work done by the workers that compile, one piece at a time on each.
+
+        Args:
+            data: what all of it needs, which travels once to each.
+
+        Yields:
+            How many threads a piece may have.
+
+        Raises:
+            InputError: no worker compiles, or one has other versions than this machine.
+            WorkError: workers died of it.
+        """
+        import joblib
+        from distributed import KilledWorker
+
+        hosts = [host for host in self.hosts() if host.jobs]
+        if not hosts:
+            raise InputError(
+                "no worker of the cluster has cores to work with", "start one with --compile N"
+            )
+        for wrong in wrong_versions(hosts):
+            raise InputError(wrong, "install the same versions on all hosts")
+        addresses = [host.address for host in hosts]
+        try:
+            with joblib.parallel_config(
+                "dask", client=self._client, scatter=[data], workers=addresses
+            ):
+                yield min(host.jobs for host in hosts)
+        except KilledWorker as error:
+            raise WorkError(
+                f"workers died of it: {first_line(error)}", "see to their memory"
+            ) from error
 
     def give_up(self) -> None:
         """Has whoever waits for an answer wait no longer."""
@@ -173,7 +241,7 @@ class Cluster:
 
 def wrong_versions(hosts: Sequence[HostDescription]) -> list[str]:
     """What hosts have other versions of the compiler or the runtime, in words."""
-    here = iree_versions()
+    here = dict(described((), 0, "").versions)
     return [
         f"{host.name} ({host.address}) has {_versions(host.versions)}, this is {_versions(here)}"
         for host in hosts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
 import tempfile
 import threading
 import time
@@ -25,9 +26,10 @@ from .messages import (
     COMPILING,
     HANDLERS,
     Answer,
+    Piece,
     Work,
-    read_file,
-    with_read_file,
+    files_read,
+    with_files_read,
     with_written_file,
     written_file,
 )
@@ -83,24 +85,23 @@ class Host:
         except FrontrunnerError as error:
             return Answer(raised=error)
         except OSError as error:
-            return Answer(raised=WorkError(f"a host cannot write {self._folder}: {error.strerror}"))
+            return self._cannot_write(error)
 
     def _do(self, work: Work) -> Answer:
         if work.handler not in HANDLERS:
             done = ", ".join(HANDLERS)
             raise InputError(f"{work.handler} is not what hosts do", f"they do {done}")
-        for digest, data in (work.sent or {}).items():
-            self._store.put(digest, data)
-        paths = {digest: self._store.get(digest) for digest in work.needed}
-        if lacking := tuple(digest for digest, path in paths.items() if path is None):
+        for name, data in (work.sent or {}).items():
+            self._store.put(name, data)
+        found = {name: self._store.get(name) for name in work.needed}
+        if lacking := tuple(name for name, path in found.items() if path is None):
             return Answer(lacking=lacking)
+        places = {Path(name): path for name, path in found.items() if path is not None}
         session = self._session(work)
         with session.lock, tempfile.TemporaryDirectory(dir=self._folder) as name:
             request = work.request
-            if (needed := read_file(request)) is not None:
-                path = paths[needed.name]
-                assert path is not None
-                request = with_read_file(request, path)
+            if files_read(request):
+                request = with_files_read(request, places)
             out = None
             if (wanted := written_file(request)) is not None:
                 out = Path(name) / wanted.name
@@ -116,6 +117,10 @@ class Host:
                 return answer
             return Answer(answer.value, running=answer.running, file=out.read_bytes())
 
+    def _cannot_write(self, error: OSError) -> Answer:
+        said = f"{platform.node()} cannot write {self._folder}: {error.strerror}"
+        return Answer(raised=WorkError(said, "make room there"))
+
     def _call(self, child: Child, request: object, work: Work) -> Answer:
         if work.handler == COMPILING:
             pass  # it needs nothing that was said before
@@ -129,6 +134,16 @@ class Host:
         except (*CHILD_FAILED, FrontrunnerError) as error:
             return Answer(raised=error, running=child.running)
         return Answer(value, running=child.running)
+
+    def keep(self, piece: Piece) -> Answer:
+        """Keeps a piece of a file that is too large to come with what needs it."""
+        try:
+            self._store.put_piece(piece.sender, piece.name, piece.data, piece.place)
+        except FrontrunnerError as error:
+            return Answer(raised=error)
+        except OSError as error:
+            return self._cannot_write(error)
+        return Answer()
 
     def close_session(self, session: str) -> None:
         """Ends the child of a client that needs it no more."""

@@ -24,7 +24,6 @@ from ..measuring import (
     DeviceScreening,
     Outcome,
 )
-from .client import HostLost
 from .messages import OfferedDevice
 
 # Seconds until a device that was set aside is tried again, the first time; twice as many the next.
@@ -190,7 +189,7 @@ def work(
             why = lane.set_aside
             try:
                 lane.start()
-            except (HostLost, FrontrunnerError) as error:
+            except FrontrunnerError as error:
                 lane.put_aside(first_line(error))
                 continue
             if why:
@@ -200,7 +199,7 @@ def work(
             return
         try:
             outcome = lane.measure(*candidate)
-        except (HostLost, DeviceDrifted, FrontrunnerError) as error:
+        except (DeviceDrifted, FrontrunnerError) as error:
             ready.put_back(candidate)
             lane.put_aside(first_line(error))
             tell(lane)

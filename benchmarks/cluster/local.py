@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from ...core import CHILD_FAILED, Child, InputError, WorkError, first_line, usable_cores
-from ...search import Target
 from .client import Cluster
 from .messages import HostDescription, described
 from .working import Offer
@@ -32,13 +31,14 @@ class StartRequest:
     join: str | None = None
 
 
-def local_offers(address: str, target: Target, asked: Sequence[str]) -> list[Offer] | None:
+def local_offers(address: str, drivers: Sequence[str], asked: Sequence[str]) -> list[Offer] | None:
     """What the workers of `local:N` offer; None for the address of a scheduler.
 
     The first has the devices, and they share the cores.
 
     Args:
-        asked: devices by URI, by name or by kind; the usual one of the target if none is given.
+        drivers: those that run what is compiled, the usual one first.
+        asked: devices by URI, by name or by kind; the usual one if none is given.
 
     Raises:
         InputError: so many workers cannot be started, or there is no such device.
@@ -54,7 +54,7 @@ def local_offers(address: str, target: Target, asked: Sequence[str]) -> list[Off
     # Of a name, `local/cuda://1`, and of a kind, `local-task on AMD EPYC`.
     uris = [one.removeprefix(f"{NAME}/").partition(" on ")[0] for one in asked]
     return [
-        Offer.of_this_machine(uris or target.drivers[:1], max(1, first), NAME),
+        Offer.of_this_machine(uris or drivers[:1], max(1, first), NAME),
         *(Offer((), max(1, each)) for each in others),
     ]
 
@@ -82,22 +82,22 @@ class LocalCluster(Cluster):
 
 
 def open_cluster(
-    address: str, target: Target, asked: Sequence[str], warn: Callable[[str], None]
+    address: str, drivers: Sequence[str], asked: Sequence[str], warn: Callable[[str], None]
 ) -> Cluster:
     """Connects to a scheduler, or starts `local:N`; arguments as of `local_offers`."""
-    offers = local_offers(address, target, asked)
+    offers = local_offers(address, drivers, asked)
     return Cluster(address, warn) if offers is None else LocalCluster(offers, warn)
 
 
 def hosts_of(
-    address: str, target: Target, asked: Sequence[str], warn: Callable[[str], None]
+    address: str, drivers: Sequence[str], asked: Sequence[str], warn: Callable[[str], None]
 ) -> Sequence[HostDescription]:
     """The hosts of a cluster; of `local:N`, which is not started for it, those that there will be.
 
     Raises:
         InputError: as `Cluster` and `local_offers`.
     """
-    offers = local_offers(address, target, asked)
+    offers = local_offers(address, drivers, asked)
     if offers is not None:
         return [described(offer.devices, offer.jobs, f"local {os.getpid()}") for offer in offers]
     with Cluster(address, warn) as cluster:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...core import iree_versions
+from ... import __version__
+from ...core import InputError, iree_versions
 from ..compiling import BuildRequest, CompileRequest
-from ..measuring import MeasureRequest, SetupRequest, fingerprint
+from ..measuring import HANDLER, fingerprint
 
 COMPILING = "frontrunner.benchmarks.compiling.worker:answer"
-MEASURING = "frontrunner.benchmarks.measuring.kernel:answer"
 # What a host's children run, and nothing else.
-HANDLERS = (COMPILING, MEASURING)
+HANDLERS = (
+    COMPILING,
+    HANDLER,
+    "frontrunner.benchmarks.networks.kernel:answer",
+    "frontrunner.benchmarks.networks.profiling:answer",
+)
 # What Dask calls workers of ours by, among others of the same scheduler.
 MARK = "frontrunner"
 
@@ -75,7 +80,7 @@ def described(
         processor(),
         tuple(devices),
         jobs,
-        iree_versions(),
+        {**iree_versions(), "frontrunner": __version__},
         states or {},
     )
 
@@ -86,10 +91,10 @@ class Work:
 
     Attributes:
         session: whose child it is; a child that is not there yet is started.
-        request: paths in it are names: digests of executables.
+        request: paths in it are names: digests of files, and what their names ended in.
         timeout: seconds that the child may take.
-        needed: digests of the executables that the child reads.
-        sent: those that the host may not have.
+        needed: names of the files that the child reads: executables, inputs, weights.
+        sent: those that the host may not have, unless they were sent before.
         first: whether the child is to be a new one, which has been told nothing yet.
         device: the URI of what the child measures on; empty where it compiles.
     """
@@ -106,6 +111,22 @@ class Work:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """A part of a file, in order.
+
+    Attributes:
+        sender: whose file it is a part of, among those that come at the same time.
+        place: how many bytes came before it.
+        name: the digest of the whole file, and what its name ended in; empty but for the last.
+    """
+
+    sender: str
+    place: int
+    data: bytes
+    name: str = ""
+
+
+@dataclass(frozen=True)
 class Answer:
     """What became of it.
 
@@ -113,7 +134,7 @@ class Answer:
         value: what the child said.
         raised: what it raised, or what became of its process.
         running: whether the child's process is still there.
-        lacking: digests of executables that the host has not; nothing was done then.
+        lacking: names of files that the host has not; nothing was done then.
         file: what the child wrote, where it was to write something.
     """
 
@@ -124,17 +145,38 @@ class Answer:
     file: bytes | None = None
 
 
-def read_file(request: Any) -> Path | None:
-    """The executable that a request has the child read."""
-    if isinstance(request, MeasureRequest):
-        return request.executable
-    return request.baseline if isinstance(request, SetupRequest) else None
+def files_read(request: Any) -> tuple[Path, ...]:
+    """The files that a request has the child read, each once."""
+    return () if written_file(request) is not None else tuple(dict.fromkeys(_paths(request)))
 
 
-def with_read_file(request: Any, path: Path) -> Any:
-    """The request with another executable to read."""
-    field = "baseline" if isinstance(request, SetupRequest) else "executable"
-    return replace(request, **{field: path})
+def with_files_read(request: Any, places: Mapping[Path, Path]) -> Any:
+    """The request with the same files in other places.
+
+    Raises:
+        InputError: it names a file that has none.
+    """
+    if isinstance(request, Path):
+        if request not in places:
+            raise InputError(f"a request names {request}, which did not come with it", "")
+        return places[request]
+    if isinstance(request, tuple) and not hasattr(request, "_fields"):
+        return tuple(with_files_read(one, places) for one in request)
+    if not is_dataclass(request) or isinstance(request, type) or not any(_paths(request)):
+        return request
+    changed = {f.name: with_files_read(getattr(request, f.name), places) for f in fields(request)}
+    return replace(request, **changed)
+
+
+def _paths(value: Any) -> Iterator[Path]:
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _paths(one)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field_of in fields(value):
+            yield from _paths(getattr(value, field_of.name))
 
 
 def written_file(request: Any) -> Path | None:

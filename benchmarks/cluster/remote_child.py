@@ -11,24 +11,27 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from ...core import Child
+from ...core import Child, WorkError, first_line
 from ..measuring import executable_digest
-from .client import Cluster, HostLost
+from .client import PIECE_BYTES, Cluster, HostLost
 from .messages import (
     Answer,
     HostDescription,
     Work,
-    read_file,
-    with_read_file,
+    files_read,
+    with_files_read,
     with_written_file,
     written_file,
 )
-from .store import digest_of
+from .store import digest_of_path
+
+# What was on a host that is gone is tried so often, on others.
+TRIES = 3
 
 
 @dataclass
 class Travelled:
-    """Which executables a client has sent where, by the host's address."""
+    """Which files a client has sent where, by the host's address."""
 
     known: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
@@ -36,8 +39,8 @@ class Travelled:
 class RemoteChild(Child):
     """Like `core.Child`, on a host of a cluster.
 
-    Executables that a request names travel there, once per host; one that it has the child write
-    comes back.
+    Files that a request names travel there, once per host; one that it has the child write comes
+    back.
 
     Args:
         host: where it is.
@@ -54,7 +57,7 @@ class RemoteChild(Child):
         handler: str,
         travelled: Travelled,
         device: str = "",
-        others: Callable[[], Sequence[HostDescription]] = tuple,
+        others: Callable[[], Sequence[HostDescription]] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(handler, env)
@@ -74,15 +77,10 @@ class RemoteChild(Child):
         """As `Child.call`.
 
         Raises:
-            HostLost: the host is gone.
+            HostLost: the host is gone, and no other can do it.
+            WorkError: so are those that others did it on.
         """
-        try:
-            answer = self._ask(request, timeout)
-        except HostLost:
-            self._running = False
-            if others := [host for host in self._others() if host != self.host]:
-                self.host = random.choice(others)
-            raise
+        answer = self._ask_somebody(request, timeout)
         self._running = answer.running
         if answer.raised is not None:
             raise answer.raised
@@ -98,19 +96,34 @@ class RemoteChild(Child):
             self._cluster.tell(self.host, closed=self._session)
         self._running = False
 
+    def _ask_somebody(self, request: Any, timeout: float | None) -> Answer:
+        """As `_ask`; of hosts that can do the same, others where one is gone."""
+        for left in reversed(range(TRIES if self._others else 1)):
+            try:
+                return self._ask(request, timeout)
+            except HostLost as lost:
+                self._running = False
+                if self._others is None:
+                    raise
+                if not left:
+                    raise WorkError(
+                        f"nothing is compiled: {first_line(lost)}", "see to the cluster's hosts"
+                    ) from lost
+                if others := [host for host in self._others() if host != self.host]:
+                    self.host = random.choice(others)
+        raise AssertionError
+
     def _ask(self, request: Any, timeout: float | None) -> Answer:
-        path = read_file(request)
-        needed: tuple[str, ...] = ()
-        if path is not None:
-            digest = _digest(path, path.stat().st_mtime_ns)
-            needed, request = (digest,), with_read_file(request, Path(digest))
+        paths = files_read(request)
+        names = {path: _digest(path, path.stat().st_mtime_ns) + path.suffix for path in paths}
+        files = {name: path for path, name in names.items()}
+        if files:
+            request = with_files_read(request, {path: Path(name) for path, name in names.items()})
         elif (out := written_file(request)) is not None:
             request = with_written_file(request, Path(out.name))
         there = self._travelled.known[self.host.address]
-        lacking = tuple(digest for digest in needed if digest not in there)
+        lacking = tuple(name for name in files if name not in there)
         for _ in range(2):
-            assert path is not None or not lacking
-            sent = {digest: path.read_bytes() for digest in lacking} if path else {}
             answer = self._cluster.do(
                 self.host,
                 Work(
@@ -119,17 +132,27 @@ class RemoteChild(Child):
                     self.env,
                     request,
                     timeout,
-                    needed,
-                    sent,
+                    tuple(files),
+                    self._sent({name: files[name] for name in lacking}),
                     first=not self._running,
                     device=self._device,
                 ),
             )
-            there.update(needed)
+            there.update(files)
             if not answer.lacking:
                 return answer
             lacking = answer.lacking  # the host has let go of them
         raise HostLost("a host keeps no executable")
+
+    def _sent(self, files: Mapping[str, Path]) -> dict[str, bytes]:
+        """What goes with a piece of work, after what is too large for that was sent."""
+        sent = {}
+        for name, path in files.items():
+            if path.stat().st_size > PIECE_BYTES:
+                self._cluster.send(self.host, path, name, self._session)
+            else:
+                sent[name] = path.read_bytes()
+        return sent
 
 
 @lru_cache(maxsize=4096)
@@ -139,4 +162,4 @@ def _digest(path: Path, changed: int) -> str:
     Args:
         changed: when, in nanoseconds; a changed file is another one.
     """
-    return digest_of(path.read_bytes())
+    return digest_of_path(path)

@@ -8,12 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from ...core import KilledError, Notify, WorkError, first_line
+from ...core import Notify, WorkError, first_line
 from ...search import Dispatch, ExecutablePipeline
 from ..compiling import call_of, raise_if_killed, save_log
 from ..measuring import (
-    HANDLER,
-    KEEP_MEMORY,
     OK,
     OTHER_INPUTS,
     CompileOutcome,
@@ -27,17 +25,13 @@ from ..measuring import (
     verify_on,
 )
 from ..runners import QueueCompiler
-from .client import Cluster, HostLost
+from .client import HostLost
+from .devices import ClusterDevices
 from .lanes import Lane
-from .messages import COMPILING, HostDescription, OfferedDevice
-from .remote_child import RemoteChild, Travelled
-from .selection import ChosenDevices, compiling_hosts
 from .streaming import AHEAD, stream
 
 # Devices that finals are measured on: rounds on more of them tell no more in the same time.
 MOST_IN_FINALS = 4
-# A compile that was on a host which is gone is tried so often.
-COMPILE_TRIES = 3
 CHANGED = "it does not compile as it did"
 
 Found = TypeVar("Found")
@@ -49,7 +43,7 @@ class ClusterRunner:
     All devices are of one kind. Each has its own baseline and is compared with that only.
 
     Args:
-        chosen: what to measure and to compile on.
+        devices: what to measure and to compile on; closed with this.
         folder: where executables go on this machine; what is there is removed.
         logs: where what was said about failed candidates is kept.
         jobs: compile workers of this machine, where the cluster has none; as many as cores if None.
@@ -60,8 +54,7 @@ class ClusterRunner:
 
     def __init__(
         self,
-        cluster: Cluster,
-        chosen: ChosenDevices,
+        devices: ClusterDevices,
         dispatch: Dispatch,
         render_config: Callable[[int], str],
         folder: Path,
@@ -72,34 +65,30 @@ class ClusterRunner:
         notify: Notify,
         builder: ExecutablePipeline | None = None,
     ) -> None:
-        self._cluster = cluster
-        self._travelled = Travelled()
+        self._devices = devices
         self._notify = notify
         self._seed = seed
         self._call = call_of(dispatch)
-        self._target = dispatch.target
-        remote = [
-            RemoteChild(cluster, host, COMPILING, self._travelled, others=self._compiling)
-            for host in chosen.compiling
-            for _ in range(host.jobs)
-        ]
-        self._compiler = QueueCompiler(dispatch, render_config, folder, jobs, builder, remote)
+        self._compiler = QueueCompiler(
+            dispatch, render_config, folder, jobs, builder, devices.compilers()
+        )
         self._save_log = partial(save_log, logs)
         self._executables: dict[int, Path] = {}
         self._lanes = [
-            Lane(one, partial(self._connect, one), self._screening) for _, one in chosen.devices
+            Lane(one, partial(self._connect, one.name), self._screening)
+            for _, one in devices.chosen.devices
         ]
-        self.fingerprints = (chosen.kind,)
+        self.fingerprints = (devices.kind,)
         self.batch = AHEAD * len(self._lanes)
 
     def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
         self._known = known
-        (self._default, *_) = self._again(self._compiler.defaults)
+        (self._default, *_) = self._compiler.defaults()
         times = {}
         for lane in self._lanes:
             try:
                 times[lane.name] = lane.start()
-            except (HostLost, WorkError, KilledError) as error:
+            except WorkError as error:
                 lane.put_aside(first_line(error))
                 self._tell(lane)
         if not times:
@@ -129,7 +118,7 @@ class ClusterRunner:
             self._compiler.jobs,
             self._lanes,
             self._tell,
-            self._cluster.give_up,
+            self._devices.cluster.give_up,
         )
 
     def executables(
@@ -160,7 +149,7 @@ class ClusterRunner:
     def verify(self, index: int, spec: str) -> None:
         executable = self._executables[index]
         if spec:
-            compiled = self._again(lambda: self._compiler.compile_winner(spec))
+            compiled = self._compiler.compile_winner(spec)
             if compiled.kind != OK:
                 raise RunFailed(compiled.kind, compiled.reason)
             executable = compiled.executable
@@ -168,7 +157,7 @@ class ClusterRunner:
 
         def verify(devices: Sequence[Device]) -> None:
             (lane,) = (one for one in self._lanes if one.device is devices[0])
-            verify_on([self._connect(lane.offered, seed)], executable)
+            verify_on([self._connect(lane.name, seed)], executable)
 
         self._on_devices(verify)
 
@@ -180,15 +169,15 @@ class ClusterRunner:
         for lane in self._lanes:
             lane.close()
         self._compiler.close()
-        self._cluster.close()
+        self._devices.close()
 
     def _tell(self, lane: Lane) -> None:
         """Tells the user, and others by the host, that a device is set aside, or back."""
         text = f"set aside: {lane.set_aside}" if lane.set_aside else ""
         self._notify(f"{lane.name} is {text or 'back'}")
         with suppress(HostLost):
-            host = self._cluster.find(lane.name)
-            self._cluster.tell(host, device=lane.offered.uri, note=text)
+            cluster = self._devices.cluster
+            cluster.tell(cluster.find(lane.name), device=lane.offered.uri, note=text)
 
     def _on_devices(self, do: Callable[[Sequence[Device]], Found]) -> Found:
         """Does something on devices that work; where one is lost meanwhile, again on others."""
@@ -197,7 +186,7 @@ class ClusterRunner:
                 if lane.device is None:
                     try:
                         lane.start()
-                    except (HostLost, WorkError, KilledError) as error:
+                    except WorkError as error:
                         lane.put_aside(first_line(error))
             working = [lane for lane in self._lanes if lane.device is not None][:MOST_IN_FINALS]
             if not working:
@@ -210,48 +199,14 @@ class ClusterRunner:
                     lane.put_aside(first_line(lost))
 
     def _compile(self, index: int) -> CompileOutcome:
-        compiled = self._again(lambda: self._compiler.compile_one(index))
+        compiled = self._compiler.compile_one(index)
         if compiled.kind == OK:
             self._executables[index] = compiled.executable
         return compiled
 
-    def _again(self, do: Callable[[], Found]) -> Found:
-        """Compiles, wherever; a few times, where a host is lost meanwhile."""
-        for left in reversed(range(COMPILE_TRIES)):
-            try:
-                return do()
-            except HostLost as lost:
-                if not left:
-                    raise WorkError(
-                        f"nothing is compiled: {first_line(lost)}", "see to the cluster's hosts"
-                    ) from lost
-        raise AssertionError
-
-    def _compiling(self) -> tuple[HostDescription, ...]:
-        return compiling_hosts(self._cluster.hosts(), self._target)
-
-    def _connect(self, offered: OfferedDevice, seed: int | None = None) -> Device:
-        """The device, wherever its host is now.
-
-        Raises:
-            HostLost: no worker offers it.
-        """
-        host = self._cluster.find(offered.name)
-        child = RemoteChild(
-            self._cluster,
-            host,
-            HANDLER,
-            self._travelled,
-            device=offered.uri,
-            env=KEEP_MEMORY,
-        )
-        return Device(
-            offered.uri,
-            self._call,
-            self.default,
-            self._seed if seed is None else seed,
-            name=offered.name,
-            child=child,
+    def _connect(self, name: str, seed: int | None = None) -> Device:
+        return self._devices.connect(
+            name, self._call, self.default, self._seed if seed is None else seed
         )
 
     def _screening(self, device: Device) -> DeviceScreening:

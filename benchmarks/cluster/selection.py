@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...core import InputError
-from ...search import Target
+from ...search import backend_of
 from ..measuring import shares_cores
 from .client import wrong_versions
 from .messages import HostDescription, OfferedDevice, processor
 
-# What `Target.name` is for the CPU that the compiler runs on.
+# The name of the CPU that the compiler runs on.
 HERE = "host"
 
 
@@ -31,11 +31,12 @@ class ChosenDevices:
 
 
 def choose_devices(
-    hosts: Sequence[HostDescription], target: Target, asked: Sequence[str]
+    hosts: Sequence[HostDescription], target: str, asked: Sequence[str]
 ) -> ChosenDevices:
     """The devices of one kind that run what is compiled: those asked for, or the most.
 
     Args:
+        target: the name of what is compiled for.
         asked: names of devices, their URIs, or kinds; all if none is given.
 
     Raises:
@@ -49,12 +50,13 @@ def choose_devices(
         raise InputError(
             f"two workers offer a device {twice[0]}", "end one, or give it another --name"
         )
-    able = [pair for pair in offered if _driver(pair[1]) in target.drivers]
+    drivers = backend_of(target).drivers
+    able = [pair for pair in offered if _driver(pair[1]) in drivers]
     chosen = [p for p in able if not asked or {p[1].name, p[1].uri, p[1].kind} & set(asked)]
     if not chosen:
-        wanted = ", ".join(asked) or f"that runs code for {target.arch}"
+        wanted = ", ".join(asked) or f"that runs code for {target}"
         raise InputError(f"the cluster has no device {wanted}", f"it has: {there}")
-    if target.name == HERE:
+    if target == HERE:
         chosen = _of_this_kind(chosen)
     kinds = [one.kind for _, one in chosen]
     if asked and len(set(kinds)) > 1:
@@ -70,11 +72,9 @@ def choose_devices(
     return ChosenDevices(devices, kind, compiling)
 
 
-def compiling_hosts(
-    hosts: Sequence[HostDescription], target: Target
-) -> tuple[HostDescription, ...]:
+def compiling_hosts(hosts: Sequence[HostDescription], target: str) -> tuple[HostDescription, ...]:
     """Those that compile for a target: of `host`, only those that have this machine's CPU."""
-    alike = (h for h in hosts if target.name != HERE or h.processor == processor())
+    alike = (h for h in hosts if target != HERE or h.processor == processor())
     return tuple(host for host in alike if host.jobs)
 
 

@@ -25,7 +25,7 @@ from ...core import InputError, WorkError, first_line, temporary_folder
 from ..measuring import shares_cores
 from .host import Host
 from .local import StartRequest
-from .messages import MARK, Work, described
+from .messages import MARK, Piece, Work, described
 from .working import Offer
 
 CONNECT_SECONDS = 10.0
@@ -55,6 +55,7 @@ class HostExtension:
         # One for each that may work, and one that is never busy.
         self._threads = ThreadPoolExecutor(len(offer.devices) + offer.jobs + 1)
         worker.handlers["frontrunner_do"] = self.do
+        worker.handlers["frontrunner_keep"] = self.keep
         worker.handlers["frontrunner_describe"] = self.describe
         worker.handlers["frontrunner_hear"] = self.hear
 
@@ -63,6 +64,11 @@ class HostExtension:
         turn = self._devices.get(work.device, self._cores)
         async with turn:
             answer = await self._in_thread(partial(self._host.do, work))
+        return {"answer": to_serialize(answer)}
+
+    async def keep(self, piece: Piece) -> dict[str, Any]:
+        """Keeps a piece of a file."""
+        answer = await self._in_thread(partial(self._host.keep, piece))
         return {"answer": to_serialize(answer)}
 
     async def describe(self) -> dict[str, Any]:

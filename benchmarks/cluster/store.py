@@ -1,15 +1,17 @@
-"""Executables on a host, by their digests: each travels there once."""
+"""Executables and weights on a host, by their digests: each travels there once."""
 
 from __future__ import annotations
 
 import hashlib
+import shutil
 import threading
 from collections import OrderedDict
 from pathlib import Path
 
 from ...core import InputError
 
-# Executables take 10 to 500 kB: as many as a long run has.
+# Executables take 10 to 500 kB: as many as a long run has. Weights may take more, and half of what
+# is free.
 LIMIT_BYTES = 1 << 30
 
 
@@ -17,43 +19,89 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def digest_of_path(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest_in(name: str) -> str:
+    """The digest in a name, which says nothing but that and an ending."""
+    digest, _, ending = name.partition(".")
+    if not digest.isalnum() or not (ending.isalnum() or not ending):
+        raise InputError(f"{name!r} is no name of a file", "it is a digest and an ending")
+    return digest
+
+
 class ExecutableStore:
     """Files in a folder, named by their contents; those not used for longest go first.
 
     Args:
-        limit: bytes that they may take together.
+        limit: bytes that they may take together; half of what is free, and 1 GiB at least, if None.
     """
 
-    def __init__(self, folder: Path, limit: int = LIMIT_BYTES) -> None:
+    def __init__(self, folder: Path, limit: int | None = None) -> None:
         self.folder = folder
-        self._limit = limit
         self._sizes: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True)
+        self._limit = limit or max(LIMIT_BYTES, shutil.disk_usage(folder).free // 2)
 
-    def put(self, digest: str, data: bytes) -> None:
+    def put(self, name: str, data: bytes) -> None:
         """Keeps one.
+
+        Args:
+            name: its digest, and what its name ended in, which tells of weights what they are.
 
         Raises:
             InputError: it is another one than is said.
         """
-        if digest_of(data) != digest:
+        if digest_of(data) != _digest_in(name):
             raise InputError(
-                f"an executable of {len(data)} bytes is not {digest[:16]}", "send it again"
+                f"an executable of {len(data)} bytes is not {name[:16]}", "send it again"
             )
         with self._lock:
-            if digest not in self._sizes:
-                (self.folder / digest).write_bytes(data)
-            self._sizes[digest] = len(data)
-            self._sizes.move_to_end(digest)
-            while sum(self._sizes.values()) > self._limit and len(self._sizes) > 1:
-                gone, _ = self._sizes.popitem(last=False)
-                (self.folder / gone).unlink(missing_ok=True)
+            if name not in self._sizes:
+                (self.folder / name).write_bytes(data)
+            self._add(name, len(data))
 
-    def get(self, digest: str) -> Path | None:
+    def put_piece(self, sender: str, name: str, data: bytes, place: int) -> None:
+        """Keeps a piece of a file.
+
+        Args:
+            sender: tells files apart that come at the same time.
+            name: as of `put`, with its last piece.
+            place: bytes that came before it.
+
+        Raises:
+            InputError: a piece is missing, or it is another file than is said.
+        """
+        if not sender.isalnum():
+            raise InputError(f"{sender!r} is no sender", "it is made of letters and digits")
+        part = self.folder / f"{sender}.part"
+        if (came := part.stat().st_size if place else 0) != place:
+            raise InputError(f"{came} bytes of a file came, not {place}", "send it again")
+        with part.open("ab" if place else "wb") as file:
+            file.write(data)
+        if not name:
+            return
+        if digest_of_path(part) != _digest_in(name):
+            part.unlink()
+            raise InputError(f"a file that came in pieces is not {name[:16]}", "send it again")
+        with self._lock:
+            part.replace(self.folder / name)
+            self._add(name, (self.folder / name).stat().st_size)
+
+    def _add(self, name: str, size: int) -> None:
+        self._sizes[name] = size
+        self._sizes.move_to_end(name)
+        while sum(self._sizes.values()) > self._limit and len(self._sizes) > 1:
+            gone, _ = self._sizes.popitem(last=False)
+            (self.folder / gone).unlink(missing_ok=True)
+
+    def get(self, name: str) -> Path | None:
         """Where one is; None if it is not there."""
         with self._lock:
-            if digest not in self._sizes:
+            if name not in self._sizes:
                 return None
-            self._sizes.move_to_end(digest)
-            return self.folder / digest
+            self._sizes.move_to_end(name)
+            return self.folder / name

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         shares_cores,
         time_limit,
     )
-    from .device_group import DeviceGroup
+    from .device_group import HERE, DeviceGroup, DeviceSource
     from .estimate import (
         IQR_PER_DEVIATION,
         MEDIAN_ERROR_RATIO,
@@ -121,6 +121,7 @@ __all__ = [
     "DROP_ROUNDS",
     "FIRST_BASELINE_SECONDS",
     "HANDLER",
+    "HERE",
     "IQR_PER_DEVIATION",
     "KEEP_MEMORY",
     "KILLED",
@@ -153,6 +154,7 @@ __all__ = [
     "Device",
     "DeviceGroup",
     "DeviceScreening",
+    "DeviceSource",
     "Estimate",
     "FinalistResult",
     "Finals",

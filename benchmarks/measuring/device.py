@@ -89,6 +89,8 @@ class Device:
         check_uris([uri])
         self.uri = uri
         self.name = name or uri
+        # Whether what it measures has the cores of whoever asks it.
+        self.shares_cores = child is None and shares_cores(uri)
         self._setup = SetupRequest(uri, call, baseline, seed)
         self._child = child or Child(HANDLER, env=KEEP_MEMORY)
         self.baseline_us = 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 from ..verifying import Call
 from .constants import FIRST_BASELINE_SECONDS
@@ -17,13 +18,37 @@ from .rounds import measure_again
 from .screening import CompiledCandidate, MeasuredCandidate, Screening
 
 
+class DeviceSource(Protocol):
+    """Where devices are."""
+
+    def connect(self, name: str, call: Call, baseline: Path | None, seed: int) -> Device:
+        """A device that is not started yet; arguments as of `Device`."""
+
+    def fingerprint(self, name: str) -> str:
+        """As the function `fingerprint`."""
+
+
+class _Here:
+    """This machine's devices, by their URIs."""
+
+    def connect(self, name: str, call: Call, baseline: Path | None, seed: int) -> Device:
+        return Device(name, call, baseline, seed)
+
+    def fingerprint(self, name: str) -> str:
+        return fingerprint(name)
+
+
+HERE: DeviceSource = _Here()
+
+
 class DeviceGroup:
     """Devices that measure executables of one dispatch.
 
     Args:
-        uris: the devices.
+        uris: the devices, as the source knows them.
         seed: of the inputs and of the order in the finals.
         save_log: told what was said of candidates that failed, by queue position, in full.
+        source: where they are.
     """
 
     def __init__(
@@ -32,8 +57,10 @@ class DeviceGroup:
         call: Call,
         seed: int,
         save_log: Callable[[int, str], None] | None = None,
+        source: DeviceSource = HERE,
     ) -> None:
         self.uris = tuple(uris)
+        self._source = source
         self._call = call
         self._seed = seed
         self._save_log = save_log
@@ -42,7 +69,7 @@ class DeviceGroup:
     @cached_property
     def fingerprints(self) -> tuple[str, ...]:
         """Their fingerprints."""
-        return tuple(fingerprint(uri) for uri in self.uris)
+        return tuple(self._source.fingerprint(uri) for uri in self.uris)
 
     def start(self, baseline: CompileOutcome, known: Mapping[int, Outcome]) -> dict[str, float]:
         """Starts the devices, or starts them again with another default.
@@ -58,7 +85,7 @@ class DeviceGroup:
         self.baseline = baseline.executable
         times = {}
         for uri in self.uris:
-            device = Device(uri, self._call, baseline.executable, self._seed)
+            device = self._source.connect(uri, self._call, baseline.executable, self._seed)
             self._devices.append(device)
             device.start()
             times[uri] = device.measure_baseline(FIRST_BASELINE_SECONDS)
@@ -82,7 +109,8 @@ class DeviceGroup:
     def verify(self, executable: Path) -> None:
         """As `verify_on`, on inputs that the search has not seen."""
         seed = self._seed + OTHER_INPUTS
-        verify_on((Device(uri, self._call, self.baseline, seed) for uri in self.uris), executable)
+        connect = self._source.connect
+        verify_on((connect(uri, self._call, self.baseline, seed) for uri in self.uris), executable)
 
     def measure_again(
         self,

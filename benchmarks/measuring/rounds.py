@@ -23,7 +23,7 @@ from .constants import (
     RECORD_SECONDS,
     REMEASURE_RATIO,
 )
-from .device import Device, RunFailed, shares_cores
+from .device import Device, RunFailed
 from .estimate import Estimate, Repeat, estimates
 from .outcome import BASELINE, KILLED, OK, Outcome
 
@@ -80,7 +80,7 @@ def measure_again(
             )
             for device in devices
         ]
-        if any(shares_cores(device.uri) for device in devices):
+        if any(device.shares_cores for device in devices):
             found: Iterator[Repeat] = (repeat for lane in lanes for repeat in lane)
         else:
             found = merge_in_threads(lanes)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ...core import merge_in_threads
 from .constants import BASELINE_SECONDS, GIVE_UP_RATIO, SCREEN_SECONDS
-from .device import Device, RunFailed, shares_cores
+from .device import Device, RunFailed
 from .outcome import BASELINE, KILLED, OK, CompileOutcome, Outcome
 
 CompiledCandidate = tuple[int, CompileOutcome]
@@ -54,7 +54,7 @@ class Screening:
             Outcomes as soon as they are known: in the order of the batch on the CPU, where devices
             share the cores and take turns, and per device on GPUs, which work at the same time.
         """
-        if any(shares_cores(lane.device.uri) for lane in self._lanes):
+        if any(lane.device.shares_cores for lane in self._lanes):
             yield from self._in_turn(self._lanes, batch, should_continue)
         else:
             yield from merge_in_threads(

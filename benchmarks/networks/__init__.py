@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .inputs import prepare_inputs
     from .kernel import NetworkSetup
     from .profiling import DispatchTime, profile
-    from .runner import NetworkFailed, NetworkRunner, Speedup
+    from .runner import MakeChild, NetworkFailed, NetworkRunner, Speedup
     from .weights import Archives, check_archives
 else:
     __getattr__ = exports(__name__)
@@ -16,6 +16,7 @@ else:
 __all__ = [
     "Archives",
     "DispatchTime",
+    "MakeChild",
     "NetworkFailed",
     "NetworkRunner",
     "NetworkSetup",

@@ -32,6 +32,20 @@ class DispatchTime:
     time_us: float
 
 
+@dataclass(frozen=True)
+class ProfileRequest:
+    """Asks a child process for what `profile` finds."""
+
+    executable: Path
+    subject: NetworkSetup
+    runs: int
+
+
+def answer(request: ProfileRequest) -> list[DispatchTime]:
+    """The child's side."""
+    return profile(request.executable, request.subject, request.runs)
+
+
 def profile(executable: Path, subject: NetworkSetup, runs: int = RUNS) -> list[DispatchTime]:
     """Profiles runs of a model, on the first set of its inputs.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,9 +29,17 @@ from ..measuring import (
     noise_floor,
 )
 from .kernel import CompareRequest, NetworkSetup, RaceRequest
+from .profiling import RUNS, DispatchTime, ProfileRequest
+from .profiling import TIMEOUT as PROFILE_TIMEOUT
 
 SETUP_TIMEOUT = 300.0
 TIMEOUT = 600.0
+# What the processes run that measure whole models, and that profile them.
+RACER = "frontrunner.benchmarks.networks.kernel:answer"
+PROFILER = "frontrunner.benchmarks.networks.profiling:answer"
+
+
+MakeChild = Callable[[str, Mapping[str, str]], Child]
 
 
 class NetworkFailed(Exception):
@@ -68,11 +77,24 @@ class NetworkRunner:
 
     Args:
         subject: what all variants have in common.
+        make_child: what makes the processes that run a handler, if not of this machine.
     """
 
-    def __init__(self, subject: NetworkSetup) -> None:
+    def __init__(self, subject: NetworkSetup, make_child: MakeChild = Child) -> None:
         self.subject = subject
-        self._child = Child("frontrunner.benchmarks.networks.kernel:answer", env=KEEP_MEMORY)
+        self._child = make_child(RACER, KEEP_MEMORY)
+        self._profiler = make_child(PROFILER, {})
+
+    def profile(self, executable: Path, runs: int = RUNS) -> list[DispatchTime]:
+        """As `profile`, where the model runs."""
+        request = ProfileRequest(executable, self.subject, runs)
+        try:
+            found: list[DispatchTime] = self._profiler.call(request, 2 * PROFILE_TIMEOUT)
+        except ChildKilled as death:
+            raise KilledError(f"the profile of the model was {death}") from death
+        except CHILD_FAILED as error:
+            raise WorkError(f"the model cannot be profiled: {first_line(error)}") from error
+        return found
 
     def compare_outputs(self, variant: Path, expected: Path) -> None:
         """Compares outputs on all sets of inputs.
@@ -109,6 +131,7 @@ class NetworkRunner:
 
     def close(self) -> None:
         self._child.close()
+        self._profiler.close()
 
     def __enter__(self) -> NetworkRunner:
         return self

@@ -7,6 +7,7 @@ from ...core.lazy import exports
 if TYPE_CHECKING:
     from .api import record
     from .ingest import IngestedBundle
+    from .many import record_all
     from .packing import pack
     from .record_result import RecordResult
     from .recorder import record_dispatch
@@ -14,4 +15,12 @@ if TYPE_CHECKING:
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["IngestedBundle", "RecordResult", "Selection", "pack", "record", "record_dispatch"]
+__all__ = [
+    "IngestedBundle",
+    "RecordResult",
+    "Selection",
+    "pack",
+    "record",
+    "record_all",
+    "record_dispatch",
+]

@@ -32,6 +32,7 @@ def record(
     rankers: Sequence[str | os.PathLike[str]] = (),
     format: str = PARQUET,
     devices: Sequence[str] = (),
+    cluster: str | None = None,
     target: str = "host",
     default_specs: bool = False,
     pipeline: str | None = None,
@@ -62,7 +63,9 @@ def record(
         rankers: whose first candidates to take, as names from `frontrunner rankers` or files of
             trained ones; by default those that are ready to use on the target.
         format: `parquet`, or `t4` for `<name>.t4.json` beside it, which other auto-tuners read.
-        devices: IREE device URIs to measure on; by default the usual one of the target.
+        devices: IREE device URIs to measure on; by default the usual one of the target. Of a
+            cluster, names, URIs or kinds of devices; by default all of the commonest kind.
+        cluster: the address of a Dask scheduler whose workers compile and measure.
         target: `host`, a CPU's name, or a GPU's.
         default_specs: whether the compiler may use the specs that it comes with, also for the
             default that candidates are compared with.
@@ -89,6 +92,7 @@ def record(
         input=input,
         out=out / f"{input.stem}.parquet",
         budget=Budget(candidates),
+        cluster=cluster,
         target=target,
         seed=seed,
         jobs=jobs,

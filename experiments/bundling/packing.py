@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -15,7 +15,7 @@ from ...benchmarks.bundle import Bundle, Manifest, QueueEntry, build_bundle
 from ...benchmarks.compiling import Compiler, call_of, require_default
 from ...benchmarks.measuring import OK, CompileOutcome
 from ...benchmarks.runners import compile_queue
-from ...core import iree_versions, write_atomically
+from ...core import Child, iree_versions, write_atomically
 from ...search import check_rendered
 from ..observing import Observer
 from ..queue import renderer
@@ -75,15 +75,24 @@ def pack(options: TuneOptions, observer: Observer, cache_folder: Path | None = N
     return pack_queue(prepare(options, observer), observer, cache_folder)
 
 
-def pack_queue(setup: RunSetup, observer: Observer, cache_folder: Path | None = None) -> PackResult:
-    """As `pack`, with candidates that are in order already."""
+def pack_queue(
+    setup: RunSetup,
+    observer: Observer,
+    cache_folder: Path | None = None,
+    children: Sequence[Child] = (),
+) -> PackResult:
+    """As `pack`, with candidates that are in order already.
+
+    Args:
+        children: compile workers of other hosts, in place of this one's.
+    """
     options, dispatch = setup.manifest.options, setup.dispatch
     assert options.out is not None
     target = dispatch.target
     with ExitStack() as stack:
         folder = cache_folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         cache = stack.enter_context(CompiledCache(folder))
-        with Compiler(dispatch, folder, options.jobs) as compiler:
+        with Compiler(dispatch, folder, options.jobs, children=children) as compiler:
             observer.on_phase("compiling the compiler's default")
             baseline = require_default(compiler.baseline())
             compiled = list(_compile(setup, compiler, cache, observer))

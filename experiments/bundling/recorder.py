@@ -8,16 +8,18 @@ goes on from there; only an adaptive search that did not end begins again.
 from __future__ import annotations
 
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 
 from ...benchmarks.bundle import run_bundle
-from ...benchmarks.measuring import Budget, check_drivers, check_uris
-from ...core import Notify, check_inside, check_no_links
+from ...benchmarks.cluster import open_devices
+from ...benchmarks.measuring import HERE, Budget, DeviceSource, check_drivers, check_uris
+from ...core import Child, Notify, check_inside, check_no_links
 from ...search import PIPELINE, Dispatch, build_spaces
 from ...search.enumeration import sample
 from ...search.reading import read_dispatch
-from ..dataset import ORIGIN, Recording, SampledFrom
+from ..dataset import ORIGIN, Provenance, Recording, SampledFrom
 from ..observing import Observer
 from ..tuning import RunManifest, RunSetup, TuneOptions, digest_of_file, notify_of
 from .ingest import IngestedBundle
@@ -46,10 +48,12 @@ def record_dispatch(
         InputError: something given cannot be used, or does not fit what is there already.
         WorkError: a device does not answer, or results cannot be written.
     """
-    check_uris(devices)
+    if options.cluster is None:
+        check_uris(devices)
     dispatch = read_dispatch(options.input, options.target, default_specs=options.default_specs)
-    # Before candidates are chosen and compiled, which takes minutes.
-    check_drivers(devices, dispatch.target.drivers, dispatch.target.arch)
+    if options.cluster is None:
+        # Before candidates are chosen and compiled, which takes minutes.
+        check_drivers(devices, dispatch.target.drivers, dispatch.target.arch)
     selection.resolve(dispatch.target, options.seed)
     out = options.out
     assert out is not None
@@ -80,24 +84,46 @@ def _record(
     observer: Observer,
     notify: Notify,
 ) -> Recording:
-    devices = devices or dispatch.target.drivers[:1]
     digest = digest_of_file(options.input)
     drawn = selection.describe(options, dispatch.target)
     request = Request(digest, options.target, options.seed, options.budget.candidates, drawn)
-    if not work.chosen.exists():
-        notify_of(dispatch, observer)
-        work.write_choice(request, choose(options, selection, dispatch, devices, observer))
-    chosen = work.read_choice(request, dispatch)
-    given = replace(options, out=work.bundle, budget=Budget(), devices=())
-    queue = chosen.drop(columns=ORIGIN)
-    setup = RunSetup(RunManifest(given, digest, ()), dispatch, queue)
-    if not work.packed:
-        work.start_packing()
-        work.finish_packing(pack_queue(setup, observer, work.compiled).compile_s)
-    compile_s = work.check(setup, devices)
-    run_bundle(work.bundle, devices, work.results, Budget(), notify, record=True)
+    with _opened(options, work, dispatch, devices, notify) as (uris, source, children, cluster):
+        if not work.chosen.exists():
+            notify_of(dispatch, observer)
+            searching = replace(options, cluster=cluster)
+            work.write_choice(request, choose(searching, selection, dispatch, uris, observer))
+        chosen = work.read_choice(request, dispatch)
+        given = replace(options, out=work.bundle, budget=Budget(), devices=())
+        queue = chosen.drop(columns=ORIGIN)
+        setup = RunSetup(RunManifest(given, digest, ()), dispatch, queue)
+        if not work.packed:
+            work.start_packing()
+            packed = pack_queue(setup, observer, work.compiled, children)
+            work.finish_packing(packed.compile_s)
+        compile_s = work.check(setup, uris)
+        run_bundle(work.bundle, uris, work.results, Budget(), notify, record=True, source=source)
     ingested = IngestedBundle.read(work.bundle, work.results)
     return ingested.to_recording(compile_s, list(chosen[ORIGIN]), drawn)
+
+
+@contextmanager
+def _opened(
+    options: TuneOptions,
+    work: RecorderFolder,
+    dispatch: Dispatch,
+    devices: tuple[str, ...],
+    notify: Notify,
+) -> Iterator[tuple[tuple[str, ...], DeviceSource, Sequence[Child], str | None]]:
+    """What to measure on, where that is, what compiles there, and the address of the cluster."""
+    target = dispatch.target
+    if options.cluster is None:
+        yield devices or target.drivers[:1], HERE, (), None
+        return
+    # What is unfinished goes on where it was, whatever else has joined since.
+    found = open_devices(options.cluster, target.name, devices or work.measured_on(), notify)
+    with closing(found):
+        notify(f"{options.input.stem} on {', '.join(found.names)}")
+        yield found.names, found, found.compilers(), found.cluster.address
 
 
 def _check_found(
@@ -115,13 +141,20 @@ def _check_found(
         {
             f"problem ({was.problem.label})": was.problem != dispatch.problem,
             f"target ({was.target.arch if was.target else 'none'})": was.target != dispatch.target,
-            f"device ({', '.join(was.devices)})": bool(devices) and {*was.devices} != {*devices},
+            f"device ({', '.join(was.devices)})": _other_device(was, options, devices),
             f"seed ({was.seed})": was.seed != options.seed,
             **drawn_differences(was.drawn or _as_found(found, options), drawn),
             f"number of candidates ({candidates})": _other_number(candidates, options, dispatch),
         },
         "name another --out, or move the file away",
     )
+
+
+def _other_device(was: Provenance, options: TuneOptions, asked: tuple[str, ...]) -> bool:
+    """Whether others are asked for; of a cluster, devices are asked for by kind, too."""
+    if options.cluster is None:
+        return bool(asked) and {*was.devices} != {*asked}
+    return not {*asked} <= {*was.devices, *was.devices.values()}
 
 
 def _as_found(found: Recording, options: TuneOptions) -> SampledFrom:

@@ -164,6 +164,12 @@ class RecorderFolder:
         refuse_other(self._unfinished, other, _FINISH)
         return compile_s
 
+    def measured_on(self) -> tuple[str, ...]:
+        """Devices that have measured some of it; none before that."""
+        with self._refusing_damage():
+            begun = self.results.exists() and b"\n" in read_limited(self.results)
+            return read_results(self.results).header.uris if begun else ()
+
     def write_choice(self, request: Request, candidates: pd.DataFrame) -> None:
         """Keeps which candidates were chosen, whole or not at all.
 

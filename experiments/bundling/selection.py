@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -18,7 +20,6 @@ from ...benchmarks.measuring import (
     RunProgress,
     search,
 )
-from ...benchmarks.runners import open_local_runner
 from ...core import InputError
 from ...models import (
     AdaptiveRanker,
@@ -32,7 +33,7 @@ from ...search import PIPELINE, Dispatch, Target, build_spaces
 from ..dataset import ADAPTIVE, DEFAULT, ORIGIN, UNIFORM, SampledFrom, join_origins, top_of
 from ..observing import Observer
 from ..queue import AdaptiveOrder, check_not_empty, renderer, sample_with_features
-from ..tuning import TuneOptions, digest_of_file
+from ..tuning import RunFolder, TuneOptions, digest_of_file, make_usual_runner
 
 # It knows nothing: what it puts first is a uniform sample over all pipelines.
 SHUFFLE = "shuffle"
@@ -173,9 +174,14 @@ def _search(
     def show(outcome: Outcome, course: RunProgress) -> None:
         observer.on_outcome(outcome.kind, None)
 
-    log = MemoryLog()
-    render, jobs, seed = renderer(dispatch, queue), options.jobs, options.seed
-    with open_local_runner(dispatch, render, devices, jobs=jobs, seed=seed) as runner:
-        taking = AdaptiveOrder.for_queue(queue, dispatch, ranker, seed)
-        search(runner, taking, log, BudgetStopping(Budget(count), len(queue)), show)
+    log, seed = MemoryLog(), options.seed
+    searching = replace(options, devices=devices)
+    with tempfile.TemporaryDirectory() as name:
+        runner = make_usual_runner(
+            RunFolder(Path(name)), searching, dispatch, renderer(dispatch, queue), observer.notify
+        )
+        with closing(runner):
+            runner.start({})
+            taking = AdaptiveOrder.for_queue(queue, dispatch, ranker, seed)
+            search(runner, taking, log, BudgetStopping(Budget(count), len(queue)), show)
     return list(log.outcomes)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from ... import __version__
-from ...core import Notify, WorkError
+from ...benchmarks.cluster import Cluster, open_cluster
+from ...core import InputError, Notify, WorkError
 from ..arguments import optional_path
 from ..interrupted import RunInterrupted
 from ..learning import Files, cases_digest, paths_of, read_cases
@@ -57,6 +59,7 @@ def evaluate(
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
+    cluster: str | None = None,
     mlflow: bool = True,
     quiet: bool = False,
 ) -> Report:
@@ -82,6 +85,8 @@ def evaluate(
         out: a new folder for tables, plots and trained rankers; by default the next free
             `runs/evaluation-<n>`.
         jobs: in how many processes to train and replay; by default one per core.
+        cluster: the address of a Dask scheduler whose workers train and replay, by joblib's Dask
+            backend, in place of this machine.
         mlflow: whether to track it in MLflow.
         quiet: whether to show no progress and no warnings on stderr.
 
@@ -91,6 +96,11 @@ def evaluate(
         EvaluationInterrupted: Ctrl-C while it was tracked; the figures are kept.
     """
     notify = make_notify(quiet=quiet)
+    if cluster is not None and jobs is not None:
+        raise InputError(
+            f"{jobs} processes are asked for, and a cluster, whose workers have a number of cores",
+            "give jobs or a cluster",
+        )
     contenders = find_contenders(*rankers) if rankers else []
     cases = read_cases(paths_of(recordings))
     contenders = contenders or find_contenders(usual_rankers(cases))
@@ -112,7 +122,10 @@ def evaluate(
         with Tracker(notify, timeout_s=TRACKING_SECONDS) as tracker:
             if mlflow:
                 tracker.start("evaluation", asked, {"kind": "evaluation"})
-            with progress_bar("training and replaying", quiet=quiet) as progress:
+            with (
+                _opened(cluster, notify) as opened,
+                progress_bar("training and replaying", quiet=quiet) as progress,
+            ):
                 evaluation = cross_validate(
                     cases,
                     contenders,
@@ -120,6 +133,7 @@ def evaluate(
                     n_folds=folds,
                     seeds=range(seed, seed + seeds),
                     jobs=jobs,
+                    cluster=opened,
                     progress=progress,
                 )
             report = Report.of(evaluation, asked, holdout=holdout, seed=seed, notes=notes)
@@ -130,6 +144,11 @@ def evaluate(
             raise RunInterrupted(None) from None
         raise EvaluationInterrupted(report) from None
     return report
+
+
+def _opened(address: str | None, notify: Notify) -> AbstractContextManager[Cluster | None]:
+    """A cluster of whatever devices, since nothing is measured."""
+    return nullcontext() if address is None else open_cluster(address, (), (), notify)
 
 
 def _write(report: Report, out: str | os.PathLike[str] | None, notify: Notify) -> Report:

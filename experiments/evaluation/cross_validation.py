@@ -11,7 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
+from ...benchmarks.cluster import Cluster
 from ...core import (
     Child,
     ChildDied,
@@ -75,6 +78,7 @@ def cross_validate(
     n_folds: int | None = None,
     seeds: Sequence[int] = (0,),
     jobs: int | None = None,
+    cluster: Cluster | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Evaluation:
     """Cross-validates rankers: each is trained without a fold, and replayed on that fold.
@@ -84,6 +88,7 @@ def cross_validate(
         n_folds: number of folds; None leaves out one problem, family or device at a time.
         seeds: each ranker that depends on a seed is trained and judged with all of them.
         jobs: how many processes work at it; one per core if None.
+        cluster: whose workers work at it, in place of processes of this machine.
         progress: is told how many of how many parts are done.
 
     Raises:
@@ -105,7 +110,8 @@ def cross_validate(
     predictors = {}
     data = EvaluationData(others, folds, cases)
     count = min(jobs or usable_cores(), max(len(tasks), 1))
-    with closing(_carry_out(data, tasks, count)) as results:
+    work = _carry_out(data, tasks, count) if cluster is None else _send(data, tasks, cluster)
+    with closing(work) as results:
         for done, (task, result) in enumerate(zip(tasks, results, strict=True), 1):
             if isinstance(result, Predictor):
                 predictors[others[task.contender].name] = result
@@ -168,6 +174,23 @@ def _carry_out(
             return result
 
         yield from pool.map(ask, tasks)
+
+
+def _send(
+    data: EvaluationData, tasks: Sequence[EvaluationTask], cluster: Cluster
+) -> Generator[Result, None, None]:
+    """As `_carry_out`, by the workers of a cluster, through joblib's Dask backend."""
+    with cluster.as_joblib_backend(data) as threads:
+        # One by one: pieces take seconds, and what they take differs too much to be put together.
+        found = Parallel(batch_size=1)(
+            delayed(_run_with_threads)(threads, data, task) for task in tasks
+        )
+    yield from found
+
+
+def _run_with_threads(threads: int, data: EvaluationData, task: EvaluationTask) -> Result:
+    with threadpool_limits(threads):
+        return run_task(data, task)
 
 
 def _check_trainable(contender: Contender, folds: Sequence[Fold], holdout: str) -> None:

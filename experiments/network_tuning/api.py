@@ -27,6 +27,7 @@ def tune_model(
     default_specs: bool = False,
     ranker: str | os.PathLike[str] | None = None,
     device: str | None = None,
+    cluster: str | None = None,
     target: str = "host",
     out: str | os.PathLike[str] | None = None,
     pool: int = POOL_SIZE,
@@ -54,7 +55,10 @@ def tune_model(
         specs: tuning specs to compile the network with to begin with, the newest last.
         default_specs: whether the compiler's own specs apply, too.
         ranker: a name from `frontrunner rankers`, or a trained one's file.
-        device: the IREE device URI to measure on; by default the usual one of the target.
+        device: the IREE device URI to measure on; by default the usual one of the target. Of a
+            cluster, a name, URI or kind; by default the commonest kind.
+        cluster: the address of a Dask scheduler whose workers measure, and compile candidates; the
+            model itself is compiled here.
         target: `host`, a CPU's name, or a GPU's.
         out: a new folder; by default the next free `runs/<name>-<n>`.
         pool: how many candidates of a dispatch are ranked, sampled from spaces that are larger.
@@ -80,6 +84,7 @@ def tune_model(
         default_specs=default_specs,
         ranker=optional_ranker(ranker),
         device=device,
+        cluster=cluster,
         target=target,
         seed=seed,
         jobs=jobs,
@@ -92,6 +97,7 @@ def resume_model(
     run: str | os.PathLike[str],
     *,
     input: str | os.PathLike[str] | None = None,
+    cluster: str | None = None,
     quiet: bool = False,
 ) -> NetworkResult:
     """Goes on where tuning a network stopped; no dispatch is tuned again.
@@ -99,6 +105,7 @@ def resume_model(
     Args:
         run: the run's folder.
         input: if given, has to be what the run was started with.
+        cluster: of what was measured on a cluster, the address of one now.
         quiet: whether to show no progress on stderr.
     """
     return resume_network_run(
@@ -106,4 +113,5 @@ def resume_model(
         partial(make_progress, quiet=quiet),
         make_notify(quiet=quiet),
         optional_path(input),
+        cluster,
     )

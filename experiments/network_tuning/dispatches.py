@@ -86,6 +86,7 @@ def _tune_one(
         budget=budget,
         ranker=options.ranker,
         devices=(options.device or "",),
+        cluster=options.cluster,
         target=options.target,
         seed=options.seed,
         jobs=options.jobs,
@@ -95,7 +96,9 @@ def _tune_one(
     try:
         with closing(make_observer()) as observer:
             if begun:
-                result = resume_run(run.path, budget, observer, tracked=False)
+                result = resume_run(
+                    run.path, budget, observer, cluster=options.cluster, tracked=False
+                )
             else:
                 result = start_run(tune_options, observer, tracked=False)
     except KilledError:

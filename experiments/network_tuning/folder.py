@@ -33,11 +33,20 @@ from ...core import (
     read_limited,
 )
 from ...search.reading import NetworkDispatch, short_file_names
-from ..tuning import RunFolder, digest_of_file, unwritable_error, version_mismatch, write_text
+from ..tuning import (
+    RunFolder,
+    check_cluster,
+    digest_of_file,
+    unwritable_error,
+    version_mismatch,
+    write_text,
+)
 from .options import NetworkOptions
 from .plan import HotDispatch, Plan, read_plan
 
 FORMAT = 2
+# Options that name places: `model.json` does not hold them.
+_NOT_IN_FILE = ("out", "cluster")
 
 
 @dataclass(frozen=True)
@@ -79,16 +88,21 @@ class NetworkFolder:
             with suppress(OSError):  # another run may have begun beside this one
                 folder.rmdir()
 
-    def load(self, input: Path | None) -> NetworkOptions:
+    def load(self, input: Path | None, cluster: str | None = None) -> NetworkOptions:
         """What it was started with.
 
         Args:
             input: where the model is now, if that is another place.
+            cluster: the address of a cluster, of what was started on one.
 
         Raises:
-            InputError: this is not such a folder, or one of another version or input.
+            InputError: this is not such a folder, or one of another version or input, or of devices
+                of this machine where those of a cluster are given, or the other way round.
         """
-        options, digests = self._load()
+        options, digests, on_cluster = self._load()
+        if not self.result.exists():
+            check_cluster(self.path, cluster, on_cluster=on_cluster)
+        options = replace(options, cluster=cluster)
         if input is not None:
             options = replace(options, input=input)
         elif self.result.exists():
@@ -99,7 +113,7 @@ class NetworkFolder:
                 raise InputError(f"{path} is not what {self.path} was made with", "start anew")
         return options
 
-    def _load(self) -> tuple[NetworkOptions, list[str]]:
+    def _load(self) -> tuple[NetworkOptions, list[str], bool]:
         remedy = "give the folder that `frontrunner tune-model --out` wrote"
         check_no_links(self.path)
         if not (self.path / "model.json").is_file():
@@ -108,8 +122,10 @@ class NetworkFolder:
             content = parse_json(read_limited(self.path / "model.json", remedy))
             other = version_mismatch(content, FORMAT)
             if not other:
-                options = decode(NetworkOptions, {**content["options"], "out": self.path})
-                return options, list(decode(tuple[str, ...], content["digests"]))
+                given = {k: v for k, v in content["options"].items() if k not in _NOT_IN_FILE}
+                options = decode(NetworkOptions, {**given, "out": self.path})
+                on_cluster = decode(bool, content.get("on_cluster", False))
+                return options, list(decode(tuple[str, ...], content["digests"])), on_cluster
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"{self.path} is not the folder of a model's tuning: {describe_error(error)}",
@@ -155,7 +171,8 @@ def open_new_folder(options: NetworkOptions) -> Iterator[NetworkFolder]:
         "format": FORMAT,
         "versions": iree_versions(),
         "digests": [digest_of_file(path) for path in options.files],
-        "options": {k: v for k, v in asdict(options.absolute()).items() if k != "out"},
+        "options": {k: v for k, v in asdict(options.absolute()).items() if k not in _NOT_IN_FILE},
+        "on_cluster": options.cluster is not None,
     }
     text = json.dumps(content, indent=2, default=str) + "\n"
     existed = options.out is not None and options.out.exists()

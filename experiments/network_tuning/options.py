@@ -27,6 +27,8 @@ class NetworkOptions:
         parameters: archives of weights by scope.
         starter: specs that the model is compiled with already; what is tuned here wins over them.
         default_specs: whether the compiler's own specs apply, too, after all others.
+        cluster: the address of a scheduler whose workers measure, and compile candidates; None for
+            this machine. Whoever resumes gives it.
         ranker, device, jobs, pool: as of a tuning run.
     """
 
@@ -41,6 +43,7 @@ class NetworkOptions:
     default_specs: bool = False
     ranker: str | None = None
     device: str | None = None
+    cluster: str | None = None
     target: str = "host"
     seed: int = 0
     jobs: int | None = None

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from ...benchmarks.cluster import open_devices
 from ...benchmarks.compiling import Compiler, raise_if_killed
 from ...benchmarks.libraries import measure_peak
 from ...benchmarks.measuring import (
@@ -23,17 +25,17 @@ from ...benchmarks.measuring import (
 from ...benchmarks.networks import (
     Archives,
     DispatchTime,
+    MakeChild,
     NetworkFailed,
     NetworkRunner,
     NetworkSetup,
     Speedup,
     check_archives,
     prepare_inputs,
-    profile,
 )
-from ...core import InputError, Notify, WorkError, lock_folder, make_folder
+from ...core import Child, InputError, Notify, WorkError, lock_folder, make_folder
 from ...models import resolve_ranker
-from ...search import tunable_kinds_text
+from ...search import Target, tunable_kinds_text
 from ...search.linking import find_matches, link_specs
 from ...search.reading import Network, read_network
 from ..interrupted import resumable
@@ -81,16 +83,21 @@ def start_network_run(
 
 
 def resume_network_run(
-    path: Path, make_observer: MakeObserver, notify: Notify, input: Path | None = None
+    path: Path,
+    make_observer: MakeObserver,
+    notify: Notify,
+    input: Path | None = None,
+    cluster: str | None = None,
 ) -> NetworkResult:
     """Goes on where tuning a model stopped; no dispatch is tuned again.
 
     Args:
         input: must be what it was started with, where given.
+        cluster: the address of one, of what was started on a cluster.
     """
     started = time.monotonic()
     folder = NetworkFolder(path)
-    options = folder.load(input)
+    options = folder.load(input, cluster)
     if (done := NetworkResult.read(folder.result)) is not None:
         return done
     with lock_folder(path), _opened(options, notify) as (network, weighted):
@@ -114,7 +121,7 @@ def _check(options: NetworkOptions) -> None:
     """
     if options.ranker is not None:
         resolve_ranker(options.ranker, seed=options.seed)
-    if options.device is not None:
+    if options.device is not None and options.cluster is None:
         check_uris([options.device])
     for scope, path in options.parameters:
         if not path.is_file():
@@ -130,8 +137,9 @@ def _read(options: NetworkOptions, mlir: Path, parameters: Archives) -> Network:
     if options.default_specs:
         network = replace(network, target=replace(network.target, default_specs=True))
     target = network.target
-    check_drivers([options.device] if options.device else [], target.drivers, target.arch)
-    fingerprint(options.device or target.drivers[0])  # refused where it does not answer
+    if options.cluster is None:
+        check_drivers([options.device] if options.device else [], target.drivers, target.arch)
+        fingerprint(options.device or target.drivers[0])  # refused where it does not answer
     return network
 
 
@@ -145,12 +153,12 @@ def _tune(
 ) -> NetworkResult:
     shutil.rmtree(folder.work, ignore_errors=True)
     make_folder(folder.work, "move away what is there")
-    device = options.device or network.target.drivers[0]
-    subject = _subject(network, options, device, folder.work)
     deadline = started + 60 * options.minutes
     with ExitStack() as stack:
+        place = stack.enter_context(_opened_device(options, network.target, notify))
+        subject = _subject(network, options, place.uri, folder.work)
         compiler = stack.enter_context(Compiler(network, folder.work, 1, COMPILE_TIMEOUT, tries=2))
-        runner = stack.enter_context(NetworkRunner(subject))
+        runner = stack.enter_context(NetworkRunner(subject, place.make_child))
         notify("compiling the model as it is")
         default = _default(compiler, network, options.starter, notify)
         # Variants of the model take as long as it does, or they hang.
@@ -160,12 +168,13 @@ def _tune(
         files = folder.write_dispatches(network.dispatches)
         if plan is None:
             notify("profiling the model")
-            plan = _plan(network, files, profile(default.executable, subject), options, device)
+            shares = runner.profile(default.executable)
+            plan = _plan(network, files, shares, options, here=place.shares_cores)
             folder.save_plan(plan)
         tracker = stack.enter_context(Tracker(notify=notify))
         tags = {"mode": "tune_model", "arch": network.target.arch}
         tracker.start(folder.path.name, asdict(options), tags)
-        tuning = replace(options, device=device)
+        tuning = replace(options, device=place.asked, cluster=place.cluster)
         until = deadline - TRIAL_SHARE * 60 * options.minutes
         tuned = tune_hot_dispatches(plan, folder, tuning, until, make_observer, notify)
         trial = NetworkTrial(
@@ -173,7 +182,7 @@ def _tune(
         )
         chosen = trial.decide([(h, best_specs(h, tuned[h.name], folder)) for h in plan.hot])
         if chosen.spec is not None and chosen.gain is not None:
-            write_text(folder.spec, _comment(chosen.gain, device) + chosen.spec)
+            write_text(folder.spec, _comment(chosen.gain, place.fingerprint) + chosen.spec)
         result = NetworkResult.build(
             plan, tuned, chosen,
             baseline_us=run_us, spec=folder.spec, run=folder.path,
@@ -184,6 +193,41 @@ def _tune(
         _track(tracker, folder, result)
     shutil.rmtree(folder.work, ignore_errors=True)
     return result
+
+
+@dataclass(frozen=True)
+class _Device:
+    """What the model is measured on.
+
+    Attributes:
+        uri: as the machine that it is in knows it.
+        make_child: makes processes beside it.
+        shares_cores: whether it is this machine's CPU.
+        asked: what dispatches are measured on: it, or all of its kind.
+        cluster: the address of the cluster that it is of.
+    """
+
+    uri: str
+    fingerprint: str
+    make_child: MakeChild
+    shares_cores: bool
+    asked: str
+    cluster: str | None = None
+
+
+@contextmanager
+def _opened_device(options: NetworkOptions, target: Target, notify: Notify) -> Iterator[_Device]:
+    if options.cluster is None:
+        uri = options.device or target.drivers[0]
+        yield _Device(uri, fingerprint(uri), Child, shares_cores(uri), uri)
+        return
+    asked = (options.device,) if options.device else ()
+    with closing(open_devices(options.cluster, target.name, asked, notify)) as found:
+        first, *_ = found.names
+        notify(f"the model on {first}, dispatches on {', '.join(found.names)}")
+        child = partial(found.child, first)
+        address = found.cluster.address
+        yield _Device(found.uri(first), found.kind, child, False, found.kind, address)
 
 
 def _subject(network: Network, options: NetworkOptions, device: str, folder: Path) -> NetworkSetup:
@@ -238,15 +282,19 @@ def _plan(
     files: Mapping[str, Path],
     shares: Sequence[DispatchTime],
     options: NetworkOptions,
-    device: str,
+    *,
+    here: bool,
 ) -> Plan:
     """What is worth tuning.
+
+    Args:
+        here: whether it runs on this machine's CPU, of which it can be told what it reaches.
 
     Raises:
         InputError: nothing is.
     """
     dispatches = {d.name: d for d in network.dispatches}
-    peak = measure_peak() if shares_cores(device) else None
+    peak = measure_peak() if here else None
     plan = make_plan(shares, dispatches, files, options.coverage, options.target, peak)
     if not plan.hot:
         most = ", ".join(f"{r.share:.0%} {r.name} ({r.reason})" for r in plan.rest[:3])
@@ -259,7 +307,7 @@ def _plan(
 
 def _comment(gain: Speedup, device: str) -> str:
     return (
-        f"// Expected speedup of the model: {gain.speedup:.2f}x on {fingerprint(device)} "
+        f"// Expected speedup of the model: {gain.speedup:.2f}x on {device} "
         f"(noise floor {gain.noise_floor:.1%}, default {gain.before_us / 1e3:.1f} ms).\n"
     )
 

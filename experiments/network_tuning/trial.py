@@ -24,7 +24,7 @@ from ...benchmarks.measuring import (
     CompileOutcome,
     median_interval,
 )
-from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup, profile
+from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup
 from ...core import KilledError, Notify, WorkError
 from ...search.linking import link_specs
 from .plan import HotDispatch
@@ -187,7 +187,7 @@ class NetworkTrial:
                 if place in failed:
                     continue
                 try:
-                    shares = profile(variants[place].executable, self.runner.subject, runs)
+                    shares = self.runner.profile(variants[place].executable, runs)
                 except WorkError as error:
                     if place == 0 or isinstance(error, KilledError):
                         raise

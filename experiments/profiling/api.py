@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from ...benchmarks.cluster import open_devices
 from ...benchmarks.libraries import REQUIRED_PACKAGES, Peak
 from ...benchmarks.measuring import shares_cores
 from ...core import InputError, check_inside
@@ -18,10 +19,10 @@ from ...search import backend_of
 from ..interrupted import RunInterrupted
 from ..observing import make_notify, make_progress
 from ..readable import Readable, count_of
-from .bench import ProfileOptions
 from .folder import GeneratedDispatch, find_generated
 from .libraries import NONE, parse_libraries
 from .log import ProfileLog, Row
+from .options import ProfileOptions
 from .profiles import check_profile, current_rows, make_missing_rows, planned_rows
 from .selection import parse_patterns, select
 from .tables import ENDINGS, frame_of, peak_line, summary, write_tables
@@ -90,6 +91,7 @@ def profile(
     output: str | os.PathLike[str] | None = None,
     providers: str | None = None,
     device: str | None = None,
+    cluster: str | None = None,
     target: str = "host",
     default_specs: bool = False,
     jobs: int | None = None,
@@ -117,7 +119,10 @@ def profile(
         output: the table, `.csv` or `.parquet`; by default `profile.csv` in the folder.
         providers: libraries to compare with, with commas between them: `numpy`, `torch`,
             `onnxruntime`, or `none`; by default those that are installed, and none for GPUs.
-        device: the IREE device URI to run on; by default the usual one of the target.
+        device: the IREE device URI to run on; by default the usual one of the target. Of a cluster,
+            a name, URI or kind; by default all of the commonest kind, which work side by side.
+        cluster: the address of a Dask scheduler whose workers compile and run, in place of this
+            machine; nothing is compared with libraries then.
         target: `host`, a CPU's name, or a GPU's.
         default_specs: whether the compiler may use the specs that it comes with.
         jobs: how many configurations to compile at a time; by default one per core.
@@ -136,40 +141,54 @@ def profile(
     found = find_generated(path)
     chosen = select(found, parse_patterns(dispatches))
     uri = backend_of(target).drivers[0] if device is None else device
+    if cluster is not None and compile_only:
+        raise InputError("compiling alone needs no cluster", "leave the cluster out")
+    if cluster is not None and providers not in (None, NONE):
+        raise InputError(
+            f"{providers} run on this machine, and dispatches on a cluster", "give one or the other"
+        )
     if not (measure or verify or compile_only):
         raise InputError("nothing is to be done with what is compiled", "ask for compiling alone")
     # Libraries are there to be timed beside.
-    asked_for = providers if measure and not compile_only else NONE
-    options = ProfileOptions(
-        failures=out.with_name(f"{out.stem}-failures"),
-        verify=verify and not compile_only,
-        measure=measure and not compile_only,
-        compile_only=compile_only,
-        keep_vmfb=keep_vmfb,
-        target=target,
-        default_specs=default_specs,
-        device=uri,
-        libraries=parse_libraries(asked_for, on_cpu=shares_cores(uri)),
-        seed=seed,
-        jobs=jobs,
-    )
-    log = _open_log(out, chosen, options, force=force, keep_valid=keep_valid)
-    if log.left_out:
-        make_notify(quiet=quiet)(log.left_out)
-    # Tables are of all that is there: a part that is profiled again replaces no whole.
-    planned = planned_rows(found, tuple(REQUIRED_PACKAGES))
-    names = {one.name for one in chosen}
-    asked = [p.only(options.libraries) for p in planned if p.generated.name in names]
-    with log, closing(make_progress(quiet=quiet)) as progress:
-        try:
-            make_missing_rows(asked, options, log, progress)
-        except KeyboardInterrupt:
-            raise RunInterrupted(out if log.has_records else None) from None
-        finally:
-            if rows := current_rows(planned, log):
-                write_tables(rows, out)
-        failures = options.failures if options.failures.is_dir() else None
-        return ProfileResult(tuple(current_rows(asked, log)), out, failures, log.peak)
+    asked_for = providers if measure and not compile_only and cluster is None else NONE
+    notify = make_notify(quiet=quiet)
+    with ExitStack() as stack:
+        places = None
+        if cluster is not None:
+            places = open_devices(cluster, target, () if device is None else (device,), notify)
+            stack.callback(places.close)
+            notify(f"on {', '.join(places.names)}")
+        options = ProfileOptions(
+            failures=out.with_name(f"{out.stem}-failures"),
+            verify=verify and not compile_only,
+            measure=measure and not compile_only,
+            compile_only=compile_only,
+            keep_vmfb=keep_vmfb,
+            target=target,
+            default_specs=default_specs,
+            device=uri,
+            cluster=places,
+            libraries=parse_libraries(asked_for, on_cpu=shares_cores(uri)),
+            seed=seed,
+            jobs=jobs,
+        )
+        log = _open_log(out, chosen, options, force=force, keep_valid=keep_valid)
+        if log.left_out:
+            notify(log.left_out)
+        # Tables are of all that is there: a part that is profiled again replaces no whole.
+        planned = planned_rows(found, tuple(REQUIRED_PACKAGES))
+        names = {one.name for one in chosen}
+        asked = [p.only(options.libraries) for p in planned if p.generated.name in names]
+        with log, closing(make_progress(quiet=quiet)) as progress:
+            try:
+                make_missing_rows(asked, options, log, progress)
+            except KeyboardInterrupt:
+                raise RunInterrupted(out if log.has_records else None) from None
+            finally:
+                if rows := current_rows(planned, log):
+                    write_tables(rows, out)
+            failures = options.failures if options.failures.is_dir() else None
+            return ProfileResult(tuple(current_rows(asked, log)), out, failures, log.peak)
 
 
 def usual_output(path: str | os.PathLike[str]) -> Path:

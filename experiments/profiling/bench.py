@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ...benchmarks.cluster import DevicePool, HostLost
 from ...benchmarks.compiling import CompileJob, CompilePool, Reproducer, RunnableModule, write_crash
 from ...benchmarks.libraries import Peak, measure_peak
 from ...benchmarks.measuring import (
@@ -30,7 +33,7 @@ from ...benchmarks.measuring import (
     shares_cores,
 )
 from ...benchmarks.operations import Operation
-from ...benchmarks.verifying import check_memory
+from ...benchmarks.verifying import Call, check_memory
 from ...core import (
     Child,
     ChildPool,
@@ -58,34 +61,8 @@ from .log import (
     ProfileLog,
     Row,
 )
+from .options import ProfileOptions
 from .rows import PlannedRows
-
-
-@dataclass(frozen=True)
-class ProfileOptions:
-    """How dispatches are profiled.
-
-    Attributes:
-        failures: where what failed is kept, in a folder for each.
-        measure: whether to time; if not, what is verified is run for that alone.
-        compile_only: whether to run nothing.
-        keep_vmfb: whether compiled modules are kept beside the dispatches, and what the compiler
-            said of those that it refused.
-        default_specs: whether the compiler may use the specs that it comes with.
-        libraries: to compare with.
-    """
-
-    failures: Path
-    verify: bool = True
-    measure: bool = True
-    compile_only: bool = False
-    keep_vmfb: bool = False
-    target: str = "host"
-    default_specs: bool = False
-    device: str = "local-task"
-    libraries: tuple[str, ...] = ()
-    seed: int = 0
-    jobs: int | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +87,6 @@ class Bench:
 
     def __init__(self, options: ProfileOptions, log: ProfileLog, observer: Observer) -> None:
         self._options, self._log, self._observer = options, log, observer
-        self._device: Device | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -119,7 +95,17 @@ class Bench:
         # As many threads as the device has; `local-sync` has one.
         threads = 1 if options.device.startswith("local-sync") else physical_cores()
         self._readers = self._stack.enter_context(ChildPool(READER, options.jobs))
-        self._compilers = self._stack.enter_context(CompilePool(folder, options.jobs, tries=2))
+        cluster = options.cluster
+        self._compilers = self._stack.enter_context(
+            CompilePool(
+                folder, options.jobs, tries=2, children=cluster.compilers() if cluster else ()
+            )
+        )
+        names = (options.device,) if cluster is None else cluster.names
+        self._devices = DevicePool(names, self._connect, self._observer.notify)
+        self._stack.callback(self._devices.close)
+        # One for each device; this machine's only one has its cores to itself while it measures.
+        self._threads = self._stack.enter_context(ThreadPoolExecutor(len(names)))
         self._libraries = self._stack.enter_context(Libraries(options.libraries, threads))
         return self
 
@@ -144,16 +130,40 @@ class Bench:
             CompileJob(f"{at:04d}", item.module.source, item.module.flags, item.spec)
             for at, item in enumerate(items)
         ]
-        compiled = list(self._compilers.compile_jobs(jobs))
+        compiled: Iterable[CompileOutcome] = self._compilers.compile_jobs(jobs)
+        if self._options.cluster is None:
+            compiled = list(compiled)
         self._observer.on_phase("measuring")
-        for item, executable in zip(items, compiled, strict=True):
-            self._log.append(self._measured(item, executable))
-            self._keep_module(item, executable)
-            executable.executable.unlink(missing_ok=True)
+        for row in self._all_measured(items, compiled):
+            self._log.append(row)
         for one in chunk:
             if (module := units.get(one.generated.name)) is not None:
                 for library in one.libraries:
                     self._log.append(self._compared(one, module, library))
+
+    def _all_measured(
+        self, items: Sequence[ConfiguredDispatch], compiled: Iterable[CompileOutcome]
+    ) -> Iterator[Row]:
+        """Rows in order; devices take configurations as these are compiled."""
+
+        def row_of(item: ConfiguredDispatch, executable: CompileOutcome) -> Row:
+            row = self._measured(item, executable)
+            self._keep_module(item, executable)
+            executable.executable.unlink(missing_ok=True)
+            return row
+
+        # Not `map`, which would wait for all that is compiled.
+        coming: deque[Future[Row]] = deque()
+        try:
+            for item, executable in zip(items, compiled, strict=True):
+                coming.append(self._threads.submit(row_of, item, executable))
+                while coming and coming[0].done():
+                    yield coming.popleft().result()
+            while coming:
+                yield coming.popleft().result()
+        finally:
+            for left in coming:
+                left.cancel()
 
     def _read(self, reader: Child, one: PlannedRows) -> RunnableModule | InputError | KilledError:
         path, operation = one.generated.path, one.generated.operation
@@ -206,15 +216,20 @@ class Bench:
             checked = PASSED if verify else UNKNOWN if self._options.verify else UNCHECKED
             seconds = DISPATCH_SECONDS if self._options.measure else 0.0
             try:
-                device = self._turned_to(item, operation if verify else None)
-                samples = device.measure_samples(
-                    MeasureRequest(compiled.executable, seconds, verify=verify)
-                )
+                request = MeasureRequest(compiled.executable, seconds, verify=verify)
+
+                def measure(device: Device) -> tuple[float, ...]:
+                    device.switch_dispatch(item.module.call, operation if verify else None)
+                    return device.measure_samples(request)
+
+                samples = self._devices.run(measure)
                 figures = self._figures(item.module, samples) if seconds else {}
                 return replace(row, verification=checked, **figures)
             except RunFailed as failure:
                 row = _failed(row, failure)
                 stage, log = "run", str(failure.__cause__ or "")
+            except HostLost:
+                raise
             except WorkError as error:
                 # The device answered before: it has no room for this, or does not know its types.
                 kind = KILLED if isinstance(error, KilledError) else CRASHED
@@ -257,14 +272,12 @@ class Bench:
         checked = PASSED if verify else UNCHECKED
         return replace(row, verification=checked, **self._figures(module, samples))
 
-    def _turned_to(self, item: ConfiguredDispatch, operation: Operation | None) -> Device:
-        """The device, with the dispatch's inputs, and what is right of an operation."""
-        call = item.module.call
-        if self._device is None:
-            self._device = Device(self._options.device, call, None, self._options.seed)
-            self._stack.callback(self._device.close)
-        self._device.switch_dispatch(call, operation)
-        return self._device
+    def _connect(self, name: str) -> Device:
+        """A device that is told what it measures when it does."""
+        cluster, nothing, seed = self._options.cluster, Call("", (), (), 0), self._options.seed
+        if cluster is None:
+            return Device(name, nothing, None, seed)
+        return cluster.connect(name, nothing, None, seed)
 
     def _figures(self, module: RunnableModule, samples: Sequence[float]) -> dict[str, Any]:
         """The columns of a row that follow from its times."""
@@ -284,8 +297,9 @@ class Bench:
         return found
 
     def _peak(self) -> Peak | None:
-        """What this machine reaches, measured once; of GPUs it is not known."""
-        if self._log.peak is None and shares_cores(self._options.device):
+        """What this machine reaches, measured once; of GPUs and other hosts it is not known."""
+        here = self._options.cluster is None and shares_cores(self._options.device)
+        if self._log.peak is None and here:
             self._log.calibrate(measure_peak())
         return self._log.peak
 

@@ -10,9 +10,10 @@ from ...benchmarks.measuring import check_drivers, check_uris, fingerprint
 from ...core import InputError, iree_versions, usable_cores
 from ...search import backend_of, target_flags
 from ..observing import Observer
-from .bench import Bench, ProfileOptions
+from .bench import Bench
 from .folder import GeneratedDispatch
 from .log import DEFAULT, IREE, ProfileLog, Row
+from .options import ProfileOptions
 from .rows import PlannedRows
 
 # Compiles at a time, by core; what is measured between them is kept when work is interrupted.
@@ -31,8 +32,12 @@ def check_profile(every: Sequence[GeneratedDispatch], options: ProfileOptions) -
     """
     target_flags(options.target)  # refused where there is no such target
     devices = [] if options.compile_only else [options.device]
-    check_uris(devices)
-    check_drivers(devices, backend_of(options.target).drivers, options.target)
+    if options.cluster is None:
+        check_uris(devices)
+        check_drivers(devices, backend_of(options.target).drivers, options.target)
+        kinds = [fingerprint(uri) for uri in devices]
+    else:
+        kinds = [options.cluster.kind]
     for one in every:
         if one.target not in ("", options.target):
             raise InputError(
@@ -45,7 +50,7 @@ def check_profile(every: Sequence[GeneratedDispatch], options: ProfileOptions) -
         "compile_only": options.compile_only,
         "target": options.target,
         "default_specs": options.default_specs,
-        "device": ", ".join(map(fingerprint, devices)),
+        "device": ", ".join(kinds),
         "seed": options.seed,
         "cores": usable_cores(),
         **iree_versions(),

@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from .api import resume, tune
     from .folder import RunFolder, read_run_files, run_files, unwritable_error, write_text
     from .journal import Journal
-    from .manifest import RunManifest, RunSetup, version_mismatch
+    from .manifest import RunManifest, RunSetup, check_cluster, version_mismatch
     from .options import TuneOptions
     from .preparation import digest_of_file, notify_of, prepare
     from .result import SPEC, TuneResult, expectation_comment
-    from .runs import resume_run, start_run
+    from .runs import make_usual_runner, resume_run, start_run
     from .stages import Stage
     from .stored import StoredResult
 else:
@@ -28,8 +28,10 @@ __all__ = [
     "StoredResult",
     "TuneOptions",
     "TuneResult",
+    "check_cluster",
     "digest_of_file",
     "expectation_comment",
+    "make_usual_runner",
     "notify_of",
     "prepare",
     "read_run_files",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...core import decode, iree_versions
+from ...core import InputError, decode, iree_versions
 from ...search import Dispatch
 from .options import TuneOptions
 
@@ -77,6 +77,18 @@ class RunSetup:
     manifest: RunManifest
     dispatch: Dispatch
     queue: pd.DataFrame
+
+
+def check_cluster(path: Path, cluster: str | None, *, on_cluster: bool) -> None:
+    """Refuses to go on elsewhere: on a cluster with what began without one, or the other way round.
+
+    Raises:
+        InputError: telling what to give.
+    """
+    if on_cluster != (cluster is not None):
+        where = "a cluster" if on_cluster else "this machine's own devices"
+        remedy = "give --cluster ADDRESS" if on_cluster else "leave --cluster out"
+        raise InputError(f"{path} was measured on {where}", remedy)
 
 
 def version_mismatch(data: Mapping[str, Any], form: int = FORMAT) -> str:

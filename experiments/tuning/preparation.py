@@ -40,8 +40,8 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     target = dispatch.target
     if options.cluster is not None:
         asked = options.devices or ()
-        hosts = hosts_of(options.cluster, target, asked, observer.notify)
-        chosen = choose_devices(hosts, target, asked)
+        hosts = hosts_of(options.cluster, target.drivers, asked, observer.notify)
+        chosen = choose_devices(hosts, target.name, asked)
         options = replace(options, devices=tuple(one.name for _, one in chosen.devices))
         observer.notify(f"on {', '.join(options.devices or ())}")
         fingerprints = [chosen.kind]

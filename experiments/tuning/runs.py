@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from ...benchmarks.cluster import ClusterRunner, choose_devices, open_cluster
+from ...benchmarks.cluster import ClusterRunner, open_devices
 from ...benchmarks.measuring import Budget, Runner, check_uris, fingerprint
 from ...benchmarks.runners import CompileRunner, LocalRunner
 from ...core import InputError, Notify
@@ -16,6 +16,7 @@ from ...search import Dispatch, executable_pipeline
 from ..interrupted import resumable
 from ..observing import Observer
 from .folder import RunFolder, run_files
+from .manifest import check_cluster
 from .options import TuneOptions
 from .preparation import digest_of_file, prepare
 from .session import MakeRunner, Result, Session
@@ -37,11 +38,8 @@ def make_usual_runner(
     work, logs, jobs = folder.work, folder.logs, options.jobs
     builder = executable_pipeline(options.pipeline)
     if options.cluster is not None:
-        target, asked = dispatch.target, options.devices or ()
-        cluster = open_cluster(options.cluster, target, asked, notify)
         return ClusterRunner(
-            cluster,
-            choose_devices(cluster.hosts(), target, asked),
+            open_devices(options.cluster, dispatch.target.name, options.devices or (), notify),
             dispatch,
             render_config,
             work,
@@ -149,12 +147,7 @@ def resume_run(
             f"{path} looks back on outcomes, but ranker {options.ranker!r} keeps its order",
             "start a new run; this one was edited",
         )
-    if run.manifest.on_cluster != (cluster is not None):
-        where = "a cluster" if run.manifest.on_cluster else "this machine's own devices"
-        raise InputError(
-            f"{path} was measured on {where}",
-            "give --cluster ADDRESS" if run.manifest.on_cluster else "leave --cluster out",
-        )
+    check_cluster(path, cluster, on_cluster=run.manifest.on_cluster)
     if cluster is not None:
         options = replace(options, devices=run.manifest.devices)  # the kind, whatever their names
         here = run.manifest.devices

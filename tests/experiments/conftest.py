@@ -9,11 +9,11 @@ import pytest
 
 from frontrunner.benchmarks.operations import Operation
 from frontrunner.experiments.observing.progress import NullProgress
-from frontrunner.experiments.profiling.bench import ProfileOptions
 from frontrunner.experiments.profiling.configurations import ConfigurationOptions
 from frontrunner.experiments.profiling.folder import find_generated
 from frontrunner.experiments.profiling.generation import write_dispatches
 from frontrunner.experiments.profiling.log import ProfileLog, Row
+from frontrunner.experiments.profiling.options import ProfileOptions
 from frontrunner.experiments.profiling.profiles import current_rows, make_missing_rows, planned_rows
 
 

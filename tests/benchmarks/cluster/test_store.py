@@ -38,3 +38,24 @@ def test_one_that_is_larger_than_the_limit_stays_alone(tmp_path: Path) -> None:
         store.put(digest_of(data), data)
     assert store.get(digest_of(b"small")) is None
     assert store.get(digest_of(b"much larger")) is not None
+
+
+def test_pieces_become_a_file(tmp_path: Path) -> None:
+    store, digest = ExecutableStore(tmp_path), digest_of(b"in pieces")
+    store.put_piece("me", "", b"in ", 0)
+    store.put_piece("other", "", b"else", 0)
+    assert store.get(digest) is None
+    store.put_piece("me", digest, b"pieces", 3)
+    assert store.get(digest).read_bytes() == b"in pieces"
+    store.put_piece("me", digest, b"in pieces", 0)  # sent again, in one
+    with pytest.raises(InputError, match="4 bytes of a file came, not 5"):
+        store.put_piece("other", digest, b"!", 5)
+    with pytest.raises(InputError, match=f"a file that came in pieces is not {digest[:16]}"):
+        store.put_piece("other", digest, b"!", 4)
+    with pytest.raises(InputError, match=r"'\.\./up' is no sender"):
+        store.put_piece("../up", digest, b"in pieces", 0)
+    store.put(f"{digest}.irpa", b"in pieces")
+    for name in (f"../{digest}", f"{digest}./x", f"{digest}.a/b"):
+        with pytest.raises(InputError, match="is no name of a file"):
+            store.put(name, b"in pieces")
+    assert {path.name for path in tmp_path.iterdir()} == {digest, f"{digest}.irpa"}

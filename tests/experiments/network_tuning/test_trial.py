@@ -83,7 +83,7 @@ class World:
         ours = {name.partition("-")[0]: self.times[name] for name in self.of(executable)}
         return TIMES | ours
 
-    def profile(self, executable: Path, subject: object, runs: int) -> list[DispatchTime]:
+    def profile(self, executable: Path, runs: int) -> list[DispatchTime]:
         used = self.of(executable)
         round_number = self.profiled.count(used)
         self.profiled.append(used)
@@ -131,7 +131,6 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
     made = World(tmp_path)
     monkeypatch.setattr(in_model, "link_specs", link)
-    monkeypatch.setattr(in_model, "profile", made.profile)
     return made
 
 
@@ -257,9 +256,10 @@ def test_a_killed_profile_is_no_candidates_fault(world: World, monkeypatch: Any)
     def kill(executable: Path, *given: Any) -> list[DispatchTime]:
         if world.of(executable):
             raise KilledError("iree-benchmark-module was killed by SIGKILL")
-        return world.profile(executable, *given)
+        return profile(executable, *given)
 
-    monkeypatch.setattr(in_model, "profile", kill)
+    profile = world.profile
+    monkeypatch.setattr(world, "profile", kill)
     world.times = {"big-0": 50.0}
     with pytest.raises(KilledError, match="iree-benchmark-module was killed"):
         world.decide({"big": ["big-0"]})
@@ -277,7 +277,7 @@ def test_a_default_that_does_not_run_is_told(world: World, monkeypatch: Any) -> 
     def fail(*_: object) -> None:
         raise WorkError("no more memory")
 
-    monkeypatch.setattr(in_model, "profile", fail)
+    monkeypatch.setattr(world, "profile", fail)
     world.times = {"big-0": 50.0}
     with pytest.raises(WorkError, match="no more memory"):
         world.decide({"big": ["big-0"]})

@@ -16,11 +16,11 @@ from frontrunner.benchmarks.operations import Conv, Matmul, Types
 from frontrunner.core import InputError
 from frontrunner.core.errors import CompilerCrashedError, KilledError
 from frontrunner.experiments.profiling import bench
-from frontrunner.experiments.profiling.bench import ProfileOptions
 from frontrunner.experiments.profiling.configurations import ConfigurationOptions
 from frontrunner.experiments.profiling.folder import find_generated
 from frontrunner.experiments.profiling.libraries import Libraries
 from frontrunner.experiments.profiling.log import Row
+from frontrunner.experiments.profiling.options import ProfileOptions
 from frontrunner.experiments.profiling.profiles import check_profile
 from frontrunner.experiments.profiling.tables import frame_of, table, write_tables
 

@@ -1,0 +1,77 @@
+"""Devices of a cluster for work that is not one dispatch's: each does the next piece when free."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+from typing import TypeVar
+
+from ...core import Notify, first_line
+from ..measuring import Device
+from .client import HostLost
+
+# Seconds until a device whose host was lost is tried again, and until nobody waits for one.
+AGAIN_SECONDS, ALONE_SECONDS = 5.0, 300.0
+
+Found = TypeVar("Found")
+
+
+class DevicePool:
+    """Devices that are handed out one piece of work at a time.
+
+    Args:
+        connect: makes a device of a name.
+        notify: told when a host is lost.
+        again: seconds until a device whose host was lost is tried again.
+        alone: seconds after which work ends that no device does.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        connect: Callable[[str], Device],
+        notify: Notify,
+        again: float = AGAIN_SECONDS,
+        alone: float = ALONE_SECONDS,
+    ) -> None:
+        self._connect, self._notify = connect, notify
+        self._again, self._alone = again, alone
+        self._devices: dict[str, Device] = {}
+        self._free: SimpleQueue[str] = SimpleQueue()
+        for name in names:
+            self._free.put(name)
+
+    def run(self, do: Callable[[Device], Found]) -> Found:
+        """Does something on the next free device; where that is lost meanwhile, on another.
+
+        Raises:
+            HostLost: there was none for long.
+        """
+        while True:
+            try:
+                name = self._free.get(timeout=self._alone)
+            except Empty:
+                raise HostLost(
+                    f"no device of the cluster was there for {self._alone:.0f} s"
+                ) from None
+            try:
+                if name not in self._devices:
+                    self._devices[name] = self._connect(name)
+                found = do(self._devices[name])
+            except HostLost as lost:
+                self._notify(f"{name} is set aside: {first_line(lost)}")
+                self._devices.pop(name, None)
+                later = threading.Timer(self._again, self._free.put, [name])
+                later.daemon = True
+                later.start()
+                continue
+            except BaseException:
+                self._free.put(name)
+                raise
+            self._free.put(name)
+            return found
+
+    def close(self) -> None:
+        for device in list(self._devices.values()):
+            device.close()

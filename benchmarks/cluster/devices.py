@@ -1,0 +1,100 @@
+"""The devices and cores that a client has chosen, used as if they were this machine's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ...core import Child, Notify
+from ...search import backend_of
+from ..measuring import HANDLER, KEEP_MEMORY, Device
+from ..verifying import Call
+from .client import Cluster
+from .local import open_cluster
+from .messages import COMPILING, HostDescription
+from .remote_child import RemoteChild, Travelled
+from .selection import ChosenDevices, choose_devices, compiling_hosts
+
+
+class ClusterDevices:
+    """Devices of one kind, and cores.
+
+    Args:
+        cluster: closed with this.
+        target: the name of what is compiled for.
+        asked: names of devices, their URIs, or kinds; all of the commonest kind if none is given.
+
+    Attributes:
+        chosen: what was found.
+        names: of the devices.
+
+    Raises:
+        InputError: as `choose_devices`.
+    """
+
+    def __init__(self, cluster: Cluster, target: str, asked: Sequence[str]) -> None:
+        self.cluster = cluster
+        self.chosen: ChosenDevices = choose_devices(cluster.hosts(), target, asked)
+        self.names = tuple(one.name for _, one in self.chosen.devices)
+        self._target = target
+        self._travelled = Travelled()
+        self._uris = {one.name: one.uri for _, one in self.chosen.devices}
+
+    @property
+    def kind(self) -> str:
+        return self.chosen.kind
+
+    def connect(self, name: str, call: Call, baseline: Path | None, seed: int) -> Device:
+        """A device, wherever its host is now; arguments as of `Device`.
+
+        Raises:
+            HostLost: no worker offers it.
+        """
+        child = self.child(name, HANDLER, KEEP_MEMORY)
+        return Device(self._uris[name], call, baseline, seed, name=name, child=child)
+
+    def fingerprint(self, name: str) -> str:
+        """Tells the chip behind a device, as of one of this machine."""
+        return self.kind
+
+    def child(self, name: str, handler: str, env: Mapping[str, str]) -> Child:
+        """A process beside a device.
+
+        Raises:
+            HostLost: no worker offers it.
+        """
+        host = self.cluster.find(name)
+        uri = self._uris[name]
+        return RemoteChild(self.cluster, host, handler, self._travelled, device=uri, env=env)
+
+    def uri(self, name: str) -> str:
+        """What its host calls a device."""
+        return self._uris[name]
+
+    def compilers(self) -> list[Child]:
+        """Processes that compile, one for each core that is offered."""
+        return [
+            RemoteChild(self.cluster, host, COMPILING, self._travelled, others=self._compiling)
+            for host in self.chosen.compiling
+            for _ in range(host.jobs)
+        ]
+
+    def close(self) -> None:
+        self.cluster.close()
+
+    def _compiling(self) -> tuple[HostDescription, ...]:
+        return compiling_hosts(self.cluster.hosts(), self._target)
+
+
+def open_devices(address: str, target: str, asked: Sequence[str], notify: Notify) -> ClusterDevices:
+    """Connects to a scheduler, or starts `local:N`, and chooses devices there.
+
+    Raises:
+        InputError: as `Cluster` and `choose_devices`.
+    """
+    cluster = open_cluster(address, backend_of(target).drivers, asked, notify)
+    try:
+        return ClusterDevices(cluster, target, asked)
+    except BaseException:
+        cluster.close()
+        raise

@@ -1,0 +1,76 @@
+"""Several dispatches, recorded one after the other, or on a cluster several at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from ...benchmarks.cluster import open_cluster
+from ...core import (
+    CHILD_FAILED,
+    Child,
+    ChildKilled,
+    ChildPool,
+    FrontrunnerError,
+    KilledError,
+    WorkError,
+    first_line,
+)
+from ...search import backend_of
+from ..observing import make_notify
+from .api import record
+from .record_result import RecordResult
+
+HANDLER = f"{__name__}:answer"
+# While one is measured, others are searched and compiled; with two, a device waits at times.
+AT_A_TIME = 3
+
+Request = tuple[Path, Path, Mapping[str, Any]]
+Recorded = tuple[Path, RecordResult | FrontrunnerError]
+
+
+def record_all(
+    files: Sequence[Path], out: Path, *, cluster: str | None = None, **options: Any
+) -> Iterator[Recorded]:
+    """Records dispatches, each as `record` does; yields what came of each, in order.
+
+    Args:
+        options: further ones of `record`.
+    """
+    if cluster is None:
+        for file in files:
+            try:
+                yield file, record(file, out, **options)
+            except FrontrunnerError as error:
+                yield file, error
+        return
+    notify = make_notify(quiet=False)
+    drivers = backend_of(options["target"]).drivers
+    with (
+        closing(open_cluster(cluster, drivers, options["devices"], notify)) as opened,
+        ChildPool(HANDLER, min(AT_A_TIME, len(files))) as pool,
+    ):
+        options = {**options, "cluster": opened.address, "quiet": True}
+        notify(f"recording {len(files)} dispatches, {pool.jobs} at a time")
+        yield from pool.map(_record, [(file, out, options) for file in files])
+
+
+def _record(child: Child, request: Request) -> Recorded:
+    file, *_ = request
+    try:
+        found: RecordResult = child.call(request)
+        return file, found
+    except FrontrunnerError as error:
+        return file, error
+    except ChildKilled as death:
+        return file, KilledError(f"recording was {death}")
+    except CHILD_FAILED as error:
+        return file, WorkError(f"recording failed: {first_line(error)}")
+
+
+def answer(request: Request) -> RecordResult:
+    """The child's side."""
+    file, out, options = request
+    return record(file, out, **options)

@@ -1,0 +1,68 @@
+"""Devices that are handed out, lost and handed out again."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from frontrunner.benchmarks.cluster import DevicePool, HostLost
+
+
+class Named:
+    """Stands for a device."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def close(self) -> None:
+        closed.append(self.name)
+
+
+closed: list[str] = []
+
+
+def test_what_a_lost_device_did_is_done_by_another_and_it_comes_back() -> None:
+    said: list[str] = []
+    connected: list[str] = []
+
+    def connect(name: str) -> Any:
+        connected.append(name)
+        return Named(name)
+
+    pool = DevicePool(["a", "b"], connect, said.append, again=0.0, alone=30.0)
+    lost = {"a"}
+
+    def work(device: Any) -> str:
+        if device.name in lost:
+            lost.clear()
+            raise HostLost(f"{device.name} is gone")
+        return str(device.name)
+
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda _: pool.run(work), range(50)))
+    assert set(found) <= {"a", "b"}
+    assert said == ["a is set aside: a is gone"]
+    while pool.run(work) != "a":  # it is handed out again
+        pass
+    assert sorted(connected) == ["a", "a", "b"]
+    pool.close()
+    assert sorted(closed) == ["a", "b"]
+
+
+def test_nothing_is_waited_for_for_ever_and_errors_free_the_device() -> None:
+    pool = DevicePool(["a"], lambda name: Named(name), lambda _: None, again=600.0, alone=0.01)  # type: ignore[arg-type,return-value]
+
+    def fail(_: Any) -> None:
+        raise ValueError("its own")
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="its own"):
+            pool.run(fail)
+
+    def lose(_: Any) -> None:
+        raise HostLost("gone")
+
+    with pytest.raises(HostLost, match="no device of the cluster was there"):
+        pool.run(lose)
