@@ -20,14 +20,20 @@ def command(cluster: str, seed: int, as_json: bool) -> None:
     with Cluster(cluster, output.notify) as connected:
         hosts = connected.hosts()
     rows = [
-        (one.name, one.kind, host.name, host.states[one.name])
+        (one.name, one.kind, host.name, str(state), _percent(state.drift))
         for host in hosts
         for one in host.devices
+        for state in [host.states[one.name]]
     ]
-    output.table(["device", "kind", "host", "state"], rows)
+    output.table(["device", "kind", "host", "state", "drift"], rows)
     output.line()
     output.table(
         ["host", "address", "processor", "compiles"],
         [(host.name, host.address, host.processor, str(host.jobs)) for host in hosts],
     )
     output.result({"hosts": [asdict(host) for host in hosts]})
+
+
+def _percent(drift: float | None) -> str:
+    """By how much longer the compiler's default takes than at first."""
+    return "" if drift is None else f"{drift - 1:+.0%}"

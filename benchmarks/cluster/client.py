@@ -149,7 +149,7 @@ class Cluster:
                 said = f"{type(error).__name__}: {first_line(error)}"
                 raise HostLost(f"{where} does not answer: {said}") from error
 
-    def tell(self, host: HostDescription, **what: str) -> None:
+    def tell(self, host: HostDescription, **what: str | float) -> None:
         """Tells a host something that it need not answer; who is gone is told nothing.
 
         Args:

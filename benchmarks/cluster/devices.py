@@ -39,6 +39,7 @@ class ClusterDevices:
         self._target = target
         self._travelled = Travelled()
         self._uris = {one.name: one.uri for _, one in self.chosen.devices}
+        self._hosts = {one.name: host for host, one in self.chosen.devices}
 
     @property
     def kind(self) -> str:
@@ -63,9 +64,20 @@ class ClusterDevices:
         Raises:
             HostLost: no worker offers it.
         """
-        host = self.cluster.find(name)
+        host = self._hosts[name]
+        if not self.cluster.alive(host):
+            host = self._hosts[name] = self.cluster.find(name)
         uri = self._uris[name]
         return RemoteChild(self.cluster, host, handler, self._travelled, device=uri, env=env)
+
+    def tell(self, name: str, note: str, drift: float) -> None:
+        """Tells a device's host what others should know of it.
+
+        Args:
+            note: such as why it is set aside; empty if nothing is the matter.
+            drift: how many times as long as at first the default takes.
+        """
+        self.cluster.tell(self._hosts[name], device=self._uris[name], note=note, drift=drift)
 
     def uri(self, name: str) -> str:
         """What its host calls a device."""

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...core import (
@@ -26,6 +26,7 @@ from .messages import (
     COMPILING,
     HANDLERS,
     Answer,
+    DeviceState,
     Piece,
     Work,
     files_read,
@@ -64,19 +65,18 @@ class Host:
         self._sessions: dict[str, _Session] = {}
         self._lock = threading.Lock()
         self._busy: Counter[str] = Counter()
-        self._notes: dict[str, str] = {}
+        self._said: dict[str, DeviceState] = {}
 
-    def states(self) -> dict[str, str]:
+    def states(self) -> dict[str, DeviceState]:
         """What devices do, and what clients said of them, by URI."""
-        busy = [uri for uri, count in self._busy.items() if count]
-        return {**dict.fromkeys(busy, "busy"), **self._notes}
+        return {
+            uri: replace(self._said.get(uri, DeviceState()), busy=self._busy[uri] > 0)
+            for uri in {*self._busy, *self._said}
+        }
 
-    def note(self, uri: str, text: str) -> None:
-        """Keeps what a client says of a device; nothing, if that is over."""
-        if text:
-            self._notes[uri] = text
-        else:
-            self._notes.pop(uri, None)
+    def note(self, uri: str, text: str, drift: float) -> None:
+        """Keeps what a client says of a device; arguments as of `DeviceState`."""
+        self._said[uri] = DeviceState(note=text, drift=drift)
 
     def do(self, work: Work) -> Answer:
         """Does one piece of work; whatever goes wrong is part of the answer."""

@@ -72,17 +72,23 @@ class Lane:
     Attributes:
         make_device: a new connection to it.
         start_screening: what it is asked to do, once it runs.
+        told: called when there is something new of it: candidates, drift, or that it is set aside.
         set_aside: why it is not used for the time being; empty if it is.
+        doing: what it does, in words.
         measured: candidates that it has measured.
+        drift: how many times as long as at first the default took, when it was last looked at.
     """
 
     offered: OfferedDevice
     make_device: Callable[[], Device]
     start_screening: Callable[[Device], DeviceScreening]
+    told: Callable[[Lane], None] = lambda lane: None
     device: Device | None = None
     screening: DeviceScreening | None = None
     set_aside: str = ""
+    doing: str = "starting"
     measured: int = 0
+    drift: float = 1.0
     _usual_us: float = 0.0
     _since_baseline: int = 0
     _wait: float = AGAIN_SECONDS
@@ -115,6 +121,8 @@ class Lane:
         else:
             self.screening.device = device  # what it knows of executables still holds
         self.device, self.set_aside, self._since_baseline = device, "", 0
+        self.drift = 1.0
+        self._tell("waiting for what is compiled")
         return self._usual_us
 
     def measure(self, index: int, compiled: CompileOutcome) -> Outcome:
@@ -125,6 +133,7 @@ class Lane:
             DeviceDrifted: as above.
         """
         assert self.device is not None and self.screening is not None
+        self._tell("measuring")
         if self._since_baseline >= BATCH_PER_DEVICE:
             self._check_baseline()
         outcome = self.screening.measure(index, compiled)
@@ -133,11 +142,13 @@ class Lane:
             self._check_baseline()
         self.measured += 1
         self._wait = AGAIN_SECONDS
+        self._tell("waiting for what is compiled")
         return outcome
 
     def put_aside(self, reason: str) -> None:
         self.set_aside = reason
         self.close()
+        self._tell(f"set aside: {reason}")
         self._again = time.monotonic() + self._wait
         self._wait = min(2 * self._wait, MOST_SECONDS)
 
@@ -154,14 +165,18 @@ class Lane:
     def _check_baseline(self) -> None:
         assert self.device is not None
         self._since_baseline = 0
-        if self._has_drifted(self.device.measure_baseline(BASELINE_SECONDS)):
-            now = self.device.measure_baseline(FIRST_BASELINE_SECONDS)
-            if self._has_drifted(now):
-                ratio = now / self._usual_us
-                raise DeviceDrifted(f"the default takes {ratio:.1f} times as long as at first")
+        if self._has_drifted(self.device.measure_baseline(BASELINE_SECONDS)) and self._has_drifted(
+            self.device.measure_baseline(FIRST_BASELINE_SECONDS)
+        ):
+            raise DeviceDrifted(f"the default takes {self.drift:.1f} times as long as at first")
 
     def _has_drifted(self, time_us: float) -> bool:
-        return not 1 / DRIFT < time_us / self._usual_us < DRIFT
+        self.drift = time_us / self._usual_us
+        return not 1 / DRIFT < self.drift < DRIFT
+
+    def _tell(self, doing: str) -> None:
+        self.doing = doing
+        self.told(self)
 
 
 class DeviceDrifted(Exception):

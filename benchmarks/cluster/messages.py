@@ -46,6 +46,25 @@ class OfferedDevice:
 
 
 @dataclass(frozen=True)
+class DeviceState:
+    """What a device does, and what clients said of it.
+
+    Attributes:
+        busy: whether something runs on it.
+        note: such as why a client has set it aside; empty if nothing is the matter.
+        drift: how many times as long as at first the compiler's default took, when a client last
+            looked; None if none has.
+    """
+
+    busy: bool = False
+    note: str = ""
+    drift: float | None = None
+
+    def __str__(self) -> str:
+        return self.note or ("busy" if self.busy else "free")
+
+
+@dataclass(frozen=True)
 class HostDescription:
     """What a host offers.
 
@@ -55,7 +74,7 @@ class HostDescription:
         processor: the name of its CPU: what `host` means as a target there.
         jobs: how many candidates it compiles at a time; 0 for a host that only measures.
         versions: of the compiler and the runtime.
-        states: what its devices do now, in words, by name.
+        states: what its devices do now, by name.
     """
 
     address: str
@@ -64,14 +83,14 @@ class HostDescription:
     devices: tuple[OfferedDevice, ...]
     jobs: int
     versions: Mapping[str, str]
-    states: Mapping[str, str] = field(default_factory=dict)
+    states: Mapping[str, DeviceState] = field(default_factory=dict)
 
 
 def described(
     devices: Sequence[OfferedDevice],
     jobs: int,
     address: str,
-    states: Mapping[str, str] | None = None,
+    states: Mapping[str, DeviceState] | None = None,
 ) -> HostDescription:
     """This machine as a host."""
     return HostDescription(

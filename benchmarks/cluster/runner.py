@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -49,6 +48,7 @@ class ClusterRunner:
         jobs: compile workers of this machine, where the cluster has none; as many as cores if None.
         seed: of the inputs.
         notify: told when devices are set aside, and when they are back.
+        on_device: told of a device how many candidates it has measured, and what it does.
         builder: what makes candidates' executables, if IREE's compiler does not.
     """
 
@@ -63,10 +63,13 @@ class ClusterRunner:
         jobs: int | None = None,
         seed: int = 0,
         notify: Notify,
+        on_device: Callable[[str, int, str], None] = lambda name, done, doing: None,
         builder: ExecutablePipeline | None = None,
     ) -> None:
         self._devices = devices
         self._notify = notify
+        self._on_device = on_device
+        self._drifts: dict[str, float] = {}
         self._seed = seed
         self._call = call_of(dispatch)
         self._compiler = QueueCompiler(
@@ -75,7 +78,7 @@ class ClusterRunner:
         self._save_log = partial(save_log, logs)
         self._executables: dict[int, Path] = {}
         self._lanes = [
-            Lane(one, partial(self._connect, one.name), self._screening)
+            Lane(one, partial(self._connect, one.name), self._screening, self._show)
             for _, one in devices.chosen.devices
         ]
         self.fingerprints = (devices.kind,)
@@ -175,9 +178,13 @@ class ClusterRunner:
         """Tells the user, and others by the host, that a device is set aside, or back."""
         text = f"set aside: {lane.set_aside}" if lane.set_aside else ""
         self._notify(f"{lane.name} is {text or 'back'}")
-        with suppress(HostLost):
-            cluster = self._devices.cluster
-            cluster.tell(cluster.find(lane.name), device=lane.offered.uri, note=text)
+        self._devices.tell(lane.name, text, lane.drift)
+
+    def _show(self, lane: Lane) -> None:
+        self._on_device(lane.name, lane.measured, lane.doing)
+        if lane.drift != self._drifts.setdefault(lane.name, 1.0):
+            self._drifts[lane.name] = lane.drift
+            self._devices.tell(lane.name, "", lane.drift)
 
     def _on_devices(self, do: Callable[[Sequence[Device]], Found]) -> Found:
         """Does something on devices that work; where one is lost meanwhile, again on others."""

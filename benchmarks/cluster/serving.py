@@ -25,7 +25,7 @@ from ...core import InputError, WorkError, first_line, temporary_folder
 from ..measuring import shares_cores
 from .host import Host
 from .local import StartRequest
-from .messages import MARK, Piece, Work, described
+from .messages import MARK, DeviceState, Piece, Work, described
 from .working import Offer
 
 CONNECT_SECONDS = 10.0
@@ -75,21 +75,24 @@ class HostExtension:
         """What the host offers, and what that does now."""
         states = self._host.states()
         devices, jobs = self._offer.devices, self._offer.jobs
-        now = {one.name: states.get(one.uri, "free") for one in devices}
+        now = {one.name: states.get(one.uri, DeviceState()) for one in devices}
         return {"host": to_serialize(described(devices, jobs, self._worker.address, now))}
 
-    async def hear(self, closed: str = "", device: str = "", note: str = "") -> None:
+    async def hear(
+        self, closed: str = "", device: str = "", note: str = "", drift: float = 1.0
+    ) -> None:
         """What a client says.
 
         Args:
             closed: a session that it needs no more.
             device: the URI of a device that it says something of.
             note: what others should know of the device; empty if that is over.
+            drift: how many times as long as at first the compiler's default takes there.
         """
         if closed:
             await self._in_thread(partial(self._host.close_session, closed))
         if device:
-            self._host.note(device, note)
+            self._host.note(device, note, drift)
 
     async def close_idle(self) -> None:
         await self._in_thread(self._host.close_idle)

@@ -178,7 +178,7 @@ def _search(
     searching = replace(options, devices=devices)
     with tempfile.TemporaryDirectory() as name:
         runner = make_usual_runner(
-            RunFolder(Path(name)), searching, dispatch, renderer(dispatch, queue), observer.notify
+            RunFolder(Path(name)), searching, dispatch, renderer(dispatch, queue), observer
         )
         with closing(runner):
             runner.start({})

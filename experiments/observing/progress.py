@@ -24,6 +24,8 @@ Clock = Callable[[], float]
 
 # Kinds of outcomes that are not failures; what was killed from outside is told on its own.
 NOT_FAILURES = ("ok", "duplicate", "killed")
+# Devices that are shown, and how often where lines stay.
+MOST_DEVICES, DEVICE_SECONDS = 16, 30.0
 
 
 class Observer(Protocol):
@@ -41,11 +43,27 @@ class Observer(Protocol):
     def on_outcome(self, kind: str, best_us: float | None) -> None:
         """One candidate is done; `best_us` is the best time so far, if there is one."""
 
+    def on_device(self, name: str, done: int, doing: str) -> None:
+        """A device of a cluster has measured so many candidates, and does something else now."""
+
     def notify(self, text: str) -> None:
         """Something that the user should read."""
 
     def close(self) -> None:
         """The run is over; closing twice is fine."""
+
+
+@dataclass
+class DeviceStatus:
+    """What is shown of a device."""
+
+    since: float
+    done: int = 0
+    doing: str = ""
+
+    def describe(self, now: float) -> str:
+        pace = self.done / max(now - self.since, 1e-9) * 60
+        return f"{self.done} candidates, {pace:.0f} a minute, {self.doing}"
 
 
 @dataclass
@@ -61,6 +79,7 @@ class RunStatus:
     failures: Counter[str] = field(default_factory=Counter)
     killed: int = 0
     started: float | None = None
+    devices: dict[str, DeviceStatus] = field(default_factory=dict)
 
     def start(self, total: int | None, seconds: float | None) -> None:
         self.total, self.seconds, self.started = total, seconds, self.clock()
@@ -75,6 +94,17 @@ class RunStatus:
         if better:
             self.best_us = best_us
         return better
+
+    def on_device(self, name: str, done: int, doing: str) -> None:
+        one = self.devices.setdefault(name, DeviceStatus(self.clock()))
+        one.done, one.doing = done, doing
+
+    def describe_devices(self) -> list[str]:
+        """A line for each device, up to `MOST_DEVICES`."""
+        now = self.clock()
+        lines = [f"{name}: {one.describe(now)}" for name, one in [*self.devices.items()]]
+        more = len(lines) - MOST_DEVICES
+        return lines[:MOST_DEVICES] + [f"and {more} more devices"] * (more > 0)
 
     def fraction(self) -> float | None:
         """How much of the budget is used; None if there is no budget."""
@@ -137,6 +167,8 @@ class NullProgress:
 
     def on_outcome(self, kind: str, best_us: float | None) -> None: ...
 
+    def on_device(self, name: str, done: int, doing: str) -> None: ...
+
     def notify(self, text: str) -> None: ...
 
     def close(self) -> None: ...
@@ -149,6 +181,7 @@ class PlainProgress:
         self.stream = stream
         self.every = every
         self.status = RunStatus(clock)
+        self._told = clock()
 
     def on_phase(self, text: str) -> None:
         self._write(text)
@@ -170,6 +203,14 @@ class PlainProgress:
                 status.describe_left(),
             )
             self._write(f"[{status.describe_count()}] " + "; ".join(p for p in parts if p))
+        now = status.clock()
+        if status.devices and (now - self._told > DEVICE_SECONDS or status.done == status.total):
+            self._told = now
+            for line in status.describe_devices():
+                self._write(line)
+
+    def on_device(self, name: str, done: int, doing: str) -> None:
+        self.status.on_device(name, done, doing)
 
     def notify(self, text: str) -> None:
         self._write(text)
@@ -210,6 +251,9 @@ class RichProgress:
     def on_outcome(self, kind: str, best_us: float | None) -> None:
         self.status.add(kind, best_us)
 
+    def on_device(self, name: str, done: int, doing: str) -> None:
+        self.status.on_device(name, done, doing)
+
     def notify(self, text: str) -> None:
         self.console.print(Text(text), soft_wrap=True)
 
@@ -234,7 +278,7 @@ class RichProgress:
                 row.add_row(count)
             else:
                 row.add_row(bar, count, Text(status.describe_left()))
-            lines += [row, best, failures]
+            lines += [row, best, failures, *map(Text, status.describe_devices())]
         return Group(*lines)
 
     def _words(self) -> tuple[str, str, str]:

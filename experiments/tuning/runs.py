@@ -10,7 +10,7 @@ from pathlib import Path
 from ...benchmarks.cluster import ClusterRunner, open_devices
 from ...benchmarks.measuring import Budget, Runner, check_uris, fingerprint
 from ...benchmarks.runners import CompileRunner, LocalRunner
-from ...core import InputError, Notify
+from ...core import InputError
 from ...models import AdaptiveRanker, resolve_ranker
 from ...search import Dispatch, executable_pipeline
 from ..interrupted import resumable
@@ -28,25 +28,28 @@ def make_usual_runner(
     options: TuneOptions,
     dispatch: Dispatch,
     render_config: Callable[[int], str],
-    notify: Notify = lambda message: None,
+    observer: Observer,
 ) -> Runner:
     """This machine's, or a cluster's, which measures unless only compiling is asked for.
 
     Args:
-        notify: told what becomes of a cluster's devices.
+        observer: told what becomes of a cluster's devices.
     """
     work, logs, jobs = folder.work, folder.logs, options.jobs
     builder = executable_pipeline(options.pipeline)
     if options.cluster is not None:
         return ClusterRunner(
-            open_devices(options.cluster, dispatch.target.name, options.devices or (), notify),
+            open_devices(
+                options.cluster, dispatch.target.name, options.devices or (), observer.notify
+            ),
             dispatch,
             render_config,
             work,
             logs,
             jobs=jobs,
             seed=options.seed,
-            notify=notify,
+            notify=observer.notify,
+            on_device=observer.on_device,
             builder=builder,
         )
     if options.compile_only:
@@ -92,7 +95,7 @@ def start_run(
             folder,
             options,
             run,
-            make_runner or partial(make_usual_runner, notify=observer.notify),
+            make_runner or partial(make_usual_runner, observer=observer),
             observer,
             tracked=tracked,
         )
@@ -163,7 +166,7 @@ def resume_run(
         folder,
         options,
         run,
-        partial(make_usual_runner, notify=observer.notify),
+        partial(make_usual_runner, observer=observer),
         observer,
         keep_valid=keep_valid,
         tracked=tracked,

@@ -18,6 +18,7 @@ from frontrunner.benchmarks.cluster import Cluster, choose_devices
 from frontrunner.benchmarks.cluster.client import HostLost
 from frontrunner.benchmarks.cluster.messages import (
     COMPILING,
+    DeviceState,
     HostDescription,
     OfferedDevice,
     Work,
@@ -50,7 +51,7 @@ def test_hosts_tell_what_they_offer(address: str) -> None:
     assert sorted((host.jobs, len(host.devices)) for host in hosts) == [(0, 1), (2, 0)]
     measuring = host_with(hosts, "measuring")
     assert measuring.devices[0].name == "measuring/local-task"
-    assert measuring.states == {"measuring/local-task": "free"}
+    assert measuring.states == {"measuring/local-task": DeviceState()}
     assert measuring.versions == client_versions()
 
 

@@ -148,6 +148,28 @@ def test_where_nothing_is_measured_nothing_is_said_of_times(clock):
     assert stream.getvalue().splitlines() == ["[2/2 candidates] failed: 1 timeout; 0:00 left"]
 
 
+def test_devices_have_a_line_each(clock):
+    stream = io.StringIO()
+    plain = PlainProgress(stream, every=100, clock=clock)
+    live = RichProgress(Console(file=Terminal(), force_terminal=True, width=100), clock)
+    for progress in (plain, live):
+        progress.on_start(200, None)
+        progress.on_device("a/cuda://0", 0, "measuring")
+    for number in range(1, 4):
+        clock.now += 20.0
+        for progress in (plain, live):
+            progress.on_device("a/cuda://0", number, "measuring")
+            progress.on_outcome("ok", None)
+    assert stream.getvalue().splitlines() == ["a/cuda://0: 2 candidates, 3 a minute, measuring"]
+    assert "a/cuda://0: 3 candidates, 3 a minute, measuring" in rich_text(live)
+    for number in range(20):
+        live.on_device(f"b/cuda://{number}", 0, "starting")
+    text = rich_text(live)
+    live.close()
+    assert "b/cuda://14: 0 candidates, 0 a minute, starting" in text
+    assert "and 5 more devices" in text
+
+
 def test_plain_lines_hold_no_control_characters(clock):
     stream = io.StringIO()
     run_some(PlainProgress(stream, clock=clock), clock)
