@@ -307,12 +307,12 @@ def test_links_lead_to_what_is_watched(tmp_path, stock):
     assert linked > 20
 
 
-def test_sixty_cases_run_nothing_write_nothing_elsewhere_and_are_refused_in_one_line(tmp_path):
-    """The seed is told in the header of the test run; `FRONTRUNNER_FUZZ_SEED` chooses another."""
+def test_twelve_cases_run_nothing_write_nothing_elsewhere_and_are_refused_in_one_line(tmp_path):
+    """CI runs sixty (`make faults`). The seed is told in the header of the test run; `FRONTRUNNER_FUZZ_SEED` chooses another."""
     seed = os.environ["FRONTRUNNER_FUZZ_SEED"]
     command = [sys.executable, "-m", "frontrunner.experiments.fuzz", "--seed", seed]
     done = subprocess.run(
-        [*command, "--count", "60", "--jobs", "2"], capture_output=True, text=True, cwd=tmp_path
+        [*command, "--count", "12", "--jobs", "2"], capture_output=True, text=True, cwd=tmp_path
     )
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
