@@ -9,7 +9,7 @@ import asyncio
 import logging
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from functools import partial
@@ -105,16 +105,25 @@ class HostExtension:
         return await asyncio.get_running_loop().run_in_executor(self._threads, do)
 
 
+MakeHost = Callable[[Path, Sequence[str]], Host]
+
+
 def serve_or_join(
-    address: str, offer: Offer, *, scheduler: bool, say: Callable[[str], None]
+    address: str,
+    offer: Offer,
+    *,
+    scheduler: bool,
+    say: Callable[[str], None],
+    make_host: MakeHost = Host,
 ) -> None:
     """As `work_for_clients`.
 
     Args:
         address: the scheduler's; of one to serve, the host and port to listen at.
         scheduler: whether to serve a scheduler, too.
+        make_host: makes what does the work.
     """
-    asyncio.run(_serve(address, offer, scheduler, say))
+    asyncio.run(_serve(address, offer, scheduler, say, make_host))
 
 
 def start(request: StartRequest) -> str:
@@ -147,7 +156,13 @@ def start(request: StartRequest) -> str:
     return address
 
 
-async def _serve(address: str, offer: Offer, scheduler: bool, say: Callable[[str], None]) -> None:
+async def _serve(
+    address: str,
+    offer: Offer,
+    scheduler: bool,
+    say: Callable[[str], None],
+    make_host: MakeHost,
+) -> None:
     logging.getLogger("distributed").setLevel(logging.ERROR)
     settings = {
         "distributed.scheduler.worker-ttl": DEAD_SECONDS,
@@ -176,7 +191,7 @@ async def _serve(address: str, offer: Offer, scheduler: bool, say: Callable[[str
             joined = False
             while True:
                 try:
-                    await _work(address, offer, say)
+                    await _work(address, offer, say, make_host)
                 except (OSError, TimeoutError) as error:
                     if not joined:
                         raise InputError(
@@ -188,10 +203,12 @@ async def _serve(address: str, offer: Offer, scheduler: bool, say: Callable[[str
                 await asyncio.sleep(AGAIN_SECONDS)
 
 
-async def _work(address: str, offer: Offer, say: Callable[[str], None]) -> None:
+async def _work(
+    address: str, offer: Offer, say: Callable[[str], None], make_host: MakeHost
+) -> None:
     """Works until the scheduler is gone, or has given this worker up."""
     with tempfile.TemporaryDirectory() as name:
-        host = Host(Path(name), [d.uri for d in offer.devices if shares_cores(d.uri)])
+        host = make_host(Path(name), [d.uri for d in offer.devices if shares_cores(d.uri)])
         worker = Worker(
             address,
             nthreads=1,

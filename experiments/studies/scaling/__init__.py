@@ -1,0 +1,1 @@
+"""How far it scales: many devices, many candidates; programs that print figures."""

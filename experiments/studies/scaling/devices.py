@@ -1,0 +1,107 @@
+"""What devices of a cluster do at the same time, with simulated devices and compilers.
+
+    python -m frontrunner.experiments.studies.scaling.devices [IN.mlir] [--candidates N]
+
+Two tables: candidates a second of four devices of different speeds on two hosts, against one; and
+which share of the time one device measures while eight dispatches are recorded, compiled by four
+workers. Everything but compiling and measuring is real: processes, Dask, files, the client.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from ....benchmarks.cluster import ClusterRunner, open_devices
+from ....benchmarks.measuring import Budget, BudgetStopping, MemoryLog, QueueOrder, search
+from ....models import resolve_ranker
+from ....search.reading import read_dispatch
+from ...bundling import record_all
+from ...queue import make_queue, renderer
+from .simulated import TARGET, simulated_cluster
+
+EXAMPLE = Path("examples/matmul_skinny.mlir")
+KERNEL_S, COMPILE_S = 0.1, 0.05
+# Of two hosts: seconds that a measurement takes on each device.
+SPEEDS = (0.8, 1.0), (1.0, 1.2)
+
+
+def tuned(file: Path, hosts: Sequence[Sequence[float]], jobs: int, count: int) -> Counter[str]:
+    """Candidates that each device has measured, and the `seconds` that all took."""
+    dispatch = read_dispatch(file, TARGET)
+    ranker = resolve_ranker("heuristic", seed=0)
+    queue = make_queue(dispatch, ranker, pool=2 * count, seed=0)
+    with (
+        tempfile.TemporaryDirectory() as name,
+        simulated_cluster(hosts, COMPILE_S, jobs, Path(name, "log")) as address,
+    ):
+        folder = Path(name)
+        runner = ClusterRunner(
+            open_devices(address, TARGET, (), print),
+            dispatch,
+            renderer(dispatch, queue),
+            folder / "work",
+            folder / "logs",
+            notify=print,
+        )
+        with closing(runner):
+            runner.start({})
+            began = time.monotonic()
+            stopping = BudgetStopping(Budget(count), len(queue))
+            search(runner, QueueOrder(len(queue)), MemoryLog(), stopping)
+            seconds = time.monotonic() - began
+        return Counter(runner.measured()) + Counter(seconds=seconds)  # type: ignore[arg-type]
+
+
+def busy_share(
+    file: Path, dispatches: int, candidates: int, kernel_s: float = KERNEL_S
+) -> tuple[float, float]:
+    """The share of the time in which the device measured while dispatches were recorded.
+
+    Returns:
+        From its first measurement to its last, and how many seconds that was.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder, log = Path(name), Path(name, "log")
+        files = [
+            Path(shutil.copy(file, folder / f"dispatch{number}.mlir"))
+            for number in range(dispatches)
+        ]
+        with simulated_cluster([[kernel_s], []], COMPILE_S, 2, log) as address:
+            given = {"target": TARGET, "devices": (), "rankers": ("heuristic",)}
+            drawn = {"candidates": candidates, "top": candidates // 4, "adaptive": candidates // 2}
+            for _, found in record_all(files, folder / "out", cluster=address, **given, **drawn):
+                if isinstance(found, Exception):
+                    raise found
+        turns = [tuple(map(float, line.split())) for line in log.read_text().splitlines()]
+    whole = max(end for _, end in turns) - min(begin for begin, _ in turns)
+    return sum(end - begin for begin, end in turns) / whole, whole
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}")
+    parser.add_argument("file", nargs="?", type=Path, default=EXAMPLE, metavar="IN.mlir")
+    parser.add_argument("--candidates", type=int, default=200, metavar="N", help="[200]")
+    given = parser.parse_args()
+    paces = []
+    for hosts in ([[KERNEL_S]], [[KERNEL_S / speed for speed in host] for host in SPEEDS]):
+        found = tuned(given.file, hosts, 4, given.candidates)
+        seconds = found.pop("seconds")
+        paces.append(given.candidates / seconds)
+        print(f"{sum(map(len, hosts))} devices: {paces[-1]:.1f} candidates a second", flush=True)
+        print(f"  {', '.join(f'{name} {count}' for name, count in found.items())}", flush=True)
+    print(
+        f"speedup {paces[1] / paces[0]:.2f}x; the devices' own speeds: {sum(map(sum, SPEEDS)):.2f}x"
+    )
+    share, seconds = busy_share(given.file, 8, given.candidates // 5)
+    print(f"eight recordings: the device measures {share:.1%} of {seconds:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
