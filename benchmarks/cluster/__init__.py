@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .messages import HostDescription, OfferedDevice
     from .runner import ClusterRunner
     from .selection import choose_devices
+    from .turns import with_priority
     from .working import Offer, work_for_clients
 else:
     __getattr__ = exports(__name__)
@@ -34,5 +35,6 @@ __all__ = [
     "hosts_of",
     "open_cluster",
     "open_devices",
+    "with_priority",
     "work_for_clients",
 ]

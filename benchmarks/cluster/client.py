@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 
 from ...core import InputError, KilledError, WorkError, first_line
 from .messages import MARK, Answer, HostDescription, Piece, Work, described
+from .turns import PRIORITY
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -63,6 +65,7 @@ class Cluster:
             )
         if other := _other_version(self._client):
             warn(other)
+        self._priority = PRIORITY.get()
         self._alive: frozenset[str] = frozenset()
         self._given_up = threading.Event()
         self._look()
@@ -102,6 +105,7 @@ class Cluster:
         """
         from distributed.protocol.serialize import to_serialize
 
+        work = replace(work, priority=self._priority)
         return self._ask(host, "frontrunner_do", work=to_serialize(work))
 
     def send(self, host: HostDescription, path: Path, name: str, sender: str) -> None:

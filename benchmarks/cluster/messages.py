@@ -116,6 +116,7 @@ class Work:
         sent: those that the host may not have, unless they were sent before.
         first: whether the child is to be a new one, which has been told nothing yet.
         device: the URI of what the child measures on; empty where it compiles.
+        priority: what has a lower number goes first.
     """
 
     session: str
@@ -127,6 +128,7 @@ class Work:
     sent: Mapping[str, bytes] | None = None
     first: bool = False
     device: str = ""
+    priority: int = 0
 
 
 @dataclass(frozen=True)

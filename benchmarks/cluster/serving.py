@@ -26,6 +26,7 @@ from ..measuring import shares_cores
 from .host import Host
 from .local import StartRequest
 from .messages import MARK, DeviceState, Piece, Work, described
+from .turns import Turns
 from .working import Offer
 
 CONNECT_SECONDS = 10.0
@@ -45,13 +46,13 @@ class HostExtension:
     """What a Dask worker of ours answers, beside what all answer.
 
     Each device does one thing at a time, and so many candidates are compiled at a time as are
-    offered; who asks first is served first, whichever client it is.
+    offered; who asks first is served first, whichever client it is, unless one gives way.
     """
 
     def __init__(self, worker: Worker, offer: Offer, host: Host) -> None:
         self._worker, self._offer, self._host = worker, offer, host
-        self._devices = {one.uri: asyncio.Lock() for one in offer.devices}
-        self._cores = asyncio.Semaphore(offer.jobs)
+        self._devices = {one.uri: Turns(1) for one in offer.devices}
+        self._cores = Turns(offer.jobs)
         # One for each that may work, and one that is never busy.
         self._threads = ThreadPoolExecutor(len(offer.devices) + offer.jobs + 1)
         worker.handlers["frontrunner_do"] = self.do
@@ -61,8 +62,8 @@ class HostExtension:
 
     async def do(self, work: Work) -> dict[str, Any]:
         """Does a piece of work, when it is its turn."""
-        turn = self._devices.get(work.device, self._cores)
-        async with turn:
+        turns = self._devices.get(work.device, self._cores)
+        async with turns.turn(work.priority):
             answer = await self._in_thread(partial(self._host.do, work))
         return {"answer": to_serialize(answer)}
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ...benchmarks.cluster import open_cluster
+from ...benchmarks.cluster import open_cluster, with_priority
 from ...core import (
     CHILD_FAILED,
     Child,
@@ -27,7 +27,7 @@ HANDLER = f"{__name__}:answer"
 # While one is measured, others are searched and compiled; with two, a device waits at times.
 AT_A_TIME = 3
 
-Request = tuple[Path, Path, Mapping[str, Any]]
+Request = tuple[int, Path, Path, Mapping[str, Any]]
 Recorded = tuple[Path, RecordResult | FrontrunnerError]
 
 
@@ -54,11 +54,13 @@ def record_all(
     ):
         options = {**options, "cluster": opened.address, "quiet": True}
         notify(f"recording {len(files)} dispatches, {pool.jobs} at a time")
-        yield from pool.map(_record, [(file, out, options) for file in files])
+        yield from pool.map(
+            _record, [(number, file, out, options) for number, file in enumerate(files)]
+        )
 
 
 def _record(child: Child, request: Request) -> Recorded:
-    file, *_ = request
+    _, file, *_ = request
     try:
         found: RecordResult = child.call(request)
         return file, found
@@ -71,6 +73,11 @@ def _record(child: Child, request: Request) -> Recorded:
 
 
 def answer(request: Request) -> RecordResult:
-    """The child's side."""
-    file, out, options = request
-    return record(file, out, **options)
+    """The child's side.
+
+    The first has a device whenever it wants it, and others in between: if they took turns, all
+    would be done at once, and the device wait for what comes after them.
+    """
+    number, file, out, options = request
+    with with_priority(number):
+        return record(file, out, **options)

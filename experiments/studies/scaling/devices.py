@@ -13,9 +13,9 @@ import argparse
 import shutil
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from ....benchmarks.cluster import ClusterRunner, open_devices
@@ -32,8 +32,22 @@ KERNEL_S, COMPILE_S = 0.1, 0.05
 SPEEDS = (0.8, 1.0), (1.0, 1.2)
 
 
-def tuned(file: Path, hosts: Sequence[Sequence[float]], jobs: int, count: int) -> Counter[str]:
-    """Candidates that each device has measured, and the `seconds` that all took."""
+@dataclass(frozen=True)
+class Tuned:
+    """A run on simulated devices: the seconds that it took, and what each device measured."""
+
+    seconds: float
+    measured: Mapping[str, int]
+
+
+def tuned(file: Path, hosts: Sequence[Sequence[float]], jobs: int, count: int) -> Tuned:
+    """Tunes a dispatch.
+
+    Args:
+        hosts: of each host's devices, the seconds that a measurement takes.
+        jobs: compile workers of each host.
+        count: candidates.
+    """
     dispatch = read_dispatch(file, TARGET)
     ranker = resolve_ranker("heuristic", seed=0)
     queue = make_queue(dispatch, ranker, pool=2 * count, seed=0)
@@ -55,8 +69,7 @@ def tuned(file: Path, hosts: Sequence[Sequence[float]], jobs: int, count: int) -
             began = time.monotonic()
             stopping = BudgetStopping(Budget(count), len(queue))
             search(runner, QueueOrder(len(queue)), MemoryLog(), stopping)
-            seconds = time.monotonic() - began
-        return Counter(runner.measured()) + Counter(seconds=seconds)  # type: ignore[arg-type]
+            return Tuned(time.monotonic() - began, runner.measured())
 
 
 def busy_share(
@@ -79,9 +92,9 @@ def busy_share(
             for _, found in record_all(files, folder / "out", cluster=address, **given, **drawn):
                 if isinstance(found, Exception):
                     raise found
-        turns = [tuple(map(float, line.split())) for line in log.read_text().splitlines()]
-    whole = max(end for _, end in turns) - min(begin for begin, _ in turns)
-    return sum(end - begin for begin, end in turns) / whole, whole
+        began, ended = zip(*(map(float, line.split()) for line in log.open()), strict=True)
+    whole = max(ended) - min(began)
+    return (sum(ended) - sum(began)) / whole, whole
 
 
 def main() -> None:
@@ -92,13 +105,11 @@ def main() -> None:
     paces = []
     for hosts in ([[KERNEL_S]], [[KERNEL_S / speed for speed in host] for host in SPEEDS]):
         found = tuned(given.file, hosts, 4, given.candidates)
-        seconds = found.pop("seconds")
-        paces.append(given.candidates / seconds)
-        print(f"{sum(map(len, hosts))} devices: {paces[-1]:.1f} candidates a second", flush=True)
-        print(f"  {', '.join(f'{name} {count}' for name, count in found.items())}", flush=True)
-    print(
-        f"speedup {paces[1] / paces[0]:.2f}x; the devices' own speeds: {sum(map(sum, SPEEDS)):.2f}x"
-    )
+        paces.append(given.candidates / found.seconds)
+        each = ", ".join(f"{name} {count}" for name, count in found.measured.items())
+        print(f"{len(found.measured)} devices: {paces[-1]:.1f} candidates a second ({each})")
+    own = sum(map(sum, SPEEDS))
+    print(f"speedup {paces[1] / paces[0]:.2f}x, of {own:.2f}x that the devices' speeds come to")
     share, seconds = busy_share(given.file, 8, given.candidates // 5)
     print(f"eight recordings: the device measures {share:.1%} of {seconds:.0f} s")
 

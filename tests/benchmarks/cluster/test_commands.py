@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,25 @@ def test_a_whole_model(
     with pytest.raises(InputError, match="was measured on a cluster"):
         frontrunner.resume_model(run, quiet=True)
     assert frontrunner.resume_model(run, cluster=address, quiet=True).dispatches
+
+
+def test_two_kinds_of_devices_work_at_once(
+    address: str, start_worker: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Each run has the devices of a kind, each device its own baseline."""
+    uris = ("local-task", "local-sync")
+    start_worker("--join", address, *(f"--device={uri}" for uri in uris), "--name", "both")
+
+    def tune(uri: str) -> list[Any]:
+        out, given = tmp_path / uri, {"ranker": "heuristic", "pool": 100, "quiet": True}
+        where = {"cluster": address, "devices": [f"both/{uri}"]}
+        frontrunner.tune(MATMUL, out=out, budget=3, **where, **given)
+        return [json.loads(line) for line in (out / "outcomes.jsonl").open()]
+
+    with ThreadPoolExecutor(2) as threads:
+        for uri, outcomes in zip(uris, threads.map(tune, uris), strict=True):
+            assert [one["device"] for one in outcomes] == [f"both/{uri}"] * 3
+            assert all(one["baseline_us"] > 0 for one in outcomes)
 
 
 def test_evaluating(address: str, tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ MATMUL = Path(__file__).parents[2] / "data" / "matmul.mlir"
 def test_devices_of_two_hosts_take_all_candidates_once() -> None:
     """Of a GPU, whose configurations a child renders for all threads that compile."""
     found = tuned(MATMUL, [[0.01, 0.02], [0.01]], jobs=4, count=40)
-    assert found.pop("seconds") > 0
-    assert set(found) == {"host0/cuda://0", "host0/cuda://1", "host1/cuda://0"}
-    assert sum(found.values()) == 40
+    assert found.seconds > 0
+    assert set(found.measured) == {"host0/cuda://0", "host0/cuda://1", "host1/cuda://0"}
+    assert sum(found.measured.values()) == 40
 
 
 def test_recordings_share_a_device() -> None:
