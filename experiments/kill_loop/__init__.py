@@ -8,3 +8,27 @@
 | `ending` | starts a command, ends it, and finds what is left of it |
 | `rounds` | does a round: several ends, then the one that it comes to by itself |
 """
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import exports
+
+if TYPE_CHECKING:
+    from .ending import KILL, TERM, CommandProcess, ExitResult, left_over, marked, wait_for
+    from .tasks import check_outcomes, check_run, lost, read_logs
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "KILL",
+    "TERM",
+    "CommandProcess",
+    "ExitResult",
+    "check_outcomes",
+    "check_run",
+    "left_over",
+    "lost",
+    "marked",
+    "read_logs",
+    "wait_for",
+]

@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 MARK = "FRONTRUNNER_KILL_LOOP"
+PACKAGE = __name__.partition(".")[0]
 # How long a command that was asked to end may take to save, and its processes to notice its death.
 # What logs to MLflow ends what it began, in some 5 s.
 SAVING = 60.0
@@ -37,22 +38,35 @@ class ExitResult:
 
 
 class CommandProcess:
-    """A command that works, with a mark on all of its processes."""
+    """A command that works, with a mark on all of its processes.
 
-    def __init__(self, line: str, folder: Path, mark: str) -> None:
+    Args:
+        line: what follows the program's name.
+        folder: with a folder `work`, where it works; temporary files go into `tmp`.
+        module: the program, as `python -m` knows it.
+        env: environment variables to add.
+    """
+
+    def __init__(
+        self,
+        line: str,
+        folder: Path,
+        mark: str,
+        module: str = PACKAGE,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
         self.mark = mark
-        self._err = folder / "err"
+        self._out, self._err = folder / "out", folder / "err"
         self._started = time.monotonic()
         temporary = folder / "tmp"
-        temporary.mkdir(exist_ok=True)
+        temporary.mkdir(parents=True, exist_ok=True)
         work = folder / "work"
-        package = __package__.partition(".")[0] if __package__ else ""
-        with self._err.open("wb") as err:
+        with self._out.open("wb") as out, self._err.open("wb") as err:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", package, *line.split()],
+                [sys.executable, "-P", "-m", module, *line.split()],
                 cwd=work,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                stdout=out,
                 stderr=err,
                 start_new_session=True,
                 env={
@@ -60,8 +74,25 @@ class CommandProcess:
                     MARK: mark,
                     "TMPDIR": str(temporary),
                     "MLFLOW_TRACKING_URI": f"sqlite:///{work / 'mlflow.db'}",
+                    **(env or {}),
                 },
             )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def said(self) -> str:
+        """What it has printed."""
+        return self._out.read_text(errors="replace")
+
+    def complaints(self) -> str:
+        """What it has said on stderr."""
+        return self._err.read_text(errors="replace")
 
     def wait(self, seconds: float) -> ExitResult | None:
         """How it ended; None if it has not."""
@@ -70,7 +101,7 @@ class CommandProcess:
         except subprocess.TimeoutExpired:
             return None
         took = time.monotonic() - self._started
-        return ExitResult(code, self._err.read_text(errors="replace"), took)
+        return ExitResult(code, self.complaints(), took)
 
     def end(self, how: str, rng: Random) -> bool:
         """Ends it, or a child of it; tells whether there was one to end."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,13 +67,20 @@ def lost(before: Lines, after: Lines) -> list[str]:
     return found
 
 
-def check_run(run: Path, expected: int | None = None) -> list[str]:
-    """What is wrong with a finished run: its log, and what its result says of that."""
+def check_run(
+    run: Path, expected: int | None = None, faulty: Mapping[int, str] | None = None
+) -> list[str]:
+    """What is wrong with a finished run: its log, and what its result says of that.
+
+    Args:
+        expected: how many candidates it is to have.
+        faulty: as of `check_outcomes`.
+    """
     if not (run / "result.json").exists():
         return [f"{run.name} has no result"]
     result = json.loads((run / "result.json").read_text())
     outcomes = [json.loads(line) for line in (run / "outcomes.jsonl").read_bytes().splitlines()]
-    found = check_outcomes(outcomes, run.name, expected)
+    found = check_outcomes(outcomes, run.name, expected, faulty)
     if result["candidates"] != len(outcomes):
         found.append(f"{run.name}: {result['candidates']} candidates, {len(outcomes)} outcomes")
     if result["outcomes"] != dict(Counter(outcome["kind"] for outcome in outcomes)):
@@ -87,19 +94,30 @@ def check_run(run: Path, expected: int | None = None) -> list[str]:
 
 
 def check_outcomes(
-    outcomes: Sequence[dict[str, Any]], name: str, expected: int | None
+    outcomes: Sequence[dict[str, Any]],
+    name: str,
+    expected: int | None,
+    faulty: Mapping[int, str] | None = None,
 ) -> list[str]:
-    """What is wrong with a log: all candidates are sound, and each is taken once."""
+    """What is wrong with a log: all candidates are sound, and each is taken once.
+
+    Args:
+        faulty: candidates that are not sound, and what they have to come to.
+    """
     found = []
+    due = faulty or {}
     times = Counter(outcome["index"] for outcome in outcomes)
     if doubled := [index for index, count in times.items() if count > 1]:
         found.append(f"{name}: candidates {doubled} are there twice")
     if expected is not None and sorted(times) != list(range(expected)):
         found.append(f"{name}: there are candidates {sorted(times)}, not {expected}")
     for outcome in outcomes:
-        if outcome["kind"] in ("crashed", "timeout", "killed"):
-            what = f"{outcome['kind']} ({outcome['reason'][:80]})"
-            found.append(f"{name}: sound candidate {outcome['index']} is {what}")
+        index, kind = outcome["index"], outcome["kind"]
+        what = f"{kind} ({outcome['reason'][:80]})"
+        if index in due and kind != due[index]:
+            found.append(f"{name}: candidate {index} is {what}, not {due[index]}")
+        elif index not in due and kind in ("crashed", "timeout", "killed"):
+            found.append(f"{name}: sound candidate {index} is {what}")
     return found
 
 

@@ -1,0 +1,214 @@
+"""A fault strikes a session of a run; the run is resumed, and has to be as if nothing had been."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from ...fuzz import PRODUCT
+from ...kill_loop import (
+    KILL,
+    CommandProcess,
+    ExitResult,
+    check_run,
+    left_over,
+    lost,
+    read_logs,
+)
+from . import command
+from .cluster import WorkerCluster
+from .faults import Fault, Scene
+from .kernels import OUTCOMES, PIPELINE, plant
+
+# Candidates of a run, and how many of them each session takes.
+POOL, STEP = 20, 3
+LOG = "run/outcomes.jsonl"
+# A session that has not ended so long after its fault was over hangs.
+MOST_SECONDS = 120.0
+_BROKEN = re.compile(r"^Traceback|internal error|Exception ignored", re.M)
+_BEGUN = re.compile(r"^default \d", re.M)
+# Of a session that could not begin, or could not go on without a cluster.
+_FAILED = (1, 2)
+
+# The executables of a run that nothing happened to, by candidate.
+Reference = Mapping[int, str]
+
+
+@dataclass
+class Struck:
+    """What came of a fault.
+
+    Attributes:
+        moment: seconds after the session's start.
+        lines: of the log, when it struck.
+        struck: whether there was something to strike.
+        findings: what is wrong.
+        seconds: that all took.
+    """
+
+    moment: float = 0.0
+    lines: int = 0
+    struck: bool = False
+    findings: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+@dataclass
+class Run:
+    """A run that goes on with more candidates after each fault.
+
+    Attributes:
+        folder: with `work` and `tmp`.
+        site: where the pipeline with faulty kernels is; None for the compiler's own.
+        cluster: None to work on this machine alone.
+        budget: candidates that it has to have taken.
+        seen: lines of its log.
+        faulty: candidates that are made to fail, and how.
+        usual: seconds that a session takes.
+    """
+
+    folder: Path
+    env: Mapping[str, str]
+    site: Path | None
+    cluster: WorkerCluster | None
+    budget: int = 0
+    seen: list[bytes] = field(default_factory=list)
+    faulty: dict[int, str] = field(default_factory=dict)
+    usual: float = 8.0
+
+    def __post_init__(self) -> None:
+        (self.folder / "work").mkdir(parents=True, exist_ok=True)
+        (self.folder / "work" / "mm.mlir").write_text(PRODUCT)
+
+    @property
+    def mark(self) -> str:
+        return str(self.folder)
+
+    @property
+    def is_over(self) -> bool:
+        return self.budget + STEP > POOL
+
+    def session(self) -> CommandProcess:
+        """Starts it, or has it go on."""
+        line = f"tune --budget {self.budget}"
+        if (self.folder / "work" / "run" / "run.json").exists():
+            line += " --resume run"
+        else:
+            line += f" mm.mlir --out run --ranker heuristic --pool {POOL}"
+            line += f" --pipeline {PIPELINE}" if self.site else ""
+        if self.cluster is not None:
+            line += f" --cluster {self.cluster.address}"
+        return CommandProcess(line, self.folder, self.mark, command.__name__, self.env)
+
+    def executables(self) -> Reference:
+        lines = (json.loads(line) for line in read_logs(self.folder / "work", [LOG])[LOG])
+        return {line["index"]: line["executable"] for line in lines}
+
+
+def reference_of(run: Run) -> Reference:
+    """The executables of a run that is left alone.
+
+    Raises:
+        RuntimeError: it fails.
+    """
+    run.budget = POOL
+    ended = run.session().wait(2 * MOST_SECONDS)
+    if ended is None or ended.code:
+        raise RuntimeError(f"a run fails by itself: {ended}")
+    found = run.executables()
+    if wrong := check_run(run.folder / "work" / "run", POOL):
+        raise RuntimeError(f"a run leaves what is wrong: {wrong}")
+    return found
+
+
+def strike(run: Run, fault: Fault, reference: Reference, rng: Random) -> Struck:
+    """Has a fault strike the next session of a run, and has the run come to its end."""
+    started = time.monotonic()
+    found = Struck()
+    first, run.budget = run.budget, run.budget + STEP
+    if fault.plants and run.site is not None:
+        run.faulty[rng.randrange(first, run.budget)] = fault.plants
+        plant(run.site, run.faulty)
+    scene = Scene(run.session(), run.folder, run.cluster, rng)
+    scene.client.wait(0.0 if fault.plants else rng.random() * run.usual)
+    begun = _BEGUN.search(scene.client.complaints()) is not None
+    found.moment = time.monotonic() - started
+    found.lines = len(_whole_lines(run))
+    found.struck = fault.strike(scene)
+    codes = fault.codes if begun or run.cluster is None else (*fault.codes, *_FAILED)
+    ended = _look(run, scene.client, codes, found, f"after {fault.kind}")
+    if run.cluster is not None and fault.in_cluster:
+        found.findings += run.cluster.heal()
+    if fault.tears:
+        _tear(run)
+    if ended is None or ended.code:
+        _look(run, run.session(), (0,), found, "resumed")
+    found.findings += _check(run, reference)
+    found.seconds = time.monotonic() - started
+    return found
+
+
+def _look(
+    run: Run, session: CommandProcess, codes: tuple[int, ...], found: Struck, when: str
+) -> ExitResult | None:
+    """Notes what is wrong with a session when it is over, and what the log holds then."""
+    ended = session.wait(MOST_SECONDS)
+    if ended is None:
+        said = (session.complaints().strip().splitlines() or ["nothing"])[-1]
+        found.findings.append(f"{when}, it hangs; it said last: {said}"[:300])
+        session.end(KILL, Random(0))
+        ended = session.wait(MOST_SECONDS)
+    elif ended.code not in codes:
+        words = " | ".join((ended.err.strip().splitlines() or ["nothing"])[-2:])
+        found.findings.append(f"{when}, exit code {ended.code}: {words}"[:400])
+    elif ended.code == 0:
+        run.usual = ended.seconds
+    if ended is not None and (broken := _BROKEN.search(ended.err)):
+        found.findings.append(f"{when}: {ended.err[broken.start() :][:400]!r}")
+    for line in left_over(run.mark):
+        found.findings.append(f"{when}, a process is left: {line}")
+    now = _whole_lines(run)
+    found.findings += lost({"outcomes.jsonl": run.seen}, {"outcomes.jsonl": now})
+    run.seen = now
+    return ended
+
+
+def _whole_lines(run: Run) -> list[bytes]:
+    return read_logs(run.folder / "work", [LOG]).get(LOG, [])
+
+
+def _tear(run: Run) -> None:
+    """Cuts the log in the middle of its last line."""
+    path = run.folder / "work" / LOG
+    if run.seen:
+        last = run.seen.pop()
+        data = path.read_bytes()
+        whole = data[: data.rfind(b"\n")]
+        path.write_bytes(whole[: len(whole) - len(last) // 2])
+
+
+def _check(run: Run, reference: Reference) -> list[str]:
+    """What is wrong with a run that has come to its end."""
+    work = run.folder / "work"
+    due = {index: OUTCOMES[how] for index, how in run.faulty.items()}
+    try:
+        found = check_run(work / "run", run.budget, due)
+        executables = run.executables()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return [f"what is left cannot be read: {type(error).__name__}: {error}"]
+    for index, executable in executables.items():
+        if index not in due and executable != reference[index]:
+            found.append(f"candidate {index} is {executable}, alone it was {reference[index]}")
+    left = [f"temporary file {name}" for name in os.listdir(run.folder / "tmp")]
+    left += [str(path.relative_to(work)) for path in work.rglob("*") if _is_draft(path)]
+    return found + [f"{name} is left" for name in left[:3]]
+
+
+def _is_draft(path: Path) -> bool:
+    return path.name.endswith((".part", ".partial", ".work"))
