@@ -132,10 +132,8 @@ class Cluster:
                     raise answer.raised
 
     def _ask(self, host: HostDescription, handler: str, **what: Any) -> Answer:
-        async def ask() -> Answer:
-            reply = await getattr(self._client.rpc(host.address), handler)(**what)
-            answer: Answer = reply["answer"]
-            return answer
+        async def ask() -> Any:
+            return (await getattr(self._client.rpc(host.address), handler)(**what))["answer"]
 
         where = f"{host.name} ({host.address})"
         if not self.alive(host):
@@ -143,8 +141,7 @@ class Cluster:
         waiting = self._run(ask())
         while True:
             try:
-                answer: Answer = waiting.result(LOOK_SECONDS)
-                return answer
+                answer = waiting.result(LOOK_SECONDS)
             except NotYet:
                 if self._given_up.is_set() or not self.alive(host):
                     waiting.cancel()
@@ -152,6 +149,10 @@ class Cluster:
             except Exception as error:  # Dask's own, of many kinds: the worker is not there
                 said = f"{type(error).__name__}: {first_line(error)}"
                 raise HostLost(f"{where} does not answer: {said}") from error
+            else:
+                if not isinstance(answer, Answer):
+                    raise HostLost(f"{where} answers something else: {type(answer).__name__}")
+                return answer
 
     def tell(self, host: HostDescription, **what: str | float) -> None:
         """Tells a host something that it need not answer; who is gone is told nothing.

@@ -18,7 +18,7 @@ from pathlib import Path
 from string import Template
 
 import z3
-from iree.compiler import compile_file
+from iree.compiler import compile_str
 
 from frontrunner.search import Constraint, Dispatch, ExecutablePipeline, Knob, Problem, Target
 
@@ -94,9 +94,10 @@ class CKernel(ExecutablePipeline):
             rows=m // candidate["tile_m"],
             columns=n // candidate["tile_n"],
         )
-        (folder / "module.mlir").write_text(module)
-        compile_file(
-            f"{folder / 'module.mlir'}",
+        # As text, not as a file: its bytes would hold where that was, which on another host is
+        # another place, and the same candidate would seem to be another kernel.
+        compile_str(
+            module,
             output_file=f"{executable}",
             extra_args=[f"--iree-hal-executable-object-search-path={folder}"],
         )

@@ -55,7 +55,7 @@ def full(folder: Path) -> Iterator[None]:
 
 
 def _mount(folder: Path) -> bool:
-    line = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "frontrunner-chaos", folder]
+    line = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "frontrunner-chaos", str(folder)]
     try:
         return subprocess.run(line, capture_output=True).returncode == 0
     except OSError:

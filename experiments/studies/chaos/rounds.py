@@ -147,7 +147,7 @@ def strike(run: Run, fault: Fault, reference: Reference, rng: Random) -> Struck:
         found.findings += run.cluster.heal()
     if fault.tears:
         _tear(run)
-    if ended is None or ended.code:
+    if ended is None or ended.code or fault.tears:
         _look(run, run.session(), (0,), found, "resumed")
     found.findings += _check(run, reference)
     found.seconds = time.monotonic() - started
