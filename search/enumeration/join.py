@@ -22,11 +22,16 @@ from .terms import Column, Term, evaluate, holds
 MAX_ROWS = 2_000_000  # of one joined table: 16 MB a knob
 MAX_PAIRS = 25 * MAX_ROWS  # combinations tried for it
 _CHUNK = 200_000  # combinations evaluated at once: what fits L2 with its subterms
+# Rows that open constraints are evaluated for at once: with all subterms some 20 MB. It takes as
+# long with four times as many.
+_ACCEPTED = 1 << 16
 _MERGED = 1_000_000  # pairs of equal keys looked at at once
 _DRAWS = 512  # to estimate how many rows a join leaves
 
 Columns = dict[str, Column]
 Rows = npt.NDArray[np.int64]
+# Of rows of a product: which row of each table.
+Places = list[npt.NDArray[np.signedinteger]]
 
 
 @dataclass(frozen=True)
@@ -53,23 +58,32 @@ class Joined:
 
     def pick(self, index: Rows) -> Columns:
         """Rows of the product by their mixed-radix number."""
-        columns: Columns = {}
+        places: Places = []
         for table in self.tables:
             index, at = np.divmod(index, max(1, size(table)))
-            columns.update({k: v[at] for k, v in table.items()})
-        return columns
+            places.append(at)
+        return self.columns(places)
 
-    def draw(self, n: int, rng: np.random.Generator) -> Columns:
+    def draw(self, n: int, rng: np.random.Generator) -> Places:
         """Rows of the product, drawn uniformly with replacement."""
-        columns: Columns = {}
-        for table in self.tables:
-            at = rng.integers(0, size(table), n)
-            columns.update({k: v[at] for k, v in table.items()})
-        return columns
+        return [rng.integers(0, size(table), n).astype(np.int32) for table in self.tables]
 
-    def accepts(self, columns: Columns) -> npt.NDArray[np.bool_]:
+    def columns(self, places: Places) -> Columns:
+        """What stands in rows of the product."""
+        return {
+            k: v[at]
+            for table, at in zip(self.tables, places, strict=True)
+            for k, v in table.items()
+        }
+
+    def accepts(self, places: Places) -> npt.NDArray[np.bool_]:
         """Which rows satisfy the open constraints."""
-        return holds(self.open, columns, (size(columns),))
+        rows = len(places[0])
+        found = np.empty(rows, dtype=bool)
+        for start in range(0, rows, _ACCEPTED):
+            columns = self.columns([at[start : start + _ACCEPTED] for at in places])
+            found[start : start + _ACCEPTED] = holds(self.open, columns, (size(columns),))
+        return found
 
 
 def size(columns: Mapping[str, Column]) -> int:
@@ -131,6 +145,8 @@ def _join_computed(
             left = pd.DataFrame({**tables[given], target.name: values})
             merged = left.merge(pd.DataFrame(tables[other]), on=target.name)
             columns = {str(k): merged[k].to_numpy() for k in merged}
+            kind = tables[other][target.name].dtype  # values were evaluated as 64 bits
+            columns[target.name] = columns[target.name].astype(kind, copy=False)
             return (given, other), _filtered(columns, waiting)
     return None
 
@@ -171,7 +187,7 @@ def _estimate(a: Columns, b: Columns, formulas: Sequence[Term], rng: np.random.G
 def _product(a: Columns, b: Columns, waiting: Sequence[Term]) -> Columns | None:
     """The rows of a x b that satisfy what becomes decidable; None if they are too many."""
     decidable = [f for f in waiting if f.variables <= a.keys() | b.keys()]
-    parts: list[Columns] = [{k: np.empty(0, np.int64) for k in (*a, *b)}]
+    parts: list[Columns] = [{k: v[:0] for k, v in (*a.items(), *b.items())}]
     kept = 0
     for left, right in _pairs(a, b, decidable):
         part = {k: v[left] for k, v in a.items()}
