@@ -104,16 +104,14 @@ def _joined(drawn: Drawn, rows: NDArray[np.intp]) -> pd.DataFrame:
     """
     (_, first), *others = drawn
     names = dict.fromkeys([*first, PIPELINE, *(name for _, frame in others for name in frame)])
-    pipelines = pd.Categorical.from_codes(
-        _numbers(drawn)[rows], pd.Index([s.pipeline for s, _ in drawn])
-    )
-    columns = {
-        str(name): pd.Series(pipelines).astype(str)
-        if name == PIPELINE
-        else _column(drawn, name)[rows]
-        for name in names
-    }
-    return pd.DataFrame(columns)
+    pipelines = pd.Series([space.pipeline for space, _ in drawn])
+    columns: dict[str, Any] = {}
+    for name in map(str, names):
+        if name == PIPELINE:
+            columns[name] = pipelines.take(_numbers(drawn)[rows]).array
+        else:
+            columns[name] = _column(drawn, name)[rows]
+    return pd.DataFrame(columns, copy=False)  # a copy has them all twice
 
 
 def _column(drawn: Drawn, name: str) -> NDArray[Any]:

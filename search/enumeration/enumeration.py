@@ -40,7 +40,7 @@ def count(space: Space, seed: int = 0) -> Count:
     if not joined.open or not joined.rows:
         return Count(joined.rows, exact=True)
     draws = 200_000
-    kept = int(joined.accepts(joined.draw(draws, np.random.default_rng(seed))).sum())
+    kept = int(joined.accepts(*joined.draw(draws, np.random.default_rng(seed))).sum())
     return Count(round(joined.rows * kept / draws), exact=False)
 
 
@@ -56,19 +56,19 @@ def sample(space: Space, n: int, seed: int) -> pd.DataFrame:
     names = [k.name for k in space.knobs]
     if joined.complete:
         return pd.DataFrame(joined.pick(rng.permutation(joined.rows)[:n]))[names]
-    # Tables have no row twice, so candidates differ where their places in the tables do.
-    found = pd.DataFrame(index=range(0), columns=range(len(joined.tables)), dtype=np.int32)
+    # Tables have no row twice, so candidates differ where their numbers do.
+    found = pd.DataFrame(index=range(0), columns=range(len(joined.groups)), dtype=np.int64)
     tried = 0
     while len(found) < n:
-        places = joined.draw(min(max(4 * n, 10_000), _CHUNK), rng)
-        tried += len(places[0])
-        keep = joined.accepts(places)
-        drawn = pd.DataFrame(dict(enumerate(at[keep] for at in places)))
+        numbers = joined.draw(min(max(4 * n, 10_000), _CHUNK), rng)
+        tried += len(numbers[0])
+        keep = joined.accepts(*numbers)
+        drawn = pd.DataFrame(dict(enumerate(one[keep] for one in numbers)))
         before = len(found)
         found = pd.concat([found, drawn], ignore_index=True).drop_duplicates(ignore_index=True)
         if len(found) == before and tried > min(20 * joined.rows, 50_000_000):
             break  # fewer than n exist, or too few to be met by chance
-    columns = joined.columns([found[table].to_numpy()[:n] for table in found])
+    columns = joined.pick(*(found[group].to_numpy()[:n] for group in found))
     return pd.DataFrame({name: columns[name] for name in names})
 
 

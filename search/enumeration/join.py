@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +26,12 @@ _CHUNK = 200_000  # combinations evaluated at once: what fits L2 with its subter
 # Rows that open constraints are evaluated for at once: with all subterms some 20 MB. It takes as
 # long with four times as many.
 _ACCEPTED = 1 << 16
+_MAX_NUMBER = np.iinfo(np.int64).max
 _MERGED = 1_000_000  # pairs of equal keys looked at at once
 _DRAWS = 512  # to estimate how many rows a join leaves
 
 Columns = dict[str, Column]
 Rows = npt.NDArray[np.int64]
-# Of rows of a product: which row of each table.
-Places = list[npt.NDArray[np.signedinteger]]
 
 
 @dataclass(frozen=True)
@@ -56,32 +56,42 @@ class Joined:
         """Whether every row of the product is a solution, and all can be held."""
         return not self.rows or (not self.open and self.rows <= MAX_ROWS)
 
-    def pick(self, index: Rows) -> Columns:
-        """Rows of the product by their mixed-radix number."""
-        places: Places = []
+    @cached_property
+    def groups(self) -> tuple[tuple[Columns, ...], ...]:
+        """The tables, so many in a group that the rows of its product can be numbered."""
+        groups: list[list[Columns]] = [[]]
         for table in self.tables:
-            index, at = np.divmod(index, max(1, size(table)))
-            places.append(at)
-        return self.columns(places)
+            if math.prod(map(size, groups[-1])) * size(table) > _MAX_NUMBER:
+                groups.append([])
+            groups[-1].append(table)
+        return tuple(map(tuple, groups))
 
-    def draw(self, n: int, rng: np.random.Generator) -> Places:
-        """Rows of the product, drawn uniformly with replacement."""
-        return [rng.integers(0, size(table), n).astype(np.int32) for table in self.tables]
+    def pick(self, *numbers: Rows) -> Columns:
+        """Rows of the product by their mixed-radix numbers, one for each group of tables."""
+        columns: Columns = {}
+        for group, number in zip(self.groups, numbers, strict=True):
+            for table in group:
+                number, at = np.divmod(number, max(1, size(table)))
+                columns.update({k: v[at] for k, v in table.items()})
+        return columns
 
-    def columns(self, places: Places) -> Columns:
-        """What stands in rows of the product."""
-        return {
-            k: v[at]
-            for table, at in zip(self.tables, places, strict=True)
-            for k, v in table.items()
-        }
+    def draw(self, n: int, rng: np.random.Generator) -> list[Rows]:
+        """Rows of the product, drawn uniformly with replacement, by numbers as `pick` takes."""
+        found = []
+        for group in self.groups:
+            number, radix = np.zeros(n, dtype=np.int64), 1
+            for table in group:
+                number += radix * rng.integers(0, size(table), n)
+                radix *= size(table)
+            found.append(number)
+        return found
 
-    def accepts(self, places: Places) -> npt.NDArray[np.bool_]:
+    def accepts(self, *numbers: Rows) -> npt.NDArray[np.bool_]:
         """Which rows satisfy the open constraints."""
-        rows = len(places[0])
+        rows = len(numbers[0])
         found = np.empty(rows, dtype=bool)
         for start in range(0, rows, _ACCEPTED):
-            columns = self.columns([at[start : start + _ACCEPTED] for at in places])
+            columns = self.pick(*(one[start : start + _ACCEPTED] for one in numbers))
             found[start : start + _ACCEPTED] = holds(self.open, columns, (size(columns),))
         return found
 
