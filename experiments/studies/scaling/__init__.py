@@ -1,0 +1,1 @@
+"""How far frontrunner reaches: candidates in one queue, devices in one run."""
