@@ -11,8 +11,9 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .client import Cluster
+    from .host import Host
     from .local import hosts_of, open_cluster
-    from .messages import HostDescription, OfferedDevice
+    from .messages import Answer, HostDescription, OfferedDevice, Work
     from .runner import ClusterRunner
     from .selection import choose_devices
     from .working import Offer, work_for_clients
@@ -20,11 +21,14 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "Answer",
     "Cluster",
     "ClusterRunner",
+    "Host",
     "HostDescription",
     "Offer",
     "OfferedDevice",
+    "Work",
     "choose_devices",
     "hosts_of",
     "open_cluster",

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from distributed import Client
 
 CONNECT_SECONDS = 5.0
+# That wait for an answer at once, each with a connection: one for each device, and each core that
+# compiles. Dask's own limit of 512 held up a thousand devices.
+MOST_CALLS = 16_384
 # How often a client looks who is still there while it waits for an answer.
 LOOK_SECONDS = 1.0
 _HINT = "start one with `frontrunner worker --serve`, and others with `frontrunner worker --join`"
@@ -57,6 +60,8 @@ class Cluster:
         if other := _other_version(self._client):
             warn(other)
         self._alive: frozenset[str] = frozenset()
+        # By device: where it was when hosts were last asked.
+        self._found: Mapping[str, HostDescription] = {}
         self._given_up = threading.Event()
         self._look()
         threading.Thread(target=self._keep_looking, daemon=True).start()
@@ -71,18 +76,24 @@ class Cluster:
         self._look()
         found = self._run(ask_all(sorted(self._alive))).result()
         ours = [one for one in found if isinstance(one, HostDescription)]
+        self._found = {device.name: host for host in ours for device in host.devices}
         return tuple(sorted(ours, key=lambda host: (host.name, host.address)))
 
     def find(self, device: str) -> HostDescription:
         """The host of a device now: one that was started again is at another address.
 
+        All are asked only where it is not where it was: a thousand devices look for theirs.
+
         Raises:
             HostLost: there is none.
         """
-        for host in self.hosts():
-            if any(one.name == device for one in host.devices):
-                return host
-        raise HostLost(f"no worker offers {device}")
+        host = self._found.get(device)
+        if host is None or not self.alive(host):
+            self.hosts()
+            host = self._found.get(device)
+        if host is None:
+            raise HostLost(f"no worker offers {device}")
+        return host
 
     def alive(self, host: HostDescription) -> bool:
         return host.address in self._alive
@@ -100,9 +111,8 @@ class Cluster:
             answer: Answer = reply["answer"]
             return answer
 
-        where = f"{host.name} ({host.address})"
         if not self.alive(host):
-            raise HostLost(f"{where} is gone")
+            raise self._lost(host, "is gone")
         waiting = self._run(ask())
         while True:
             try:
@@ -111,10 +121,10 @@ class Cluster:
             except NotYet:
                 if self._given_up.is_set() or not self.alive(host):
                     waiting.cancel()
-                    raise HostLost(f"{where} is gone") from None
+                    raise self._lost(host, "is gone") from None
             except Exception as error:  # Dask's own, of many kinds: the worker is not there
                 said = f"{type(error).__name__}: {first_line(error)}"
-                raise HostLost(f"{where} does not answer: {said}") from error
+                raise self._lost(host, f"does not answer: {said}") from error
 
     def tell(self, host: HostDescription, **what: str) -> None:
         """Tells a host something that it need not answer; who is gone is told nothing.
@@ -151,6 +161,12 @@ class Cluster:
         reply = await self._client.rpc(address).frontrunner_describe()
         found: HostDescription = reply["host"]
         return found
+
+    def _lost(self, host: HostDescription, why: str) -> HostLost:
+        """The error; where the host's devices are now has to be asked."""
+        found = self._found.items()
+        self._found = {device: at for device, at in found if at.address != host.address}
+        return HostLost(f"{host.name} ({host.address}) {why}")
 
     def _run(self, work: Coroutine[Any, Any, Found]) -> Any:
         """Starts something on Dask's own thread, where its connections are."""
@@ -208,7 +224,12 @@ def _connect(address: str) -> Client:
 
     try:
         asyncio.run(knock())  # a client that does not come to be is heard of for seconds
-        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        return Client(
+            address,
+            timeout=CONNECT_SECONDS,
+            set_as_default=False,
+            connection_limit=MOST_CALLS,
+        )
     except Exception as error:  # Dask's own, of many kinds
         first = first_line(error)
         raise InputError(f"no scheduler answers at {address}: {first}", _HINT) from error

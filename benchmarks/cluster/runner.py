@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -95,13 +96,18 @@ class ClusterRunner:
     def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
         self._known = known
         (self._default, *_) = self._again(self._compiler.defaults)
-        times = {}
-        for lane in self._lanes:
+        with ThreadPoolExecutor(len(self._lanes)) as pool:
             try:
-                times[lane.name] = lane.start()
-            except (HostLost, WorkError, KilledError) as error:
-                lane.put_aside(first_line(error))
+                found = list(pool.map(_start, self._lanes))
+            except BaseException:  # Ctrl-C does not wait for answers
+                self._cluster.give_up()
+                raise
+        times = {}
+        for lane, time_us in zip(self._lanes, found, strict=True):
+            if time_us is None:
                 self._tell(lane)
+            else:
+                times[lane.name] = time_us
         if not times:
             reasons = ", ".join(f"{lane.name}: {lane.set_aside}" for lane in self._lanes)
             raise WorkError(f"no device of the cluster works: {reasons}", "see to its hosts")
@@ -195,10 +201,7 @@ class ClusterRunner:
         while True:
             for lane in self._lanes:
                 if lane.device is None:
-                    try:
-                        lane.start()
-                    except (HostLost, WorkError, KilledError) as error:
-                        lane.put_aside(first_line(error))
+                    _start(lane)
             working = [lane for lane in self._lanes if lane.device is not None][:MOST_IN_FINALS]
             if not working:
                 raise WorkError("no device of the cluster is left", "resume the run when one is")
@@ -260,3 +263,12 @@ class ClusterRunner:
             if outcome.device == device.name:
                 screening.note(index, outcome)
         return screening
+
+
+def _start(lane: Lane) -> float | None:
+    """Microseconds that the default takes; None where the device is set aside."""
+    try:
+        return lane.start()
+    except (HostLost, WorkError, KilledError) as error:
+        lane.put_aside(first_line(error))
+        return None

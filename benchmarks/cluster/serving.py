@@ -23,7 +23,7 @@ from distributed.protocol.serialize import to_serialize
 
 from ...core import InputError, WorkError, first_line, temporary_folder
 from ..measuring import shares_cores
-from .host import Host
+from .host import Host, HostMaker
 from .local import StartRequest
 from .messages import MARK, Work, described
 from .working import Offer
@@ -97,7 +97,12 @@ class HostExtension:
 
 
 def serve_or_join(
-    address: str, offer: Offer, *, scheduler: bool, say: Callable[[str], None]
+    address: str,
+    offer: Offer,
+    *,
+    scheduler: bool,
+    say: Callable[[str], None],
+    make_host: HostMaker = Host,
 ) -> None:
     """As `work_for_clients`.
 
@@ -105,7 +110,7 @@ def serve_or_join(
         address: the scheduler's; of one to serve, the host and port to listen at.
         scheduler: whether to serve a scheduler, too.
     """
-    asyncio.run(_serve(address, offer, scheduler, say))
+    asyncio.run(_serve(address, offer, scheduler, say, make_host))
 
 
 def start(request: StartRequest) -> str:
@@ -138,7 +143,9 @@ def start(request: StartRequest) -> str:
     return address
 
 
-async def _serve(address: str, offer: Offer, scheduler: bool, say: Callable[[str], None]) -> None:
+async def _serve(
+    address: str, offer: Offer, scheduler: bool, say: Callable[[str], None], make_host: HostMaker
+) -> None:
     logging.getLogger("distributed").setLevel(logging.ERROR)
     settings = {
         "distributed.scheduler.worker-ttl": DEAD_SECONDS,
@@ -167,7 +174,7 @@ async def _serve(address: str, offer: Offer, scheduler: bool, say: Callable[[str
             joined = False
             while True:
                 try:
-                    await _work(address, offer, say)
+                    await _work(address, offer, say, make_host)
                 except (OSError, TimeoutError) as error:
                     if not joined:
                         raise InputError(
@@ -179,10 +186,12 @@ async def _serve(address: str, offer: Offer, scheduler: bool, say: Callable[[str
                 await asyncio.sleep(AGAIN_SECONDS)
 
 
-async def _work(address: str, offer: Offer, say: Callable[[str], None]) -> None:
+async def _work(
+    address: str, offer: Offer, say: Callable[[str], None], make_host: HostMaker
+) -> None:
     """Works until the scheduler is gone, or has given this worker up."""
     with tempfile.TemporaryDirectory() as name:
-        host = Host(Path(name), [d.uri for d in offer.devices if shares_cores(d.uri)])
+        host = make_host(Path(name), [d.uri for d in offer.devices if shares_cores(d.uri)])
         worker = Worker(
             address,
             nthreads=1,
