@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,6 +20,8 @@ from ..problem import Problem
 
 # The first answer waits for the bindings to load (0.5 s); the others take 0.1 ms.
 TIMEOUT = 60.0
+# Threads that compile on a cluster share the child, and would take each other's answers.
+_ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,8 @@ def ask_renderer(request: Any) -> Any:
         KilledError: the child was killed, twice.
     """
     try:
-        return _child().call_with_retry(request, timeout=TIMEOUT)
+        with _ONE_AT_A_TIME:
+            return _child().call_with_retry(request, timeout=TIMEOUT)
     except ChildKilled as death:
         raise KilledError(f"the process that writes configurations was {death}, twice") from death
     except CHILD_FAILED as failure:

@@ -115,7 +115,7 @@ def offer_devices(
     known = threading.Event()
 
     def tell(line: str) -> None:
-        print(line, flush=True)
+        print(f"{line}\n", end="", flush=True)  # whole lines, whichever thread says them
         if line.startswith("serving"):
             addresses.append(line.split()[-1])
             known.set()
