@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
@@ -25,6 +26,9 @@ CONNECT_SECONDS = 5.0
 # That wait for an answer at once, each with a connection: one for each device, and each core that
 # compiles. Dask's own limit of 512 held up a thousand devices.
 MOST_CALLS = 16_384
+# For a connection to a worker that the scheduler knows of: busy ones, asked by a thousand devices
+# at once, took more than 5.
+CALL_SECONDS = 60.0
 # How often a client looks who is still there while it waits for an answer.
 LOOK_SECONDS = 1.0
 _HINT = "start one with `frontrunner worker --serve`, and others with `frontrunner worker --join`"
@@ -62,6 +66,8 @@ class Cluster:
         self._alive: frozenset[str] = frozenset()
         # By device: where it was when hosts were last asked.
         self._found: Mapping[str, HostDescription] = {}
+        self._asked = 0.0
+        self._asking = threading.Lock()
         self._given_up = threading.Event()
         self._look()
         threading.Thread(target=self._keep_looking, daemon=True).start()
@@ -73,6 +79,7 @@ class Cluster:
             asked = (asyncio.wait_for(self._describe(one), CONNECT_SECONDS) for one in addresses)
             return await asyncio.gather(*asked, return_exceptions=True)
 
+        self._asked = time.monotonic()
         self._look()
         found = self._run(ask_all(sorted(self._alive))).result()
         ours = [one for one in found if isinstance(one, HostDescription)]
@@ -82,14 +89,18 @@ class Cluster:
     def find(self, device: str) -> HostDescription:
         """The host of a device now: one that was started again is at another address.
 
-        All are asked only where it is not where it was: a thousand devices look for theirs.
+        All are asked only where it is not where it was, and once for all that look for theirs at
+        the same time: a thousand devices on 125 hosts would ask for 125,000 descriptions.
 
         Raises:
             HostLost: there is none.
         """
         host = self._found.get(device)
         if host is None or not self.alive(host):
-            self.hosts()
+            began = time.monotonic()
+            with self._asking:
+                if self._asked < began:
+                    self.hosts()
             host = self._found.get(device)
         if host is None:
             raise HostLost(f"no worker offers {device}")
@@ -224,12 +235,11 @@ def _connect(address: str) -> Client:
 
     try:
         asyncio.run(knock())  # a client that does not come to be is heard of for seconds
-        return Client(
-            address,
-            timeout=CONNECT_SECONDS,
-            set_as_default=False,
-            connection_limit=MOST_CALLS,
+        client = Client(
+            address, timeout=CONNECT_SECONDS, set_as_default=False, connection_limit=MOST_CALLS
         )
+        client.rpc.timeout = CALL_SECONDS
+        return client
     except Exception as error:  # Dask's own, of many kinds
         first = first_line(error)
         raise InputError(f"no scheduler answers at {address}: {first}", _HINT) from error

@@ -37,6 +37,8 @@ from .streaming import AHEAD, stream
 
 # Devices that finals are measured on: rounds on more of them tell no more in the same time.
 MOST_IN_FINALS = 4
+# Devices that are started at a time: all of a thousand at once keep each other from connecting.
+MOST_STARTING = 64
 # A compile that was on a host which is gone is tried so often.
 COMPILE_TRIES = 3
 CHANGED = "it does not compile as it did"
@@ -96,7 +98,7 @@ class ClusterRunner:
     def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
         self._known = known
         (self._default, *_) = self._again(self._compiler.defaults)
-        with ThreadPoolExecutor(len(self._lanes)) as pool:
+        with ThreadPoolExecutor(min(len(self._lanes), MOST_STARTING)) as pool:
             try:
                 found = list(pool.map(_start, self._lanes))
             except BaseException:  # Ctrl-C does not wait for answers
