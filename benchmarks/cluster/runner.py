@@ -38,7 +38,7 @@ from .streaming import AHEAD, stream
 # Devices that finals are measured on: rounds on more of them tell no more in the same time.
 MOST_IN_FINALS = 4
 # Devices that are started at a time: all of a thousand at once keep each other from connecting.
-MOST_STARTING = 64
+MOST_STARTING = 256
 # A compile that was on a host which is gone is tried so often.
 COMPILE_TRIES = 3
 CHANGED = "it does not compile as it did"
