@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from .json_lines import KEEP_VALID_HINT, JsonLinesFile, parse_lines
     from .limits import (
+        CELL_BYTES,
         DEFAULT_MAX_BYTES,
         TooLarge,
         check_file,
@@ -66,6 +67,7 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "CELL_BYTES",
     "CHILD_FAILED",
     "DEFAULT_MAX_BYTES",
     "KEEP_VALID_HINT",

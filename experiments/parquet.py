@@ -12,7 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..core import InputError, TooLarge, check_table_size, format_size, max_bytes, remedy_for
+from ..core import (
+    CELL_BYTES,
+    InputError,
+    TooLarge,
+    check_table_size,
+    format_size,
+    max_bytes,
+    remedy_for,
+)
 
 # By how many times the packings grow at most: in Snappy's format 3 bytes stand for 64.
 GROWTH = {"UNCOMPRESSED": 1, "SNAPPY": 22}
@@ -23,21 +31,24 @@ MAX_COLUMNS = 1000
 MAX_ENTRIES = 10_000
 # That are read at a time.
 ROWS = 16_384
+# A number, or where a word begins and ends: Arrow's, pandas' and another that it is compared with.
+COLUMNAR_BYTES = 24
 
 
-def read_table(data: bytes, what: str, remedy: str) -> pa.Table:
+def read_table(data: bytes, what: str, remedy: str, cell_bytes: int = CELL_BYTES) -> pa.Table:
     """A flat table of numbers, flags and words.
 
     Args:
         what: the file, in messages.
         remedy: what the user can do if it is damaged.
+        cell_bytes: what a cell will take; `COLUMNAR_BYTES` where none becomes a Python object.
 
     Raises:
         InputError: it is cut short, too large or something else.
     """
     try:
-        words = _check(_open(data).metadata, len(data))
-        return _read(_open(data, read_dictionary=words))
+        words = _check(_open(data).metadata, len(data), cell_bytes)
+        return _read(_open(data, read_dictionary=words), cell_bytes)
     except TooLarge as error:
         raise InputError(f"cannot read {what}: {error}", remedy_for(error, remedy)) from None
     except (pa.ArrowMemoryError, MemoryError):
@@ -70,7 +81,7 @@ def _open(data: bytes, **options: object) -> pq.ParquetFile:
     )
 
 
-def _check(metadata: pq.FileMetaData, size: int) -> list[str]:
+def _check(metadata: pq.FileMetaData, size: int, cell_bytes: int) -> list[str]:
     """Refuses what frontrunner does not write, and what could come to too much.
 
     Returns:
@@ -83,7 +94,7 @@ def _check(metadata: pq.FileMetaData, size: int) -> list[str]:
         flat = column.path == column.name and not column.max_repetition_level
         if not flat or column.max_definition_level > 1 or column.physical_type not in PHYSICAL:
             raise ValueError(f"column {column.name} holds no numbers, flags or words")
-    check_table_size(metadata.num_rows, len(columns))
+    check_table_size(metadata.num_rows, len(columns), cell_bytes)
     packed = 0
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for chunk in map(group.column, range(group.num_columns)):
@@ -103,7 +114,7 @@ def _check(metadata: pq.FileMetaData, size: int) -> list[str]:
     return [column.name for column in columns if column.physical_type == WORDS]
 
 
-def _read(file: pq.ParquetFile) -> pa.Table:
+def _read(file: pq.ParquetFile, cell_bytes: int) -> pa.Table:
     """All rows, if they are within the limit, however many the file says there are."""
     for field in file.schema_arrow:
         if not any(is_kind(field.type) for is_kind in _KINDS):
@@ -112,7 +123,7 @@ def _read(file: pq.ParquetFile) -> pa.Table:
     for batch in file.iter_batches(ROWS, use_threads=False):
         rows += batch.num_rows
         letters += sum(map(_letters, batch.columns))
-        check_table_size(rows, batch.num_columns)
+        check_table_size(rows, batch.num_columns, cell_bytes)
         if letters > max_bytes():
             raise TooLarge(f"its words have more than the limit of {format_size(max_bytes())}")
         batches.append(batch)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         feature_matrix,
         join_names,
         order,
+        order_chunks,
     )
     from .registry import (
         ENTRY_POINTS,
@@ -49,6 +50,7 @@ __all__ = [
     "load",
     "names_a_file",
     "order",
+    "order_chunks",
     "ranker_class",
     "ranker_names",
     "read_manifest",

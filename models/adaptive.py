@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import Self
 
@@ -14,7 +15,7 @@ from scipy.stats import rankdata
 from ..core import InputError
 from ..features import CPU, Catalogue, detect_catalogue
 from .gaussian import Array, GaussianProcess, Kernel
-from .ranker import READY, AdaptiveRanker, Ranker, Scores, features
+from .ranker import READY, AdaptiveRanker, Ranker, Scores, features, places
 from .registry import create_seeded
 from .resolving import names_a_file, resolve_ranker
 from .training import TIME_COLUMN
@@ -85,16 +86,17 @@ class GaussianRanker(AdaptiveRanker):
         return self
 
     def score(self, frame: pd.DataFrame) -> Scores:
-        if not len(frame):
-            return np.empty(0)
-        measured = self._measured if self._measured is not None else frame.iloc[:0]
+        measured = self._measured
+        if measured is None or not len(measured) or not len(frame):
+            return self._start([frame], len(frame))
         count = len(measured)
         everything = pd.concat([measured.drop(columns=TIME_COLUMN, errors="ignore"), frame])
         values = features(everything, self._catalogue(frame), self.name)
         rng = np.random.default_rng([self.seed, _STREAM, count])
-        times = measured[TIME_COLUMN].to_numpy(dtype=np.float64) if count else np.empty(0)
+        times = measured[TIME_COLUMN].to_numpy(dtype=np.float64)
         doubting = self._skips_prior(times)
-        expected = np.zeros(len(everything)) if doubting else self._prior_scores(everything)
+        prior = None if doubting else self._prior(frame)
+        expected = _prior_scores(prior, [everything], len(everything))
         first: list[int] = []
         inputs = _scale_features(values, everything.index)
         if np.isfinite(times).any() and inputs.size:
@@ -107,24 +109,29 @@ class GaussianRanker(AdaptiveRanker):
             first = [int(i) - count for i in likely[picks]]
         return self._ranks(expected[count:], first, rng)
 
+    def score_chunks(self, chunks: Iterable[pd.DataFrame], count: int) -> Scores:
+        if self._measured is None:
+            return self._start(chunks, count)
+        return super().score_chunks(chunks, count)
+
+    def _start(self, chunks: Iterable[pd.DataFrame], count: int) -> Scores:
+        """The order before anything was measured."""
+        if not count:
+            return np.empty(0)
+        rest = iter(chunks)
+        first = next(rest)
+        features(first, self._catalogue(first), self.name)  # names missing features for this ranker
+        expected = _prior_scores(self._prior(first), chain([first], rest), count)
+        return self._ranks(expected, [], np.random.default_rng([self.seed, _STREAM, 0]))
+
     def _ranks(self, expected: Array, first: list[int], rng: np.random.Generator) -> Scores:
         """Places from 0: the first ones, some by lot, and all others as expected."""
         lots = rng.permutation(len(expected))
-        order = [*first, *np.lexsort((lots, expected))]
-        drawn = list(lots[: round(self.explore * self.batch)])
+        order = np.lexsort((lots, expected))
+        drawn = lots[: round(self.explore * self.batch)].tolist()
         at = self.batch - len(drawn)
-        order = list(dict.fromkeys([*dict.fromkeys(order[:at]), *drawn, *order]))
-        ranks = np.empty(len(expected))
-        ranks[np.array(order, dtype=np.intp)] = np.arange(len(expected))
-        return ranks
-
-    def _prior_scores(self, frame: pd.DataFrame) -> Array:
-        """The prior's scores as standardised logarithms of ranks; all 0 without a prior."""
-        prior = self._prior(frame)
-        if prior is None:
-            return np.zeros(len(frame))
-        logs = np.log(rankdata(prior.score(frame)))
-        return _standardize(logs)
+        likely = [*first, *order[:at].tolist()][:at]
+        return places(list(dict.fromkeys([*likely, *drawn, *first])), order)
 
     def _skips_prior(self, times: Array) -> bool:
         """Whether to choose the next batch without the prior."""
@@ -197,6 +204,13 @@ class GaussianRanker(AdaptiveRanker):
                 "give the name of a ranker as prior",
             )
         return create_seeded(name, self.seed)
+
+
+def _prior_scores(prior: Ranker | None, chunks: Iterable[pd.DataFrame], count: int) -> Array:
+    """The prior's scores as standardised logarithms of ranks; all 0 without a prior."""
+    if prior is None:
+        return np.zeros(count)
+    return _standardize(np.log(rankdata(prior.score_chunks(chunks, count))))
 
 
 def _scale_features(values: NDArray[np.float32], labels: pd.Index) -> Array:

@@ -6,7 +6,7 @@ import inspect
 import reprlib
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -53,6 +53,8 @@ class Ranker(ABC):
     Attributes:
         name: what users call it; the registry and saved files know it by this.
         needs_fit: whether `fit` must come before `score`.
+        row_by_row: whether a row's score is the same whatever other rows there are; a long queue is
+            then scored in pieces, which takes less memory.
         limits: the least and the largest value of parameters that are numbers.
         catalogue_: the features that it learned from.
         training_: what its file says of its training; empty where it was read from none.
@@ -60,6 +62,7 @@ class Ranker(ABC):
 
     name: ClassVar[str]
     needs_fit: ClassVar[bool] = False
+    row_by_row: ClassVar[bool] = False
     limits: ClassVar[dict[str, tuple[float, float]]] = {"seed": (0, MAX_INT32)}
     catalogue_: Catalogue = CPU
     training_: Mapping[str, Any] = MappingProxyType({})
@@ -129,6 +132,17 @@ class Ranker(ABC):
         Raises:
             InputError: a feature column that the ranker needs is missing.
         """
+
+    def score_chunks(self, chunks: Iterable[pd.DataFrame], count: int) -> Scores:
+        """As `score` of all chunks as one frame, which need not be held at once.
+
+        Args:
+            chunks: frames as for `score`, at least one; they are made as they are asked for.
+            count: how many rows they have together.
+        """
+        if not self.row_by_row:
+            return self.score(pd.concat(chunks, ignore_index=True))
+        return np.concatenate([_checked(self, self.score(one), len(one)) for one in chunks])
 
     def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
         """Why candidates have their scores: numbers that add up to them.
@@ -208,13 +222,41 @@ def order(ranker: Ranker, frame: pd.DataFrame) -> NDArray[np.intp]:
 
     Ties keep their order, and rows without a score (NaN) come last.
     """
-    scores = np.asarray(ranker.score(frame), dtype=np.float64)
-    if scores.shape != (len(frame),):
+    return np.argsort(_checked(ranker, ranker.score(frame), len(frame)), kind="stable")
+
+
+def order_chunks(ranker: Ranker, chunks: Iterable[pd.DataFrame], count: int) -> NDArray[np.intp]:
+    """As `order` of all chunks as one frame.
+
+    Args:
+        chunks, count: as for `Ranker.score_chunks`.
+    """
+    scores = ranker.score_chunks(chunks, count)
+    return np.argsort(_checked(ranker, scores, count), kind="stable")
+
+
+def places(first: Sequence[int], others: NDArray[np.integer[Any]]) -> Scores:
+    """Places from 0: those of the first rows, then those of the others in their order.
+
+    Args:
+        first: rows, each once.
+        others: rows; the first ones may be among them.
+    """
+    head = np.array(first, dtype=np.intp)
+    rows = np.concatenate([head, others[~np.isin(others, head)]])
+    found = np.empty(len(rows))
+    found[rows] = np.arange(len(rows))
+    return found
+
+
+def _checked(ranker: Ranker, scores: ArrayLike, count: int) -> Scores:
+    """A ranker's scores, if they are one per row."""
+    found = np.asarray(scores, dtype=np.float64)
+    if found.shape != (count,):
         raise WorkError(
-            f"ranker {ranker.name!r} returned scores of shape {scores.shape}, "
-            f"expected ({len(frame)},)"
+            f"ranker {ranker.name!r} returned scores of shape {found.shape}, expected ({count},)"
         )
-    return np.argsort(scores, kind="stable")
+    return found
 
 
 def feature_matrix(

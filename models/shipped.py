@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -69,21 +69,30 @@ class CpuRanker(Ranker):
         return self
 
     def score(self, frame: pd.DataFrame) -> Scores:
-        scores: Scores = self.contributions(frame).to_numpy(dtype=np.float64).sum(axis=1)
+        return self.score_chunks([frame], len(frame))
+
+    def score_chunks(self, chunks: Iterable[pd.DataFrame], count: int) -> Scores:
+        scores = np.zeros(count)
+        for _, added in self._log_ranks(chunks):
+            scores += added
         return scores
 
     def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
         """The logarithms of the places, each times its share; the base is 0."""
-        features(frame, CPU, self.name)  # names missing features for this ranker
-        shares = self._shares
-        found = pd.DataFrame(
-            {
-                name: shares[name] * _log_ranks(part.score(frame))
-                for name, part in self.parts.items()
-            },
-            index=frame.index,
-        ).assign(**{BASE: 0.0})
+        added = dict(self._log_ranks([frame]))
+        found = pd.DataFrame(added, index=frame.index).assign(**{BASE: 0.0})
         return found if rows is None else found.iloc[list(rows)]
+
+    def _log_ranks(self, chunks: Iterable[pd.DataFrame]) -> Iterator[tuple[str, Scores]]:
+        """By part: its logarithms of places among the rows of all chunks, times its share."""
+        shares, parts = self._shares, self.parts
+        scores: dict[str, list[Scores]] = {name: [] for name in parts}
+        for chunk in chunks:
+            features(chunk, CPU, self.name)  # names missing features for this ranker
+            for name, part in parts.items():
+                scores[name].append(part.score(chunk))
+        for name in parts:
+            yield name, shares[name] * _log_ranks(np.concatenate(scores.pop(name)))
 
     def reasons(self, frame: pd.DataFrame) -> dict[str, Reason]:
         text = "the logarithm of the place among all candidates by the {}, times {:.3g}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
@@ -19,6 +21,9 @@ class ShuffleRanker(Ranker):
         self.seed = seed
 
     def score(self, frame: pd.DataFrame) -> Scores:
+        return self.score_chunks((), len(frame))
+
+    def score_chunks(self, chunks: Iterable[pd.DataFrame], count: int) -> Scores:
         # Not the seed alone: samples are permuted by the same one, and this would undo that.
         rng = np.random.default_rng([self.seed, _STREAM])
-        return rng.permutation(len(frame)).astype(np.float64)
+        return rng.permutation(count).astype(np.float64)

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from .client import Cluster, HostLost
     from .device_pool import DevicePool
     from .devices import ClusterDevices, open_devices
+    from .host import Host
     from .local import hosts_of, open_cluster
-    from .messages import HostDescription, OfferedDevice
+    from .messages import Answer, HostDescription, OfferedDevice, Work
     from .runner import ClusterRunner
     from .selection import choose_devices
     from .turns import with_priority
@@ -23,14 +24,17 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "Answer",
     "Cluster",
     "ClusterDevices",
     "ClusterRunner",
     "DevicePool",
+    "Host",
     "HostDescription",
     "HostLost",
     "Offer",
     "OfferedDevice",
+    "Work",
     "choose_devices",
     "hosts_of",
     "open_cluster",

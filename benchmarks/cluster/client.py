@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager, suppress
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
     from distributed import Client
 
 CONNECT_SECONDS = 5.0
+# That wait for an answer at once, each with a connection: one for each device, and each core that
+# compiles. Dask's own limit of 512 held up a thousand devices.
+MOST_CALLS = 16_384
+# For a connection to a worker that the scheduler knows of: busy ones, asked by a thousand devices
+# at once, took more than 5.
+CALL_SECONDS = 60.0
 # How often a client looks who is still there while it waits for an answer.
 LOOK_SECONDS = 1.0
 # What is larger is sent in so many pieces that neither side holds more of it.
@@ -67,6 +74,10 @@ class Cluster:
             warn(other)
         self._priority = PRIORITY.get()
         self._alive: frozenset[str] = frozenset()
+        # By device: where it was when hosts were last asked.
+        self._found: Mapping[str, HostDescription] = {}
+        self._asked = 0.0
+        self._asking = threading.Lock()
         self._given_up = threading.Event()
         self._look()
         threading.Thread(target=self._keep_looking, daemon=True).start()
@@ -78,21 +89,32 @@ class Cluster:
             asked = (asyncio.wait_for(self._describe(one), CONNECT_SECONDS) for one in addresses)
             return await asyncio.gather(*asked, return_exceptions=True)
 
+        self._asked = time.monotonic()
         self._look()
         found = self._run(ask_all(sorted(self._alive))).result()
         ours = [one for one in found if isinstance(one, HostDescription)]
+        self._found = {device.name: host for host in ours for device in host.devices}
         return tuple(sorted(ours, key=lambda host: (host.name, host.address)))
 
     def find(self, device: str) -> HostDescription:
         """The host of a device now: one that was started again is at another address.
 
+        All are asked only where it is not where it was, and once for all that look for theirs at
+        the same time: a thousand devices on 125 hosts would ask for 125,000 descriptions.
+
         Raises:
             HostLost: there is none.
         """
-        for host in self.hosts():
-            if any(one.name == device for one in host.devices):
-                return host
-        raise HostLost(f"no worker offers {device}")
+        host = self._found.get(device)
+        if host is None or not self.alive(host):
+            began = time.monotonic()
+            with self._asking:
+                if self._asked < began:
+                    self.hosts()
+            host = self._found.get(device)
+        if host is None:
+            raise HostLost(f"no worker offers {device}")
+        return host
 
     def alive(self, host: HostDescription) -> bool:
         return host.address in self._alive
@@ -135,9 +157,8 @@ class Cluster:
         async def ask() -> Any:
             return (await getattr(self._client.rpc(host.address), handler)(**what))["answer"]
 
-        where = f"{host.name} ({host.address})"
         if not self.alive(host):
-            raise HostLost(f"{where} is gone")
+            raise self._lost(host, "is gone")
         waiting = self._run(ask())
         while True:
             try:
@@ -145,13 +166,13 @@ class Cluster:
             except NotYet:
                 if self._given_up.is_set() or not self.alive(host):
                     waiting.cancel()
-                    raise HostLost(f"{where} is gone") from None
+                    raise self._lost(host, "is gone") from None
             except Exception as error:  # Dask's own, of many kinds: the worker is not there
                 said = f"{type(error).__name__}: {first_line(error)}"
-                raise HostLost(f"{where} does not answer: {said}") from error
+                raise self._lost(host, f"does not answer: {said}") from error
             else:
                 if not isinstance(answer, Answer):
-                    raise HostLost(f"{where} answers something else: {type(answer).__name__}")
+                    raise self._lost(host, f"answers something else: {type(answer).__name__}")
                 return answer
 
     def tell(self, host: HostDescription, **what: str | float) -> None:
@@ -225,6 +246,12 @@ class Cluster:
         found: HostDescription = reply["host"]
         return found
 
+    def _lost(self, host: HostDescription, why: str) -> HostLost:
+        """The error; where the host's devices are now has to be asked."""
+        found = self._found.items()
+        self._found = {device: at for device, at in found if at.address != host.address}
+        return HostLost(f"{host.name} ({host.address}) {why}")
+
     def _run(self, work: Coroutine[Any, Any, Found]) -> Any:
         """Starts something on Dask's own thread, where its connections are."""
         loop: Any = self._client.loop
@@ -281,7 +308,11 @@ def _connect(address: str) -> Client:
 
     try:
         asyncio.run(knock())  # a client that does not come to be is heard of for seconds
-        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        client = Client(
+            address, timeout=CONNECT_SECONDS, set_as_default=False, connection_limit=MOST_CALLS
+        )
+        client.rpc.timeout = CALL_SECONDS
+        return client
     except Exception as error:  # Dask's own, of many kinds
         first = first_line(error)
         raise InputError(f"no scheduler answers at {address}: {first}", _HINT) from error

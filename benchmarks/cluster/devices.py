@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ...core import Child, Notify
 from ...search import backend_of
 from ..measuring import HANDLER, KEEP_MEMORY, Device
 from ..verifying import Call
-from .client import Cluster
+from .client import Cluster, HostLost
 from .local import open_cluster
 from .messages import COMPILING, HostDescription
 from .remote_child import RemoteChild, Travelled
@@ -39,7 +40,6 @@ class ClusterDevices:
         self._target = target
         self._travelled = Travelled()
         self._uris = {one.name: one.uri for _, one in self.chosen.devices}
-        self._hosts = {one.name: host for host, one in self.chosen.devices}
 
     @property
     def kind(self) -> str:
@@ -64,10 +64,7 @@ class ClusterDevices:
         Raises:
             HostLost: no worker offers it.
         """
-        host = self._hosts[name]
-        if not self.cluster.alive(host):
-            host = self._hosts[name] = self.cluster.find(name)
-        uri = self._uris[name]
+        host, uri = self.cluster.find(name), self._uris[name]
         return RemoteChild(self.cluster, host, handler, self._travelled, device=uri, env=env)
 
     def tell(self, name: str, note: str, drift: float) -> None:
@@ -77,7 +74,9 @@ class ClusterDevices:
             note: such as why it is set aside; empty if nothing is the matter.
             drift: how many times as long as at first the default takes.
         """
-        self.cluster.tell(self._hosts[name], device=self._uris[name], note=note, drift=drift)
+        with suppress(HostLost):
+            host = self.cluster.find(name)
+            self.cluster.tell(host, device=self._uris[name], note=note, drift=drift)
 
     def uri(self, name: str) -> str:
         """What its host calls a device."""

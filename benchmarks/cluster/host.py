@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -185,6 +185,10 @@ class Host:
                 yield
         else:
             yield
+
+
+# Of a folder, and the URIs of devices that share the machine's cores.
+HostMaker = Callable[[Path, Sequence[str]], Host]
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -31,6 +32,8 @@ from .streaming import AHEAD, stream
 
 # Devices that finals are measured on: rounds on more of them tell no more in the same time.
 MOST_IN_FINALS = 4
+# Devices that are started at a time: all of a thousand at once keep each other from connecting.
+MOST_STARTING = 256
 CHANGED = "it does not compile as it did"
 
 Found = TypeVar("Found")
@@ -87,13 +90,18 @@ class ClusterRunner:
     def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
         self._known = known
         (self._default, *_) = self._compiler.defaults()
-        times = {}
-        for lane in self._lanes:
+        with ThreadPoolExecutor(min(len(self._lanes), MOST_STARTING)) as pool:
             try:
-                times[lane.name] = lane.start()
-            except WorkError as error:
-                lane.put_aside(first_line(error))
+                found = list(pool.map(_start, self._lanes))
+            except BaseException:  # Ctrl-C does not wait for answers
+                self._devices.cluster.give_up()
+                raise
+        times = {}
+        for lane, time_us in zip(self._lanes, found, strict=True):
+            if time_us is None:
                 self._tell(lane)
+            else:
+                times[lane.name] = time_us
         if not times:
             reasons = ", ".join(f"{lane.name}: {lane.set_aside}" for lane in self._lanes)
             raise WorkError(f"no device of the cluster works: {reasons}", "see to its hosts")
@@ -191,10 +199,7 @@ class ClusterRunner:
         while True:
             for lane in self._lanes:
                 if lane.device is None:
-                    try:
-                        lane.start()
-                    except WorkError as error:
-                        lane.put_aside(first_line(error))
+                    _start(lane)
             working = [lane for lane in self._lanes if lane.device is not None][:MOST_IN_FINALS]
             if not working:
                 raise WorkError("no device of the cluster is left", "resume the run when one is")
@@ -222,3 +227,12 @@ class ClusterRunner:
             if outcome.device == device.name:
                 screening.note(index, outcome)
         return screening
+
+
+def _start(lane: Lane) -> float | None:
+    """Microseconds that the default takes; None where the device is set aside."""
+    try:
+        return lane.start()
+    except WorkError as error:
+        lane.put_aside(first_line(error))
+        return None

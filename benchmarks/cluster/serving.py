@@ -9,7 +9,7 @@ import asyncio
 import logging
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from functools import partial
@@ -23,7 +23,7 @@ from distributed.protocol.serialize import to_serialize
 
 from ...core import InputError, WorkError, first_line, temporary_folder
 from ..measuring import shares_cores
-from .host import Host
+from .host import Host, HostMaker
 from .local import StartRequest
 from .messages import MARK, DeviceState, Piece, Work, described
 from .turns import Turns
@@ -106,16 +106,13 @@ class HostExtension:
         return await asyncio.get_running_loop().run_in_executor(self._threads, do)
 
 
-MakeHost = Callable[[Path, Sequence[str]], Host]
-
-
 def serve_or_join(
     address: str,
     offer: Offer,
     *,
     scheduler: bool,
     say: Callable[[str], None],
-    make_host: MakeHost = Host,
+    make_host: HostMaker = Host,
 ) -> None:
     """As `work_for_clients`.
 
@@ -158,11 +155,7 @@ def start(request: StartRequest) -> str:
 
 
 async def _serve(
-    address: str,
-    offer: Offer,
-    scheduler: bool,
-    say: Callable[[str], None],
-    make_host: MakeHost,
+    address: str, offer: Offer, scheduler: bool, say: Callable[[str], None], make_host: HostMaker
 ) -> None:
     logging.getLogger("distributed").setLevel(logging.ERROR)
     settings = {
@@ -205,7 +198,7 @@ async def _serve(
 
 
 async def _work(
-    address: str, offer: Offer, say: Callable[[str], None], make_host: MakeHost
+    address: str, offer: Offer, say: Callable[[str], None], make_host: HostMaker
 ) -> None:
     """Works until the scheduler is gone, or has given this worker up."""
     with tempfile.TemporaryDirectory() as name:

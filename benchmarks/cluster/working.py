@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ...core import InputError
 from ..measuring import check_uris, fingerprint
+from .host import Host, HostMaker
 from .messages import OfferedDevice
 
 SERVED = "127.0.0.1:8786"
@@ -52,7 +53,11 @@ class Offer:
 
 
 def work_for_clients(
-    offer: Offer, join: str | None, serve: str | None, say: Callable[[str], None]
+    offer: Offer,
+    join: str | None,
+    serve: str | None,
+    say: Callable[[str], None],
+    make_host: HostMaker = Host,
 ) -> None:
     """Works for clients until it is ended, and joins again if the scheduler was away.
 
@@ -60,6 +65,7 @@ def work_for_clients(
         join: the scheduler's address.
         serve: the host and port to serve a scheduler at, in place of joining one.
         say: told what happens, in lines.
+        make_host: makes what does the work, in a folder; children of this process by default.
 
     Raises:
         InputError: Dask is not installed, nobody answers at the address, or it is taken.
@@ -72,4 +78,6 @@ def work_for_clients(
         ) from None
     if (join is None) == (serve is None):
         raise InputError("a worker joins a scheduler or serves one", "give --join or --serve")
-    serve_or_join(join or serve or SERVED, offer, scheduler=serve is not None, say=say)
+    serve_or_join(
+        join or serve or SERVED, offer, scheduler=serve is not None, say=say, make_host=make_host
+    )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .failures import FailureReport, config_magnitude, normalise, save_log
     from .reproducer import SCRIPT, Reproducer, write_crash, write_emission_crash
     from .runnable_module import RunnableModule, call_of
-    from .worker import BuildRequest, CompileRequest
+    from .worker import BuildRequest, CompileReply, CompileRequest
 else:
     __getattr__ = exports(__name__)
 
@@ -26,6 +26,7 @@ __all__ = [
     "BuildRequest",
     "CompileJob",
     "CompilePool",
+    "CompileReply",
     "CompileRequest",
     "Compiler",
     "FailureReport",

@@ -88,17 +88,24 @@ class QueueOrder:
 
     def __init__(self, length: int) -> None:
         self.length = length
-        self._first = 0
+        # All before it were known or given; of these, not known when last looked.
+        self._following = 0
+        self._given: list[int] = []
 
     def next(
         self, outcomes: Mapping[int, Outcome], count: int, out: Collection[int] = ()
     ) -> list[int]:
-        # All before the first that is left have been taken: a long queue is not read again.
-        while self._first in outcomes:
-            self._first += 1
-        # Devices that work at the same time may leave gaps when a session ends.
-        left = (i for i in range(self._first, self.length) if i not in outcomes and i not in out)
-        return list(islice(left, count))
+        # Devices that work at the same time leave gaps; a long queue is not read again for them.
+        self._given = [i for i in self._given if i not in outcomes]
+        found = list(islice((i for i in self._given if i not in out), count))
+        while len(found) < count and self._following < self.length:
+            index = self._following
+            self._following += 1
+            if index not in outcomes:
+                self._given.append(index)
+                if index not in out:
+                    found.append(index)
+        return found
 
 
 class MemoryLog:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ...core import NotTunableError
 from ...features import extract
-from ...models import Ranker, order
+from ...models import Ranker, order_chunks
 from ...search import (
     DERIVED,
     PIPELINE,
@@ -20,6 +22,10 @@ from ...search import (
     known_extras,
 )
 from ...search.enumeration import add_derived_columns, sample
+
+# Candidates whose features are there at once: with what these are made of, some 30 MB. It takes as
+# long with four times as many.
+CHUNK = 16_384
 
 
 def make_queue(
@@ -45,15 +51,15 @@ def make_queue(
     Raises:
         InputError: the problem has no candidate, or the pipeline cannot lower it.
     """
-    candidates, features = sample_with_features(
-        build_spaces(dispatch, pipeline, extras), pool, seed
-    )
-    check_not_empty(candidates, dispatch)
-    queue = candidates.iloc[order(ranker, features)]
+    drawn = _draw(build_spaces(dispatch, pipeline, extras), pool, seed)
+    check_not_empty(drawn, dispatch)
+    count = sum(len(candidates) for _, candidates in drawn)
+    rows = order_chunks(ranker, _feature_chunks(drawn), count)
     if alternate:
-        turns = queue.groupby(PIPELINE).cumcount()
-        queue = queue.iloc[turns.to_numpy().argsort(kind="stable")]
-    return queue.reset_index(drop=True)
+        spaces = pd.Series(_numbers(drawn)[rows])
+        turns = spaces.groupby(spaces).cumcount()
+        rows = rows[turns.to_numpy().argsort(kind="stable")]
+    return _joined(drawn, rows)
 
 
 def sample_with_features(
@@ -65,34 +71,78 @@ def sample_with_features(
         The candidates, with columns as those of `make_queue`, and a row of features for each; both
         empty where no space has any.
     """
-    frames: list[pd.DataFrame] = []
-    features: list[pd.DataFrame] = []
-    for space in spaces:
-        candidates = _with_default(space, sample(space, pool, seed))
-        if len(candidates):
-            features.append(
-                extract(space.problem, space.target, add_derived_columns(space, candidates))
-            )
-            frames.append(candidates.assign(**{PIPELINE: space.pipeline}))
-    none = [pd.DataFrame()]
-    return pd.concat(frames or none, ignore_index=True), pd.concat(
-        features or none, ignore_index=True
+    drawn = _draw(spaces, pool, seed)
+    if not drawn:
+        return pd.DataFrame(), pd.DataFrame()
+    count = sum(len(candidates) for _, candidates in drawn)
+    features = pd.concat(_feature_chunks(drawn), ignore_index=True)
+    return _joined(drawn, np.arange(count)), features
+
+
+Drawn = list[tuple[Space, pd.DataFrame]]
+
+
+def _draw(spaces: Iterable[Space], pool: int, seed: int) -> Drawn:
+    """`pool` candidates of each space that has any."""
+    drawn = [(space, _with_default(space, sample(space, pool, seed))) for space in spaces]
+    return [(space, candidates) for space, candidates in drawn if len(candidates)]
+
+
+def _feature_chunks(drawn: Drawn) -> Iterator[pd.DataFrame]:
+    """The features of all candidates, of some at a time."""
+    for space, candidates in drawn:
+        for start in range(0, len(candidates), CHUNK):
+            chunk = candidates.iloc[start : start + CHUNK]
+            yield extract(space.problem, space.target, add_derived_columns(space, chunk))
+
+
+def _joined(drawn: Drawn, rows: NDArray[np.intp]) -> pd.DataFrame:
+    """Candidates of all spaces as one table, which is made one column after the other.
+
+    Args:
+        rows: of all candidates, those of the first space first.
+    """
+    (_, first), *others = drawn
+    names = dict.fromkeys([*first, PIPELINE, *(name for _, frame in others for name in frame)])
+    pipelines = pd.Series([space.pipeline for space, _ in drawn])
+    columns: dict[str, Any] = {}
+    for name in map(str, names):
+        if name == PIPELINE:
+            columns[name] = pipelines.take(_numbers(drawn)[rows]).array
+        else:
+            columns[name] = _column(drawn, name)[rows]
+    return pd.DataFrame(columns, copy=False)  # a copy has them all twice
+
+
+def _column(drawn: Drawn, name: str) -> NDArray[Any]:
+    """The values of a knob; NaN where a space lacks it, in four bytes where that is exact."""
+    return np.concatenate(
+        [
+            frame[name].to_numpy() if name in frame else np.full(len(frame), np.nan, np.float32)
+            for _, frame in drawn
+        ]
     )
+
+
+def _numbers(drawn: Drawn) -> NDArray[np.int16]:
+    """For each candidate, the number of its space."""
+    numbers = np.arange(len(drawn), dtype=np.int16)
+    return np.repeat(numbers, [len(candidates) for _, candidates in drawn])
 
 
 def _with_default(space: Space, candidates: pd.DataFrame) -> pd.DataFrame:
     """The candidates, of which the last gives way to the compiler's default if they lack it."""
     if space.default is None or not len(candidates):
         return candidates
-    default = pd.DataFrame([space.default])[list(candidates)]
+    default = pd.DataFrame([space.default])[list(candidates)].astype(candidates.dtypes)
     if (candidates == default.iloc[0]).all(axis=1).any():
         return candidates
     return pd.concat([candidates.iloc[:-1], default], ignore_index=True)
 
 
-def check_not_empty(candidates: pd.DataFrame, dispatch: Dispatch) -> None:
+def check_not_empty(candidates: Sized, dispatch: Dispatch) -> None:
     """Refuses a dispatch that has no candidate."""
-    if candidates.empty:
+    if not len(candidates):
         raise NotTunableError(
             f"the space of {dispatch.problem.label} is empty",
             dispatch.no_constraints_reason or "nothing can be tuned here",

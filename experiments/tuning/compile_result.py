@@ -51,7 +51,7 @@ class CompileResult(StoredResult):
     def build(
         cls,
         outcomes: Mapping[int, Outcome],
-        pipelines: Sequence[str],
+        pipelines: Mapping[int, str],
         *,
         failures: Path | None,
         run: Path,
@@ -61,7 +61,7 @@ class CompileResult(StoredResult):
         """Counts outcomes.
 
         Args:
-            pipelines: of each queue position.
+            pipelines: of each queue position that has an outcome.
         """
         by_pipeline: dict[str, list[Outcome]] = {}
         for index, outcome in sorted(outcomes.items()):

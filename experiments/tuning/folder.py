@@ -36,7 +36,7 @@ from ...core import (
 from ...search import Dispatch, Target
 from ...search.reading import emit_constraints
 from ..dataset import check_problem, check_target
-from ..parquet import read_table, to_frame
+from ..parquet import COLUMNAR_BYTES, read_table, to_frame
 from ..queue import check_queue
 from .manifest import RunManifest, RunSetup, version_mismatch
 
@@ -158,7 +158,11 @@ def read_run_files(read: Callable[[str], bytes], origin: Path) -> RunSetup:
         dispatch = _dispatch(
             data["dispatch"], read("source.mlir").decode(), manifest.options.target
         )
-        queue = to_frame(read_table(read("queue.parquet"), f"{origin / 'queue.parquet'}", _WRITTEN))
+        queue = to_frame(
+            read_table(
+                read("queue.parquet"), f"{origin / 'queue.parquet'}", _WRITTEN, COLUMNAR_BYTES
+            )
+        )
         check_queue(queue, dispatch)
     except _DAMAGE as error:
         raise InputError(

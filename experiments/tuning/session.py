@@ -176,9 +176,10 @@ class Session:
     def _compile(self, runner: Runner) -> CompileResult:
         """Takes candidates without measuring any."""
         stopped = self._take(runner, None)
+        outcomes = self.journal.outcomes
         return CompileResult.build(
-            self.journal.outcomes,
-            list(self.queue[PIPELINE]),
+            outcomes,
+            dict(zip(outcomes, self.queue[PIPELINE].iloc[list(outcomes)], strict=True)),
             failures=self.report.folder if self.report else None,
             run=self.folder.path,
             stopped=stopped,

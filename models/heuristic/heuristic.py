@@ -26,6 +26,7 @@ class HeuristicRanker(Ranker):
     """
 
     name = "heuristic"
+    row_by_row = True
 
     def __init__(self, *, weights: Mapping[str, float] | None = None) -> None:
         """
@@ -44,7 +45,10 @@ class HeuristicRanker(Ranker):
             )
 
     def score(self, frame: pd.DataFrame) -> Scores:
-        scores: Scores = self.explain(frame).to_numpy(dtype=np.float64).sum(axis=1)
+        scores = np.zeros(len(frame))
+        # One after the other: `sum` would add in another order where there is a single row.
+        for _, added in self.explain(frame).items():
+            scores += added.to_numpy(dtype=np.float64)
         return scores
 
     def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:

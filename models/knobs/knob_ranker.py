@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..ranker import AdaptiveRanker, Scores
+from ..ranker import AdaptiveRanker, Scores, places
 from ..training import TIME_COLUMN
 
 Array = NDArray[np.float64]
@@ -72,15 +73,17 @@ class KnobRanker(AdaptiveRanker):
         count = len(measured)
         rng = np.random.default_rng([self.seed, _STREAM, count])
         left = count + rng.permutation(len(frame))
-        order = list(left)
+        chosen: list[int] = []
         if count:
             grid = Grid.of(pd.concat([measured.drop(columns=TIME_COLUMN), frame]))
             times = measured[TIME_COLUMN].to_numpy(dtype=np.float64)
             chosen = self.suggest(grid, np.where(np.isnan(times), np.inf, times), left, rng)
-            order = list(dict.fromkeys([*chosen, *left]))
-        ranks = np.empty(len(frame))
-        ranks[np.array(order, dtype=np.intp) - count] = np.arange(len(frame))
-        return ranks
+        return places([row - count for row in chosen], left - count)
+
+    def score_chunks(self, chunks: Iterable[pd.DataFrame], count: int) -> Scores:
+        if self._measured is None:  # by lot, whatever the candidates are
+            return self.score(pd.DataFrame(index=range(count)))
+        return super().score_chunks(chunks, count)
 
     @abstractmethod
     def suggest(

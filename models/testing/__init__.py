@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from .samples import measured_candidates, unseen_candidates
     from .scoring import (
+        check_chunks_score_alike,
         check_empty_and_single_row_frames,
         check_missing_and_infinite_features,
         check_missing_columns_are_named,
@@ -51,6 +52,7 @@ else:
 __all__ = [
     "CHECKS",
     "RankerCheck",
+    "check_chunks_score_alike",
     "check_constructor_only_stores_parameters",
     "check_contributions_add_up",
     "check_empty_and_single_row_frames",

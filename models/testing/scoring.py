@@ -21,6 +21,8 @@ from .samples import measured_candidates, unseen_candidates
 
 # So many times features are left out, each time others.
 _PARTS = 8
+# Rows of a chunk, which are no divisor of all.
+_CHUNK = 37
 
 
 @check
@@ -111,6 +113,20 @@ def check_empty_and_single_row_frames(subject: CheckedRanker) -> None:
         scores_of(subject.trained, frame.head(rows))
         found = order(subject.trained, frame.head(rows)).tolist()
         require(found == list(range(rows)), f"the order of {rows} candidates is {found}")
+
+
+@check
+def check_chunks_score_alike(subject: CheckedRanker) -> None:
+    """`score_chunks` says of pieces of a frame what `score` says of the whole."""
+    frame = measured_candidates()[0].reset_index(drop=True)
+    for rows in (1, _CHUNK):
+        chunks = (frame.iloc[start : start + rows] for start in range(0, len(frame), rows))
+        require_equal(
+            subject.trained.score_chunks(chunks, len(frame)),
+            scores_of(subject.trained, frame),
+            f"in chunks of {rows} it scores otherwise; `row_by_row` is for rankers whose scores "
+            "do not depend on the other rows",
+        )
 
 
 @check

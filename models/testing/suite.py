@@ -21,6 +21,7 @@ CHECKS: tuple[Check, ...] = (
     scoring.check_missing_columns_are_named,
     scoring.check_missing_and_infinite_features,
     scoring.check_empty_and_single_row_frames,
+    scoring.check_chunks_score_alike,
     scoring.check_unseen_kind_of_problem,
     learning.check_learns_from_missing_features,
     learning.check_learns_from_constant_features,

@@ -21,6 +21,7 @@ class TreeRanker(Ranker):
     """Orders by what trees answer, the largest answer first."""
 
     needs_fit = True
+    row_by_row = True
 
     trees_: Trees
 

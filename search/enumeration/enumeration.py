@@ -40,14 +40,15 @@ def count(space: Space, seed: int = 0) -> Count:
     if not joined.open or not joined.rows:
         return Count(joined.rows, exact=True)
     draws = 200_000
-    kept = int(joined.accepts(joined.draw(draws, np.random.default_rng(seed))).sum())
+    kept = int(joined.accepts(*joined.draw(draws, np.random.default_rng(seed))).sum())
     return Count(round(joined.rows * kept / draws), exact=False)
 
 
 def sample(space: Space, n: int, seed: int) -> pd.DataFrame:
     """`n` different candidates, uniformly drawn, in random order; all if there are fewer.
 
-    The same seed gives the same candidates on any machine.
+    The same seed gives the same candidates on any machine. Knobs take as few bytes as their values
+    need, so that a million candidates take some 20 MB: widen them before multiplying.
     """
     joined = _solve(space)
     n = max(n, 0)
@@ -55,18 +56,20 @@ def sample(space: Space, n: int, seed: int) -> pd.DataFrame:
     names = [k.name for k in space.knobs]
     if joined.complete:
         return pd.DataFrame(joined.pick(rng.permutation(joined.rows)[:n]))[names]
-    parts: list[pd.DataFrame] = []
-    found = tried = 0
-    while found < n:
-        columns = joined.draw(min(max(4 * n, 10_000), _CHUNK), rng)
-        tried += len(next(iter(columns.values())))
-        keep = joined.accepts(columns)
-        parts.append(pd.DataFrame({k: v[keep] for k, v in columns.items()}))
-        merged = pd.concat(parts, ignore_index=True).drop_duplicates(ignore_index=True)
-        parts, before, found = [merged], found, len(merged)
-        if found == before and tried > min(20 * joined.rows, 50_000_000):
+    # Tables have no row twice, so candidates differ where their numbers do.
+    found = pd.DataFrame(index=range(0), columns=range(len(joined.groups)), dtype=np.int64)
+    tried = 0
+    while len(found) < n:
+        numbers = joined.draw(min(max(4 * n, 10_000), _CHUNK), rng)
+        tried += len(numbers[0])
+        keep = joined.accepts(*numbers)
+        drawn = pd.DataFrame(dict(enumerate(one[keep] for one in numbers)))
+        before = len(found)
+        found = pd.concat([found, drawn], ignore_index=True).drop_duplicates(ignore_index=True)
+        if len(found) == before and tried > min(20 * joined.rows, 50_000_000):
             break  # fewer than n exist, or too few to be met by chance
-    return pd.concat(parts or [pd.DataFrame(columns=names, dtype=np.int64)]).head(n)[names]
+    columns = joined.pick(*(found[group].to_numpy()[:n] for group in found))
+    return pd.DataFrame({name: columns[name] for name in names})
 
 
 def enumerate_space(space: Space) -> pd.DataFrame:
@@ -88,13 +91,14 @@ def enumerate_space(space: Space) -> pd.DataFrame:
 
 def add_derived_columns(space: Space, candidates: pd.DataFrame) -> pd.DataFrame:
     """The candidates with the space's derived columns added: what features look at."""
-    columns = {str(k): candidates[k].to_numpy(np.int64) for k in candidates}
+    wide = candidates.astype(np.int64)
+    columns = {str(k): wide[k].to_numpy() for k in wide}
     terms = lower(expr for _, expr in space.derived)
     found = {
         name: np.broadcast_to(evaluate(term, columns), len(candidates))
         for (name, _), term in zip(space.derived, terms, strict=True)
     }
-    return candidates.assign(**found)
+    return wide.assign(**found)
 
 
 def satisfies(
@@ -117,6 +121,11 @@ _solved: WeakKeyDictionary[Space, Joined] = WeakKeyDictionary()
 
 def _solve(space: Space) -> Joined:
     if space not in _solved:
-        domains = {k.name: np.array(k.values, dtype=np.int64) for k in space.knobs}
+        domains = {k.name: np.array(k.values, dtype=_kind_of(k.values)) for k in space.knobs}
         _solved[space] = join(domains, lower(c.formula for c in space.constraints))
     return _solved[space]
+
+
+def _kind_of(values: Sequence[int]) -> npt.DTypeLike:
+    """The narrowest type of number from 16 bits for a knob's values, which ascend."""
+    return np.result_type(np.int16, *map(np.min_scalar_type, (*values[:1], *values[-1:])))

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,10 @@ from .terms import Column, Term, evaluate, holds
 MAX_ROWS = 2_000_000  # of one joined table: 16 MB a knob
 MAX_PAIRS = 25 * MAX_ROWS  # combinations tried for it
 _CHUNK = 200_000  # combinations evaluated at once: what fits L2 with its subterms
+# Rows that open constraints are evaluated for at once: with all subterms some 20 MB. It takes as
+# long with four times as many.
+_ACCEPTED = 1 << 16
+_MAX_NUMBER = np.iinfo(np.int64).max
 _MERGED = 1_000_000  # pairs of equal keys looked at at once
 _DRAWS = 512  # to estimate how many rows a join leaves
 
@@ -51,25 +56,44 @@ class Joined:
         """Whether every row of the product is a solution, and all can be held."""
         return not self.rows or (not self.open and self.rows <= MAX_ROWS)
 
-    def pick(self, index: Rows) -> Columns:
-        """Rows of the product by their mixed-radix number."""
-        columns: Columns = {}
+    @cached_property
+    def groups(self) -> tuple[tuple[Columns, ...], ...]:
+        """The tables, so many in a group that the rows of its product can be numbered."""
+        groups: list[list[Columns]] = [[]]
         for table in self.tables:
-            index, at = np.divmod(index, max(1, size(table)))
-            columns.update({k: v[at] for k, v in table.items()})
+            if math.prod(map(size, groups[-1])) * size(table) > _MAX_NUMBER:
+                groups.append([])
+            groups[-1].append(table)
+        return tuple(map(tuple, groups))
+
+    def pick(self, *numbers: Rows) -> Columns:
+        """Rows of the product by their mixed-radix numbers, one for each group of tables."""
+        columns: Columns = {}
+        for group, number in zip(self.groups, numbers, strict=True):
+            for table in group:
+                number, at = np.divmod(number, max(1, size(table)))
+                columns.update({k: v[at] for k, v in table.items()})
         return columns
 
-    def draw(self, n: int, rng: np.random.Generator) -> Columns:
-        """Rows of the product, drawn uniformly with replacement."""
-        columns: Columns = {}
-        for table in self.tables:
-            at = rng.integers(0, size(table), n)
-            columns.update({k: v[at] for k, v in table.items()})
-        return columns
+    def draw(self, n: int, rng: np.random.Generator) -> list[Rows]:
+        """Rows of the product, drawn uniformly with replacement, by numbers as `pick` takes."""
+        found = []
+        for group in self.groups:
+            number, radix = np.zeros(n, dtype=np.int64), 1
+            for table in group:
+                number += radix * rng.integers(0, size(table), n)
+                radix *= size(table)
+            found.append(number)
+        return found
 
-    def accepts(self, columns: Columns) -> npt.NDArray[np.bool_]:
+    def accepts(self, *numbers: Rows) -> npt.NDArray[np.bool_]:
         """Which rows satisfy the open constraints."""
-        return holds(self.open, columns, (size(columns),))
+        rows = len(numbers[0])
+        found = np.empty(rows, dtype=bool)
+        for start in range(0, rows, _ACCEPTED):
+            columns = self.pick(*(one[start : start + _ACCEPTED] for one in numbers))
+            found[start : start + _ACCEPTED] = holds(self.open, columns, (size(columns),))
+        return found
 
 
 def size(columns: Mapping[str, Column]) -> int:
@@ -131,6 +155,8 @@ def _join_computed(
             left = pd.DataFrame({**tables[given], target.name: values})
             merged = left.merge(pd.DataFrame(tables[other]), on=target.name)
             columns = {str(k): merged[k].to_numpy() for k in merged}
+            kind = tables[other][target.name].dtype  # values were evaluated as 64 bits
+            columns[target.name] = columns[target.name].astype(kind, copy=False)
             return (given, other), _filtered(columns, waiting)
     return None
 
@@ -171,7 +197,7 @@ def _estimate(a: Columns, b: Columns, formulas: Sequence[Term], rng: np.random.G
 def _product(a: Columns, b: Columns, waiting: Sequence[Term]) -> Columns | None:
     """The rows of a x b that satisfy what becomes decidable; None if they are too many."""
     decidable = [f for f in waiting if f.variables <= a.keys() | b.keys()]
-    parts: list[Columns] = [{k: np.empty(0, np.int64) for k in (*a, *b)}]
+    parts: list[Columns] = [{k: v[:0] for k, v in (*a.items(), *b.items())}]
     kept = 0
     for left, right in _pairs(a, b, decidable):
         part = {k: v[left] for k, v in a.items()}

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import z3
 
-Column = npt.NDArray[np.int64]
+Column = npt.NDArray[np.signedinteger]
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +214,8 @@ def _evaluate(
         if term.op == "const":
             done[term] = np.int64(term.value)
         elif term.op == "var":
-            done[term] = columns[term.name]
+            # Tables hold knobs in few bytes, which their products overflow.
+            done[term] = columns[term.name].astype(np.int64, copy=False)
         else:
             operands = [_evaluate(a, columns, done, zero) for a in term.args]
             if term.op in ("div", "mod") and np.any(is_0 := np.equal(operands[1], 0)):

@@ -16,7 +16,7 @@ import pytest
 from frontrunner.core import InputError
 from frontrunner.core.limits import RAISE_LIMIT_HINT, limit_bytes
 from frontrunner.experiments import parquet
-from frontrunner.experiments.parquet import read_table, to_frame
+from frontrunner.experiments.parquet import COLUMNAR_BYTES, read_table, to_frame
 
 MIB = 1 << 20
 REMEDY = "copy it again"
@@ -125,6 +125,13 @@ def test_what_is_small_but_comes_to_much(
     assert read_table(large, "t", REMEDY).num_rows in (beyond, 1000)
 
 
+def test_a_table_that_makes_no_objects_may_be_longer() -> None:
+    with limit_bytes(MIB):
+        data = written(rows(20_000))
+        assert "20,000 rows of 2 values" in refusal(data, RAISE_LIMIT_HINT)
+        assert read_table(data, "t", REMEDY, COLUMNAR_BYTES).num_rows == 20_000
+
+
 def test_what_may_unpack_to_more_than_the_limit() -> None:
     data = written(pa.table({"a": np.random.default_rng(0).integers(0, 1 << 60, 20_000)}))
     assert len(data) > 100_000
@@ -136,7 +143,7 @@ def test_what_may_unpack_to_more_than_the_limit() -> None:
 
 def test_what_is_said_of_the_rows_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     data = written(rows(50_000))
-    monkeypatch.setattr(parquet, "_check", lambda metadata, size: [])
+    monkeypatch.setattr(parquet, "_check", lambda metadata, size, cell_bytes: [])
     with limit_bytes(MIB):
         assert "rows of 2 values, which take more than" in refusal(data, RAISE_LIMIT_HINT)
 
@@ -144,11 +151,11 @@ def test_what_is_said_of_the_rows_is_not_believed(monkeypatch: pytest.MonkeyPatc
 def test_columns_of_the_same_bytes() -> None:
     data = written(rows(10))
     with pytest.raises(ValueError, match="its columns overlap"):
-        parquet._check(pq.read_metadata(io.BytesIO(data)), 50)
+        parquet._check(pq.read_metadata(io.BytesIO(data)), 50, 1)
 
 
 def test_what_does_not_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(file: pq.ParquetFile) -> pa.Table:
+    def full(file: pq.ParquetFile, cell_bytes: int) -> pa.Table:
         raise pa.ArrowMemoryError("malloc of size 64 failed")
 
     monkeypatch.setattr(parquet, "_read", full)

@@ -164,6 +164,14 @@ DEFECTS = {
         return super().score(frame) - frame["vec_n_log2"].to_numpy().max()""",
         "it raises ValueError: zero-size array",
     ),
+    "check_chunks_score_alike": (
+        "Sound",
+        """
+    row_by_row = True
+    def score(self, frame):
+        return pd.Series(super().score(frame)).rank().to_numpy()""",
+        "in chunks of 1 it scores otherwise",
+    ),
     "check_unseen_kind_of_problem": (
         "Sound",
         """

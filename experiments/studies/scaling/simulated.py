@@ -19,11 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ....benchmarks.cluster import Offer, OfferedDevice
-from ....benchmarks.cluster.host import Host
-from ....benchmarks.cluster.messages import COMPILING, Answer, Work
-from ....benchmarks.cluster.serving import serve_or_join
-from ....benchmarks.compiling.worker import CompileReply
+from ....benchmarks.cluster import Answer, Host, Offer, OfferedDevice, Work, work_for_clients
+from ....benchmarks.compiling import CompileReply, CompileRequest
 from ....benchmarks.measuring import SetupRequest, Timing, executable_digest
 from ....core import Child
 
@@ -56,7 +53,7 @@ class SimulatedHost(Host):
         self._log = log
 
     def _call(self, child: Child, request: Any, work: Work) -> Answer:
-        if work.handler == COMPILING:
+        if isinstance(request, CompileRequest):
             time.sleep(self._compile_s)
             made = hashlib.sha256(repr(request.spec).encode()).digest()
             request.executable.write_bytes(made)
@@ -128,13 +125,9 @@ def main(arguments: Sequence[str]) -> None:
         compile_s=float(compile_s),
         log=Path(log),
     )
-    serve_or_join(
-        address,
-        Offer(devices, int(jobs)),
-        scheduler=address.endswith(":0"),
-        say=partial(print, flush=True),
-        make_host=make_host,
-    )
+    join, serve = (None, address) if address.endswith(":0") else (address, None)
+    say = partial(print, flush=True)
+    work_for_clients(Offer(devices, int(jobs)), join, serve, say, make_host)
 
 
 if __name__ == "__main__":

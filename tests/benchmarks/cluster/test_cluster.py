@@ -159,6 +159,17 @@ def test_a_host_that_is_gone_is_told(address: str, start_worker: Callable[..., o
             cluster.find("leaving/local-sync")
 
 
+def test_hosts_are_asked_once_where_devices_are(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Cluster(address) as cluster:
+        asked: list[bool] = []
+        hosts = cluster.hosts
+        monkeypatch.setattr(cluster, "hosts", lambda: asked.append(True) or hosts())
+        found = {cluster.find("measuring/local-task").address for _ in range(3)}
+        assert len(found) == len(asked) == 1
+
+
 def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("frontrunner.benchmarks.cluster.client.CONNECT_SECONDS", 0.2)
     with pytest.raises(InputError, match=r"no scheduler answers at tcp://127.0.0.1:1"):

@@ -43,6 +43,15 @@ def test_a_queue_is_taken_from_its_head_and_gaps_are_filled():
     assert QueueOrder(6).next(outcomes(*range(6)), 3) == []
 
 
+def test_what_was_taken_and_not_run_is_taken_again_first():
+    order = QueueOrder(8)
+    assert order.next({}, 3) == [0, 1, 2]
+    assert order.next(outcomes(1), 2, out=[0, 2]) == [3, 4]
+    assert order.next(outcomes(1, 4), 3) == [0, 2, 3]
+    assert order.next(outcomes(0, 1, 2, 4, 5), 8) == [3, 6, 7]
+    assert order.next(outcomes(*range(8)), 1) == []
+
+
 class TestAdaptive:
     @pytest.fixture
     def features(self):

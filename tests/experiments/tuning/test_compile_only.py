@@ -272,7 +272,7 @@ def test_the_summary_is_a_table(tmp_path: Path) -> None:
         3: Outcome("crashed", stage="compile"),
     }
     result = CompileResult.build(
-        outcomes, ["First", "Second", "First", "Second"],
+        outcomes, dict(enumerate(["First", "Second", "First", "Second"])),
         failures=tmp_path / "f", run=tmp_path, stopped="all 4 candidates", seconds=1.23,
     )  # fmt: skip
     first, _, head, *rows, _, last = result.summary_lines()
@@ -288,18 +288,18 @@ def test_the_summary_is_a_table(tmp_path: Path) -> None:
     assert last == f"failures     {tmp_path / 'f' / 'README.md'}"
     assert json.loads(result.to_json())["pipelines"]["Second"]["median_compile_s"] is None
     given = {"run": tmp_path, "stopped": "", "seconds": 0.0}
-    nothing = CompileResult.build({0: fine}, ["First"], failures=tmp_path / "f", **given)
+    nothing = CompileResult.build({0: fine}, {0: "First"}, failures=tmp_path / "f", **given)
     assert nothing.failures is None
     assert nothing.summary_lines()[-1] == "failures     none"
     # Of what was killed nothing is known.
     killed = Outcome("killed", stage="compile")
     partly = CompileResult.build(
-        {0: fine, 1: killed, 2: killed}, ["First", "First", "Second"],
+        {0: fine, 1: killed, 2: killed}, {0: "First", 1: "First", 2: "Second"},
         failures=tmp_path / "f", **given,
     )  # fmt: skip
     assert partly.outcomes == {"ok": 1, "killed": 2}
     assert [counts["share_ok"] for counts in partly.pipelines.values()] == [1.0, None]
     assert partly.summary_lines()[4].split()[-3:] == ["1", "-", "-"]
     # A report may be of the compiler's own constraints alone.
-    crashed = CompileResult.build({0: fine}, ["First"], failures=tmp_path, **given)
+    crashed = CompileResult.build({0: fine}, {0: "First"}, failures=tmp_path, **given)
     assert crashed.failures == tmp_path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -85,6 +86,13 @@ def test_a_whole_space_is_z3s() -> None:
         found.add(row)
         solver.add(z3.Or([z3.Int(n) != v for n, v in zip(names, row, strict=True)]))
     assert set(enumerate_space(space).itertuples(index=False, name=None)) == found
+
+
+def test_threads_get_the_answers_to_their_own_questions() -> None:
+    space = the_space(MATMUL, "gfx942", "TileAndFuse")
+    asked = candidate_dicts(sample(space, 200, 0))
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(space.render, asked)) == [space.render(knobs) for knobs in asked]
 
 
 @pytest.mark.parametrize(("file", "target", "pipeline"), CASES)
