@@ -32,6 +32,8 @@ from .working import Offer
 CONNECT_SECONDS = 10.0
 # To listen where nobody does.
 ANY_PORT = "127.0.0.1:0"
+# Dask always has an HTTP server; ours has no pages, and is not to be reached from elsewhere.
+NO_PAGES = "127.0.0.1:0"
 # After so long without a sign of life a worker is given up: a stopped one holds its work no longer.
 DEAD_SECONDS = "20s"
 # Between two tries to join again.
@@ -174,7 +176,9 @@ async def _serve(
             if scheduler:
                 try:
                     served = await stack.enter_async_context(
-                        Scheduler(**_listening(address), dashboard=False)
+                        Scheduler(
+                            **_listening(address), dashboard=False, dashboard_address=NO_PAGES
+                        )
                     )
                 except OSError as error:
                     raise InputError(
@@ -209,6 +213,7 @@ async def _work(
             resources={MARK: 1.0},
             local_directory=name,
             dashboard=False,
+            dashboard_address=NO_PAGES,
             heartbeat_interval="2s",
         )
         extension = HostExtension(worker, offer, host)
