@@ -1,7 +1,7 @@
 """What a long queue takes: peak memory and seconds of each stage, by ranker and length.
 
     python -m frontrunner.experiments.studies.scaling.memory [FILE] [--target NAME] [--pool N]...
-        [--ranker NAME|FILE]... [--extras]
+        [--ranker NAME|FILE]... [--pipeline NAME] [--extras]
 
 Each queue is made by a process of its own, which goes through what the client of `tune` does with
 it: imports, reading the dispatch, the queue, its file, and reading the file again.
@@ -21,7 +21,7 @@ from pathlib import Path
 FILE = Path("examples/matmul_skinny.mlir")
 POOLS = (100_000, 1_000_000)
 RANKERS = ("shuffle", "heuristic", "adaptive")
-_LINE = "{:12} {:>11} {:10} {:>8} {:>6} {:>6}"
+_LINE = "{:18} {:>11} {:10} {:>8} {:>6} {:>6}"
 
 
 def peak_mib() -> int:
@@ -44,8 +44,9 @@ class Stages:
         print(_LINE.format(*self._queue, name, peak_mib(), *told), flush=True)
 
 
-def make_one(file: Path, target: str, ranker: str, pool: int, with_extras: bool) -> None:
-    """Makes one queue, and prints what its stages take."""
+def make_one(given: argparse.Namespace) -> None:
+    """Makes the queue of the first pool by the first ranker, and prints what its stages take."""
+    (pool, *_), (ranker, *_) = given.pool, given.ranker
     stages = Stages(ranker, pool)
     with stages.stage("imports"):
         from ....models import resolve_ranker
@@ -55,11 +56,13 @@ def make_one(file: Path, target: str, ranker: str, pool: int, with_extras: bool)
         from ...queue import check_queue, make_queue
         from ...tuning import start_run  # noqa: F401  what a client has loaded
     with stages.stage("dispatch"):
-        dispatch = read_dispatch(file, target)
+        dispatch = read_dispatch(given.file, given.target)
         orders = resolve_ranker(ranker, seed=0)
-    extras = known_extras() if with_extras else None
+    extras = known_extras() if given.extras else None
     with stages.stage("queue"):
-        queue = make_queue(dispatch, orders, pool=pool, seed=0, extras=extras)
+        queue = make_queue(
+            dispatch, orders, pool=pool, seed=0, pipeline=given.pipeline, extras=extras
+        )
     with stages.stage("written"):
         data = queue.to_parquet(index=False)
     del queue
@@ -74,12 +77,13 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--target", default="host")
     parser.add_argument("--pool", type=int, action="append", default=[])
     parser.add_argument("--ranker", action="append", default=[])
+    parser.add_argument("--pipeline", help="the only one to take candidates of")
     parser.add_argument("--extras", action="store_true", help="set all extra knobs of GPUs free")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     rankers = given.ranker or [*RANKERS, *(["cpu"] if given.target == "host" else [])]
     if given.one:
-        make_one(given.file, given.target, rankers[0], given.pool[0], given.extras)
+        make_one(given)
         return
     print(_LINE.format("ranker", "pool", "stage", "peak MiB", "s", "CPU s"), flush=True)
     for pool in given.pool or POOLS:
@@ -87,6 +91,7 @@ def main(arguments: Sequence[str]) -> None:
             alone = [sys.executable, "-m", __spec__.name, str(given.file), "--one"]
             alone += ["--target", given.target, "--pool", str(pool), "--ranker", ranker]
             alone += ["--extras"] if given.extras else []
+            alone += ["--pipeline", given.pipeline] if given.pipeline else []
             subprocess.run(alone, check=True)
 
 
