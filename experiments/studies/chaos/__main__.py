@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -18,25 +18,35 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ...kill_loop import left_over
 from . import disks, kernels
 from .cluster import WorkerCluster
 from .faults import CLUSTER, FAULTS, LOCAL, Fault
-from .rounds import Reference, Run, Struck, reference_of, strike
+from .rounds import STEP, Reference, Run, Struck, finish, reference_of, strike
 
 COLUMNS = ("fault", "where", "faults", "struck", "lines", "seconds", "findings")
 
 
 class Chaos:
-    """Runs of all kinds, which are made when the first fault of a kind comes."""
+    """Runs of all kinds, which are made when the first fault of a kind comes.
 
-    def __init__(self, root: Path, keep: Path | None, stack: ExitStack) -> None:
-        self._root, self._keep, self._stack = root, keep, stack
+    Args:
+        root: where all is written.
+        faults: how many there will be.
+        keep: where folders with findings go, if anywhere.
+        has_disks: whether folders get disks of their own.
+    """
+
+    def __init__(self, root: Path, faults: int, keep: Path | None, *, has_disks: bool) -> None:
+        self._root, self._keep = root, keep
+        self._candidates = STEP * faults
         self._site = root / "site"
         self._site.mkdir()
         if kernels.can_build():
             kernels.install(self._site)
         self._env = {"PYTHONPATH": str(self._site)}
-        self._disks = disks.can_mount()
+        self._has_disks = has_disks
+        self._disks: list[Path] = []
         self._runs: dict[tuple[bool, str], Run] = {}
         self._references: dict[bool, Reference] = {}
         self._cluster: WorkerCluster | None = None
@@ -44,28 +54,44 @@ class Chaos:
 
     def strike(self, fault: Fault, where: str, rng: Random) -> Struck:
         """Has a fault strike a run of its kind."""
-        with_kernel = bool(fault.plants)
-        if with_kernel not in self._references:
-            kernels.plant(self._site, {})
-            self._references[with_kernel] = reference_of(self._run(with_kernel, LOCAL))
-        key = with_kernel, where
-        if key not in self._runs or self._runs[key].is_over:
+        kernel = bool(fault.plants)
+        if kernel not in self._references:
+            alone = self._run(kernel, LOCAL)
+            self._references[kernel] = reference_of(alone, self._candidates)
+        key = kernel, where
+        if key not in self._runs:
             self._runs[key] = self._run(*key)
         run = self._runs[key]
-        if with_kernel:
+        if kernel:
             kernels.plant(self._site, run.faulty)
-        found = strike(run, fault, self._references[with_kernel], rng)
-        if found.findings:
-            del self._runs[key]
-            if self._keep is not None:
-                shutil.copytree(run.folder, self._keep / run.folder.name, dirs_exist_ok=True)
+        found = strike(run, fault, self._references[kernel], rng)
+        if run.is_over or found.findings:
+            found.findings += self._finish(key, keep=bool(found.findings))
         return found
 
-    def close(self) -> list[str]:
-        """Ends the cluster; tells what is left of it."""
-        return self._cluster.close() if self._cluster else []
+    def finish(self) -> list[str]:
+        """Has all runs come to their ends, and ends the cluster; tells what is wrong or left."""
+        found = [finding for key in list(self._runs) for finding in self._finish(key)]
+        return found + (self._cluster.close() if self._cluster else [])
 
-    def _run(self, with_kernel: bool, where: str) -> Run:
+    def close(self) -> None:
+        """Ends what is still there, and takes its disks away."""
+        for where in [self._root / "cluster", *(run.folder for run in self._runs.values())]:
+            left_over(str(where), grace=0.0)
+        for folder in self._disks:
+            disks.unmount(folder)
+
+    def _finish(self, key: tuple[bool, str], *, keep: bool = False) -> list[str]:
+        """Has a run come to its end; tells what is wrong, and keeps its folder if anything is."""
+        run = self._runs.pop(key)
+        if run.site is not None:
+            kernels.plant(run.site, run.faulty)
+        findings = finish(run, self._references[key[0]])
+        if self._keep is not None and (keep or findings):
+            shutil.copytree(run.folder, self._keep / run.folder.name, dirs_exist_ok=True)
+        return findings
+
+    def _run(self, kernel: bool, where: str) -> Run:
         if where == CLUSTER and self._cluster is None:
             folder = self._root / "cluster"
             self._cluster = WorkerCluster(folder, self._env)
@@ -77,20 +103,23 @@ class Chaos:
         for name in ("work", "tmp"):
             self._disk(folder / name)
         cluster = self._cluster if where == CLUSTER else None
-        return Run(folder, self._env, self._site if with_kernel else None, cluster)
+        return Run(folder, self._env, self._site if kernel else None, cluster)
 
     def _disk(self, folder: Path) -> None:
-        if self._disks:
+        if self._has_disks:
             disks.mount(folder)
-            self._stack.callback(disks.unmount, folder)
+            self._disks.append(folder)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parse(arguments)
-    able = [fault for fault in FAULTS if _can_be(fault)]
+    has_disks, can_build = disks.can_mount(), kernels.can_build()
+    able = []
     for fault in FAULTS:
-        if fault not in able:
+        if (fault.fills and not has_disks) or (fault.plants and not can_build):
             print(f"left out, since this machine does not let it: {fault.kind}")
+        else:
+            able.append(fault)
     asked = given.kinds.split(",") if given.kinds else [""]
     chosen = [
         (fault, where)
@@ -104,16 +133,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     print(f"seed {given.seed}", flush=True)
     done: list[tuple[Fault, str, Struck]] = []
-    with ExitStack() as stack:
-        root = stack.enter_context(tempfile.TemporaryDirectory(prefix="frontrunner-chaos-"))
-        chaos = Chaos(Path(root), given.keep, stack)
+    with (
+        tempfile.TemporaryDirectory(prefix="frontrunner-chaos-") as root,
+        closing(Chaos(Path(root), given.faults, given.keep, has_disks=has_disks)) as chaos,
+    ):
         for number, (fault, where) in enumerate(_drawn(chosen, given.faults, given.seed)):
             found = chaos.strike(fault, where, Random(f"{given.seed}/{number}"))
             done.append((fault, where, found))
             _tell(number, fault, where, found)
-        left = chaos.close()
+        left = chaos.finish()
     for finding in left:
-        print(f"in the end, {finding}")
+        print(f"in the end: {finding}")
     _summarise(done)
     return 1 if left or any(found.findings for _, _, found in done) else 0
 
@@ -132,12 +162,6 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep folders with findings here")
     return parser.parse_args(arguments)
-
-
-def _can_be(fault: Fault) -> bool:
-    if fault.plants:
-        return kernels.can_build()
-    return "full disk" not in fault.kind or disks.can_mount()
 
 
 def _drawn(

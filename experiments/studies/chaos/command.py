@@ -1,11 +1,12 @@
 """`frontrunner`, started so that a run takes seconds, its clock jumps, and its answers are wrong.
 
 SIGUSR1 has the clock jump a day ahead, SIGUSR2 a day back. A worker tells the lie that the file
-`lie` in its working folder names, once.
+`lie` in its working folder names, once. All end with the thread that started them.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import math
 import os
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 DAY = 86400.0
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 LIE = Path("lie")
 # Where a worker listens, and where clients are told to find it.
 PORT, CONTACT = "FRONTRUNNER_CHAOS_PORT", "FRONTRUNNER_CHAOS_CONTACT"
@@ -37,6 +39,7 @@ _BRIEF = {
 
 
 def main() -> int:
+    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     _let_the_clock_jump()
     constants = _module("benchmarks.measuring.constants")
     for name, seconds in _BRIEF.items():  # before others import them by name

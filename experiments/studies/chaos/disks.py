@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -10,27 +11,33 @@ from pathlib import Path
 
 SIZE = "64m"
 _BALLAST = "ballast"
+_OWN_MOUNTS = 0x20000  # CLONE_NEWNS
 _CHUNK = bytes(1 << 16)
 
 
 def can_mount() -> bool:
-    """Whether this process may mount file systems."""
-    with tempfile.TemporaryDirectory() as name:
-        mounted = _mount(Path(name))
-        if mounted:
+    """Whether this process may mount file systems; which from now on go when it does."""
+    if ctypes.CDLL(None).unshare(_OWN_MOUNTS):
+        return False
+    try:
+        subprocess.run(["mount", "--make-rprivate", "/"], check=True, capture_output=True)
+        with tempfile.TemporaryDirectory() as name:
+            mount(Path(name))
             unmount(Path(name))
-        return mounted
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return True
 
 
 def mount(folder: Path) -> None:
     """Puts a small disk at an empty folder.
 
     Raises:
-        OSError: it may not be mounted.
+        OSError, subprocess.CalledProcessError: it may not be mounted.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    if not _mount(folder):
-        raise PermissionError(f"no disk can be mounted at {folder}")
+    line = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "frontrunner-chaos", str(folder)]
+    subprocess.run(line, check=True, capture_output=True)
 
 
 def unmount(folder: Path) -> None:
@@ -52,11 +59,3 @@ def full(folder: Path) -> Iterator[None]:
         yield
     finally:
         ballast.unlink(missing_ok=True)
-
-
-def _mount(folder: Path) -> bool:
-    line = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "frontrunner-chaos", str(folder)]
-    try:
-        return subprocess.run(line, capture_output=True).returncode == 0
-    except OSError:
-        return False

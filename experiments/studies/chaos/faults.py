@@ -81,6 +81,7 @@ class Fault:
         codes: what a session may exit with that it struck; one that could not begin may fail, too.
         plants: how candidates of the session fail; see `kernels.OUTCOMES`.
         tears: whether the log's last line is cut short when the session is over.
+        fills: whether it needs folders with disks of their own.
     """
 
     kind: str
@@ -89,6 +90,7 @@ class Fault:
     codes: tuple[int, ...] = (0,)
     plants: str = ""
     tears: bool = False
+    fills: bool = False
 
     @property
     def in_cluster(self) -> bool:
@@ -258,9 +260,9 @@ FAULTS = (
     ),
     *(Fault(f"kernel that {how}", _nothing, plants=how) for how in OUTCOMES),
     Fault("no memory for a compile", _starve),
-    Fault("full disk of the run", partial(_fill, "work"), codes=(0, 1)),
-    Fault("full disk of temporary files", partial(_fill, "tmp"), codes=(0, 1)),
-    Fault("full disk of a worker", _fill_worker, (CLUSTER,)),
+    Fault("full disk of the run", partial(_fill, "work"), codes=(0, 1), fills=True),
+    Fault("full disk of temporary files", partial(_fill, "tmp"), codes=(0, 1), fills=True),
+    Fault("full disk of a worker", _fill_worker, (CLUSTER,), fills=True),
     *(
         Fault(f"{kind}, {name.replace('one', 'worker')}", partial(strike, name), (CLUSTER,))
         for name in ("client to scheduler", "workers to scheduler", "client to one")

@@ -16,6 +16,7 @@ from ...kill_loop import (
     KILL,
     CommandProcess,
     ExitResult,
+    check_outcomes,
     check_run,
     left_over,
     lost,
@@ -71,6 +72,7 @@ class Run:
         seen: lines of its log.
         faulty: candidates that are made to fail, and how.
         usual: seconds that a session takes.
+        ended_by: the fault that ended its last session; empty if that came to its end.
     """
 
     folder: Path
@@ -81,6 +83,7 @@ class Run:
     seen: list[bytes] = field(default_factory=list)
     faulty: dict[int, str] = field(default_factory=dict)
     usual: float = 8.0
+    ended_by: str = ""
 
     def __post_init__(self) -> None:
         (self.folder / "work").mkdir(parents=True, exist_ok=True)
@@ -111,24 +114,27 @@ class Run:
         return {line["index"]: line["executable"] for line in lines}
 
 
-def reference_of(run: Run) -> Reference:
+def reference_of(run: Run, budget: int) -> Reference:
     """The executables of a run that is left alone.
 
     Raises:
         RuntimeError: it fails.
     """
-    run.budget = POOL
+    run.budget = min(budget, POOL)
     ended = run.session().wait(2 * MOST_SECONDS)
     if ended is None or ended.code:
         raise RuntimeError(f"a run fails by itself: {ended}")
-    found = run.executables()
-    if wrong := check_run(run.folder / "work" / "run", POOL):
+    if wrong := check_run(run.folder / "work" / "run", run.budget):
         raise RuntimeError(f"a run leaves what is wrong: {wrong}")
-    return found
+    return run.executables()
 
 
 def strike(run: Run, fault: Fault, reference: Reference, rng: Random) -> Struck:
-    """Has a fault strike the next session of a run, and has the run come to its end."""
+    """Has a fault strike the next session of a run, which resumes it where the last one ended it.
+
+    Args:
+        reference: of a run that is left alone.
+    """
     started = time.monotonic()
     found = Struck()
     first, run.budget = run.budget, run.budget + STEP
@@ -141,17 +147,27 @@ def strike(run: Run, fault: Fault, reference: Reference, rng: Random) -> Struck:
     found.moment = time.monotonic() - started
     found.lines = len(_whole_lines(run))
     found.struck = fault.strike(scene)
-    codes = fault.codes if begun or run.cluster is None else (*fault.codes, *_FAILED)
-    ended = _look(run, scene.client, codes, found, f"after {fault.kind}")
+    codes = fault.codes if begun or not fault.in_cluster else (*fault.codes, *_FAILED)
+    when = f"resumed after {run.ended_by}, " if run.ended_by else ""
+    ended = _look(run, scene.client, codes, found, f"{when}after {fault.kind}")
     if run.cluster is not None and fault.in_cluster:
         found.findings += run.cluster.heal()
     if fault.tears:
         _tear(run)
-    if ended is None or ended.code or fault.tears:
-        _look(run, run.session(), (0,), found, "resumed")
-    found.findings += _check(run, reference)
+    complete = ended is not None and ended.code == 0 and not fault.tears
+    run.ended_by = "" if complete else fault.kind
+    found.findings += _check(run, reference, complete=complete)
     found.seconds = time.monotonic() - started
     return found
+
+
+def finish(run: Run, reference: Reference) -> list[str]:
+    """Resumes a run whose last session was ended, and leaves it alone; tells what is wrong."""
+    if not run.ended_by:
+        return []
+    found = Struck()
+    _look(run, run.session(), (0,), found, f"resumed after {run.ended_by}")
+    return found.findings + _check(run, reference, complete=True)
 
 
 def _look(
@@ -193,21 +209,34 @@ def _tear(run: Run) -> None:
         path.write_bytes(whole[: len(whole) - len(last) // 2])
 
 
-def _check(run: Run, reference: Reference) -> list[str]:
-    """What is wrong with a run that has come to its end."""
-    work = run.folder / "work"
+def _check(run: Run, reference: Reference, *, complete: bool) -> list[str]:
+    """What is wrong with a run.
+
+    Args:
+        complete: whether it has come to its end.
+    """
     due = {index: OUTCOMES[how] for index, how in run.faulty.items()}
+    outcomes = [json.loads(line) for line in run.seen]
     try:
-        found = check_run(work / "run", run.budget, due)
-        executables = run.executables()
+        if complete:
+            found = [*check_run(run.folder / "work" / "run", run.budget, due), *_left(run)]
+        else:
+            found = check_outcomes(outcomes, "run", None, due)
     except (OSError, ValueError, KeyError, TypeError) as error:
         return [f"what is left cannot be read: {type(error).__name__}: {error}"]
-    for index, executable in executables.items():
+    for outcome in outcomes:
+        index, executable = outcome["index"], outcome["executable"]
         if index not in due and executable != reference[index]:
-            found.append(f"candidate {index} is {executable}, alone it was {reference[index]}")
+            found.append(f"candidate {index} is {executable!r}, alone it was {reference[index]!r}")
+    return found
+
+
+def _left(run: Run) -> list[str]:
+    """Files that should have gone with the session that made them, or with the next."""
+    work = run.folder / "work"
     left = [f"temporary file {name}" for name in os.listdir(run.folder / "tmp")]
     left += [str(path.relative_to(work)) for path in work.rglob("*") if _is_draft(path)]
-    return found + [f"{name} is left" for name in left[:3]]
+    return [f"{name} is left" for name in left[:3]]
 
 
 def _is_draft(path: Path) -> bool:
