@@ -32,6 +32,8 @@ MOST_CALLS = 16_384
 # For a connection to a worker that the scheduler knows of: busy ones, asked by a thousand devices
 # at once, took more than 5.
 CALL_SECONDS = 60.0
+# Until what was lost is tried again, and until nobody waits any more for a host, or a device.
+AGAIN_SECONDS, ALONE_SECONDS = 5.0, 300.0
 # How often a client looks who is still there while it waits for an answer.
 LOOK_SECONDS = 1.0
 # What is larger is sent in so many pieces that neither side holds more of it.
@@ -78,6 +80,7 @@ class Cluster:
         self._found: Mapping[str, HostDescription] = {}
         self._asked = 0.0
         self._asking = threading.Lock()
+        self._connecting = threading.Lock()
         self._given_up = threading.Event()
         self._look()
         threading.Thread(target=self._keep_looking, daemon=True).start()
@@ -226,6 +229,10 @@ class Cluster:
                 f"workers died of it: {first_line(error)}", "see to their memory"
             ) from error
 
+    def wait(self, seconds: float) -> bool:
+        """Waits for hosts to come back; tells whether to wait no longer."""
+        return self._given_up.wait(seconds)
+
     def give_up(self) -> None:
         """Has whoever waits for an answer wait no longer."""
         self._given_up.set()
@@ -263,6 +270,9 @@ class Cluster:
 
     def _look(self) -> None:
         try:
+            with self._connecting:
+                if self._client.status == "closed":  # Dask looks for a scheduler once, for a while
+                    self._client = _connect(self.address)
             info = self._client.scheduler_info(n_workers=-1)
             workers = info["workers"] if self._client.status == "running" else {}
         except Exception:  # the scheduler may be gone, and come back

@@ -9,10 +9,7 @@ from typing import TypeVar
 
 from ...core import Notify, first_line
 from ..measuring import Device
-from .client import HostLost
-
-# Seconds until a device whose host was lost is tried again, and until nobody waits for one.
-AGAIN_SECONDS, ALONE_SECONDS = 5.0, 300.0
+from .client import AGAIN_SECONDS, ALONE_SECONDS, HostLost
 
 Found = TypeVar("Found")
 

@@ -24,10 +24,11 @@ from ..measuring import (
     DeviceScreening,
     Outcome,
 )
+from .client import AGAIN_SECONDS
 from .messages import OfferedDevice
 
-# Seconds until a device that was set aside is tried again, the first time; twice as many the next.
-AGAIN_SECONDS, MOST_SECONDS = 5.0, 120.0
+# A device that was set aside is tried again twice as late each time, until it is this late.
+MOST_SECONDS = 120.0
 # A default that takes so many times as long as before, or as little, is drift that is told.
 DRIFT = 1.5
 

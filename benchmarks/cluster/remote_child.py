@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from uuid import uuid4
 
 from ...core import Child, WorkError, first_line
 from ..measuring import executable_digest
-from .client import PIECE_BYTES, Cluster, HostLost
+from .client import AGAIN_SECONDS, ALONE_SECONDS, PIECE_BYTES, Cluster, HostLost
 from .messages import (
     Answer,
     HostDescription,
@@ -25,7 +26,7 @@ from .messages import (
 )
 from .store import digest_of_path
 
-# What was on a host that is gone is tried so often, on others.
+# What was on hosts that were lost while they did it is tried so often.
 TRIES = 3
 
 
@@ -97,21 +98,34 @@ class RemoteChild(Child):
         self._running = False
 
     def _ask_somebody(self, request: Any, timeout: float | None) -> Answer:
-        """As `_ask`; of hosts that can do the same, others where one is gone."""
-        for left in reversed(range(TRIES if self._others else 1)):
+        """As `_ask`; of hosts that can do the same, others where one is gone, when there are any."""
+        tries, until = 0, time.monotonic() + ALONE_SECONDS
+        while True:
+            was_there = self._cluster.alive(self.host)
             try:
                 return self._ask(request, timeout)
             except HostLost as lost:
                 self._running = False
                 if self._others is None:
                     raise
-                if not left:
-                    raise WorkError(
-                        f"nothing is compiled: {first_line(lost)}", "see to the cluster's hosts"
-                    ) from lost
-                if others := [host for host in self._others() if host != self.host]:
-                    self.host = random.choice(others)
-        raise AssertionError
+                tries += was_there
+                if tries < TRIES and self._find_another(self._others, until):
+                    continue
+                raise WorkError(
+                    f"nothing is compiled: {first_line(lost)}", "see to the cluster's hosts"
+                ) from lost
+
+    def _find_another(self, others: Callable[[], Sequence[HostDescription]], until: float) -> bool:
+        """Chooses another host, or the same where it is the only one; tells whether there is one.
+
+        Args:
+            until: when to wait for one no longer.
+        """
+        while not (there := others()):
+            if self._cluster.wait(AGAIN_SECONDS) or time.monotonic() > until:
+                return False
+        self.host = random.choice([host for host in there if host != self.host] or there)
+        return True
 
     def _ask(self, request: Any, timeout: float | None) -> Answer:
         paths = files_read(request)

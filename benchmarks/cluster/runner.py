@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -25,7 +26,7 @@ from ..measuring import (
     verify_on,
 )
 from ..runners import QueueCompiler
-from .client import HostLost
+from .client import AGAIN_SECONDS, ALONE_SECONDS, HostLost
 from .devices import ClusterDevices
 from .lanes import Lane
 from .streaming import AHEAD, stream
@@ -195,18 +196,26 @@ class ClusterRunner:
             self._devices.tell(lane.name, "", lane.drift)
 
     def _on_devices(self, do: Callable[[Sequence[Device]], Found]) -> Found:
-        """Does something on devices that work; where one is lost meanwhile, again on others."""
+        """Does something on devices that work; where one is lost meanwhile, again on others.
+
+        Raises:
+            WorkError: there was none for long.
+        """
+        until = time.monotonic() + ALONE_SECONDS
         while True:
             for lane in self._lanes:
                 if lane.device is None:
                     _start(lane)
             working = [lane for lane in self._lanes if lane.device is not None][:MOST_IN_FINALS]
             if not working:
+                if time.monotonic() < until and not self._devices.cluster.wait(AGAIN_SECONDS):
+                    continue
                 raise WorkError("no device of the cluster is left", "resume the run when one is")
             try:
                 return do([lane.device for lane in working if lane.device is not None])
             except HostLost as lost:
                 self._notify(f"measuring again: {first_line(lost)}")
+                until = time.monotonic() + ALONE_SECONDS
                 for lane in working:
                     lane.put_aside(first_line(lost))
 

@@ -9,12 +9,11 @@ from queue import Empty, SimpleQueue
 
 from ...core import WorkError
 from ..measuring import CompileOutcome, Outcome
+from .client import ALONE_SECONDS
 from .lanes import Lane, Ready, work
 
 # Candidates that are compiled and wait, for each device.
 AHEAD = 4
-# Seconds after which a run ends that no device works for.
-ALONE_SECONDS = 300.0
 
 Arrived = SimpleQueue[tuple[int, Outcome] | BaseException]
 

@@ -170,6 +170,25 @@ def test_hosts_are_asked_once_where_devices_are(
         assert len(found) == len(asked) == 1
 
 
+def test_a_scheduler_that_was_gone_for_long_is_found_again(
+    start_worker: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask closes a client that finds none for as long as it may take to connect."""
+    monkeypatch.setattr("frontrunner.benchmarks.cluster.client.CONNECT_SECONDS", 1.0)
+    served = start_worker("--serve", "127.0.0.1:0", "--compile", "1")
+    address = served.address  # type: ignore[attr-defined]
+    with Cluster(address) as cluster:
+        (host,) = cluster.hosts()
+        served.kill()  # type: ignore[attr-defined]
+        while cluster._client.status != "closed" and not cluster.wait(0.1):
+            pass
+        assert not cluster.alive(host)
+        start_worker("--serve", address.removeprefix("tcp://"), "--compile", "1")
+        while not (hosts := cluster.hosts()) and not cluster.wait(0.1):
+            pass
+        assert [one.jobs for one in hosts] == [1]
+
+
 def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("frontrunner.benchmarks.cluster.client.CONNECT_SECONDS", 0.2)
     with pytest.raises(InputError, match=r"no scheduler answers at tcp://127.0.0.1:1"):

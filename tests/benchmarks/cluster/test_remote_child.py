@@ -1,0 +1,72 @@
+"""Compiling where hosts come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from frontrunner.benchmarks.cluster.client import HostLost
+from frontrunner.benchmarks.cluster.messages import COMPILING, Answer, HostDescription
+from frontrunner.benchmarks.cluster.remote_child import TRIES, RemoteChild, Travelled
+from frontrunner.core import WorkError
+
+HOST = HostDescription("tcp://a:1", "a", "cpu", (), 1, {})
+OTHER = replace(HOST, address="tcp://b:1", name="b")
+
+
+class FakeCluster:
+    """Whose hosts lose what they do, as often as is said."""
+
+    def __init__(self, losses: int, given_up: bool = False) -> None:
+        self.losses, self.given_up = losses, given_up
+        self.asked: list[str] = []
+        self.waited = 0
+
+    def alive(self, host: HostDescription) -> bool:
+        return True
+
+    def do(self, host: HostDescription, work: Any) -> Answer:
+        self.asked.append(host.name)
+        if len(self.asked) <= self.losses:
+            raise HostLost(f"{host.name} is gone")
+        return Answer("done", running=True)
+
+    def wait(self, seconds: float) -> bool:
+        self.waited += 1
+        return self.given_up
+
+
+def child(cluster: Any, there: Iterator[list[HostDescription]]) -> RemoteChild:
+    return RemoteChild(cluster, HOST, COMPILING, Travelled(), others=lambda: next(there))
+
+
+def test_another_host_does_it_or_the_same_when_it_is_back() -> None:
+    cluster = FakeCluster(losses=2)
+    found = child(cluster, iter([[HOST, OTHER], [], [], [OTHER]]))
+    assert found.call(None) == "done"
+    assert cluster.asked == ["a", "b", "b"]
+    assert cluster.waited == 2
+
+
+def test_what_loses_each_host_is_given_up() -> None:
+    cluster = FakeCluster(losses=99)
+    with pytest.raises(WorkError, match="nothing is compiled: a is gone"):
+        child(cluster, iter([[HOST]] * 99)).call(None)
+    assert len(cluster.asked) == TRIES
+
+
+def test_nobody_waits_for_hosts_when_the_run_is_given_up() -> None:
+    cluster = FakeCluster(losses=99, given_up=True)
+    with pytest.raises(WorkError, match="nothing is compiled"):
+        child(cluster, iter([[]])).call(None)
+    assert cluster.waited == 1
+
+
+def test_a_device_is_not_replaced_by_another_host() -> None:
+    cluster: Any = FakeCluster(losses=1)
+    with pytest.raises(HostLost):
+        RemoteChild(cluster, HOST, COMPILING, Travelled()).call(None)
+    assert cluster.asked == ["a"]
