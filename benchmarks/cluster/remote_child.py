@@ -98,7 +98,7 @@ class RemoteChild(Child):
         self._running = False
 
     def _ask_somebody(self, request: Any, timeout: float | None) -> Answer:
-        """As `_ask`; of hosts that can do the same, others where one is gone, once there are any."""
+        """As `_ask`; of hosts that can do the same, others where one is gone, if there are any."""
         tries, until = 0, time.monotonic() + ALONE_SECONDS
         while True:
             was_there = self._cluster.alive(self.host)
