@@ -119,14 +119,12 @@ def test_planted_faults_are_in_the_kernel(tmp_path):
     assert json.loads((tmp_path / "planted.json").read_text()) == {"00003": "hangs"}
 
 
-def test_faults_strike_and_nothing_is_found(tmp_path):
-    """As they are started by hand; which candidates and moments depends on the seed."""
-    line = [*CHAOS, "--faults", "2", "--seed", "a", "--where", LOCAL, "--keep", str(tmp_path)]
-    done = subprocess.run(
-        [*line, "--kinds", "torn line,kill -9 of a compile"], capture_output=True, text=True
-    )
+def test_a_run_goes_on_after_its_log_was_torn(tmp_path):
+    """As it is started by hand; the moment depends on the seed."""
+    line = [*CHAOS, "--faults", "1", "--seed", "a", "--where", LOCAL, "--kinds", "torn line"]
+    done = subprocess.run([*line, "--keep", str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "fault 1: " in done.stdout
+    assert "fault 0: torn line, local" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
