@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -10,8 +11,8 @@ from typing import Any
 
 from ... import __version__
 from ...core import InputError, iree_versions
-from ..compiling import BuildRequest, CompileRequest
-from ..measuring import HANDLER, fingerprint
+from ..compiling import BuildRequest, CompileReply, CompileRequest
+from ..measuring import HANDLER, MeasureRequest, Timing, executable_digest, fingerprint
 
 COMPILING = "frontrunner.benchmarks.compiling.worker:answer"
 # What a host's children run, and nothing else.
@@ -208,3 +209,29 @@ def written_file(request: Any) -> Path | None:
 def with_written_file(request: Any, path: Path) -> Any:
     """The request with another place to write to."""
     return replace(request, executable=path)
+
+
+def wrong_answer(request: Any, answer: Answer) -> str:
+    """Why an answer is none to a request, in words; empty where it is one."""
+    value = answer.value
+    if answer.raised is not None or answer.lacking:
+        return ""
+    if written_file(request) is not None:
+        if not isinstance(value, CompileReply):
+            return f"{type(value).__name__} is not what a compiler says"
+        if not value.error and not value.linker_killed:
+            if answer.file is None:
+                return "there is no executable"
+            if executable_digest(answer.file) != value.digest:
+                return "the executable is another one than it says"
+    elif isinstance(request, MeasureRequest):
+        if not isinstance(value, Timing):
+            return f"{type(value).__name__} is no times"
+        times = value.samples_us
+        if value.wrong is None and not (times and all(_is_time(time) for time in times)):
+            return f"{times[:1]} are no times"
+    return ""
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, float) and 0 < value < math.inf

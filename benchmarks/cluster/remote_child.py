@@ -13,7 +13,6 @@ from typing import Any
 from uuid import uuid4
 
 from ...core import Child, WorkError, first_line
-from ..measuring import executable_digest
 from .client import AGAIN_SECONDS, ALONE_SECONDS, PIECE_BYTES, Cluster, HostLost
 from .messages import (
     Answer,
@@ -23,6 +22,7 @@ from .messages import (
     with_files_read,
     with_written_file,
     written_file,
+    wrong_answer,
 )
 from .store import digest_of_path
 
@@ -85,10 +85,7 @@ class RemoteChild(Child):
         self._running = answer.running
         if answer.raised is not None:
             raise answer.raised
-        out = written_file(request)
-        if out is not None and answer.file is not None:
-            if executable_digest(answer.file) != answer.value.digest:
-                raise HostLost("a host sent another executable than it says")
+        if (out := written_file(request)) is not None and answer.file is not None:
             out.write_bytes(answer.file)
         return answer.value
 
@@ -98,7 +95,7 @@ class RemoteChild(Child):
         self._running = False
 
     def _ask_somebody(self, request: Any, timeout: float | None) -> Answer:
-        """As `_ask`; of hosts that can do the same, others where one is gone, if there are any."""
+        """As `_ask`; where one of several hosts is gone, another does it when there is one."""
         tries, until = 0, time.monotonic() + ALONE_SECONDS
         while True:
             was_there = self._cluster.alive(self.host)
@@ -153,6 +150,8 @@ class RemoteChild(Child):
                 ),
             )
             there.update(files)
+            if wrong := wrong_answer(request, answer):
+                raise HostLost(f"{self.host.name} ({self.host.address}) answers wrongly: {wrong}")
             if not answer.lacking:
                 return answer
             lacking = answer.lacking  # the host has let go of them

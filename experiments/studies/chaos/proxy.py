@@ -34,8 +34,8 @@ class Proxy:
 
     def cut(self) -> None:
         """Closes all connections, and takes no other until it is restored."""
-        self._refuses = True
         with self._lock:
+            self._refuses = True
             sockets, self._sockets = self._sockets, set()
         for one in sockets:
             _close(one)
@@ -64,14 +64,17 @@ class Proxy:
 
     def _connect(self, near: socket.socket) -> None:
         try:
-            if self._refuses:
-                raise ConnectionRefusedError
             far = socket.create_connection(("127.0.0.1", self._target))
         except OSError:
             _close(near)
             return
         with self._lock:
-            self._sockets |= {near, far}
+            refused = self._refuses
+            self._sockets |= set() if refused else {near, far}
+        if refused:
+            _close(near)
+            _close(far)
+            return
         for source, sink, direction in ((near, far, "up"), (far, near, "down")):
             threading.Thread(
                 target=self._pump, args=(source, sink, self._flows[direction]), daemon=True

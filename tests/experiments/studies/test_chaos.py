@@ -1,78 +1,134 @@
-"""The harness of faults finds what is planted. CI has faults strike (`make faults`)."""
+"""Faults that strike runs: they strike, what they break is found, and runs go on after them."""
 
 from __future__ import annotations
 
+import json
 import socket
-import threading
-from pathlib import Path
+import subprocess
+import sys
+from contextlib import closing
 
 import pytest
 
-pytest.importorskip("distributed")
-
+from frontrunner.experiments.studies.chaos import kernels, rounds
+from frontrunner.experiments.studies.chaos.faults import CLUSTER, FAULTS, LOCAL
 from frontrunner.experiments.studies.chaos.proxy import Proxy
-from frontrunner.experiments.studies.chaos.rounds import Run, _check, _whole_lines, reference_of
+from frontrunner.experiments.studies.chaos.rounds import LOG, Run
+
+CHAOS = [sys.executable, "-m", "frontrunner.experiments.studies.chaos"]
+WAIT = 20.0
 
 
-def test_what_is_lost_doubled_changed_or_left_is_found(tmp_path: Path) -> None:
-    run = Run(tmp_path / "run-1", {}, None, None)
-    (run.folder / "tmp").mkdir()
-    executables = reference_of(run, 6)
-
-    def findings() -> str:
-        run.seen = _whole_lines(run)
-        return "; ".join(_check(run, executables, complete=True))
-
-    assert findings() == ""
-    log = run.folder / "work" / "run" / "outcomes.jsonl"
-    lines = log.read_bytes().splitlines(keepends=True)
-    (run.folder / "tmp" / "draft").touch()
-    assert findings() == "temporary file draft is left"
-    (run.folder / "tmp" / "draft").unlink()
-    for edited, says in (
-        (lines[:-1], "6 candidates, 5 outcomes"),
-        ([*lines, lines[0]], "are there twice"),
-        ([lines[0].replace(executables[0].encode(), b"0" * 16), *lines[1:]], "alone it was"),
+@pytest.fixture
+def connected():
+    """A client's socket, a server's, and the proxy between them."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        closing(Proxy(listening.getsockname()[1])) as proxy,
+        socket.create_connection(("127.0.0.1", proxy.port), WAIT) as client,
     ):
-        log.write_bytes(b"".join(edited))
-        assert says in findings()
+        listening.settimeout(WAIT)
+        server, _ = listening.accept()
+        server.settimeout(WAIT)
+        with server:
+            yield client, server, proxy
 
 
-def test_a_link_is_cut_silent_one_way_and_back() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=_echo, args=(server,), daemon=True).start()
-        proxy = Proxy(server.getsockname()[1])
-        with socket.create_connection(("127.0.0.1", proxy.port), timeout=60) as first:
-            first.sendall(b"one")
-            assert first.recv(10) == b"one"
-            proxy.mute("down")
-            first.sendall(b"two")
-            first.settimeout(0.05)
-            with pytest.raises(TimeoutError):
-                first.recv(10)
-            first.settimeout(60)
-            proxy.restore()
-            assert first.recv(10) == b"two"
-            proxy.cut()
-            assert first.recv(10) == b""
-        with socket.create_connection(("127.0.0.1", proxy.port), timeout=60) as refused:
-            assert refused.recv(10) == b""
-        proxy.restore()
-        with socket.create_connection(("127.0.0.1", proxy.port), timeout=60) as again:
-            again.sendall(b"three")
-            assert again.recv(10) == b"three"
-        proxy.close()
+def test_a_proxy_holds_back_one_direction(connected):
+    client, server, proxy = connected
+    proxy.mute("up")
+    client.sendall(b"held back")
+    server.sendall(b"answer")
+    assert client.recv(64) == b"answer"
+    server.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        server.recv(64)
+    server.settimeout(WAIT)
+    proxy.restore()
+    assert server.recv(64) == b"held back"
 
 
-def _echo(server: socket.socket) -> None:
-    def answer(one: socket.socket) -> None:
-        with one:
-            while data := one.recv(100):
-                one.sendall(data)
+def test_a_proxy_cuts_connections_until_it_is_restored(connected):
+    client, _, proxy = connected
+    proxy.cut()
+    assert client.recv(64) == b""
+    with socket.create_connection(("127.0.0.1", proxy.port), WAIT) as refused:
+        assert refused.recv(64) == b""
+    proxy.restore()
+    with socket.create_connection(("127.0.0.1", proxy.port), WAIT) as again:
+        again.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            again.recv(64)
 
-    while True:
-        try:
-            one, _ = server.accept()
-        except OSError:
-            return
-        threading.Thread(target=answer, args=(one,), daemon=True).start()
+
+@pytest.fixture
+def run(tmp_path) -> Run:
+    """One with two outcomes, and no process."""
+    made = Run(tmp_path, {}, None, None, budget=2)
+    (tmp_path / "tmp").mkdir()
+    folder = tmp_path / "work" / "run"
+    folder.mkdir()
+    outcomes = [
+        {"index": index, "kind": "ok", "reason": "", "executable": f"e{index}"}
+        for index in range(2)
+    ]
+    made.seen = [json.dumps(outcome).encode() for outcome in outcomes]
+    (tmp_path / "work" / LOG).write_bytes(b"".join(line + b"\n" for line in made.seen))
+    result = {"candidates": 2, "outcomes": {"ok": 2}, "finalists": []}
+    (folder / "result.json").write_text(json.dumps(result))
+    return made
+
+
+def test_a_run_has_the_queue_that_it_has_alone(run):
+    assert rounds._check(run, {0: "e0", 1: "e1"}, complete=True) == []
+    (found,) = rounds._check(run, {0: "e0", 1: "other"}, complete=False)
+    assert found == "candidate 1 is 'e1', alone it was 'other'"
+    run.faulty[1] = "hangs"
+    (found,) = rounds._check(run, {0: "e0", 1: "other"}, complete=True)
+    assert "candidate 1 is ok (), not timeout" in found
+
+
+def test_files_that_are_left_are_found(run):
+    (run.folder / "tmp" / "x").touch()
+    (run.folder / "work" / "a.part").touch()
+    found = rounds._check(run, {0: "e0", 1: "e1"}, complete=True)
+    assert found == ["temporary file x is left", "a.part is left"]
+
+
+def test_a_log_is_torn_within_its_last_line(run):
+    first, last = run.seen
+    rounds._tear(run)
+    assert run.seen == [first]
+    whole, torn = (run.folder / "work" / LOG).read_bytes().split(b"\n")
+    assert whole == first
+    assert last.startswith(torn)
+    assert 0 < len(torn) < len(last)
+
+
+def test_each_kind_of_fault_has_a_name_of_its_own():
+    names = [fault.kind for fault in FAULTS]
+    assert len(set(names)) == len(names) > 20
+    assert {where for fault in FAULTS for where in fault.where} == {LOCAL, CLUSTER}
+
+
+@pytest.mark.skipif(not kernels.can_build(), reason="there is no C compiler")
+def test_planted_faults_are_in_the_kernel(tmp_path):
+    kernels.install(tmp_path)
+    assert "#if FAULT == 1" in (tmp_path / "c_kernel" / "kernel.c").read_text()
+    kernels.plant(tmp_path, {3: "hangs"})
+    assert json.loads((tmp_path / "planted.json").read_text()) == {"00003": "hangs"}
+
+
+def test_a_run_goes_on_after_its_log_was_torn(tmp_path):
+    """As it is started by hand; the moment depends on the seed."""
+    line = [*CHAOS, "--faults", "1", "--seed", "a", "--where", LOCAL, "--kinds", "torn line"]
+    done = subprocess.run([*line, "--keep", str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "fault 0: torn line, local" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_faults_are_refused():
+    done = subprocess.run([*CHAOS, "--kinds", "nonsense"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "hint: faults: kill -9 of the client" in done.stderr
