@@ -46,7 +46,7 @@ class Loop:
         notify("on the way")
         return Result()
 
-    def resume_model(self, path, make_observer, notify, input=None):
+    def resume_model(self, path, make_observer, notify, input=None, cluster=None):
         self.resumed.append((path, input))
         return Result()
 

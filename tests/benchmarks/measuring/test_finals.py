@@ -386,6 +386,7 @@ class SpikyDevice(DriftingDevice):
     """Noise of 5 %, and every twentieth measurement is slowed down, by a quarter on average."""
 
     uri = name = "local-task"
+    shares_cores = True
 
     def measure(self, executable: Path, seconds: float, **_: Any) -> float:
         slowed = float(self.rng.exponential(0.25)) if self.rng.random() < 0.05 else 0.0

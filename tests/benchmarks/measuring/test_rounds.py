@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frontrunner.benchmarks.measuring.device import RunFailed
+from frontrunner.benchmarks.measuring.device import RunFailed, shares_cores
 from frontrunner.benchmarks.measuring.estimate import Repeat
 from frontrunner.benchmarks.measuring.outcome import BASELINE, Outcome
 from frontrunner.benchmarks.measuring.rounds import (
@@ -31,6 +31,7 @@ class Machine:
         kind: str = "crashed",
     ) -> None:
         self.uri = self.name = uri
+        self.shares_cores = shares_cores(uri)
         self.times = times
         self.fails = fails
         self.kind = kind

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks.measuring.device import RunFailed
+from frontrunner.benchmarks.measuring.device import RunFailed, shares_cores
 from frontrunner.benchmarks.measuring.outcome import BASELINE, CompileOutcome, Outcome
 from frontrunner.benchmarks.measuring.screening import Screening
 
@@ -20,6 +20,7 @@ class Chip:
 
     def __init__(self, uri: str, factor: float, meet: threading.Barrier | None = None) -> None:
         self.uri = self.name = uri
+        self.shares_cores = shares_cores(uri)
         self.factor = factor
         self.meet = meet
         self.baseline_us = 0.0

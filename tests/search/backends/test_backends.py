@@ -145,4 +145,4 @@ def test_features_that_nobody_brings_are_missed(install: Install) -> None:
     install({"frontrunner.backends": "frontrunner_vmvx:BACKEND"})
     dispatch = read_dispatch(MATMUL, "vmvx")
     with pytest.raises(InputError, match="no catalogue of features 'vmvx'"):
-        make_queue(dispatch, resolve_ranker("shuffle"), pool=10, seed=0)
+        make_queue(dispatch, resolve_ranker("heuristic"), pool=10, seed=0)
