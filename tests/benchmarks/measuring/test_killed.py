@@ -214,13 +214,14 @@ def test_a_pool_that_was_closed_can_be_used_again(alone: Compiler, tmp_path: Pat
 
 
 def test_too_little_memory_for_itself_is_a_crash(alone: Compiler) -> None:
-    """A limit of its own makes the compiler end itself: it is not killed from outside."""
+    """A limit of its own makes the compiler end itself, or say so: it is not killed from outside."""
     assert alone.baseline().kind == "ok"
     process = alone._all[0]._process
     assert process is not None
     used = int(Path(f"/proc/{process.pid}/statm").read_text().split()[0]) * resource.getpagesize()
     resource.prlimit(process.pid, resource.RLIMIT_AS, (used, used))
-    assert [one.kind for one in alone.compile([("again", None)])] == ["crashed"]
+    (compiled,) = alone.compile([("again", None)])
+    assert compiled.kind in ("crashed", "compile_failed")
 
 
 @pytest.mark.parametrize(("kills", "kind"), [(1, "ok"), (2, "killed")])
