@@ -214,7 +214,7 @@ def test_a_pool_that_was_closed_can_be_used_again(alone: Compiler, tmp_path: Pat
 
 
 def test_too_little_memory_for_itself_is_a_crash(alone: Compiler) -> None:
-    """A limit of its own makes the compiler end itself, or say so: it is not killed from outside."""
+    """A limit of its own has the compiler end itself, or say so: nobody else killed it."""
     assert alone.baseline().kind == "ok"
     process = alone._all[0]._process
     assert process is not None
