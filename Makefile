@@ -23,7 +23,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env env-dev tune evaluate models predictor test test-quick faults lint format lock clean
+.PHONY: help env env-dev tune evaluate models predictor test test-quick fuzz faults lint format lock clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -55,8 +55,10 @@ test-quick: env-dev  ## run those that compile and measure nothing, in under a m
 # Another seed every day; it is printed, and FAULT_SEED=... takes it again.
 FAULT_SEED ?= $(shell date +%F)
 
-faults: env-dev  ## damage 60 files, and have 60 faults strike runs: nothing may be lost or executed
+fuzz: env-dev  ## damage 60 files: nothing may be executed, and errors have one line
 	$(BIN)/python -m frontrunner.experiments.fuzz --seed $(FAULT_SEED) --count 60 --jobs 2
+
+faults: env-dev  ## have 60 faults strike runs: nothing may be lost (ten minutes)
 	$(BIN)/python -m frontrunner.experiments.studies.chaos --seed $(FAULT_SEED) --faults 60
 
 lint: env-dev  ## ruff check, ruff format --check, mypy --strict on the package

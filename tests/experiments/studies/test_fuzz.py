@@ -308,7 +308,7 @@ def test_links_lead_to_what_is_watched(tmp_path, stock):
 
 
 def test_twelve_cases_run_nothing_write_nothing_elsewhere_and_are_refused_in_one_line(tmp_path):
-    """CI runs sixty (`make faults`).
+    """CI runs sixty (`make fuzz`).
 
     The seed is told in the header of the test run; `FRONTRUNNER_FUZZ_SEED` chooses another.
     """
