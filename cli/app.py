@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from types import FrameType
 from typing import TextIO
 
 import click
@@ -19,6 +20,10 @@ import click
 from .. import __version__
 from ..core import in_temporary_folder
 from .output import OutputState, UsageError, write_failure
+
+_IMPORTING = "<frozen importlib._bootstrap>"
+# How long to wait for an import that must not be interrupted, before looking again.
+IMPORT_SECONDS = 0.05
 
 # Name to summary. Modules are imported when their command is used, so that help stays fast.
 COMMANDS = {
@@ -97,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     told = OutputState()
     _open_streams()
-    with _sigterm_as_ctrl_c():
+    with _interruptible():
         code = _run(words, told)
     unwritten = _flush(sys.stdout)
     told.lost = told.lost or unwritten
@@ -155,17 +160,32 @@ def _open_streams() -> None:
 
 
 @contextmanager
-def _sigterm_as_ctrl_c() -> Iterator[None]:
+def _interruptible() -> Iterator[None]:
     """Lets a command save what it found, and tell so, also where a scheduler ends it."""
-    main_thread = threading.current_thread() is threading.main_thread()
-    if not main_thread or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        usual = (signal.SIG_DFL, signal.default_int_handler)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if (handler := signal.getsignal(number)) in usual:
+                before[number] = handler
+                signal.signal(number, _interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Raises KeyboardInterrupt, but not within an import: libraries make other errors of it."""
+    while frame is not None and frame.f_code is not main.__code__:
+        if frame.f_code.co_filename == _IMPORTING:
+            again = threading.Timer(IMPORT_SECONDS, os.kill, (os.getpid(), number))
+            again.daemon = True
+            again.start()
+            return
+        frame = frame.f_back
+    raise KeyboardInterrupt
 
 
 def describe_failure(error: Exception) -> tuple[str, str, int]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import json
 import os
 import shlex
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import click
@@ -222,6 +224,25 @@ def test_sigterm_is_ctrl_c(monkeypatch, frontrunner):
     ran = frontrunner("rankers")
     assert (ran.code, ran.err.strip()) == (130, "error: interrupted")
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_imports_are_not_interrupted(number, tmp_path, monkeypatch, frontrunner):
+    """NumPy makes an ImportError of it; what comes after the import is."""
+    lines = ["import signal", f"signal.raise_signal({int(number)})", "whole = True"]
+    (tmp_path / f"imported_{number:d}.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    found = []
+
+    def list_rankers():
+        found.append(importlib.import_module(f"imported_{number:d}").whole)
+        threading.Event().wait(60)
+
+    monkeypatch.setattr("frontrunner.models.list_rankers", list_rankers)
+    before = signal.getsignal(number)
+    ran = frontrunner("rankers")
+    assert (ran.code, ran.err.strip(), found) == (130, "error: interrupted", [True])
+    assert signal.getsignal(number) == before
 
 
 def test_arguments_come_from_the_command_line(monkeypatch, capsys):
