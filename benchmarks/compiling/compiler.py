@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,11 @@ from .worker import BuildRequest, CompileReply, CompileRequest
 
 COMPILE_TIMEOUT = 60.0
 HANDLER = "frontrunner.benchmarks.compiling.worker:answer"
+# What Python, C++, LLVM and the loader say where the system refuses memory.
+_NO_MEMORY = re.compile(
+    r"MemoryError|std::bad_alloc|LLVM ERROR: out of memory|Cannot allocate memory"
+    r"|failed to map segment from shared object"
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,8 @@ class CompilePool(ChildPool):
     def compile_jobs(self, jobs: Sequence[CompileJob | BuildJob]) -> Iterator[CompileOutcome]:
         """Yields in order, as they are done; who stops before the end cancels the rest.
 
-        What is killed is compiled again, with nothing beside it, before it counts as `killed`.
+        What is killed, or gets no memory, is compiled again, with nothing beside it, before it
+        counts as `killed`.
         """
         return self.map(self._compile, jobs, self._killed)
 
@@ -117,11 +124,13 @@ class CompilePool(ChildPool):
             raise KilledError(f"the compiler was {death}") from death
         except ChildDied as death:
             check_free_space()
+            _raise_if_refused_memory(death)
             first, _, log = str(death).partition("\n")
             return CompileOutcome(
                 CRASHED, executable, reason=f"the compiler crashed: {first}", log=log
             )
         except RuntimeError as error:
+            _raise_if_refused_memory(error)
             return CompileOutcome(CRASHED, executable, reason=f"the compile worker failed: {error}")
         except ChildTimeout:
             return CompileOutcome(
@@ -138,6 +147,16 @@ class CompilePool(ChildPool):
             reason = "the tuning spec matched no op"
             return CompileOutcome(NOT_APPLIED, executable, reply.digest, reply.seconds, reason)
         return CompileOutcome(OK, executable, reply.digest, reply.seconds, applied=reply.applied)
+
+
+def _raise_if_refused_memory(error: Exception) -> None:
+    """Tells a lack of memory from a compiler's crash: nothing is known of what it compiled.
+
+    Raises:
+        KilledError: it was that.
+    """
+    if found := _NO_MEMORY.search(str(error)):
+        raise KilledError(f"the compiler got no memory ({found[0]})") from error
 
 
 def raise_if_killed(compiled: CompileOutcome, what: str) -> CompileOutcome:

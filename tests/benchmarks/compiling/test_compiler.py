@@ -100,6 +100,33 @@ def died(*_: object, **__: object) -> None:
     raise ChildDied("exit code 1")
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        ChildDied("killed by SIGABRT\nLLVM ERROR: out of memory\nAllocation failed"),
+        ChildDied("exit code 1\nImportError: x.so: failed to map segment from shared object"),
+        RuntimeError("MemoryError: "),
+    ],
+    ids=str,
+)
+def test_what_gets_no_memory_is_compiled_again(
+    error: Exception, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call, errors = Child.call, [error]
+
+    def call_without_memory(child: Child, request: object, timeout: float | None = None) -> object:
+        if errors:
+            raise errors.pop()
+        return call(child, request, timeout)
+
+    monkeypatch.setattr(Child, "call", call_without_memory)
+    assert compiler.baseline().kind == "ok"
+    errors += [error, error]
+    (outcome,) = compiler.compile([("a", "")])
+    assert outcome.kind == "killed"
+    assert "the compiler got no memory" in outcome.reason
+
+
 def test_compiling_takes_at_most_the_timeout(matmul: Dispatch, tmp_path: Path) -> None:
     with Compiler(matmul, tmp_path, jobs=1, timeout=1e-3) as compiler:
         assert compiler.baseline().kind == "timeout"
