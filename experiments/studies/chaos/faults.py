@@ -240,7 +240,11 @@ def _nothing(_: Scene) -> bool:
 
 FAULTS = (
     Fault("kill -9 of the client", partial(_signal_client, signal.SIGKILL), codes=(-9, 0)),
-    Fault("SIGTERM of the client", partial(_signal_client, signal.SIGTERM), codes=(130, 0)),
+    Fault(
+        "SIGTERM of the client",
+        partial(_signal_client, signal.SIGTERM),
+        codes=(130, -signal.SIGTERM, 0),
+    ),
     Fault("torn line", partial(_signal_client, signal.SIGKILL), codes=(-9, 0), tears=True),
     Fault("kill -9 of a compile child", partial(_kill_child, COMPILING)),
     Fault("kill -9 of a measuring child", partial(_kill_child, MEASURING)),
