@@ -44,7 +44,7 @@ def tune(
 
     Candidates are compiled, verified and measured in the ranker's order; the best are measured
     again, interleaved with the compiler's default. Everything is kept in a folder that `resume`
-    continues.
+    continues. To tune several at once, use processes: Z3 crashes where two threads use it.
 
     Example:
         >>> result = frontrunner.tune("matmul.mlir", budget=64)
