@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .gpu import GPU
     from .registry import Catalogue, Feature, Function, Theme, collect
     from .view import View
+    from .vulkan import VULKAN
 else:
     __getattr__ = exports(__name__)
 
@@ -24,6 +25,7 @@ __all__ = [
     "CPU",
     "GENERIC",
     "GPU",
+    "VULKAN",
     "Catalogue",
     "CpuView",
     "Feature",

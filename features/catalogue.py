@@ -19,6 +19,7 @@ from .cpu import CPU
 from .generic import parse_generic_catalogue
 from .gpu import GPU
 from .registry import Catalogue
+from .vulkan import VULKAN
 
 ENTRY_POINTS = "frontrunner.catalogues"
 
@@ -30,7 +31,7 @@ def catalogues() -> tuple[Catalogue, ...]:
     Raises:
         InputError: one of another package cannot be used.
     """
-    built_in = (CPU, GPU)
+    built_in = (CPU, GPU, VULKAN)
     names = [catalogue.name for catalogue in built_in]
     shown_as = "frontrunner.features.Catalogue"
     return (*built_in, *load_named_values(ENTRY_POINTS, Catalogue, shown_as, names))

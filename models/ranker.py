@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import InputError, WorkError
-from ..features import CPU, GPU, Catalogue, detect_catalogue
+from ..features import CPU, GPU, VULKAN, Catalogue, detect_catalogue
 
 Scores = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ Scores = NDArray[np.float64]
 BASE = "base"
 
 # What orders candidates before anything was measured, by the catalogue of their features.
-READY = {CPU.name: "cpu", GPU.name: "heuristic"}
+READY = {CPU.name: "cpu", GPU.name: "heuristic", VULKAN.name: "heuristic"}
 
 MAX_FLOAT = sys.float_info.max
 # LightGBM takes no larger whole numbers.

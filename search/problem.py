@@ -161,6 +161,7 @@ class Gpu:
         register_bits: of the vector register file that one thread can address.
         load_bits: widest load of one thread.
         banks: of shared memory.
+        types: of elements that shaders compute with; empty where the compiler does not say.
     """
 
     subgroup_sizes: tuple[int, ...]
@@ -171,6 +172,7 @@ class Gpu:
     load_bits: int
     banks: int
     intrinsics: tuple[Intrinsic, ...]
+    types: tuple[str, ...] = ()
 
     @property
     def subgroup_size(self) -> int:

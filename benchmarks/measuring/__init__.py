@@ -9,6 +9,7 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .budget import Budget, RunProgress, minutes_to_seconds
+    from .buffers import copy_to_device, open_device
     from .checks import (
         check_counts,
         finals_error,
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
         verify_on,
     )
     from .heats import confirm, run_heats
-    from .kernel import LoadedExecutable, MeasureRequest, SetupRequest, copy_to_device
+    from .kernel import LoadedExecutable, MeasureRequest, SetupRequest
     from .loop import (
         BudgetStopping,
         CandidateOrder,
@@ -190,6 +191,7 @@ __all__ = [
     "minutes_to_seconds",
     "noise_floor",
     "noise_warning",
+    "open_device",
     "outcome_error",
     "parse_outcome",
     "repeat_error",

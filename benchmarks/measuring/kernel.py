@@ -8,31 +8,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import iree.runtime as rt
-import numpy as np
 
-from ..verifying import F8, NUMPY_TYPES, Array, Call, Reference, Verification, make_inputs
+from ..verifying import Array, Call, Reference, Verification, make_inputs
+from .buffers import copy_to_device, copy_to_host, open_device
 from .timing import Timing, time_runs
 
-HAL_TYPES = {
-    "i1": rt.HalElementType.BOOL_8,
-    "i8": rt.HalElementType.SINT_8,
-    "i16": rt.HalElementType.SINT_16,
-    "i32": rt.HalElementType.SINT_32,
-    "i64": rt.HalElementType.SINT_64,
-    "f8E4M3FN": rt.HalElementType.FLOAT_8_E4M3_FN,
-    "f8E5M2": rt.HalElementType.FLOAT_8_E5M2,
-    "f8E4M3FNUZ": rt.HalElementType.FLOAT_8_E4M3_FNUZ,
-    "f8E5M2FNUZ": rt.HalElementType.FLOAT_8_E5M2_FNUZ,
-    "f16": rt.HalElementType.FLOAT_16,
-    "bf16": rt.HalElementType.BFLOAT_16,
-    "f32": rt.HalElementType.FLOAT_32,
-    "f64": rt.HalElementType.FLOAT_64,
-}
 # A first run is slower than those that follow, but not by this much.
 COLD = 3.0
 # A run of 30 us may last as long as another process's turn on the core: 3 to 12 ms were seen. What
@@ -77,6 +62,7 @@ class LoadedExecutable:
     """An executable that is loaded.
 
     Args:
+        device: that it runs on.
         modules: what it needs from the runtime, such as the device's.
         outputs: element types of what its function returns.
     """
@@ -84,6 +70,7 @@ class LoadedExecutable:
     def __init__(
         self,
         instance: rt.VmInstance,
+        device: rt.HalDevice,
         modules: Sequence[rt.VmModule],
         path: Path,
         function: str,
@@ -92,6 +79,7 @@ class LoadedExecutable:
         module = rt.VmModule.copy_buffer(instance, path.read_bytes())
         self._context = rt.VmContext(instance, [*modules, module])
         self._function = module.lookup_function(function)
+        self._device = device
         self._outputs = outputs
 
     def run(self, arguments: rt.VmVariantList) -> rt.VmVariantList:
@@ -101,29 +89,9 @@ class LoadedExecutable:
 
     def outputs(self, arguments: rt.VmVariantList) -> list[Array]:
         results = self.run(arguments)
-        found: list[Array] = []
-        for i, dtype in enumerate(self._outputs):
-            view = results.get_as_object(i, rt.HalBufferView)
-            found.append(
-                np.array(view.map().asarray(tuple(view.shape), np.dtype(NUMPY_TYPES[dtype])))
-            )
-        return found
-
-
-def copy_to_device(device: rt.HalDevice, values: Iterable[tuple[Array, str]]) -> rt.VmVariantList:
-    """Arguments for a function: arrays, copied to the device, with their element types."""
-    arguments = rt.VmVariantList(0)
-    for array, dtype in values:
-        view = device.allocator.allocate_buffer_copy(
-            memory_type=rt.MemoryType.DEVICE_LOCAL,
-            allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
-            device=device,
-            # Of types that are not NumPy's own there are no buffers.
-            buffer=np.ascontiguousarray(array.view(np.uint8) if dtype in F8 else array),
-            element_type=HAL_TYPES[dtype],
-        )
-        arguments.push_ref(view)
-    return arguments
+        views = (results.get_as_object(i, rt.HalBufferView) for i in range(len(self._outputs)))
+        typed = zip(views, self._outputs, strict=True)
+        return [copy_to_host(self._device, view, dtype) for view, dtype in typed]
 
 
 class _Device:
@@ -132,8 +100,10 @@ class _Device:
     def __init__(self, setup: SetupRequest) -> None:
         self.setup = setup
         self.instance = rt.VmInstance()
-        driver = rt.get_driver(setup.device.partition("://")[0])
-        self.device = driver.create_device_by_uri(setup.device)
+        self.device = open_device(setup.device)
+        # Drivers of GPUs compile a kernel when it first runs: lavapipe takes up to 8 s to, for what
+        # then runs in 25 ms.
+        self.compiles_late = not setup.device.startswith("local-")
         self.hal = rt.create_hal_module(self.instance, self.device)
         inputs = make_inputs(setup.call.inputs, setup.seed)
         dtypes = [dtype for _, dtype in setup.call.inputs]
@@ -154,7 +124,7 @@ class _Device:
     def _load(self, path: Path) -> LoadedExecutable:
         call = self.setup.call
         dtypes = [dtype for _, dtype in call.outputs]
-        return LoadedExecutable(self.instance, [self.hal], path, call.function, dtypes)
+        return LoadedExecutable(self.instance, self.device, [self.hal], path, call.function, dtypes)
 
     def measure(self, request: MeasureRequest) -> Timing:
         kernel, arguments = self._load(request.executable), self.arguments
@@ -165,7 +135,12 @@ class _Device:
             wrong = self._find_mismatch(outputs)
             if wrong is not None:
                 return Timing(wrong=wrong)
-            if first_us > max(COLD * request.give_up_us, SLICE_US):
+            limit_us = max(COLD * request.give_up_us, SLICE_US)
+            if first_us > limit_us and self.compiles_late:
+                start = time.perf_counter()
+                kernel.run(arguments)
+                first_us = (time.perf_counter() - start) * 1e6
+            if first_us > limit_us:
                 return Timing((first_us,))
         else:
             kernel.run(arguments)

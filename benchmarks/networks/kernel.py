@@ -9,7 +9,7 @@ from pathlib import Path
 import iree.runtime as rt
 import numpy as np
 
-from ..measuring import LoadedExecutable, copy_to_device, time_runs
+from ..measuring import LoadedExecutable, copy_to_device, open_device, time_runs
 from ..verifying import Tolerance
 from .inputs import InputFile
 from .weights import Archives, load_archives
@@ -65,15 +65,14 @@ class _Host:
     def __init__(self, subject: NetworkSetup) -> None:
         self.subject = subject
         self.instance = rt.VmInstance()
-        driver = rt.get_driver(subject.device.partition("://")[0])
-        device = driver.create_device_by_uri(subject.device)
-        self.modules = [rt.create_hal_module(self.instance, device)]
+        self.device = open_device(subject.device)
+        self.modules = [rt.create_hal_module(self.instance, self.device)]
         if subject.parameters:
             archives = load_archives(subject.parameters).items()
             providers = [index.create_provider(scope) for scope, index in archives]
             self.modules.insert(0, rt.create_io_parameters_module(self.instance, *providers))
         self.arguments = [
-            copy_to_device(device, ((one.read(), one.dtype) for one in inputs))
+            copy_to_device(self.device, ((one.read(), one.dtype) for one in inputs))
             for inputs in subject.inputs
         ]
         self._loaded: dict[Path, LoadedExecutable] = {}
@@ -85,7 +84,7 @@ class _Host:
         for path in paths:
             if path not in self._loaded:
                 self._loaded[path] = LoadedExecutable(
-                    self.instance, self.modules, path, function, outputs
+                    self.instance, self.device, self.modules, path, function, outputs
                 )
         return [self._loaded[path] for path in paths]
 

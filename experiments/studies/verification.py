@@ -188,7 +188,7 @@ def run(operation: Operation, size: int) -> Case:
 
         def outputs(executable: Path) -> Array:
             kinds = [dtype for _, dtype in call.outputs]
-            loaded = LoadedExecutable(instance, modules, executable, call.function, kinds)
+            loaded = LoadedExecutable(instance, device, modules, executable, call.function, kinds)
             return loaded.outputs(arguments)[0]
 
         (space,) = build_spaces(dispatch)

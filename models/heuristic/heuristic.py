@@ -10,19 +10,20 @@ import numpy as np
 import pandas as pd
 
 from ...core import InputError
-from ...features import CPU, GPU, detect_catalogue
+from ...features import CPU, GPU, VULKAN, detect_catalogue
 from ..ranker import BASE, Ranker, Reason, Scores, feature_matrix, is_number, join_names
 from .cpu_terms import CPU_TERMS, PenaltyTerm
 from .gpu_terms import GPU_TERMS
+from .vulkan_terms import VULKAN_TERMS
 
-_TERMS = {CPU.name: CPU_TERMS, GPU.name: GPU_TERMS}
+_TERMS = {CPU.name: CPU_TERMS, GPU.name: GPU_TERMS, VULKAN.name: VULKAN_TERMS}
 
 
 class HeuristicRanker(Ranker):
     """Orders by a weighted sum of penalties, each with a reason.
 
-    The terms for CPUs are in `cpu_terms.py`, those for GPUs in `gpu_terms.py`; which ones apply is
-    seen from the features.
+    The terms for CPUs are in `cpu_terms.py`, those for GPUs in `gpu_terms.py`, those for Vulkan in
+    `vulkan_terms.py`; which ones apply is seen from the features.
     """
 
     name = "heuristic"

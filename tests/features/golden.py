@@ -11,7 +11,11 @@ from types import ModuleType
 from frontrunner import features
 
 HERE = Path(__file__).parent
-FILES = {"cpu": HERE / "golden.json", "gpu": HERE / "golden_gpu.json"}
+FILES = {
+    "cpu": HERE / "golden.json",
+    "gpu": HERE / "golden_gpu.json",
+    "vulkan": HERE / "golden_vulkan.json",
+}
 
 
 def samples() -> ModuleType:

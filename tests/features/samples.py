@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -146,14 +147,60 @@ def gpu_candidates(problem: Problem, target: Target, count: int, seed: int = 0) 
     return frame[fits].head(count).reset_index(drop=True)
 
 
+VALHALL4 = Target(
+    "vulkan-spirv", "valhall4", "valhall4", 16, 16, 128, (32 << 10, 2 << 20, 0),
+    Gpu((16,), 512, 32 << 10, 4, 4096, 128, 32, (), ("f16", "f32", "i8", "i32")),
+)  # fmt: skip
+
+VULKAN_PROBLEMS = {
+    "large": matmul(2048, 1280, 5120),
+    "half": matmul(1000, 1280, 5000, "f16", transposed=True),
+    "bytes": matmul(512, 768, 1024, "i8"),
+    "batch": batch_matmul(12, 128, 128, 64),
+    "conv": conv(56, 64, 128),
+    "strided": conv(28, 128, 128, stride=2),
+    "depthwise": depthwise(56, 144),
+}
+
+
+def vulkan_candidates(problem: Problem, count: int, seed: int = 0) -> pd.DataFrame:
+    """Random tiles of workgroups and threads, by the last three parallel loops."""
+    rng = np.random.default_rng(seed)
+    columns: dict[str, np.ndarray] = {}
+    spread = [d for d in problem.dims if d.parallel][-3:]
+    threads, rows = np.ones((2, count), dtype=int)
+    for d in problem.dims:
+        if not d.parallel:
+            columns[f"red_{d.name}"] = rng.choice([0, 1, 4, 16], count)
+            continue
+        many = 5 if d in spread and d.role != "batch" else 1
+        thread, along = 2 ** rng.integers(0, many, (2, count))
+        columns[f"thread_{d.name}"], columns[f"wg_{d.name}"] = thread, thread * along
+        threads, rows = threads * along, rows + thread * along
+    promoted = rng.integers(0, 2, count) * (problem.kind == "contraction")
+    depth = promoted * rng.integers(1, 4, count)
+    return pd.DataFrame(
+        columns
+        | {"threads": threads, "vectorized": np.maximum(promoted, rng.integers(0, 2, count))}
+        | {"promoted": promoted, "depth": depth, "stage": promoted * rng.integers(0, 2, count)}
+        | {"shared_bytes": promoted * depth * rows * 64}
+    )
+
+
 Case: TypeAlias = tuple[Problem, Target, pd.DataFrame]
 
 
 def cases(kind: str, count: int) -> Iterator[Case]:
-    """Candidates of every sample problem for a kind of target, `cpu` or `gpu`."""
+    """Candidates of every sample problem for a kind of target: `cpu`, `gpu` or `vulkan`."""
     if kind == "cpu":
         for problem in PROBLEMS.values():
             yield problem, TARGET, candidates(problem, count)
+    elif kind == "vulkan":
+        for problem in VULKAN_PROBLEMS.values():
+            yield problem, VALHALL4, vulkan_candidates(problem, count)
+        # No space has it yet; the context of all catalogues tells it apart.
+        other = attention(20, 4096, 1024, 64)
+        yield other, replace(VALHALL4, cores=64), vulkan_candidates(other, count)
     else:
         for problem, target in GPU_PROBLEMS.values():
             yield problem, target, gpu_candidates(problem, target, count)

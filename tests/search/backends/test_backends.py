@@ -82,7 +82,7 @@ def vmvx(install: Install) -> None:
 
 
 def test_without_it_there_is_no_such_target() -> None:
-    assert list(known_backends()) == ["llvm-cpu", "rocm", "cuda"]
+    assert list(known_backends()) == ["llvm-cpu", "rocm", "cuda", "vulkan-spirv"]
     with pytest.raises(UnknownTargetError) as caught:
         read_dispatch(MATMUL, "vmvx")
     assert (

@@ -1,0 +1,13 @@
+"""Features of Vulkan candidates, by theme, over one view of their tiles."""
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import exports
+
+if TYPE_CHECKING:
+    from .catalogue import VULKAN
+    from .view import VulkanView
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = ["VULKAN", "VulkanView"]

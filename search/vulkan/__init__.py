@@ -1,0 +1,14 @@
+"""Vulkan: what can be chosen for SPIR-V code, how it is rendered, which profile fits."""
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import exports
+
+if TYPE_CHECKING:
+    from .live import profile_of
+    from .spaces import vulkan_spaces
+    from .target import vulkan_target
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = ["profile_of", "vulkan_spaces", "vulkan_target"]

@@ -1,0 +1,62 @@
+"""Vulkan targets: what the compiler's target attribute says about a profile."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..problem import Gpu, Target
+
+# What profiles lack, since they stand for families of chips: SIMD units and registers of RDNA and
+# Valhall, the widest load of SPIR-V without extensions, banks as on all desktop chips, and a number
+# of compute units between those of a phone (4 to 12) and a desktop (up to 100).
+_SIMDS, _REGISTER_BITS, _LOAD_BITS, _BANKS, _UNITS = 4, 128 * 32, 128, 32, 16
+_L2_BYTES = 2 << 20
+
+
+def vulkan_target(attribute: Any, name: str) -> Target:
+    """A target from the compiler's attribute."""
+    text = str(attribute)
+    gpu = Gpu(
+        subgroup_sizes=_numbers(text, "subgroup_size_choices"),
+        max_threads=_number(text, "max_thread_count_per_workgroup"),
+        shared_bytes=_number(text, "max_workgroup_memory_bytes"),
+        simds=_number(text, "simds_per_wgp") or _SIMDS,
+        register_bits=_number(text, "vgpr_space_bits") or _REGISTER_BITS,
+        load_bits=_LOAD_BITS,
+        banks=_BANKS,
+        intrinsics=(),
+        types=_types(text),
+    )
+    return Target(
+        backend="vulkan-spirv",
+        arch=text.partition('arch = "')[2].partition('"')[0],
+        name=name,
+        cores=_number(text, "wgp_count") or _UNITS,
+        vector_bytes=gpu.load_bits // 8,
+        registers=gpu.register_bits // 32,
+        cache_bytes=(gpu.shared_bytes, _L2_BYTES, 0),
+        gpu=gpu,
+    )
+
+
+def _types(text: str) -> tuple[str, ...]:
+    """What shaders compute with and storage buffers hold."""
+    computed = re.search(r"compute = ([\w|]+)", text)
+    stored = re.search(r"storage = ([\w|]+)", text)
+    words = computed[1].split("|") if computed else []
+    widths = {int(w[1:]) for w in stored[1].split("|")} if stored else set()
+    # fp16 is f16, int8 is i8.
+    found = {word.replace("fp", "f").replace("int", "i") for word in words}
+    return tuple(sorted(t for t in found if int(t[1:]) in widths))
+
+
+def _number(text: str, field: str) -> int:
+    """A field of the attribute; 0 where it is missing."""
+    found = re.search(rf"\b{field} = (\d+)", text)
+    return int(found[1]) if found else 0
+
+
+def _numbers(text: str, field: str) -> tuple[int, ...]:
+    found = re.search(rf"\b{field} = \[([\d, ]+)\]", text)
+    return tuple(int(n) for n in found[1].split(",")) if found else ()

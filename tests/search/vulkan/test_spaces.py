@@ -1,0 +1,102 @@
+"""Vulkan spaces: their sets, the compiler's default in them, and what compiles of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import z3
+
+from frontrunner.core import InputError
+from frontrunner.search import Space, backend_of, build_spaces, target_flags
+from frontrunner.search.enumeration import candidate_dicts, enumerate_space, sample
+from frontrunner.search.mlir import compile_with_spec
+from frontrunner.search.reading import read_dispatch
+from frontrunner.search.spec import spec_of
+from frontrunner.search.vulkan.live import BASELINE, LAVAPIPE, choose_profile, profile_of
+
+DATA = Path(__file__).parents[2] / "data"
+KINDS = ("matmul", "matmul_odd", "matmul_i8", "batch_matmul", "matvec", "conv_nhwc", "conv_nchw")
+
+
+def solve_all(space: Space) -> set[tuple[int, ...]]:
+    """What Z3 itself finds, one solution after the other."""
+    solver = z3.Solver()
+    solver.add([c.formula for c in space.constraints])
+    knobs = [k.var for k in space.knobs]
+    for knob in space.knobs:
+        solver.add(z3.Or([knob.var == value for value in knob.values]))
+    found = set()
+    while solver.check() == z3.sat:
+        model = solver.model()
+        found.add(tuple(model[var].as_long() for var in knobs))
+        solver.add(z3.Or([var != model[var] for var in knobs]))
+    return found
+
+
+@pytest.mark.parametrize("name", ["matmul_odd", "matvec"])
+def test_enumeration_is_z3s_own_set(name: str) -> None:
+    for space in build_spaces(read_dispatch(DATA / f"{name}.mlir", BASELINE)):
+        names = [knob.name for knob in space.knobs]
+        rows = {tuple(row[n] for n in names) for row in candidate_dicts(enumerate_space(space))}
+        assert rows == solve_all(space)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_default_is_a_candidate(name: str) -> None:
+    dispatch = read_dispatch(DATA / f"{name}.mlir", "valhall4")
+    found = [space for space in build_spaces(dispatch) if space.default is not None]
+    # Of matrix-vector products the default is of a pipeline without a space.
+    assert len(found) == (name != "matvec")
+    for space in found:
+        assert space.default in candidate_dicts(enumerate_space(space))
+        assert space.render(space.default) == dispatch.default
+
+
+@pytest.mark.parametrize("name", ["matmul", "matmul_i8", "conv_nhwc"])
+def test_candidates_compile_to_executables_of_their_own(name: str, tmp_path: Path) -> None:
+    dispatch = read_dispatch(DATA / f"{name}.mlir", "valhall4")
+    flags = dispatch.target.flags
+    made = [compile_with_spec(dispatch.source, flags, None)[0]]
+    for space in build_spaces(dispatch):
+        for row in candidate_dicts(sample(space, 2, seed=1)):
+            spec = tmp_path / "spec.mlir"
+            spec.write_text(spec_of(dispatch, space.render(row)).text())
+            executable, matched = compile_with_spec(dispatch.source, flags, spec)
+            assert matched
+            made.append(executable)
+    assert len(set(made)) == len(made)
+
+
+def test_types_that_a_profile_lacks_are_refused() -> None:
+    dispatch = read_dispatch(DATA / "matmul_i8.mlir", BASELINE)
+    with pytest.raises(InputError, match="has no i8, which lhs is in"):
+        build_spaces(dispatch)
+
+
+def test_names_that_others_have_too_are_prefixed() -> None:
+    assert backend_of("vulkan-rdna3").name == backend_of("adreno-740").name == "vulkan-spirv"
+    assert target_flags("vulkan-rdna3")[-1] == "--iree-vulkan-target=rdna3"
+    assert backend_of("rdna3").name == "rocm"
+
+
+@pytest.mark.parametrize(
+    ("vendor", "profile"),
+    [("0x10005", LAVAPIPE), ("0x1002", "rdna1"), ("0x13b5", "valhall1"), ("0xffff", BASELINE)],
+)
+def test_a_profile_suits_the_device(vendor: str, profile: str) -> None:
+    assert choose_profile(f"name: some\nvendor_id: {vendor}\n") == profile
+
+
+def test_a_machine_without_a_driver_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from frontrunner.search.vulkan import live
+
+    live._live_profile.cache_clear()
+    monkeypatch.setenv("VK_DRIVER_FILES", str(tmp_path / "none.json"))
+    monkeypatch.setenv("VK_ICD_FILENAMES", str(tmp_path / "none.json"))
+    with pytest.raises(InputError, match="no Vulkan device answers") as caught:
+        profile_of("vulkan")
+    assert "mesa-vulkan-drivers" in caught.value.hint
+    live._live_profile.cache_clear()
