@@ -22,7 +22,8 @@ def idle_lanes(view: VulkanView) -> Column:
     """The share of lanes that no thread of the workgroup has: lost in each instruction."""
     size = view.gpu.subgroup_size
     lanes = np.ceil(view["threads"] / size) * size
-    return 1 - view["threads"] / lanes
+    filled: Column = view["threads"] / lanes
+    return 1 - filled
 
 
 @theme.feature
