@@ -12,6 +12,7 @@ from .choices import (
     cluster_option,
     continued_by,
     default_specs_option,
+    iree_flag_option,
     jobs_option,
     pool_option,
     ranker_option,
@@ -20,7 +21,7 @@ from .choices import (
 from .files import check_out
 from .output import Output, UsageError, shared_options
 
-RESUMABLE = {"file", "resume", "cluster", "as_json"}
+RESUMABLE = {"file", "resume", "cluster", "iree_flags", "as_json"}
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -67,6 +68,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     help="Compile the model with this spec to begin with; may be repeated, the newest last.",
 )
 @default_specs_option
+@iree_flag_option
 @ranker_option
 @click.option(
     "--device", metavar="URI", help="Measure here [local-task for CPUs, cuda or hip for GPUs]."
@@ -107,7 +109,8 @@ def command(
     output = Output(as_json)
     with continued_by("tune-model --resume", resume):
         if resume is not None:
-            result = network_tuning.resume_model(resume, input=file, cluster=options["cluster"])
+            again = {"cluster": options["cluster"], "iree_flags": options["iree_flags"]}
+            result = network_tuning.resume_model(resume, input=file, **again)
         else:
             assert file is not None
             result = network_tuning.tune_model(file, parameters=archives, **options)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ...benchmarks.measuring import POOL_SIZE
+from ...search import parse_flags
 from ..arguments import optional_path, optional_ranker
 from ..observing import make_notify, make_progress
 from .options import NetworkOptions
@@ -25,6 +26,7 @@ def tune_model(
     parameters: Mapping[str, str | os.PathLike[str]] | Sequence[tuple[str, Path]] = (),
     specs: Sequence[str | os.PathLike[str]] = (),
     default_specs: bool = False,
+    iree_flags: Sequence[str] = (),
     ranker: str | os.PathLike[str] | None = None,
     device: str | None = None,
     cluster: str | None = None,
@@ -54,6 +56,7 @@ def tune_model(
         parameters: archives of weights, by scope.
         specs: tuning specs to compile the network with to begin with, the newest last.
         default_specs: whether the compiler's own specs apply, too.
+        iree_flags: further flags for the compiler, such as `--iree-opt-level=O3`, or `@FILE`.
         ranker: a name from `frontrunner rankers`, or a trained one's file.
         device: the IREE device URI to measure on; by default the usual one of the target. Of a
             cluster, a name, URI or kind; by default the commonest kind.
@@ -82,6 +85,7 @@ def tune_model(
         parameters=tuple((scope, Path(path)) for scope, path in archives),
         starter=tuple(map(Path, specs)),
         default_specs=default_specs,
+        iree_flags=parse_flags(iree_flags),
         ranker=optional_ranker(ranker),
         device=device,
         cluster=cluster,
@@ -98,6 +102,7 @@ def resume_model(
     *,
     input: str | os.PathLike[str] | None = None,
     cluster: str | None = None,
+    iree_flags: Sequence[str] = (),
     quiet: bool = False,
 ) -> NetworkResult:
     """Goes on where tuning a network stopped; no dispatch is tuned again.
@@ -106,6 +111,7 @@ def resume_model(
         run: the run's folder.
         input: if given, has to be what the run was started with.
         cluster: of what was measured on a cluster, the address of one now.
+        iree_flags: those that the run was started with.
         quiet: whether to show no progress on stderr.
     """
     return resume_network_run(
@@ -114,4 +120,5 @@ def resume_model(
         make_notify(quiet=quiet),
         optional_path(input),
         cluster,
+        parse_flags(iree_flags),
     )

@@ -88,6 +88,7 @@ def _tune_one(
         devices=(options.device or "",),
         cluster=options.cluster,
         target=options.target,
+        iree_flags=options.iree_flags,
         seed=options.seed,
         jobs=options.jobs,
         pool=options.pool,
@@ -97,7 +98,12 @@ def _tune_one(
         with closing(make_observer()) as observer:
             if begun:
                 result = resume_run(
-                    run.path, budget, observer, cluster=options.cluster, tracked=False
+                    run.path,
+                    budget,
+                    observer,
+                    cluster=options.cluster,
+                    iree_flags=options.iree_flags,
+                    tracked=False,
                 )
             else:
                 result = start_run(tune_options, observer, tracked=False)
@@ -113,7 +119,12 @@ def _tune_one(
     return result
 
 
-def best_specs(hot: HotDispatch, tuned: TuneResult | str, folder: NetworkFolder) -> list[Path]:
+def best_specs(
+    hot: HotDispatch,
+    tuned: TuneResult | str,
+    folder: NetworkFolder,
+    iree_flags: tuple[str, ...] = (),
+) -> list[Path]:
     """Specs of a dispatch's best candidates, the best one first.
 
     They only have to be faster than the default: whether by more than noise is for the model to
@@ -124,7 +135,7 @@ def best_specs(hot: HotDispatch, tuned: TuneResult | str, folder: NetworkFolder)
     better = [s for s in tuned.finalists if s.interval[0] > 1][:MAX_TRIED]
     if not better:
         return []
-    run = folder.run_of(hot).load()
+    run = folder.run_of(hot).load(iree_flags)
     render = renderer(run.dispatch, run.queue)
     texts = spec_texts([spec_of(run.dispatch, render(standing.index)) for standing in better])
     paths = [folder.work / f"{hot.name}-{place}.mlir" for place in range(len(texts))]

@@ -36,6 +36,7 @@ from ...search.reading import NetworkDispatch, short_file_names
 from ..tuning import (
     RunFolder,
     check_cluster,
+    check_flags,
     digest_of_file,
     unwritable_error,
     version_mismatch,
@@ -88,20 +89,24 @@ class NetworkFolder:
             with suppress(OSError):  # another run may have begun beside this one
                 folder.rmdir()
 
-    def load(self, input: Path | None, cluster: str | None = None) -> NetworkOptions:
+    def load(
+        self, input: Path | None, cluster: str | None = None, iree_flags: Sequence[str] = ()
+    ) -> NetworkOptions:
         """What it was started with.
 
         Args:
             input: where the model is now, if that is another place.
             cluster: the address of a cluster, of what was started on one.
+            iree_flags: those that it was started with.
 
         Raises:
-            InputError: this is not such a folder, or one of another version or input, or of devices
-                of this machine where those of a cluster are given, or the other way round.
+            InputError: this is not such a folder, or one of another version, input or flags, or of
+                devices of this machine where those of a cluster are given, or the other way round.
         """
         options, digests, on_cluster = self._load()
         if not self.result.exists():
             check_cluster(self.path, cluster, on_cluster=on_cluster)
+            check_flags(self.path, iree_flags, options.iree_flags)
         options = replace(options, cluster=cluster)
         if input is not None:
             options = replace(options, input=input)

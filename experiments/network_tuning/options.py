@@ -27,6 +27,7 @@ class NetworkOptions:
         parameters: archives of weights by scope.
         starter: specs that the model is compiled with already; what is tuned here wins over them.
         default_specs: whether the compiler's own specs apply, too, after all others.
+        iree_flags: further flags for the compiler; whoever resumes gives them.
         cluster: the address of a scheduler whose workers measure, and compile candidates; None for
             this machine. Whoever resumes gives it.
         ranker, device, jobs, pool: as of a tuning run.
@@ -41,6 +42,7 @@ class NetworkOptions:
     parameters: Archives = ()
     starter: tuple[Path, ...] = ()
     default_specs: bool = False
+    iree_flags: tuple[str, ...] = ()
     ranker: str | None = None
     device: str | None = None
     cluster: str | None = None

@@ -84,6 +84,7 @@ def make_plan(
     coverage: float,
     target: str,
     peak: Peak | None,
+    iree_flags: tuple[str, ...] = (),
 ) -> Plan:
     """Takes the dispatches that make up most of the time, and merges those of equal Problems.
 
@@ -94,6 +95,7 @@ def make_plan(
         files: where each dispatch is, as MLIR.
         coverage: the share of the time that is looked at.
         peak: of the device; None takes all of a dispatch's time for headroom.
+        iree_flags: further ones for the compiler.
 
     Raises:
         KilledError: the compiler was killed while it read a dispatch, twice.
@@ -106,7 +108,9 @@ def make_plan(
     with ChildPool(READER) as readers:
         while new := [name for name in _most(expected, coverage) if name not in read]:
             tunable = [name for name in new if name in dispatches and dispatches[name].text]
-            found = readers.map(lambda child, name: _read(files[name], target, child), tunable)
+            found = readers.map(
+                lambda child, name: _read(files[name], target, iree_flags, child), tunable
+            )
             read |= {name: _reason(dispatches.get(name)) for name in new}
             read |= dict(zip(tunable, found, strict=True))
             hot = [_hot(members, files, total, peak) for members in _groups(profile, read)]
@@ -180,14 +184,14 @@ def _hot(
     )
 
 
-def _read(file: Path, target: str, reader: Child) -> Dispatch | str:
+def _read(file: Path, target: str, iree_flags: tuple[str, ...], reader: Child) -> Dispatch | str:
     """The dispatch, or why it cannot be tuned.
 
     Raises:
         KilledError: the compiler was killed while it read it.
     """
     try:
-        return read_dispatch(file, target, reader)
+        return read_dispatch(file, target, reader, iree_flags=iree_flags)
     except KilledError:
         raise
     except FrontrunnerError as error:

@@ -88,16 +88,18 @@ def resume_network_run(
     notify: Notify,
     input: Path | None = None,
     cluster: str | None = None,
+    iree_flags: Sequence[str] = (),
 ) -> NetworkResult:
     """Goes on where tuning a model stopped; no dispatch is tuned again.
 
     Args:
         input: must be what it was started with, where given.
         cluster: the address of one, of what was started on a cluster.
+        iree_flags: those that it was started with, which no file is trusted with.
     """
     started = time.monotonic()
     folder = NetworkFolder(path)
-    options = folder.load(input, cluster)
+    options = folder.load(input, cluster, iree_flags)
     if (done := NetworkResult.read(folder.result)) is not None:
         return done
     with lock_folder(path), _opened(options, notify) as (network, weighted):
@@ -132,10 +134,14 @@ def _check(options: NetworkOptions) -> None:
 
 
 def _read(options: NetworkOptions, mlir: Path, parameters: Archives) -> Network:
-    network = read_network(mlir, options.target, str(options.input))
+    network = read_network(
+        mlir,
+        options.target,
+        str(options.input),
+        default_specs=options.default_specs,
+        iree_flags=options.iree_flags,
+    )
     check_archives(parameters, network.parameters)
-    if options.default_specs:
-        network = replace(network, target=replace(network.target, default_specs=True))
     target = network.target
     if options.cluster is None:
         check_drivers([options.device] if options.device else [], target.drivers, target.arch)
@@ -180,7 +186,10 @@ def _tune(
         trial = NetworkTrial(
             compiler, runner, options.starter, default, folder.work, options.seed, deadline, notify
         )
-        chosen = trial.decide([(h, best_specs(h, tuned[h.name], folder)) for h in plan.hot])
+        flags = options.iree_flags
+        chosen = trial.decide(
+            [(hot, best_specs(hot, tuned[hot.name], folder, flags)) for hot in plan.hot]
+        )
         if chosen.spec is not None and chosen.gain is not None:
             write_text(folder.spec, _comment(chosen.gain, place.fingerprint) + chosen.spec)
         result = NetworkResult.build(
@@ -295,7 +304,8 @@ def _plan(
     """
     dispatches = {d.name: d for d in network.dispatches}
     peak = measure_peak() if here else None
-    plan = make_plan(shares, dispatches, files, options.coverage, options.target, peak)
+    flags = options.iree_flags
+    plan = make_plan(shares, dispatches, files, options.coverage, options.target, peak, flags)
     if not plan.hot:
         most = ", ".join(f"{r.share:.0%} {r.name} ({r.reason})" for r in plan.rest[:3])
         raise InputError(

@@ -41,6 +41,7 @@ from ...core import (
     InputError,
     KilledError,
     NotTunableError,
+    UnknownFlagError,
     UnknownTargetError,
     WorkError,
     physical_cores,
@@ -167,20 +168,26 @@ class Bench:
 
     def _read(self, reader: Child, one: PlannedRows) -> RunnableModule | InputError | KilledError:
         path, operation = one.generated.path, one.generated.operation
-        target, specs = self._options.target, self._options.default_specs
+        target, flags = self._options.target, self._options.iree_flags
+        specs = self._options.default_specs
         try:
             try:
-                module = RunnableModule.of(read_dispatch(path, target, reader, default_specs=specs))
+                dispatch = read_dispatch(
+                    path, target, reader, default_specs=specs, iree_flags=flags
+                )
+                module = RunnableModule.of(dispatch)
             except NotTunableError:
                 # It can be run all the same.
-                network = read_network(path, target, default_specs=specs, keep_f64=True)
+                network = read_network(
+                    path, target, default_specs=specs, iree_flags=flags, keep_f64=True
+                )
                 module = RunnableModule.of_network(network)
                 module = replace(module, flops=operation.flops) if operation else module
             if operation is not None:
                 _check(module, operation)
             check_memory((*module.call.inputs, *module.call.outputs))
             return module
-        except UnknownTargetError:
+        except (UnknownTargetError, UnknownFlagError):
             raise  # it is that of all of them
         except InputError as error:
             return error
@@ -192,7 +199,8 @@ class Bench:
             reason = str(error).replace(str(one.generated.path), "it")  # rows name it already
             self._log.append(one.row(name, provider, outcome=outcome, reason=reason))
         if isinstance(error, CompilerCrashedError):
-            options = (*target_flags(self._options.target), "-o module.vmfb")
+            asked = self._options
+            options = (*target_flags(asked.target), *asked.iree_flags, "-o module.vmfb")
             folder = self._folder(one, DEFAULT)
             shutil.rmtree(folder, ignore_errors=True)
             self._keep(folder, partial(write_crash, one.generated.read(), options, str(error)))

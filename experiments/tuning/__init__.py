@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .api import resume, tune
     from .folder import RunFolder, read_run_files, run_files, unwritable_error, write_text
     from .journal import Journal
-    from .manifest import RunManifest, RunSetup, check_cluster, version_mismatch
+    from .manifest import RunManifest, RunSetup, check_cluster, check_flags, version_mismatch
     from .options import TuneOptions
     from .preparation import digest_of_file, notify_of, prepare
     from .result import SPEC, TuneResult, expectation_comment
@@ -29,6 +29,7 @@ __all__ = [
     "TuneOptions",
     "TuneResult",
     "check_cluster",
+    "check_flags",
     "digest_of_file",
     "expectation_comment",
     "make_usual_runner",

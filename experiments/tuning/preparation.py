@@ -36,7 +36,12 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
         check_uris(options.devices or ())
     if options.ranker is not None:
         resolve_ranker(options.ranker, seed=options.seed)  # refused before the compiler is asked
-    dispatch = read_dispatch(options.input, options.target, default_specs=options.default_specs)
+    dispatch = read_dispatch(
+        options.input,
+        options.target,
+        default_specs=options.default_specs,
+        iree_flags=options.iree_flags,
+    )
     target = dispatch.target
     if options.cluster is not None:
         asked = options.devices or ()

@@ -18,7 +18,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
 
-from ...core import InputError, shorten
+from ...core import InputError, UnknownFlagError, shorten
 from ..problem import DEFAULT_SPECS
 from ..spec import APPLIED_MARK, SPEC_OPTION, spec_option
 from .contents import NotMlir, check_source, check_spec, parse
@@ -35,6 +35,7 @@ _process_flags: list[tuple[str, ...]] = []  # as they were set, once they were
 _SERIALIZED_SPEC = "iree_codegen.tuning_spec_mlirbc"
 _BYTECODE = b"ML\xefR"
 _ERROR = 2
+_FLAG_HINT = "`iree-compile --help-list-hidden` names them; give them as --iree-flag=--NAME=VALUE"
 _NAME = re.compile(r'"[^"]*"|[\w$.]+')
 _DIAGNOSTIC = ctypes.CFUNCTYPE(
     None, ctypes.c_int, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t, ctypes.c_void_p
@@ -97,7 +98,8 @@ def compilation(source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
     """Parses `source` (MLIR text or bytecode) for compiling with `flags`.
 
     Raises:
-        CompileFailed: the source does not parse; a flag that does not is a ValueError.
+        CompileFailed: the source does not parse.
+        UnknownFlagError: the compiler has no such flag, or it takes no such value.
     """
     errors: list[str] = []
 
@@ -110,7 +112,11 @@ def compilation(source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
     whole = tuple(flag for flag in flags if flag.partition("=")[0] in _PROCESS_FLAGS)
     _set_process_flags(whole)
     with Session() as session:
-        session.set_flags(*(flag for flag in flags if flag not in whole))
+        try:
+            session.set_flags(*(flag for flag in flags if flag not in whole))
+        except ValueError as error:
+            said = " ".join(str(error).split())
+            raise UnknownFlagError(f"the compiler refuses its flags: {said}", _FLAG_HINT) from None
         with session.invocation() as invocation:
             callback = _DIAGNOSTIC(note)
             ctypes_dl._dylib.ireeCompilerInvocationEnableCallbackDiagnostics(

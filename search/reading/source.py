@@ -20,7 +20,6 @@ from ...core import (
 )
 from ..backend import backend_of
 from ..flags import target_flags, unknown_target
-from ..problem import KEEP_F64
 
 
 def read_source(path: Path, holds: str) -> bytes:
@@ -47,7 +46,7 @@ def read_in_child(
     remedy: str,
     child: Child | None = None,
     *,
-    keep_f64: bool = False,
+    further: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Has a child process read MLIR for a target, and turns its failures into errors for the user.
 
@@ -56,13 +55,13 @@ def read_in_child(
         name: what to call the MLIR in messages.
         remedy: what the user can do if the compiler crashes.
         child: one of the handler that is there already; it stays.
-        keep_f64: whether its flags say so.
+        further: flags beside the target's.
 
     Raises:
         InputError: the target is unknown, or the MLIR cannot be used.
         KilledError: the child was killed.
     """
-    flags = (*target_flags(target), *((KEEP_F64,) if keep_f64 else ()))
+    flags = (*target_flags(target), *further)
     request = {"name": name, "text": text, "target": target, "flags": flags}
     with Child(handler) if child is None else nullcontext(child) as reader:
         try:

@@ -46,7 +46,7 @@ class Loop:
         notify("on the way")
         return Result()
 
-    def resume_model(self, path, make_observer, notify, input=None, cluster=None):
+    def resume_model(self, path, make_observer, notify, input=None, cluster=None, iree_flags=()):
         self.resumed.append((path, input))
         return Result()
 
