@@ -250,8 +250,18 @@ def llama(out: Path) -> ExportedNetwork:
 
 
 MODELS: dict[str, Callable[[Path], ExportedNetwork]] = {
-    make.__name__: make for make in (
-        bert, vit, resnet, decoder, mobilenet, unet, whisper, convnext, regnet, llama,
+    make.__name__: make
+    for make in (
+        bert,
+        vit,
+        resnet,
+        decoder,
+        mobilenet,
+        unet,
+        whisper,
+        convnext,
+        regnet,
+        llama,
     )  # fmt: skip
 }
 
