@@ -21,7 +21,7 @@ from .choices import (
 from .files import check_out
 from .output import Output, UsageError, shared_options
 
-RESUMABLE = {"file", "resume", "cluster", "iree_flags", "as_json"}
+RESUMABLE = {"file", "resume", "cluster", "iree_flags", "options", "as_json"}
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -69,6 +69,12 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @default_specs_option
 @iree_flag_option
+@click.option(
+    "--options",
+    metavar="auto|none|FILE",
+    help="Options of the compiler to try for the whole model: those that help some, none, or those "
+    "of a TOML file, each a list of flags by a name  [default: auto]",
+)
 @ranker_option
 @click.option(
     "--device", metavar="URI", help="Measure here [local-task for CPUs, cuda or hip for GPUs]."
@@ -88,13 +94,14 @@ def command(
     resume: Path | None,
     parameters: tuple[str, ...],
     as_json: bool,
-    **options: Any,
+    **given: Any,
 ) -> None:
     """Find a spec that makes a whole model faster, within a budget.
 
-    The model is profiled, the dispatches that take most of its time are tuned, and the best
-    candidates are tried in the model: what stays has to make it faster there. The result is one
-    tuning spec, or none.
+    It is compiled with options that make some models faster; with the best, or without, it is
+    profiled, the dispatches that take most of its time are tuned, and the best candidates are tried
+    in the model: what stays has to make it faster there. The result is one tuning spec, or none,
+    and a file of flags for `iree-compile @FILE`.
     """
     archives = [_archive(text) for text in parameters]
     if resume is not None:
@@ -102,18 +109,19 @@ def command(
     elif file is None:
         raise UsageError("MODEL is missing", "name a model, or a folder with --resume DIR")
     else:
-        check_out(options["out"], f"go on in it with `tune-model --resume {options['out']}`")
+        check_out(given["out"], f"go on in it with `tune-model --resume {given['out']}`")
 
     from ..experiments import network_tuning
 
     output = Output(as_json)
     with continued_by("tune-model --resume", resume):
         if resume is not None:
-            again = {"cluster": options["cluster"], "iree_flags": options["iree_flags"]}
+            again = {name: given[name] for name in ("cluster", "iree_flags", "options")}
             result = network_tuning.resume_model(resume, input=file, **again)
         else:
             assert file is not None
-            result = network_tuning.tune_model(file, parameters=archives, **options)
+            asked = {**given, "options": given["options"] or network_tuning.AUTO}
+            result = network_tuning.tune_model(file, parameters=archives, **asked)
     output.table(network_tuning.COLUMNS, result.rows())
     output.line()
     output.summary(result)

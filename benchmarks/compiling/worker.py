@@ -17,7 +17,7 @@ from ...search.mlir import CompileFailed, compile_with_spec, spec_text
 from ..measuring import executable_digest
 
 # What the compiler says of a linker that SIGKILL ended, by its wait status or a shell's around it,
-# or that did not start: where memory is short, its libraries are not loaded, which is exit code 127.
+# or that did not start: where memory is short, its libraries are not loaded (exit code 127).
 _LINKER_KILLED = re.compile(
     rb"^Linking failed; .* returned exit code (9|35072|32512):", re.MULTILINE
 )

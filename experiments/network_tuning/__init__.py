@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from .result import NetworkResult
     from .runs import resume_network_run, start_network_run
     from .summary import COLUMNS
+    from .variants import AUTO
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "AUTO",
     "COLUMNS",
     "ExportedNetwork",
     "NetworkOptions",

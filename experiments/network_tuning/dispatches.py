@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -16,8 +16,7 @@ from ..queue import renderer
 from ..tuning import RunFolder, TuneOptions, TuneResult, resume_run, start_run, write_text
 from .folder import NetworkFolder
 from .options import NetworkOptions
-from .plan import HotDispatch, Plan
-from .result import NO_TIME
+from .plan import NO_TIME, HotDispatch
 from .trial import MAX_TRIED
 
 # Seconds that tuning a dispatch takes beside taking candidates: reading, ranking, the finals.
@@ -29,16 +28,19 @@ MakeObserver = Callable[[], Observer]
 
 
 def tune_hot_dispatches(
-    plan: Plan,
+    hot_dispatches: Sequence[HotDispatch],
+    chosen: Sequence[HotDispatch],
     folder: NetworkFolder,
     options: NetworkOptions,
     deadline: float,
     make_observer: MakeObserver,
     notify: Notify,
 ) -> dict[str, TuneResult | str]:
-    """Tunes hot dispatches, the most promising first; each gets its share of the time left.
+    """Tunes dispatches by themselves, in turn; each gets its share of the time that is left.
 
     Args:
+        hot_dispatches: all that time is to be left for, the most promising first.
+        chosen: those of them that are tuned here, in the same order.
         deadline: when the last one is to be done, as `time.monotonic` has it.
 
     Returns:
@@ -48,10 +50,13 @@ def tune_hot_dispatches(
         KilledError: a process was killed from outside; resuming goes on from there.
     """
     found: dict[str, TuneResult | str] = {}
-    for place, hot in enumerate(plan.hot):
+    coming = list(hot_dispatches)
+    for place, hot in enumerate(chosen):
         # Gains diminish: four times the headroom is worth twice the time.
-        weights = [math.sqrt(one.headroom_us) for one in plan.hot[place:]]
-        seconds = (deadline - time.monotonic()) * weights[0] / sum(weights)
+        weights = {one.name: math.sqrt(one.headroom_us) for one in coming}
+        share = weights[hot.name] / sum(weights.values())
+        seconds = (deadline - time.monotonic()) * share
+        coming.remove(hot)
         budget = Budget(seconds=max(LEAST_SECONDS, seconds - OVERHEAD_SECONDS), patience=PATIENCE)
         run = folder.run_of(hot)
         if (done := TuneResult.read(run.result)) is not None:
@@ -61,7 +66,7 @@ def tune_hot_dispatches(
         else:
             notify(
                 f"tuning {hot.name}: {hot.share:.1%} of the time, "
-                f"{budget.seconds:.0f} s ({place + 1} of {len(plan.hot)})"
+                f"{budget.seconds:.0f} s ({place + 1} of {len(chosen)})"
             )
             found[hot.name] = _tune_one(hot, run, budget, options, make_observer, notify)
     return found

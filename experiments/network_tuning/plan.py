@@ -17,6 +17,9 @@ from ...search.reading import READER, NetworkDispatch, read_dispatch
 _FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
 # Of a dispatch's headroom, what is expected to be gained.
 EXPECTED_GAIN = 0.7
+# Why what could be tried or tuned was not.
+NO_TIME = "no time was left for it"
+TIME_UP = "the time was up before a candidate was measured"
 
 
 @dataclass(frozen=True)

@@ -249,21 +249,8 @@ def llama(out: Path) -> ExportedNetwork:
     return export_module(Decoder(config), [tokens, mask], out)
 
 
-MODELS: dict[str, Callable[[Path], ExportedNetwork]] = {
-    make.__name__: make
-    for make in (
-        bert,
-        vit,
-        resnet,
-        decoder,
-        mobilenet,
-        unet,
-        whisper,
-        convnext,
-        regnet,
-        llama,
-    )  # fmt: skip
-}
+_MAKERS = (bert, vit, resnet, decoder, mobilenet, unet, whisper, convnext, regnet, llama)
+MODELS: dict[str, Callable[[Path], ExportedNetwork]] = {make.__name__: make for make in _MAKERS}
 
 
 def main(arguments: list[str]) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .journal import Journal
     from .manifest import RunManifest, RunSetup, check_cluster, check_flags, version_mismatch
     from .options import TuneOptions
-    from .preparation import digest_of_file, notify_of, prepare
+    from .preparation import digest_of_file, notify_of, prepare, usual_ranker
     from .result import SPEC, TuneResult, expectation_comment
     from .runs import make_usual_runner, resume_run, start_run
     from .stages import Stage
@@ -42,6 +42,7 @@ __all__ = [
     "start_run",
     "tune",
     "unwritable_error",
+    "usual_ranker",
     "version_mismatch",
     "write_text",
 ]

@@ -108,6 +108,7 @@ def read_network(
     default_specs: bool = False,
     iree_flags: tuple[str, ...] = (),
     keep_f64: bool = False,
+    timeout: float = READ_TIMEOUT,
 ) -> Network:
     """Reads a model for a target.
 
@@ -117,13 +118,14 @@ def read_network(
         default_specs: whether the specs that the compiler comes with apply.
         iree_flags: further ones of the user's for the compiler.
         keep_f64: whether f64 stays so; by default, the compiler makes f32 of it.
+        timeout: how many seconds the compiler may take.
 
     Raises:
         InputError: the file cannot be read, does not compile or cannot be called.
     """
     text = read_source(path, "a model")
     answer = read_in_child(
-        READER, name or str(path), text, target, READ_TIMEOUT, _REMEDY,
+        READER, name or str(path), text, target, timeout, _REMEDY,
         further=(*((KEEP_F64,) if keep_f64 else ()), *iree_flags),
     )  # fmt: skip
     functions = tuple(

@@ -1,0 +1,243 @@
+"""Tries candidates of many dispatches at once, where they run: in the model.
+
+One compile of the model has a candidate for each dispatch, and one profile times all of them. For
+a model of many small dispatches that is an order of magnitude cheaper than to tune each by itself,
+and what is timed is what the model runs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...benchmarks.compiling import Compiler, raise_if_killed
+from ...benchmarks.measuring import OK, PROFILE_SECONDS
+from ...benchmarks.networks import NetworkFailed, NetworkRunner
+from ...core import JsonLinesFile, KilledError, Notify, WorkError, decode
+from ...search.linking import link_specs
+from .plan import HotDispatch
+
+# Profiles of variants between two of the default, with which they are compared.
+DEFAULT_EVERY = 3
+# Faster than the default by so much, a candidate is worth another look.
+LEAST_SPEEDUP = 1.03
+# Runs of the model in a profile.
+MOST_RUNS = 50
+_STEM = "in-model-"
+_REMEDY = "make room, then go on where it stopped"
+
+
+@dataclass(frozen=True)
+class InModelOutcome:
+    """What became of a candidate in the model.
+
+    Attributes:
+        candidate: its place in the queue of its dispatch, from 0.
+        speedup: of the dispatch, all members together, over the default; None if it failed.
+    """
+
+    dispatch: str
+    candidate: int
+    speedup: float | None
+    reason: str = ""
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> InModelOutcome:
+        """
+        Raises:
+            ValueError: it is of something else.
+        """
+        found = decode(cls, dict(record))
+        if found.candidate < 0 or not (found.speedup is None or 0 < found.speedup < math.inf):
+            raise ValueError(f"a candidate's place or speedup is out of range: {found}")
+        return found
+
+
+@dataclass(frozen=True)
+class QueuedDispatch:
+    """A dispatch and its candidates, in the order in which they are tried.
+
+    Attributes:
+        count: how many there are.
+        spec: writes a candidate's tuning spec; gives its path.
+    """
+
+    hot: HotDispatch
+    count: int
+    spec: Callable[[int], Path]
+
+
+@dataclass(frozen=True)
+class InModelResult:
+    """What a search in the model came to, for one dispatch.
+
+    Attributes:
+        best: candidates that seemed to be faster than the default, the best first.
+        candidates: how many were tried.
+        seconds: its part of the time that the search took.
+    """
+
+    best: tuple[int, ...]
+    candidates: int
+    seconds: float
+
+
+@dataclass
+class InModelSearch:
+    """Compiles a model with a candidate of each dispatch, and profiles it; again and again.
+
+    Attributes:
+        default: the model without a spec of ours.
+        starter: specs that the user brought.
+        expected: computes what the model is to compute.
+        log: where outcomes are kept; those that it holds are not done again.
+    """
+
+    compiler: Compiler
+    runner: NetworkRunner
+    starter: tuple[Path, ...]
+    default: Path
+    expected: Path
+    log: Path
+    notify: Notify
+    _default_us: Mapping[str, float] = field(default_factory=dict)
+    _runs: int = 1
+
+    def search(
+        self, dispatches: Sequence[QueuedDispatch], deadline: float, tried: int
+    ) -> dict[str, InModelResult]:
+        """Tries candidates until the time is up, or there are no more.
+
+        Args:
+            deadline: as `time.monotonic` has it.
+            tried: the most candidates of a dispatch to take for best.
+
+        Raises:
+            KilledError: the compiler or the model was killed, which is no candidate's fault.
+            WorkError: the default cannot be profiled, or the log cannot be written.
+        """
+        known = {one.hot.name: one for one in dispatches}
+
+        def check(record: dict[str, Any]) -> None:
+            if InModelOutcome.from_record(record).dispatch not in known:
+                raise ValueError(f"{record['dispatch']!r:.80} is no dispatch that is tuned")
+
+        started = time.monotonic()
+        with closing(JsonLinesFile(self.log, _REMEDY, check=check)) as lines:
+            found = [InModelOutcome.from_record(record) for record in lines.records]
+            rounds = 0
+            while time.monotonic() < deadline:
+                done = {one: sum(o.dispatch == one for o in found) for one in known}
+                coming = {o: done[name] for name, o in known.items() if done[name] < o.count}
+                if not coming:
+                    break
+                if rounds % DEFAULT_EVERY == 0:
+                    self._default_us = self._profile(self.default)
+                rounds += 1
+                outcomes = self._round({one.hot: one.spec(at) for one, at in coming.items()})
+                for one, at in coming.items():
+                    speedup, reason = outcomes[one.hot.name]
+                    found.append(InModelOutcome(one.hot.name, at, speedup, reason))
+                    lines.append(asdict(found[-1]))
+                self._tell(found, len(known), deadline)
+        seconds = (time.monotonic() - started) / max(1, len(known))
+        return {name: _result(name, found, seconds, tried) for name in known}
+
+    def _round(self, specs: Mapping[HotDispatch, Path]) -> dict[str, tuple[float | None, str]]:
+        """Speedup of each dispatch with its spec, or why there is none."""
+        for old in self.compiler.folder.glob(f"{_STEM}*.vmfb"):
+            old.unlink()
+        found: dict[str, tuple[float | None, str]] = {}
+        executable, applied = self._build(specs, found)
+        good = {hot for hot in specs if hot.name not in found}
+        times = self._profile(executable) if executable is not None else {}
+        for hot in good:
+            members = [m for m in hot.members if m in times and m in self._default_us]
+            before = sum(self._default_us[m] for m in members)
+            after = sum(times[m] for m in members)
+            if not {*hot.members} & {*applied}:
+                found[hot.name] = None, "its spec does not match it in the model"
+            elif min(before, after) > 0:
+                found[hot.name] = before / after, ""
+            else:
+                found[hot.name] = None, "it has no time in the model's profile"
+        return found
+
+    def _build(
+        self, specs: Mapping[HotDispatch, Path], failed: dict[str, tuple[float | None, str]]
+    ) -> tuple[Path | None, tuple[str, ...]]:
+        """The model with the specs that work; the others are found by bisection, and told."""
+        try:
+            return self._check(specs)
+        except NetworkFailed as failure:
+            if len(specs) == 1:
+                (hot,) = specs
+                failed[hot.name] = None, str(failure)
+                return None, ()
+        items = list(specs.items())
+        halves = (dict(items[: len(items) // 2]), dict(items[len(items) // 2 :]))
+        built = [self._build(half, failed) for half in halves]
+        left = {hot: spec for hot, spec in items if hot.name not in failed}
+        if not left:
+            return None, ()
+        for half, done in zip(halves, built, strict=True):
+            if left.keys() == half.keys():
+                return done
+        try:
+            return self._check(left)
+        except NetworkFailed as failure:
+            # Each half works, but not both together.
+            failed |= {hot.name: (None, f"with others, {failure}") for hot in left}
+            return None, ()
+
+    def _check(self, specs: Mapping[HotDispatch, Path]) -> tuple[Path, tuple[str, ...]]:
+        """
+        Raises:
+            NetworkFailed: the model does not compile or run so, or computes something else.
+        """
+        linked = link_specs([*self.starter, *specs.values()])
+        (compiled,) = self.compiler.compile([("in-model", linked.text)])
+        raise_if_killed(compiled, "a variant of the model")
+        if compiled.kind != OK:
+            raise NetworkFailed(compiled.reason)
+        # A file of its own: what ran before is loaded by its path.
+        executable = compiled.executable.with_name(f"{_STEM}{compiled.digest[:16]}.vmfb")
+        compiled.executable.rename(executable)
+        self.runner.compare_outputs(executable, self.expected)
+        return executable, compiled.applied
+
+    def _profile(self, executable: Path) -> dict[str, float]:
+        """Times by dispatch; none if the model does not run."""
+        try:
+            shares = self.runner.profile(executable, self._runs)
+        except WorkError as error:
+            if executable == self.default or isinstance(error, KilledError):
+                raise
+            self.notify(f"a variant of the model does not run: {error}")
+            return {}
+        total = sum(share.time_us for share in shares)
+        self._runs = max(1, min(MOST_RUNS, round(PROFILE_SECONDS * 1e6 / max(1.0, total))))
+        return {share.name: share.time_us for share in shares}
+
+    def _tell(self, found: Sequence[InModelOutcome], dispatches: int, deadline: float) -> None:
+        best: dict[str, float] = {}
+        for one in found:
+            best[one.dispatch] = max(best.get(one.dispatch, 1.0), one.speedup or 0.0)
+        faster = sum(speedup > LEAST_SPEEDUP for speedup in best.values())
+        left = max(0, round(deadline - time.monotonic()))
+        self.notify(
+            f"[{len(found)} candidates in the model] {faster} of {dispatches} dispatches are "
+            f"faster; {left // 60}:{left % 60:02d} left"
+        )
+
+
+def _result(name: str, found: Sequence[InModelOutcome], seconds: float, most: int) -> InModelResult:
+    ours = [one for one in found if one.dispatch == name]
+    better = [one for one in ours if one.speedup is not None and one.speedup > LEAST_SPEEDUP]
+    better.sort(key=lambda one: -(one.speedup or 0.0))
+    return InModelResult(tuple(one.candidate for one in better[:most]), len(ours), seconds)
