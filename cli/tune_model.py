@@ -13,6 +13,7 @@ from .choices import (
     continued_by,
     default_specs_option,
     iree_flag_option,
+    is_given,
     jobs_option,
     pool_option,
     ranker_option,
@@ -71,9 +72,11 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @iree_flag_option
 @click.option(
     "--options",
+    default="auto",
+    show_default=True,
     metavar="auto|none|FILE",
     help="Options of the compiler to try for the whole model: those that help some, none, or those "
-    "of a TOML file, each a list of flags by a name  [default: auto]",
+    "of a TOML file, each a list of flags by a name.",
 )
 @ranker_option
 @click.option(
@@ -116,12 +119,12 @@ def command(
     output = Output(as_json)
     with continued_by("tune-model --resume", resume):
         if resume is not None:
-            again = {name: given[name] for name in ("cluster", "iree_flags", "options")}
+            again = {name: given[name] for name in ("cluster", "iree_flags")}
+            again["options"] = given["options"] if is_given(ctx, "options") else None
             result = network_tuning.resume_model(resume, input=file, **again)
         else:
             assert file is not None
-            asked = {**given, "options": given["options"] or network_tuning.AUTO}
-            result = network_tuning.tune_model(file, parameters=archives, **asked)
+            result = network_tuning.tune_model(file, parameters=archives, **given)
     output.table(network_tuning.COLUMNS, result.rows())
     output.line()
     output.summary(result)

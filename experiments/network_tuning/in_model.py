@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...benchmarks.compiling import Compiler, raise_if_killed
 from ...benchmarks.measuring import OK, PROFILE_SECONDS
 from ...benchmarks.networks import NetworkFailed, NetworkRunner
@@ -26,6 +28,9 @@ from .plan import HotDispatch
 DEFAULT_EVERY = 3
 # Faster than the default by so much, a candidate is worth another look.
 LEAST_SPEEDUP = 1.03
+# Every so many rounds, and after this share of the time, those that seemed to be faster are timed
+# again, until they have been so often: a single profile is off by 10 % and more.
+AGAIN_EVERY, NEW_SHARE, MOST_TIMED = 3, 0.75, 3
 # Runs of the model in a profile.
 MOST_RUNS = 50
 _STEM = "in-model-"
@@ -70,6 +75,53 @@ class QueuedDispatch:
     hot: HotDispatch
     count: int
     spec: Callable[[int], Path]
+
+
+class CandidateLog:
+    """What is known of a dispatch's candidates: one may have been timed several times.
+
+    Args:
+        count: how many candidates there are.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._speedups: dict[int, list[float]] = {}
+
+    @property
+    def candidates(self) -> int:
+        return len(self._speedups)
+
+    def add(self, outcome: InModelOutcome) -> None:
+        speedups = self._speedups.setdefault(outcome.candidate, [])
+        if outcome.speedup is not None:
+            speedups.append(outcome.speedup)
+
+    def best(self) -> list[int]:
+        """Candidates that seem to be faster than the default, the best first.
+
+        The best of many that were timed once are those that were lucky, so they come last.
+        """
+        faster = [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
+        once = {at: len(self._speedups[at]) == 1 for at in faster}
+        return sorted(faster, key=lambda at: (once[at], -self._speedup(at)))
+
+    def choose(self, *, again: bool) -> int | None:
+        """The candidate to time next; None if there is none.
+
+        Args:
+            again: whether to take one that was timed before, if one is worth it.
+        """
+        if again:
+            faster = [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
+            few = [at for at in faster if len(self._speedups[at]) < MOST_TIMED]
+            if few:
+                return max(few, key=self._speedup)
+        coming = len(self._speedups)
+        return coming if coming < self._count else None
+
+    def _speedup(self, at: int) -> float:
+        return float(np.median(self._speedups[at])) if self._speedups[at] else 0.0
 
 
 @dataclass(frozen=True)
@@ -128,25 +180,33 @@ class InModelSearch:
                 raise ValueError(f"{record['dispatch']!r:.80} is no dispatch that is tuned")
 
         started = time.monotonic()
+        end_of_new = started + NEW_SHARE * (deadline - started)
         with closing(JsonLinesFile(self.log, _REMEDY, check=check)) as lines:
-            found = [InModelOutcome.from_record(record) for record in lines.records]
+            logs = {name: CandidateLog(one.count) for name, one in known.items()}
+            for record in lines.records:
+                outcome = InModelOutcome.from_record(record)
+                logs[outcome.dispatch].add(outcome)
             rounds = 0
             while time.monotonic() < deadline:
-                done = {one: sum(o.dispatch == one for o in found) for one in known}
-                coming = {o: done[name] for name, o in known.items() if done[name] < o.count}
+                again = rounds % AGAIN_EVERY == AGAIN_EVERY - 1 or time.monotonic() > end_of_new
+                coming = {n: at for n in known if (at := logs[n].choose(again=again)) is not None}
                 if not coming:
                     break
                 if rounds % DEFAULT_EVERY == 0:
                     self._default_us = self._profile(self.default)
                 rounds += 1
-                outcomes = self._round({one.hot: one.spec(at) for one, at in coming.items()})
-                for one, at in coming.items():
-                    speedup, reason = outcomes[one.hot.name]
-                    found.append(InModelOutcome(one.hot.name, at, speedup, reason))
-                    lines.append(asdict(found[-1]))
-                self._tell(found, len(known), deadline)
+                specs = {known[name].hot: known[name].spec(at) for name, at in coming.items()}
+                found = self._round(specs)
+                for name, at in coming.items():
+                    outcome = InModelOutcome(name, at, *found[name])
+                    logs[name].add(outcome)
+                    lines.append(asdict(outcome))
+                self._tell(logs, deadline)
         seconds = (time.monotonic() - started) / max(1, len(known))
-        return {name: _result(name, found, seconds, tried) for name in known}
+        return {
+            name: InModelResult(tuple(log.best()[:tried]), log.candidates, seconds)
+            for name, log in logs.items()
+        }
 
     def _round(self, specs: Mapping[HotDispatch, Path]) -> dict[str, tuple[float | None, str]]:
         """Speedup of each dispatch with its spec, or why there is none."""
@@ -224,20 +284,10 @@ class InModelSearch:
         self._runs = max(1, min(MOST_RUNS, round(PROFILE_SECONDS * 1e6 / max(1.0, total))))
         return {share.name: share.time_us for share in shares}
 
-    def _tell(self, found: Sequence[InModelOutcome], dispatches: int, deadline: float) -> None:
-        best: dict[str, float] = {}
-        for one in found:
-            best[one.dispatch] = max(best.get(one.dispatch, 1.0), one.speedup or 0.0)
-        faster = sum(speedup > LEAST_SPEEDUP for speedup in best.values())
+    def _tell(self, logs: Mapping[str, CandidateLog], deadline: float) -> None:
         left = max(0, round(deadline - time.monotonic()))
         self.notify(
-            f"[{len(found)} candidates in the model] {faster} of {dispatches} dispatches are "
+            f"[{sum(log.candidates for log in logs.values())} candidates in the model] "
+            f"{sum(bool(log.best()) for log in logs.values())} of {len(logs)} dispatches are "
             f"faster; {left // 60}:{left % 60:02d} left"
         )
-
-
-def _result(name: str, found: Sequence[InModelOutcome], seconds: float, most: int) -> InModelResult:
-    ours = [one for one in found if one.dispatch == name]
-    better = [one for one in ours if one.speedup is not None and one.speedup > LEAST_SPEEDUP]
-    better.sort(key=lambda one: -(one.speedup or 0.0))
-    return InModelResult(tuple(one.candidate for one in better[:most]), len(ours), seconds)

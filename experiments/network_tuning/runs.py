@@ -21,6 +21,7 @@ from ...core import InputError, Notify, WorkError, lock_folder, make_folder
 from ...models import resolve_ranker
 from ...search import flags_text
 from ...search.reading import Network, read_network
+from ..importing import as_mlir
 from ..interrupted import resumable
 from ..observing import Tracker
 from ..tuning import TuneResult, write_text
@@ -31,7 +32,6 @@ from .dispatches import MakeObserver, best_specs, tune_hot_dispatches
 from .finishing import Finish, finish
 from .folder import NetworkFolder, open_new_folder
 from .in_model import InModelResult, InModelSearch
-from .onnx_import import as_mlir
 from .options import NetworkOptions
 from .queued import queue_dispatches, tuned_alone
 from .result import NetworkResult
@@ -101,7 +101,7 @@ def _opened(
     """The model, and the options with all archives that it needs, as long as they are there."""
     _check(options)
     notify(f"reading {options.input}")
-    with as_mlir(options) as (mlir, parameters):
+    with as_mlir(options.input, options.parameters) as (mlir, parameters):
         yield mlir, _read(options, mlir, parameters), replace(options, parameters=parameters)
 
 
@@ -163,9 +163,6 @@ def _tune(
         notify("compiling the model as it is")
         plain = maker.plain(network)
         run_us = _run_once(runner, plain.compiled)
-        tracker = stack.enter_context(Tracker(notify=notify))
-        tags = {"mode": "tune_model", "arch": network.target.arch}
-        tracker.start(folder.path.name, asdict(options), tags)
         tried, plan = folder.tried(variants), folder.plan()
         if tried is None or plan is None:
             until = time.monotonic() + OPTIONS_SHARE * seconds
@@ -181,17 +178,18 @@ def _tune(
         else:
             bases = [plain, *(maker.make(named(name, variants), plain) for name in tried.faster)]
             (base,) = (one for one in bases if one.variant.name == tried.tuned)
+        tracker = stack.enter_context(Tracker(notify=notify))
+        tags = {"mode": "tune_model", "arch": network.target.arch}
+        tracker.start(folder.path.name, asdict(options), tags)
         flags = (*options.iree_flags, *base.variant.flags)
         tuning = replace(options, device=place.asked, cluster=place.cluster, iree_flags=flags)
         until = deadline - TRIAL_SHARE * seconds
         alone = tuned_alone(plan, (1 - TRIAL_SHARE - OPTIONS_SHARE) * seconds)
-        small = [hot for hot in plan.hot if hot not in alone]
-        specs: dict[str, list[Path]] = {}
-        tuned: dict[str, TuneResult | InModelResult | str] = {}
-        tuned |= tune_hot_dispatches(plan.hot, alone, folder, tuning, until, make_observer, notify)
-        specs |= {h.name: best_specs(h, tuned[h.name], folder, flags) for h in alone}
+        runs = tune_hot_dispatches(plan.hot, alone, folder, tuning, until, make_observer, notify)
+        specs = {hot.name: best_specs(hot, runs[hot.name], folder, flags) for hot in alone}
+        tuned: dict[str, TuneResult | InModelResult | str] = {**runs}
         compiler = stack.enter_context(maker.compiler(base))
-        if small:
+        if small := [hot for hot in plan.hot if hot not in alone]:
             queued, failed = queue_dispatches(
                 small, tuning, place.fingerprint, folder.work / "candidates", notify
             )
@@ -201,9 +199,7 @@ def _tune(
             )  # fmt: skip
             found = search.search(queued, until, MAX_TRIED)
             tuned |= {**failed, **found}
-            specs |= {
-                one.hot.name: [one.spec(at) for at in found[one.hot.name].best] for one in queued
-            }
+            specs |= {q.hot.name: [q.spec(at) for at in found[q.hot.name].best] for q in queued}
         trial = NetworkTrial(
             compiler, runner, options.starter, base.compiled, plain.compiled.executable,
             folder.work, options.seed, deadline, notify,

@@ -27,7 +27,7 @@ from transformers import (
 )
 from transformers.models.whisper.modeling_whisper import WhisperEncoder
 
-from ..network_tuning import ExportedNetwork, export_module, export_transformers
+from ..importing import ExportedNetwork, export_module, export_transformers
 
 IMAGE = (1, 3, 224, 224)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,16 @@ from ...core import (
     CompilerCrashedError,
     InputError,
     KilledError,
+    UnknownFlagError,
     check_free_space,
     first_line,
     read_without_bom,
 )
 from ..backend import backend_of
 from ..flags import target_flags, unknown_target
+
+# What the compiler says of a flag before it ends its process.
+_UNKNOWN_FLAG = re.compile(r"Unknown command line argument '([^']*)'")
 
 
 def read_source(path: Path, holds: str) -> bytes:
@@ -71,6 +76,11 @@ def read_in_child(
         except (ChildDied, InputError) as failure:
             if isinstance(failure, ChildDied):
                 check_free_space()
+            if unknown := _UNKNOWN_FLAG.search(str(failure)):
+                raise UnknownFlagError(
+                    f"the compiler has no flag {unknown[1]}",
+                    "`iree-compile --help-list-hidden` names them; give --iree-flag=--NAME=VALUE",
+                ) from failure
             if any(words in str(failure) for words in backend_of(target).unknown):
                 raise unknown_target(target) from failure
             if isinstance(failure, InputError):

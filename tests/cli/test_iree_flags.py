@@ -64,7 +64,5 @@ def test_what_the_compiler_does_not_know_is_refused_in_a_line(
     ran = frontrunner(command, str(MATMUL), "--iree-flag=--no-such-flag", *place)
     error, hint = ran.err.strip().splitlines()[-2:]
     assert ran.code == 2
-    assert error.endswith(
-        "the compiler refuses its flags: Error parsing flags: option not found: no-such-flag"
-    )
+    assert error.endswith("the compiler has no flag --no-such-flag")
     assert hint.startswith("hint: `iree-compile --help-list-hidden` names them")
