@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="MODEL.mlir",
-    help="Tell which of the model's dispatches each matcher configures; may be repeated.",
+    help="Tell which of the model's dispatches each matcher configures, and whether it compiles so "
+    "(if not, the exit code is 1); may be repeated.",
 )
 @target_option
 @default_specs_option
@@ -57,7 +58,7 @@ def command(
     dump: Path | None,
     seed: int,
     as_json: bool,
-) -> None:
+) -> int:
     """Merge tuning specs into one; the newest wins.
 
     Name the newest last: where two specs match the same dispatch, the later one is kept. Those that
@@ -108,19 +109,27 @@ def command(
             "models": found,
         }
     )
+    return 0 if all(one["compiles"] for one in found.values()) else 1
 
 
 def _show_matches(
     output: Output, model: Path, network: Network, linked: LinkedSpec
 ) -> dict[str, Any]:
-    from ..search.linking import find_matches
+    from ..search.linking import find_break, find_matches
 
     found = find_matches(network, linked)
+    broken = find_break(network, linked)
     for name, dispatches in found.by_matcher.items():
         output.notify(f"{name} matches {', '.join(dispatches) or f'nothing in {model}'}")
     if found.by_default_specs:
         output.notify(f"the compiler's own specs match {', '.join(found.by_default_specs)}")
-    return {"matches": found.by_matcher, "default_specs": found.by_default_specs}
+    if broken:
+        output.notify(f"warning: with it, {model} does not compile: {broken}")
+    return {
+        "matches": found.by_matcher,
+        "default_specs": found.by_default_specs,
+        "compiles": not broken,
+    }
 
 
 def _dump(
