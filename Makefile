@@ -38,7 +38,7 @@ tune: env  ## tune the example dispatch on this machine's CPU
 evaluate: env-dev  ## compare the rankers on the recordings in experiments/recordings
 	$(BIN)/frontrunner evaluate $(RECORDINGS) --rankers $(RANKERS) $(ARGS)
 
-models: $(VENV)/.env-models  ## tune six models, 15 minutes each, as in the README (ARGS=5: 5 minutes)
+models: $(VENV)/.env-models  ## tune ten models, 15 minutes each (ARGS=6: 6 minutes), as in the README
 	$(BIN)/python -m frontrunner.experiments.studies.models_table runs/models $(ARGS)
 
 predictor: env  ## train the predictor that ships in the package, as it is in the repository
