@@ -125,7 +125,16 @@ def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_tracking")
 @pytest.mark.parametrize(
-    "name", ["conv_nhwc", "conv_strided", "attention", "matmul_fused", "matmul_i8", "matmul_bf16"]
+    "name",
+    [
+        "conv_nhwc",
+        "conv_strided",
+        "attention",
+        "attention_grouped",
+        "matmul_fused",
+        "matmul_i8",
+        "matmul_bf16",
+    ],
 )
 def test_every_kind_goes_through(name: str, tmp_path: Path) -> None:
     given = options(tmp_path / "run", input=DATA / f"{name}.mlir", budget=Budget(candidates=2))
