@@ -47,7 +47,7 @@ from .options import NetworkOptions
 from .plan import HotDispatch, Plan, read_plan
 from .variants import OptionVariant, TriedVariants, named
 
-FORMAT = 3
+FORMAT = 2
 FLAGS = "flags.txt"
 # Options that name places: `model.json` does not hold them.
 _NOT_IN_FILE = ("out", "cluster")

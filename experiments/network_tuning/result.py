@@ -138,14 +138,15 @@ class NetworkResult(StoredResult):
         there = {
             "run": folder,
             "spec": folder / SPEC if fields["spec"] else None,
-            "flags": folder / FLAGS if fields["flags"] else None,
+            "flags": folder / FLAGS if fields.get("flags") else None,
         }
         result = decode(cls, {**fields, **there})
         times = (result.baseline_us, result.best_us)
         if wrong := speedup_error(result.speedup, result.speedup_ci, times, result.ratios):
             raise ValueError(wrong)
-        if result.flags is None and (result.speedup != 1.0 or result.spec is not None):
-            raise ValueError(f"there are no flags, and a speedup of {result.speedup:g}")
+        # Older versions wrote no flags.
+        if result.flags is None and result.spec is None and result.speedup != 1.0:
+            raise ValueError(f"there is no spec, and a speedup of {result.speedup:g}")
         return result
 
     def metrics(self) -> dict[str, float]:
@@ -186,7 +187,7 @@ class NetworkResult(StoredResult):
         for one in self.variants:
             told = one.reason if one.speedup is None else f"{one.speedup:.2f}x"
             lines.append(f"{one.name}: {told}")
-        if self.flags is None:
+        if self.flags is None and self.spec is None:
             best = f" (measured: {self.measured:.2f}x)" if self.measured else ""
             why = "is not faster than the default beyond noise" if best else "stays as it is"
             lines.append(f"the model {why}{best}")

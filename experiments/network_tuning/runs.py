@@ -37,7 +37,7 @@ from .queued import queue_dispatches, tuned_alone
 from .result import NetworkResult
 from .summary import report
 from .trial import MAX_TRIED, NetworkTrial
-from .variants import TriedVariants, named, read_variants, variants_of
+from .variants import PLAIN, TriedVariants, named, read_variants, variants_of
 
 # Of the time: to try in the model what was found. Of 15 minutes, three.
 TRIAL_SHARE = 0.2
@@ -164,6 +164,8 @@ def _tune(
         plain = maker.plain(network)
         run_us = _run_once(runner, plain.compiled)
         tried, plan = folder.tried(variants), folder.plan()
+        if tried is None and plan is not None:
+            tried = TriedVariants((), PLAIN.name, ())  # of a version that tried no options
         if tried is None or plan is None:
             until = time.monotonic() + OPTIONS_SHARE * seconds
             outcomes, faster = try_variants(maker, variants, plain, runner, until, options.seed)
@@ -173,8 +175,8 @@ def _tune(
             )
             names = tuple(one.variant.name for one in faster)
             tried = TriedVariants(tuple(outcomes), base.variant.name, names)
-            folder.save_plan(plan)
             folder.save_tried(tried)
+            folder.save_plan(plan)
         else:
             bases = [plain, *(maker.make(named(name, variants), plain) for name in tried.faster)]
             (base,) = (one for one in bases if one.variant.name == tried.tuned)

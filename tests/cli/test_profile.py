@@ -239,4 +239,6 @@ def test_blocks(frontrunner, folder):
     assert told["Arguments"] == "m=8, n=12, k=16 (f32,f32,f32)"
     assert told["Verification"] == "passed"
     assert told["Runtime"].split()[1] == "µs"
-    assert float(told["GFLOP/s"].split(",")[0]) > 0
+    # On a busy machine, so small a product may have 0.0 of these.
+    assert float(told["Runtime"].split()[0]) > 0
+    assert float(told["GFLOP/s"].split(",")[0]) >= 0
