@@ -33,6 +33,7 @@ def test_a_run_goes_on_with_the_flags_that_it_was_started_with(
     assert json.loads(resumed.out)["candidates"] == 3
 
 
+@pytest.mark.slow
 def test_packing_and_recording_tell_flags(
     tmp_path: Path, frontrunner: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -166,6 +166,7 @@ def test_no_dispatches(frontrunner, tmp_path):
     assert (tmp_path / "profile.csv").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_measured(folder, brief_command):
     """Really sent, once two rows are on disk; of the last, the process may not know yet."""
     log = folder / "profile.jsonl"

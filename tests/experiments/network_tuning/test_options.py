@@ -38,6 +38,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trying, "RACE_PATIENCE", 0.0)
 
 
+@pytest.mark.slow
 def test_what_computes_something_else_is_never_chosen_and_the_flags_compile(
     hasty: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

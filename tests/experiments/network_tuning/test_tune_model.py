@@ -286,6 +286,7 @@ def _resuming_refuses_what_does_not_fit(
         tune_model.resume_network_run(tmp_path, NullProgress, nothing)
 
 
+@pytest.mark.slow
 def test_a_model_that_was_killed_and_finished(
     finished: tuple[NetworkResult, Path],
     warm: None,

@@ -113,6 +113,7 @@ def test_what_is_there_is_not_done_again(configured, profiled, asked, tmp_path):
     assert sum(libraries for _, libraries in asked) == 2
 
 
+@pytest.mark.slow
 def test_what_changed_is_done_again(configured, made, profiled, asked, tmp_path):
     folder = shutil.copytree(configured[0], tmp_path / "copy")
     # Libraries do not read the dispatch.
