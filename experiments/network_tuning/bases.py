@@ -106,7 +106,7 @@ class BaseMaker:
     def _compiler(self, variant: OptionVariant, network: Network, timeout: float) -> Compiler:
         folder = self.folder / re.sub(r"\W+", "-", variant.name)
         folder.mkdir(exist_ok=True)
-        return Compiler(network, folder, 1, timeout, tries=2)
+        return Compiler(network, folder, self.options.jobs, timeout, tries=2)
 
     def _compiled(self, variant: OptionVariant, network: Network, timeout: float) -> Base:
         with self._compiler(variant, network, timeout) as compiler:

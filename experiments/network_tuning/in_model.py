@@ -9,28 +9,32 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...benchmarks.compiling import Compiler, raise_if_killed
-from ...benchmarks.measuring import OK, PROFILE_SECONDS
+from ...benchmarks.measuring import OK, PROFILE_SECONDS, CompileOutcome
 from ...benchmarks.networks import NetworkFailed, NetworkRunner
 from ...core import JsonLinesFile, KilledError, Notify, WorkError, decode
 from ...search.linking import link_specs
 from .plan import HotDispatch
 
-# Profiles of variants between two of the default, with which they are compared.
+# Variants between two profiles of the default, with which they are compared.
 DEFAULT_EVERY = 3
 # Faster than the default by so much, a candidate is worth another look.
 LEAST_SPEEDUP = 1.03
 # Every so many rounds, and after this share of the time, those that seemed to be faster are timed
 # again, until they have been so often: a single profile is off by 10 % and more.
 AGAIN_EVERY, NEW_SHARE, MOST_TIMED = 3, 0.75, 3
+# Variants that are compiled side by side: the compiler uses little more than one core for a model.
+# Of more than these, those that wait to be run would take longer than compiling.
+MOST_AT_ONCE = 8
 # Runs of the model in a profile.
 MOST_RUNS = 50
 _STEM = "in-model-"
@@ -106,19 +110,17 @@ class CandidateLog:
         once = {at: len(self._speedups[at]) == 1 for at in faster}
         return sorted(faster, key=lambda at: (once[at], -self._speedup(at)))
 
-    def choose(self, *, again: bool) -> int | None:
-        """The candidate to time next; None if there is none.
+    def choose(self, count: int, *, again: bool) -> list[int]:
+        """The candidates to time next, each another one; fewer where there are no more.
 
         Args:
-            again: whether to take one that was timed before, if one is worth it.
+            again: whether those that were timed before, and are worth it, come before new ones.
         """
-        if again:
-            faster = [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
-            few = [at for at in faster if len(self._speedups[at]) < MOST_TIMED]
-            if few:
-                return max(few, key=self._speedup)
-        coming = len(self._speedups)
-        return coming if coming < self._count else None
+        faster = [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
+        few = [at for at in faster if len(self._speedups[at]) < MOST_TIMED]
+        few.sort(key=self._speedup, reverse=True)
+        new = range(len(self._speedups), self._count)
+        return [*few, *new][:count] if again else [*new[:count], *few][:count]
 
     def _speedup(self, at: int) -> float:
         return float(np.median(self._speedups[at])) if self._speedups[at] else 0.0
@@ -159,6 +161,8 @@ class InModelSearch:
     notify: Notify
     _default_us: Mapping[str, float] = field(default_factory=dict)
     _runs: int = 1
+    _profiled: int = 0
+    _numbers: Iterator[int] = field(default_factory=count)
 
     def search(
         self, dispatches: Sequence[QueuedDispatch], deadline: float, tried: int
@@ -186,21 +190,27 @@ class InModelSearch:
             for record in lines.records:
                 outcome = InModelOutcome.from_record(record)
                 logs[outcome.dispatch].add(outcome)
-            rounds = 0
+            rounds, at_once = 0, min(self.compiler.jobs, MOST_AT_ONCE)
             while time.monotonic() < deadline:
                 again = rounds % AGAIN_EVERY == AGAIN_EVERY - 1 or time.monotonic() > end_of_new
-                coming = {n: at for n in known if (at := logs[n].choose(again=again)) is not None}
-                if not coming:
-                    break
-                if rounds % DEFAULT_EVERY == 0:
-                    self._default_us = self._profile(self.default)
                 rounds += 1
-                specs = {known[name].hot: known[name].spec(at) for name, at in coming.items()}
-                found = self._round(specs)
-                for name, at in coming.items():
-                    outcome = InModelOutcome(name, at, *found[name])
-                    logs[name].add(outcome)
-                    lines.append(asdict(outcome))
+                coming = {name: log.choose(at_once, again=again) for name, log in logs.items()}
+                variants = [
+                    {name: places[nth] for name, places in coming.items() if nth < len(places)}
+                    for nth in range(max(map(len, coming.values())))
+                ]
+                if not variants:
+                    break
+                specs = [{known[n].hot: known[n].spec(at) for n, at in v.items()} for v in variants]
+                for old in self.compiler.folder.glob(f"{_STEM}*"):
+                    old.unlink()
+                compiled = self._compile(specs)
+                for variant, spec, one in zip(variants, specs, compiled, strict=True):
+                    found = self._try(spec, one)
+                    for name, at in variant.items():
+                        outcome = InModelOutcome(name, at, *found[name])
+                        logs[name].add(outcome)
+                        lines.append(asdict(outcome))
                 self._tell(logs, deadline)
         seconds = (time.monotonic() - started) / max(1, len(known))
         return {
@@ -208,12 +218,27 @@ class InModelSearch:
             for name, log in logs.items()
         }
 
-    def _round(self, specs: Mapping[HotDispatch, Path]) -> dict[str, tuple[float | None, str]]:
-        """Speedup of each dispatch with its spec, or why there is none."""
-        for old in self.compiler.folder.glob(f"{_STEM}*.vmfb"):
-            old.unlink()
+    def _compile(self, variants: Sequence[Mapping[HotDispatch, Path]]) -> list[CompileOutcome]:
+        """The model with the specs of each variant, compiled side by side."""
+        texts = [link_specs([*self.starter, *specs.values()]).text for specs in variants]
+        # Names of their own: what ran before is loaded by its path.
+        named = [(f"{_STEM}{next(self._numbers)}", text) for text in texts]
+        compiled = self.compiler.compile(named)
+        return [raise_if_killed(one, "a variant of the model") for one in compiled]
+
+    def _try(
+        self, specs: Mapping[HotDispatch, Path], compiled: CompileOutcome
+    ) -> dict[str, tuple[float | None, str]]:
+        """Speedup of each dispatch with its spec, or why there is none.
+
+        Args:
+            compiled: the model with all of them.
+        """
+        if self._profiled % DEFAULT_EVERY == 0:
+            self._default_us = self._profile(self.default)
+        self._profiled += 1
         found: dict[str, tuple[float | None, str]] = {}
-        executable, applied = self._build(specs, found)
+        executable, applied = self._build(specs, found, compiled)
         good = {hot for hot in specs if hot.name not in found}
         times = self._profile(executable) if executable is not None else {}
         for hot in good:
@@ -229,11 +254,18 @@ class InModelSearch:
         return found
 
     def _build(
-        self, specs: Mapping[HotDispatch, Path], failed: dict[str, tuple[float | None, str]]
+        self,
+        specs: Mapping[HotDispatch, Path],
+        failed: dict[str, tuple[float | None, str]],
+        compiled: CompileOutcome | None = None,
     ) -> tuple[Path | None, tuple[str, ...]]:
-        """The model with the specs that work; the others are found by bisection, and told."""
+        """The model with the specs that work; the others are found by bisection, and told.
+
+        Args:
+            compiled: the model with all of them, if it is compiled already.
+        """
         try:
-            return self._check(specs)
+            return self._check(compiled or self._compile([specs])[0])
         except NetworkFailed as failure:
             if len(specs) == 1:
                 (hot,) = specs
@@ -249,27 +281,21 @@ class InModelSearch:
             if left.keys() == half.keys():
                 return done
         try:
-            return self._check(left)
+            return self._check(self._compile([left])[0])
         except NetworkFailed as failure:
             # Each half works, but not both together.
             failed |= {hot.name: (None, f"with others, {failure}") for hot in left}
             return None, ()
 
-    def _check(self, specs: Mapping[HotDispatch, Path]) -> tuple[Path, tuple[str, ...]]:
+    def _check(self, compiled: CompileOutcome) -> tuple[Path, tuple[str, ...]]:
         """
         Raises:
             NetworkFailed: the model does not compile or run so, or computes something else.
         """
-        linked = link_specs([*self.starter, *specs.values()])
-        (compiled,) = self.compiler.compile([("in-model", linked.text)])
-        raise_if_killed(compiled, "a variant of the model")
         if compiled.kind != OK:
             raise NetworkFailed(compiled.reason)
-        # A file of its own: what ran before is loaded by its path.
-        executable = compiled.executable.with_name(f"{_STEM}{compiled.digest[:16]}.vmfb")
-        compiled.executable.rename(executable)
-        self.runner.compare_outputs(executable, self.expected)
-        return executable, compiled.applied
+        self.runner.compare_outputs(compiled.executable, self.expected)
+        return compiled.executable, compiled.applied
 
     def _profile(self, executable: Path) -> dict[str, float]:
         """Times by dispatch; none if the model does not run."""

@@ -45,6 +45,7 @@ class World:
     quarrel: set[str] = field(default_factory=lambda: {"none"})
     unmatched: set[str] = field(default_factory=set)
     compiled: list[tuple[str, ...]] = field(default_factory=list)
+    jobs: int = 2
 
     def compile(self, specs: Sequence[tuple[str, str]]) -> Iterable[CompileOutcome]:
         for name, text in specs:
