@@ -23,7 +23,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env env-dev tune evaluate models predictor test test-quick fuzz faults lint format lock clean
+.PHONY: help env env-dev tune evaluate models predictor test test-slow test-quick fuzz faults lint format lock clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -38,14 +38,17 @@ tune: env  ## tune the example dispatch on this machine's CPU
 evaluate: env-dev  ## compare the rankers on the recordings in experiments/recordings
 	$(BIN)/frontrunner evaluate $(RECORDINGS) --rankers $(RANKERS) $(ARGS)
 
-models: $(VENV)/.env-models  ## tune six models, 15 minutes each, as in the README (ARGS=5: 5 minutes)
+models: $(VENV)/.env-models  ## tune ten models, 15 minutes each (ARGS=6: 6 minutes), as in the README
 	$(BIN)/python -m frontrunner.experiments.studies.models_table runs/models $(ARGS)
 
 predictor: env  ## train the predictor that ships in the package, as it is in the repository
 	$(BIN)/frontrunner train $(RECORDINGS) --ranker cpu --out models/data/cpu.predictor
 
-test: env-dev  ## run all tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+test: env-dev  ## run the tests, but for those that take long one by one
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(ARGS)
+
+test-slow: env-dev  ## run those that take long: whole runs, killed and resumed, over all kinds
+	$(BIN)/python -m pytest -n 2 --dist load -m slow $(ARGS)
 
 test-quick: env-dev  ## run those that compile and measure nothing, in under a minute
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q --no-header $(QUICK) $(ARGS)

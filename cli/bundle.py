@@ -10,6 +10,7 @@ import click
 from ..benchmarks.measuring import DEFAULT_BUDGET
 from .choices import (
     extra_option,
+    iree_flag_option,
     jobs_option,
     keep_valid_option,
     parse_extras,
@@ -44,6 +45,7 @@ def command() -> None:
 )
 @ranker_option
 @target_option
+@iree_flag_option
 @pipeline_option
 @extra_option
 @jobs_option
@@ -55,6 +57,7 @@ def pack(
     budget: int,
     ranker: str | None,
     target: str,
+    iree_flags: tuple[str, ...],
     pipeline: str | None,
     extras: tuple[str, ...],
     jobs: int | None,
@@ -74,6 +77,7 @@ def pack(
     from ..experiments.bundling import pack as pack_bundle
     from ..experiments.observing import make_progress
     from ..experiments.tuning import TuneOptions
+    from ..search import parse_flags
 
     output = Output(as_json)
     options = TuneOptions(
@@ -83,6 +87,7 @@ def pack(
         ranker=ranker,
         devices=(),
         target=target,
+        iree_flags=parse_flags(iree_flags),
         seed=seed,
         jobs=jobs,
         pool=pool,
@@ -163,10 +168,17 @@ def run(
     metavar="DIR|FILE.parquet",
     help="Write a finished tuning run into this folder, or a recording into this file.",
 )
+@iree_flag_option
 @keep_valid_option
 @shared_options(seed=UNUSED_SEED)
 def ingest(
-    file: Path, results: Path, out: Path, keep_valid: bool, seed: int, as_json: bool
+    file: Path,
+    results: Path,
+    out: Path,
+    iree_flags: tuple[str, ...],
+    keep_valid: bool,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Turn results into a finished tuning run, or into a recording.
 
@@ -180,9 +192,11 @@ def ingest(
         check_new_folder(out, "--out", "name a new folder")
 
     from ..experiments.bundling import IngestedBundle
+    from ..search import parse_flags
 
     output = Output(as_json)
-    ingested = IngestedBundle.read(file, results, keep_valid=keep_valid)
+    flags = parse_flags(iree_flags)
+    ingested = IngestedBundle.read(file, results, flags, keep_valid=keep_valid)
     for wrong in ingested.measured.skipped_lines:
         output.notify(f"left out: {results} {wrong}")
     if as_recording:

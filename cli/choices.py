@@ -42,6 +42,14 @@ device_option = click.option(
 default_specs_option = click.option(
     "--default-specs", is_flag=True, help="Let the compiler use the specs that it comes with, too."
 )
+iree_flag_option = click.option(
+    "--iree-flag",
+    "iree_flags",
+    multiple=True,
+    metavar="FLAG|@FILE",
+    help="Give the compiler this flag, too, such as --iree-flag=--iree-opt-level=O3, or all of a "
+    "file; may be repeated. No file of results is trusted with flags: give them again to go on.",
+)
 pipeline_option = click.option(
     "--pipeline", metavar="NAME", help="Only candidates of this codegen pipeline."
 )

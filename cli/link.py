@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .choices import default_specs_option, is_given, target_option
+from .choices import default_specs_option, iree_flag_option, is_given, target_option
 from .files import check_new_file, check_new_folder
 from .output import Output, UsageError, shared_options
 
@@ -34,10 +34,12 @@ if TYPE_CHECKING:
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="MODEL.mlir",
-    help="Tell which of the model's dispatches each matcher configures; may be repeated.",
+    help="Tell which of the model's dispatches each matcher configures, and whether it compiles so "
+    "(if not, the exit code is 1); may be repeated.",
 )
 @target_option
 @default_specs_option
+@iree_flag_option
 @click.option(
     "--dump",
     type=click.Path(path_type=Path, allow_dash=True),
@@ -52,10 +54,11 @@ def command(
     models: tuple[Path, ...],
     target: str,
     default_specs: bool,
+    iree_flags: tuple[str, ...],
     dump: Path | None,
     seed: int,
     as_json: bool,
-) -> None:
+) -> int:
     """Merge tuning specs into one; the newest wins.
 
     Name the newest last: where two specs match the same dispatch, the later one is kept. Those that
@@ -63,9 +66,9 @@ def command(
     """
     if out is not None:
         check_new_file(out, "--out")
-    for name in ("target", "default_specs", "dump") if not models else ():
+    for name in ("target", "default_specs", "iree_flags", "dump") if not models else ():
         if is_given(click.get_current_context(), name):
-            option = f"--{name.replace('_', '-')}"
+            option = "--iree-flag" if name == "iree_flags" else f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} does nothing without --model", "leave it out, or name one")
     for stem, times in Counter(model.stem for model in models).items():
         if dump is not None and times > 1:
@@ -75,10 +78,11 @@ def command(
         check_new_folder(dump, "--dump", "name a new folder")
 
     from ..core import write_atomically
+    from ..search import parse_flags
     from ..search.linking import link_specs
     from ..search.reading import read_network
 
-    output = Output(as_json)
+    output, flags = Output(as_json), parse_flags(iree_flags)
     linked = link_specs(specs)
     for conflict in linked.conflicts:
         output.notify(f"conflict: {conflict}")
@@ -86,7 +90,7 @@ def command(
         output.notify(f"dropped: {dropped}")
     found: dict[str, Any] = {}
     for model in models:
-        network = read_network(model, target, default_specs=default_specs)
+        network = read_network(model, target, default_specs=default_specs, iree_flags=flags)
         found[str(model)] = _show_matches(output, model, network, linked)
         if dump is not None:
             found[str(model)]["final"] = _dump(output, model, network, linked, dump)
@@ -105,19 +109,27 @@ def command(
             "models": found,
         }
     )
+    return 0 if all(one["compiles"] for one in found.values()) else 1
 
 
 def _show_matches(
     output: Output, model: Path, network: Network, linked: LinkedSpec
 ) -> dict[str, Any]:
-    from ..search.linking import find_matches
+    from ..search.linking import find_break, find_matches
 
     found = find_matches(network, linked)
+    broken = find_break(network, linked)
     for name, dispatches in found.by_matcher.items():
         output.notify(f"{name} matches {', '.join(dispatches) or f'nothing in {model}'}")
     if found.by_default_specs:
         output.notify(f"the compiler's own specs match {', '.join(found.by_default_specs)}")
-    return {"matches": found.by_matcher, "default_specs": found.by_default_specs}
+    if broken:
+        output.notify(f"warning: with it, {model} does not compile: {broken}")
+    return {
+        "matches": found.by_matcher,
+        "default_specs": found.by_default_specs,
+        "compiles": not broken,
+    }
 
 
 def _dump(

@@ -10,6 +10,7 @@ import click
 from .choices import (
     cluster_option,
     default_specs_option,
+    iree_flag_option,
     jobs_option,
     keep_valid_option,
     target_option,
@@ -78,6 +79,7 @@ from .output import Interrupted, Output, UsageError, shared_options
 @cluster_option
 @target_option
 @default_specs_option
+@iree_flag_option
 @jobs_option
 @click.option("--force", is_flag=True, help="Start anew, where --output has other rows already.")
 @keep_valid_option

@@ -13,6 +13,7 @@ from .choices import (
     default_specs_option,
     device_option,
     extra_option,
+    iree_flag_option,
     jobs_option,
     parse_extras,
     pipeline_option,
@@ -72,6 +73,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @cluster_option
 @target_option
 @default_specs_option
+@iree_flag_option
 @pipeline_option
 @extra_option
 @jobs_option

@@ -10,6 +10,7 @@ import click
 from .choices import (
     default_specs_option,
     extra_option,
+    iree_flag_option,
     parse_extras,
     pipeline_option,
     target_option,
@@ -33,6 +34,7 @@ MOST_ROWS = 20_000_000
 )
 @target_option
 @default_specs_option
+@iree_flag_option
 @pipeline_option
 @extra_option
 @click.option(
@@ -52,6 +54,7 @@ def command(
     file: Path,
     target: str,
     default_specs: bool,
+    iree_flags: tuple[str, ...],
     pipeline: str | None,
     extras: tuple[str, ...],
     limit: int | None,
@@ -68,12 +71,13 @@ def command(
     extra_knobs = parse_extras(extras)
 
     from ..core import write_atomically
-    from ..search import build_spaces
+    from ..search import build_spaces, parse_flags
     from ..search.enumeration import count
     from ..search.reading import read_dispatch
 
     output = Output(as_json)
-    dispatch = read_dispatch(file, target, default_specs=default_specs)
+    flags = parse_flags(iree_flags)
+    dispatch = read_dispatch(file, target, default_specs=default_specs, iree_flags=flags)
     spaces = build_spaces(dispatch, pipeline, extra_knobs)
     counts = [count(space) for space in spaces]
     total = sum(c.value for c in counts)

@@ -16,6 +16,7 @@ from .choices import (
     default_specs_option,
     device_option,
     extra_option,
+    iree_flag_option,
     is_given,
     jobs_option,
     keep_valid_option,
@@ -30,10 +31,10 @@ from .output import Output, UsageError, shared_options
 
 LIMITS = {"budget", "minutes", "patience"}
 # What a resumed run may be given anew; all else is read from its folder.
-NEW_PLACES = {"keep_failures", "stages", "cluster"}
+NEW_PLACES = {"keep_failures", "stages", "cluster", "iree_flags"}
 RESUMABLE = {"file", "resume", "as_json", "keep_valid"} | NEW_PLACES | LIMITS
 ANEW = (
-    "only --budget, --minutes, --patience, --stages, --cluster and --keep-failures "
+    "only --budget, --minutes, --patience, --stages, --cluster, --iree-flag and --keep-failures "
     "may be given anew"
 )
 # What has no meaning where nothing is measured.
@@ -67,6 +68,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @cluster_option
 @target_option
 @default_specs_option
+@iree_flag_option
 @click.option("--out", type=FOLDER, metavar="DIR", help="Where to write [runs/<name>-<n>].")
 @click.option("--resume", type=FOLDER, metavar="DIR", help="Continue the run in this folder.")
 @jobs_option

@@ -12,6 +12,8 @@ from .choices import (
     cluster_option,
     continued_by,
     default_specs_option,
+    iree_flag_option,
+    is_given,
     jobs_option,
     pool_option,
     ranker_option,
@@ -20,7 +22,7 @@ from .choices import (
 from .files import check_out
 from .output import Output, UsageError, shared_options
 
-RESUMABLE = {"file", "resume", "cluster", "as_json"}
+RESUMABLE = {"file", "resume", "cluster", "iree_flags", "options", "as_json"}
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -67,6 +69,15 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     help="Compile the model with this spec to begin with; may be repeated, the newest last.",
 )
 @default_specs_option
+@iree_flag_option
+@click.option(
+    "--options",
+    default="auto",
+    show_default=True,
+    metavar="auto|none|FILE",
+    help="Options of the compiler to try for the whole model: those that help some, none, or those "
+    "of a TOML file, each a list of flags by a name.",
+)
 @ranker_option
 @click.option(
     "--device", metavar="URI", help="Measure here [local-task for CPUs, cuda or hip for GPUs]."
@@ -86,13 +97,14 @@ def command(
     resume: Path | None,
     parameters: tuple[str, ...],
     as_json: bool,
-    **options: Any,
+    **given: Any,
 ) -> None:
     """Find a spec that makes a whole model faster, within a budget.
 
-    The model is profiled, the dispatches that take most of its time are tuned, and the best
-    candidates are tried in the model: what stays has to make it faster there. The result is one
-    tuning spec, or none.
+    It is compiled with options that make some models faster; with the best, or without, it is
+    profiled, the dispatches that take most of its time are tuned, and the best candidates are tried
+    in the model: what stays has to make it faster there. The result is one tuning spec, or none,
+    and a file of flags for `iree-compile @FILE`.
     """
     archives = [_archive(text) for text in parameters]
     if resume is not None:
@@ -100,17 +112,19 @@ def command(
     elif file is None:
         raise UsageError("MODEL is missing", "name a model, or a folder with --resume DIR")
     else:
-        check_out(options["out"], f"go on in it with `tune-model --resume {options['out']}`")
+        check_out(given["out"], f"go on in it with `tune-model --resume {given['out']}`")
 
     from ..experiments import network_tuning
 
     output = Output(as_json)
     with continued_by("tune-model --resume", resume):
         if resume is not None:
-            result = network_tuning.resume_model(resume, input=file, cluster=options["cluster"])
+            again = {name: given[name] for name in ("cluster", "iree_flags")}
+            again["options"] = given["options"] if is_given(ctx, "options") else None
+            result = network_tuning.resume_model(resume, input=file, **again)
         else:
             assert file is not None
-            result = network_tuning.tune_model(file, parameters=archives, **options)
+            result = network_tuning.tune_model(file, parameters=archives, **given)
     output.table(network_tuning.COLUMNS, result.rows())
     output.line()
     output.summary(result)

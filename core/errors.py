@@ -47,6 +47,10 @@ class UnknownTargetError(InputError):
     """Neither the compiler nor frontrunner knows the target's name."""
 
 
+class UnknownFlagError(InputError):
+    """The compiler has no such flag, or it takes no such value."""
+
+
 class WorkError(FrontrunnerError):
     """Work that should have succeeded failed: compiling the baseline, measuring it, writing."""
 

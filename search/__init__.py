@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     )
     from .dispatch import Dispatch, TensorType
     from .emitted import EMISSION_FLAGS
-    from .flags import target_flags
+    from .flags import flags_text, parse_flags, target_flags
     from .kind import Kind, kind_of, known_kinds, register, tunable_kinds_text
     from .pipeline import (
         ExecutablePipeline,
@@ -61,12 +61,14 @@ __all__ = [
     "build_spaces",
     "check_rendered",
     "executable_pipeline",
+    "flags_text",
     "kind_of",
     "knob_value",
     "known_backends",
     "known_extras",
     "known_kinds",
     "known_pipelines",
+    "parse_flags",
     "register",
     "spec_of",
     "spec_option",

@@ -55,6 +55,7 @@ class Backend:
         emits: whether the compiler emits constraints about its pipelines.
         takes_specs: whether the compiler hands it the path of a tuning spec; if not, a spec is
             given as a transform library.
+        option_variants: options of the compiler that make some whole models faster, by a name.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Backend:
     extras: Extras = field(default_factory=dict)
     emits: bool = False
     takes_specs: bool = True
+    option_variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @cache

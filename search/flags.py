@@ -1,4 +1,4 @@
-"""Compile flags by a target's name. They are made here and nowhere else: none is read from a file.
+"""Compile flags: by a target's name, and the user's own. None is taken from a file of results.
 
 The compiler does what its flags say, such as run a program for a linker, or write files.
 """
@@ -6,12 +6,31 @@ The compiler does what its flags say, such as run a program for a linker, or wri
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
-from ..core import UnknownTargetError
+from ..core import InputError, UnknownTargetError, read_limited
 from .backend import backend_of, known_backends
 
 _NAME = re.compile(r"[A-Za-z0-9_.+-]{1,64}")
+_FLAG = re.compile(r"--[A-Za-z][\w-]*")
+# Flags that frontrunner gives by itself, and what to ask for in their place.
+_TAKEN = {
+    "--iree-hal-target-device": "--target",
+    "--iree-hal-target-backends": "--target",
+    "--iree-hal-local-target-device-backends": "--target",
+    "--iree-llvmcpu-target-cpu": "--target",
+    "--iree-llvmcpu-target-triple": "--target",
+    "--iree-rocm-target": "--target",
+    "--iree-cuda-target": "--target",
+    "--iree-vulkan-target": "--target",
+    "--iree-codegen-enable-default-tuning-specs": "--default-specs",
+    "--iree-codegen-tuning-spec-path": "--spec, where a command has it",
+    "--iree-codegen-transform-dialect-library": "--spec, where a command has it",
+    "--compile-from": "nothing: the phases are frontrunner's",
+    "--compile-to": "nothing: the phases are frontrunner's",
+}
 
 
 def target_flags(name: str) -> tuple[str, ...]:
@@ -24,6 +43,46 @@ def target_flags(name: str) -> tuple[str, ...]:
         raise unknown_target(name)
     backend = backend_of(name)
     return (*backend.flags, *backend.target_flags(name))
+
+
+def parse_flags(texts: Sequence[str]) -> tuple[str, ...]:
+    """Flags for the compiler that a user gives, of every command that compiles.
+
+    Args:
+        texts: each a flag such as `--iree-opt-level=O3`, or `@FILE` for all that a file holds:
+            separated as in a shell, and by lines.
+
+    Raises:
+        InputError: a file cannot be read, or a flag is none, or is one that frontrunner gives.
+    """
+    found: list[str] = []
+    for text in texts:
+        found += _read_flags(Path(text[1:])) if text.startswith("@") else [text]
+    for flag in found:
+        name = flag.partition("=")[0]
+        if not _FLAG.fullmatch(name) or "\n" in flag:
+            raise InputError(
+                f"a flag for the compiler cannot be {flag!r:.80}",
+                "give one as --iree-flag=--iree-opt-level=O3, or a file of them as @FILE",
+            )
+        if name in _TAKEN:
+            raise InputError(
+                f"{name} is given to the compiler by frontrunner", f"use {_TAKEN[name]}"
+            )
+    return tuple(found)
+
+
+def _read_flags(path: Path) -> list[str]:
+    remedy = "give a text file with a flag on each line"
+    try:
+        return shlex.split(read_limited(path, remedy).decode(), comments=True)
+    except ValueError as error:  # of a quote without an end, or of what is no text
+        raise InputError(f"{path} holds no flags: {error}", remedy) from None
+
+
+def flags_text(flags: Sequence[str]) -> str:
+    """Flags as a line of a file that `iree-compile` takes as `@FILE`, and so does `parse_flags`."""
+    return shlex.join(flags)
 
 
 def target_of_flags(flags: Sequence[str]) -> str:

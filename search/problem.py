@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..core import decode
+from ..core import InputError, decode
 from .backend import backend_named, backend_of, known_backends
-from .flags import target_flags, target_of_flags
+from .flags import flags_text, target_flags, target_of_flags
 from .kind import kind_of
 
 DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
@@ -179,6 +179,10 @@ class Gpu:
         return self.subgroup_sizes[0]
 
 
+class FlagsOfFile(tuple[str, ...]):
+    """Flags for the compiler that a file tells: they are shown and compared, not compiled with."""
+
+
 @dataclass(frozen=True)
 class Target:
     """What is compiled for, with the facts that spaces and features need.
@@ -193,6 +197,7 @@ class Target:
         cache_bytes: CPU caches L1d, L2, L3 (0 where there is none); on a GPU, shared memory first.
         gpu: None for CPUs; see `Backend.gpu`.
         default_specs: whether the tuning specs that the compiler comes with apply.
+        iree_flags: further flags for the compiler, as the user gave them.
     """
 
     backend: str
@@ -204,11 +209,22 @@ class Target:
     cache_bytes: tuple[int, int, int]
     gpu: Gpu | None = None
     default_specs: bool = False
+    iree_flags: tuple[str, ...] = ()
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Compile flags that select it."""
-        return (*target_flags(self.name), *((DEFAULT_SPECS,) if self.default_specs else ()))
+        """Compile flags that select it.
+
+        Raises:
+            InputError: some are from a file, and the user has not given them.
+        """
+        if self.iree_flags and isinstance(self.iree_flags, FlagsOfFile):
+            raise InputError(
+                f"it was compiled with {flags_text(self.iree_flags)}, which has to be given again",
+                "give the same --iree-flag options",
+            )
+        specs = (DEFAULT_SPECS,) if self.default_specs else ()
+        return (*target_flags(self.name), *specs, *self.iree_flags)
 
     @property
     def drivers(self) -> tuple[str, ...]:
@@ -222,6 +238,8 @@ class Target:
     def from_dict(cls, data: Any) -> Target:
         """The inverse of `to_dict`, and of older files, which hold flags in place of the name.
 
+        Flags of the user's own are told by the target, but it is not compiled with them.
+
         Raises:
             ValueError: it is something else.
         """
@@ -229,6 +247,7 @@ class Target:
         if isinstance(given, dict) and "flags" in given:
             given["name"] = target_of_flags(decode(tuple[str, ...], given.pop("flags"), "flags"))
         target = decode(cls, given, "target")
+        target = replace(target, iree_flags=FlagsOfFile(target.iree_flags))
         known = known_backends().get(target.backend)
         if known is None:
             raise ValueError(f"its backend is {target.backend!r:.80}, which is none")

@@ -96,6 +96,7 @@ def test_importing_it_is_light():
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_from_sizes_to_a_spec(tmp_path, capfd, monkeypatch, brief, warm):
     """What the README shows, in the order in which somebody would try it."""
     monkeypatch.chdir(tmp_path)

@@ -90,11 +90,12 @@ MAY_IMPORT = {
             "benchmarks.runners experiments experiments.dataset "
             "experiments.queue experiments.observing experiments.learning"
         ),
+        "experiments.importing": "core benchmarks.networks",
         "experiments.network_tuning": (
             "experiments "
             "core search search.reading search.linking models benchmarks.measuring "
             "benchmarks.cluster benchmarks.compiling benchmarks.libraries benchmarks.networks "
-            "experiments.queue experiments.observing experiments.tuning"
+            "experiments.importing experiments.queue experiments.observing experiments.tuning"
         ),
         "experiments.profiling": (
             "experiments "

@@ -1,8 +1,8 @@
 """Devices and cores of other hosts, by Dask: what they offer, and what they are asked for.
 
-A host runs `frontrunner worker`, which offers devices, and cores for compiling. A client asks for
-one piece of work at a time, as a Dask task that is bound to one device or one core: so whoever
-dies, Dask knows what is free. What crashes or hangs does so in child processes of the host.
+A host runs `frontrunner worker`, which offers devices, and cores for compiling. A client asks it
+directly, over Dask's own connections, and each device and each core does one thing at a time. What
+crashes or hangs does so in child processes of the host.
 """
 
 from typing import TYPE_CHECKING

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from ...core import InputError, KilledError, WorkError, first_line
-from .messages import MARK, Answer, HostDescription, Piece, Work, described
+from .messages import MARK, Answer, HostDescription, Piece, Work, wrong_versions
 from .turns import PRIORITY
 
 if TYPE_CHECKING:
@@ -118,6 +118,11 @@ class Cluster:
         if host is None:
             raise HostLost(f"no worker offers {device}")
         return host
+
+    @property
+    def members(self) -> frozenset[str]:
+        """The addresses of workers, as the scheduler knew them a moment ago."""
+        return self._alive
 
     def alive(self, host: HostDescription) -> bool:
         return host.address in self._alive
@@ -281,25 +286,11 @@ class Cluster:
         self._alive = frozenset(ours)
 
 
-def wrong_versions(hosts: Sequence[HostDescription]) -> list[str]:
-    """What hosts have other versions of the compiler or the runtime, in words."""
-    here = dict(described((), 0, "").versions)
-    return [
-        f"{host.name} ({host.address}) has {_versions(host.versions)}, this is {_versions(here)}"
-        for host in hosts
-        if dict(host.versions) != here
-    ]
-
-
 def _other_version(client: Client) -> str:
     """Tells that the scheduler has another Dask, with which not all may work."""
     found: Any = client.get_versions(check=False)
     there, here = found["scheduler"]["packages"].get("distributed"), version("distributed")
     return "" if there == here else f"the scheduler has Dask {there}, this is {here}"
-
-
-def _versions(versions: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
 
 
 def _connect(address: str) -> Client:

@@ -12,9 +12,9 @@ from ..measuring import HANDLER, KEEP_MEMORY, Device
 from ..verifying import Call
 from .client import Cluster, HostLost
 from .local import open_cluster
-from .messages import COMPILING, HostDescription
+from .messages import COMPILING, HostDescription, OfferedDevice
 from .remote_child import RemoteChild, Travelled
-from .selection import ChosenDevices, choose_devices, compiling_hosts
+from .selection import ChosenDevices, choose_devices, compiling_hosts, devices_that_joined
 
 
 class ClusterDevices:
@@ -37,13 +37,25 @@ class ClusterDevices:
         self.cluster = cluster
         self.chosen: ChosenDevices = choose_devices(cluster.hosts(), target, asked)
         self.names = tuple(one.name for _, one in self.chosen.devices)
-        self._target = target
+        self._target, self._asked = target, asked
+        self._members = cluster.members
         self._travelled = Travelled()
         self._uris = {one.name: one.uri for _, one in self.chosen.devices}
 
     @property
     def kind(self) -> str:
         return self.chosen.kind
+
+    def joined(self) -> list[OfferedDevice]:
+        """Devices of this kind that are there since the last time; hosts are asked if some came."""
+        if self.cluster.members <= self._members:
+            return []
+        hosts = self.cluster.hosts()
+        self._members = frozenset(host.address for host in hosts)
+        joined = devices_that_joined(hosts, self.chosen, self._asked)
+        found = [one for one in joined if one.name not in self._uris]
+        self._uris.update({one.name: one.uri for one in found})
+        return found
 
     def connect(self, name: str, call: Call, baseline: Path | None, seed: int) -> Device:
         """A device, wherever its host is now; arguments as of `Device`.

@@ -137,10 +137,13 @@ class Lane:
         self._tell("measuring")
         if self._since_baseline >= BATCH_PER_DEVICE:
             self._check_baseline()
-        outcome = self.screening.measure(index, compiled)
+        outcome = self.screening.try_out(index, compiled)
         self._since_baseline += 1
         if outcome.kind != OK and outcome.stage == "run":
             self._check_baseline()
+        # Not before: where the device is at fault, the candidate is measured again, and were its
+        # executable known from this time, it would be told to be the same as itself.
+        self.screening.note(index, outcome)
         self.measured += 1
         self._wait = AGAIN_SECONDS
         self._tell("waiting for what is compiled")

@@ -12,7 +12,7 @@ from typing import Any
 from ... import __version__
 from ...core import InputError, iree_versions
 from ..compiling import BuildRequest, CompileReply, CompileRequest
-from ..measuring import HANDLER, MeasureRequest, Timing, executable_digest, fingerprint
+from ..measuring import HANDLER, MeasureRequest, Timing, chip_of, executable_digest
 
 COMPILING = "frontrunner.benchmarks.compiling.worker:answer"
 # What a host's children run, and nothing else.
@@ -28,7 +28,7 @@ MARK = "frontrunner"
 
 def processor() -> str:
     """The name of this machine's CPU."""
-    return fingerprint("local-task").partition(" on ")[2]
+    return chip_of("local-task").name
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,14 @@ class OfferedDevice:
     Attributes:
         uri: as the host's runtime knows it, such as `cuda://0`.
         name: as clients know it, such as `node3/cuda://0`; no two of a cluster have the same.
-        kind: the chip's name; times of different kinds are not compared.
+        kind: the driver and the chip's name; times of different kinds are not compared.
+        chip: the driver's own path of the chip, such as a UUID; empty for a CPU.
     """
 
     uri: str
     name: str
     kind: str
+    chip: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,20 @@ def described(
         {**iree_versions(), "frontrunner": __version__},
         states or {},
     )
+
+
+def wrong_versions(hosts: Sequence[HostDescription]) -> list[str]:
+    """What hosts have other versions of the compiler or the runtime, in words."""
+    here = dict(described((), 0, "").versions)
+    return [
+        f"{host.name} ({host.address}) has {_versions(host.versions)}, this is {_versions(here)}"
+        for host in hosts
+        if dict(host.versions) != here
+    ]
+
+
+def _versions(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from ..runners import QueueCompiler
 from .client import AGAIN_SECONDS, ALONE_SECONDS, HostLost
 from .devices import ClusterDevices
 from .lanes import Lane
+from .messages import OfferedDevice
 from .streaming import AHEAD, stream
 
 # Devices that finals are measured on: rounds on more of them tell no more in the same time.
@@ -43,7 +44,8 @@ Found = TypeVar("Found")
 class ClusterRunner:
     """A runner on the devices of other hosts.
 
-    All devices are of one kind. Each has its own baseline and is compared with that only.
+    All devices are of one kind; those that join while it runs are used, too. Each has its own
+    baseline and is compared with that only.
 
     Args:
         devices: what to measure and to compile on; closed with this.
@@ -81,10 +83,7 @@ class ClusterRunner:
         )
         self._save_log = partial(save_log, logs)
         self._executables: dict[int, Path] = {}
-        self._lanes = [
-            Lane(one, partial(self._connect, one.name), self._screening, self._show)
-            for _, one in devices.chosen.devices
-        ]
+        self._lanes = [self._lane(one) for _, one in devices.chosen.devices]
         self.fingerprints = (devices.kind,)
         self.batch = AHEAD * len(self._lanes)
 
@@ -129,6 +128,7 @@ class ClusterRunner:
             self._compile,
             self._compiler.jobs,
             self._lanes,
+            self._join,
             self._tell,
             self._devices.cluster.give_up,
         )
@@ -182,6 +182,17 @@ class ClusterRunner:
             lane.close()
         self._compiler.close()
         self._devices.close()
+
+    def _lane(self, offered: OfferedDevice) -> Lane:
+        return Lane(offered, partial(self._connect, offered.name), self._screening, self._show)
+
+    def _join(self) -> list[Lane]:
+        """Devices that are there since the last time; each is started by its own thread."""
+        lanes = [self._lane(one) for one in self._devices.joined()]
+        for lane in lanes:
+            self._notify(f"{lane.name} joins")
+        self._lanes += lanes
+        return lanes
 
     def _tell(self, lane: Lane) -> None:
         """Tells the user, and others by the host, that a device is set aside, or back."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from ...core import InputError
 from ...search import backend_of
 from ..measuring import shares_cores
-from .client import wrong_versions
-from .messages import HostDescription, OfferedDevice, processor
+from .messages import HostDescription, OfferedDevice, processor, wrong_versions
 
 # The name of the CPU that the compiler runs on.
 HERE = "host"
@@ -44,15 +43,11 @@ def choose_devices(
             compiler or runtime.
     """
     offered = [(host, one) for host in hosts for one in host.devices]
-    names = [one.name for _, one in offered]
-    there = ", ".join(names) or "none"
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InputError(
-            f"two workers offer a device {twice[0]}", "end one, or give it another --name"
-        )
+    there = ", ".join(one.name for _, one in offered) or "none"
+    _refuse_twice(offered)
     drivers = backend_of(target).drivers
     able = [pair for pair in offered if _driver(pair[1]) in drivers]
-    chosen = [p for p in able if not asked or {p[1].name, p[1].uri, p[1].kind} & set(asked)]
+    chosen = [pair for pair in able if _is_asked(pair[1], asked)]
     if not chosen:
         wanted = ", ".join(asked) or f"that runs code for {target}"
         raise InputError(f"the cluster has no device {wanted}", f"it has: {there}")
@@ -90,6 +85,50 @@ def _of_this_kind(
             "name theirs as the target, such as --target znver4",
         )
     return alike
+
+
+def devices_that_joined(
+    hosts: Sequence[HostDescription], chosen: ChosenDevices, asked: Sequence[str]
+) -> list[OfferedDevice]:
+    """Devices as those that a run has chosen, which were not there then.
+
+    Args:
+        hosts: those of now.
+        asked: as of `choose_devices`.
+    """
+    names = {one.name for _, one in chosen.devices}
+    chips = {(host.name, one.chip) for host, one in chosen.devices if one.chip}
+    return [
+        one
+        for host in hosts
+        for one in host.devices
+        if one.kind == chosen.kind
+        and one.name not in names
+        and (host.name, one.chip) not in chips
+        and _is_asked(one, asked)
+        and not wrong_versions([host])
+    ]
+
+
+def _is_asked(device: OfferedDevice, asked: Sequence[str]) -> bool:
+    return not asked or bool({device.name, device.uri, device.kind} & set(asked))
+
+
+def _refuse_twice(offered: Sequence[tuple[HostDescription, OfferedDevice]]) -> None:
+    """Refuses devices of one name, and chips that two workers offer by two."""
+    seen: dict[object, str] = {}
+    for host, one in offered:
+        if one.name in seen:
+            raise InputError(
+                f"two workers offer a device {one.name}", "end one, or give it another --name"
+            )
+        chip = (host.name, one.chip) if one.chip else one.name
+        if chip in seen:
+            raise InputError(
+                f"{seen[chip]} and {one.name} are the same chip ({one.chip})",
+                "have one worker offer it: what runs at the same time is not timed",
+            )
+        seen[one.name] = seen[chip] = one.name
 
 
 def _driver(device: OfferedDevice) -> str:

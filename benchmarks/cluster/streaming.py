@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 
 from ...core import WorkError
 from ..measuring import CompileOutcome, Outcome
-from .client import ALONE_SECONDS
+from .client import ALONE_SECONDS, LOOK_SECONDS
 from .lanes import Lane, Ready, work
 
 # Candidates that are compiled and wait, for each device.
@@ -24,6 +24,7 @@ def stream(
     compile_one: Callable[[int], CompileOutcome],
     jobs: int,
     lanes: Sequence[Lane],
+    join: Callable[[], Sequence[Lane]],
     tell: Callable[[Lane], None],
     give_up: Callable[[], None],
 ) -> Iterator[tuple[int, Outcome]]:
@@ -32,6 +33,8 @@ def stream(
     Args:
         take, should_continue: as of `StreamingRunner.stream`.
         compile_one: called by `jobs` threads at a time.
+        lanes: the devices; those that join are appended by `join`.
+        join: asked now and then for devices that are there since the last time.
         tell: told when a device is set aside, and when it is back.
         give_up: called where an error or Ctrl-C ends it: has calls that wait end soon.
 
@@ -49,16 +52,25 @@ def stream(
     def arrive(index: int, outcome: Outcome) -> None:
         arrived.put((index, outcome))
 
-    threads = [_guarded(compile_next, arrived) for _ in range(jobs)]
-    threads += [
-        _guarded(partial(work, lane, ready, arrive, tell, enough), arrived) for lane in lanes
-    ]
-    for thread in threads:
+    def start(do: Callable[[], None]) -> threading.Thread:
+        thread = _guarded(do, arrived)
         thread.start()
-    most = jobs + AHEAD * len(lanes)
+        return thread
+
+    def measure(lane: Lane) -> threading.Thread:
+        return start(partial(work, lane, ready, arrive, tell, enough))
+
+    def look() -> None:
+        while not enough.wait(LOOK_SECONDS):
+            measuring.extend(measure(lane) for lane in join())
+
+    compiling = [start(compile_next) for _ in range(jobs)]
+    measuring = [measure(lane) for lane in lanes]
+    looking = start(look)
     out: set[int] = set()
     try:
         while True:
+            most = jobs + AHEAD * len(lanes)
             if should_continue() and (taken := take(most - len(out))):
                 out.update(taken)
                 for index in taken:
@@ -76,9 +88,10 @@ def stream(
     finally:
         enough.set()
         ready.close()
-        for _ in threads:
+        for _ in compiling:
             todo.put(None)
-        for thread in threads:
+        looking.join()  # after which no more join
+        for thread in (*compiling, *measuring):
             thread.join()
 
 

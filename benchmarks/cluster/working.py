@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...core import InputError
-from ..measuring import check_uris, fingerprint
+from ..measuring import check_uris, chip_of
 from .host import Host, HostMaker
 from .messages import OfferedDevice
 
@@ -46,9 +46,9 @@ class Offer:
         label = name or platform.node()
         devices = []
         for uri in uris:
-            kind = fingerprint(uri).partition(" on ")[2]
-            driver = uri.partition("://")[0]
-            devices.append(OfferedDevice(uri, f"{label}/{uri}", f"{driver} on {kind}"))
+            chip, driver = chip_of(uri), uri.partition("://")[0]
+            kind = f"{driver} on {chip.name}"
+            devices.append(OfferedDevice(uri, f"{label}/{uri}", kind, chip.path))
         return cls(tuple(devices), jobs)
 
 

@@ -137,7 +137,7 @@ class CompilePool(ChildPool):
                 TIMEOUT, executable, reason=f"compiling took over {self.timeout:g} s"
             )
         if reply.linker_killed:
-            raise KilledError(f"the linker was {describe_kill()}")
+            raise KilledError(f"the linker did not start, or was {describe_kill()}")
         if reply.error:
             check_free_space()
             return CompileOutcome(

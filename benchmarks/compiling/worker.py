@@ -16,8 +16,11 @@ from ...search import Dispatch, TuningSpec, executable_pipeline
 from ...search.mlir import CompileFailed, compile_with_spec, spec_text
 from ..measuring import executable_digest
 
-# What the compiler says of a linker that SIGKILL ended: its wait status, or a shell's around it.
-_LINKER_KILLED = re.compile(rb"^Linking failed; .* returned exit code (9|35072):", re.MULTILINE)
+# What the compiler says of a linker that SIGKILL ended, by its wait status or a shell's around it,
+# or that did not start: where memory is short, its libraries are not loaded (exit code 127).
+_LINKER_KILLED = re.compile(
+    rb"^Linking failed; .* returned exit code (9|35072|32512):", re.MULTILINE
+)
 _ROOM = "make room, then go on where it stopped"
 
 
@@ -52,7 +55,8 @@ class CompileReply:
 
     Attributes:
         error: empty on success.
-        linker_killed: whether it failed since the linker, a process of its own, was killed.
+        linker_killed: whether it failed since the linker, a process of its own, was killed or did
+            not start.
         applied: dispatches of which the spec matched an op.
         digest: of the executable.
     """

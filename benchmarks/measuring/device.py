@@ -22,7 +22,7 @@ from ...core import (
     first_line,
 )
 from ..verifying import Call, Reference, check_memory
-from .kernel import MeasureRequest, SetupRequest
+from .kernel import Chip, MeasureRequest, SetupRequest
 from .outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
 from .timing import Timing
 
@@ -261,14 +261,25 @@ def fingerprint(uri: str) -> str:
     """Names the physical chip behind a device, for provenance.
 
     Raises:
+        WorkError, KilledError: as `chip_of`.
+    """
+    chip = chip_of(uri)
+    return f"{uri} on {chip.name} ({chip.path})" if chip.path else f"{uri} on {chip.name}"
+
+
+def chip_of(uri: str) -> Chip:
+    """The chip behind a device.
+
+    Raises:
         WorkError: a GPU or its driver does not answer.
         KilledError: the process that asks it was killed.
     """
     if shares_cores(uri):
-        return f"{uri} on {_processor()}"
+        return Chip(_processor())
     try:
         with Child("frontrunner.benchmarks.measuring.kernel:identify") as child:
-            return f"{uri} on {child.call(uri, timeout=IDENTIFY_TIMEOUT)}"
+            found: Chip = child.call(uri, timeout=IDENTIFY_TIMEOUT)
+            return found
     except ChildKilled as death:
         raise KilledError(f"asking device {uri} for its name was {death}") from death
     except CHILD_FAILED as error:

@@ -147,8 +147,21 @@ class _Device:
         return time_runs(lambda: kernel.run(arguments), request.seconds, request.give_up_us)
 
 
-def identify(uri: str) -> str:
-    """Names the chip behind the URI of a GPU, as its driver does.
+@dataclass(frozen=True)
+class Chip:
+    """What is behind a device's URI.
+
+    Attributes:
+        name: the chip's; many have the same.
+        path: the driver's own of this one, a UUID for most; empty for a CPU.
+    """
+
+    name: str
+    path: str = ""
+
+
+def identify(uri: str) -> Chip:
+    """The chip behind the URI of a GPU, as its driver has it.
 
     Raises:
         ValueError: there is no such device.
@@ -159,7 +172,7 @@ def identify(uri: str) -> str:
     at = int(path or 0) if path.isdecimal() or not path else None
     for position, chip in enumerate(found):
         if at == position or path == chip["path"]:
-            return f"{chip['name']} ({chip['path']})"
+            return Chip(chip["name"], chip["path"])
     raise ValueError(f"there is no {uri} among the {len(found)} devices of {driver}")
 
 

@@ -101,11 +101,12 @@ class DeviceScreening:
             self._best = min(self._best, outcome.relative)
 
     def measure(self, index: int, compiled: CompileOutcome) -> Outcome:
-        outcome = self._outcome(index, compiled)
+        outcome = self.try_out(index, compiled)
         self.note(index, outcome)
         return outcome
 
-    def _outcome(self, index: int, compiled: CompileOutcome) -> Outcome:
+    def try_out(self, index: int, compiled: CompileOutcome) -> Outcome:
+        """What becomes of a candidate, without taking it for known."""
         device = self.device
         common = Outcome(
             compiled.kind,

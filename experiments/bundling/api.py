@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...benchmarks.measuring import POOL_SIZE, Budget
 from ...core import InputError
-from ...search import check_rendered
+from ...search import check_rendered, parse_flags
 from ..arguments import extra_values, split_names
 from ..dataset import Recording, write_t4
 from ..observing import make_notify, make_progress
@@ -35,6 +35,7 @@ def record(
     cluster: str | None = None,
     target: str = "host",
     default_specs: bool = False,
+    iree_flags: Sequence[str] = (),
     pipeline: str | None = None,
     extras: Mapping[str, Sequence[int]] | None = None,
     jobs: int | None = None,
@@ -69,6 +70,7 @@ def record(
         target: `host`, a CPU's name, or a GPU's.
         default_specs: whether the compiler may use the specs that it comes with, also for the
             default that candidates are compared with.
+        iree_flags: further flags for the compiler, such as `--iree-opt-level=O3`, or `@FILE`.
         pipeline: the only codegen pipeline to take candidates of.
         extras: knobs of GPU spaces to set free, with their values.
         jobs: how many candidates to compile at a time; by default one per core.
@@ -98,6 +100,7 @@ def record(
         jobs=jobs,
         pool=max(candidates, POOL_SIZE),
         default_specs=default_specs,
+        iree_flags=parse_flags(iree_flags),
         extras=extra_values(extras),
         pipeline=pipeline,
     )

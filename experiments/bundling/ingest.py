@@ -45,10 +45,18 @@ class IngestedBundle:
     run: RunSetup
 
     @classmethod
-    def read(cls, bundle_path: Path, results: Path, *, keep_valid: bool = False) -> IngestedBundle:
+    def read(
+        cls,
+        bundle_path: Path,
+        results: Path,
+        iree_flags: Sequence[str] = (),
+        *,
+        keep_valid: bool = False,
+    ) -> IngestedBundle:
         """Checks that both are whole and belong together.
 
         Args:
+            iree_flags: further ones that the bundle was compiled with.
             keep_valid: whether lines that were not written by running the bundle are left out.
 
         Raises:
@@ -62,7 +70,7 @@ class IngestedBundle:
                 f"not of {bundle_path} ({bundle.digest[:16]})",
                 "give the bundle that was run",
             )
-        run = read_run_files(lambda n: bundle.read(f"run/{n}"), bundle_path)
+        run = read_run_files(lambda n: bundle.read(f"run/{n}"), bundle_path, iree_flags)
         if len(run.queue) < len(bundle.manifest.queue):
             raise InputError(
                 f"{bundle_path} has {len(bundle.manifest.queue)} executables for a queue of "

@@ -50,7 +50,12 @@ def record_dispatch(
     """
     if options.cluster is None:
         check_uris(devices)
-    dispatch = read_dispatch(options.input, options.target, default_specs=options.default_specs)
+    dispatch = read_dispatch(
+        options.input,
+        options.target,
+        default_specs=options.default_specs,
+        iree_flags=options.iree_flags,
+    )
     if options.cluster is None:
         # Before candidates are chosen and compiled, which takes minutes.
         check_drivers(devices, dispatch.target.drivers, dispatch.target.arch)
@@ -102,7 +107,7 @@ def _record(
             work.finish_packing(packed.compile_s)
         compile_s = work.check(setup, uris)
         run_bundle(work.bundle, uris, work.results, Budget(), notify, record=True, source=source)
-    ingested = IngestedBundle.read(work.bundle, work.results)
+    ingested = IngestedBundle.read(work.bundle, work.results, options.iree_flags)
     return ingested.to_recording(compile_s, list(chosen[ORIGIN]), drawn)
 
 

@@ -151,7 +151,8 @@ class RecorderFolder:
         """
         with self._refusing_damage():
             bundle = Bundle(self.bundle)
-            run = read_run_files(lambda name: bundle.read(f"run/{name}"), self.bundle)
+            flags = chosen.dispatch.target.iree_flags
+            run = read_run_files(lambda name: bundle.read(f"run/{name}"), self.bundle, flags)
             if _identity(run) != _identity(chosen) or not run.queue.equals(chosen.queue):
                 raise ValueError(f"{self.bundle} does not hold what is in {self.chosen}")
             compile_s = self._read_compile_s(len(bundle.manifest.queue))

@@ -6,7 +6,6 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .api import resume_model, tune_model
-    from .export import ExportedNetwork, export_module, export_transformers
     from .options import NetworkOptions
     from .result import NetworkResult
     from .runs import resume_network_run, start_network_run
@@ -16,11 +15,8 @@ else:
 
 __all__ = [
     "COLUMNS",
-    "ExportedNetwork",
     "NetworkOptions",
     "NetworkResult",
-    "export_module",
-    "export_transformers",
     "resume_model",
     "resume_network_run",
     "start_network_run",

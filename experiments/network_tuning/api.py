@@ -8,11 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from ...benchmarks.measuring import POOL_SIZE
+from ...search import parse_flags
 from ..arguments import optional_path, optional_ranker
 from ..observing import make_notify, make_progress
 from .options import NetworkOptions
 from .result import NetworkResult
 from .runs import resume_network_run, start_network_run
+from .variants import AUTO
 
 
 def tune_model(
@@ -25,6 +27,8 @@ def tune_model(
     parameters: Mapping[str, str | os.PathLike[str]] | Sequence[tuple[str, Path]] = (),
     specs: Sequence[str | os.PathLike[str]] = (),
     default_specs: bool = False,
+    iree_flags: Sequence[str] = (),
+    options: str | os.PathLike[str] = AUTO,
     ranker: str | os.PathLike[str] | None = None,
     device: str | None = None,
     cluster: str | None = None,
@@ -54,6 +58,9 @@ def tune_model(
         parameters: archives of weights, by scope.
         specs: tuning specs to compile the network with to begin with, the newest last.
         default_specs: whether the compiler's own specs apply, too.
+        iree_flags: further flags for the compiler, such as `--iree-opt-level=O3`, or `@FILE`.
+        options: of the compiler to try beside them: `auto` for those that help some models, `none`,
+            or a TOML file with a list of flags by name.
         ranker: a name from `frontrunner rankers`, or a trained one's file.
         device: the IREE device URI to measure on; by default the usual one of the target. Of a
             cluster, a name, URI or kind; by default the commonest kind.
@@ -72,7 +79,7 @@ def tune_model(
         RunInterrupted: Ctrl-C; `resume_model` goes on.
     """
     archives = parameters.items() if isinstance(parameters, Mapping) else parameters
-    options = NetworkOptions(
+    asked = NetworkOptions(
         input=Path(input),
         out=optional_path(out),
         minutes=minutes,
@@ -82,6 +89,8 @@ def tune_model(
         parameters=tuple((scope, Path(path)) for scope, path in archives),
         starter=tuple(map(Path, specs)),
         default_specs=default_specs,
+        iree_flags=parse_flags(iree_flags),
+        variants=os.fspath(options),
         ranker=optional_ranker(ranker),
         device=device,
         cluster=cluster,
@@ -90,7 +99,7 @@ def tune_model(
         jobs=jobs,
         pool=pool,
     )
-    return start_network_run(options, partial(make_progress, quiet=quiet), make_notify(quiet=quiet))
+    return start_network_run(asked, partial(make_progress, quiet=quiet), make_notify(quiet=quiet))
 
 
 def resume_model(
@@ -98,6 +107,8 @@ def resume_model(
     *,
     input: str | os.PathLike[str] | None = None,
     cluster: str | None = None,
+    iree_flags: Sequence[str] = (),
+    options: str | os.PathLike[str] | None = None,
     quiet: bool = False,
 ) -> NetworkResult:
     """Goes on where tuning a network stopped; no dispatch is tuned again.
@@ -106,6 +117,8 @@ def resume_model(
         run: the run's folder.
         input: if given, has to be what the run was started with.
         cluster: of what was measured on a cluster, the address of one now.
+        iree_flags: those that the run was started with.
+        options: the file of options that it was started with, if one was.
         quiet: whether to show no progress on stderr.
     """
     return resume_network_run(
@@ -114,4 +127,6 @@ def resume_model(
         make_notify(quiet=quiet),
         optional_path(input),
         cluster,
+        parse_flags(iree_flags),
+        None if options is None else os.fspath(options),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -16,8 +16,7 @@ from ..queue import renderer
 from ..tuning import RunFolder, TuneOptions, TuneResult, resume_run, start_run, write_text
 from .folder import NetworkFolder
 from .options import NetworkOptions
-from .plan import HotDispatch, Plan
-from .result import NO_TIME
+from .plan import NO_TIME, HotDispatch
 from .trial import MAX_TRIED
 
 # Seconds that tuning a dispatch takes beside taking candidates: reading, ranking, the finals.
@@ -29,16 +28,19 @@ MakeObserver = Callable[[], Observer]
 
 
 def tune_hot_dispatches(
-    plan: Plan,
+    hot_dispatches: Sequence[HotDispatch],
+    chosen: Sequence[HotDispatch],
     folder: NetworkFolder,
     options: NetworkOptions,
     deadline: float,
     make_observer: MakeObserver,
     notify: Notify,
 ) -> dict[str, TuneResult | str]:
-    """Tunes hot dispatches, the most promising first; each gets its share of the time left.
+    """Tunes dispatches by themselves, in turn; each gets its share of the time that is left.
 
     Args:
+        hot_dispatches: all that time is to be left for, the most promising first.
+        chosen: those of them that are tuned here, in the same order.
         deadline: when the last one is to be done, as `time.monotonic` has it.
 
     Returns:
@@ -48,10 +50,13 @@ def tune_hot_dispatches(
         KilledError: a process was killed from outside; resuming goes on from there.
     """
     found: dict[str, TuneResult | str] = {}
-    for place, hot in enumerate(plan.hot):
+    coming = list(hot_dispatches)
+    for place, hot in enumerate(chosen):
         # Gains diminish: four times the headroom is worth twice the time.
-        weights = [math.sqrt(one.headroom_us) for one in plan.hot[place:]]
-        seconds = (deadline - time.monotonic()) * weights[0] / sum(weights)
+        weights = {one.name: math.sqrt(one.headroom_us) for one in coming}
+        share = weights[hot.name] / sum(weights.values())
+        seconds = (deadline - time.monotonic()) * share
+        coming.remove(hot)
         budget = Budget(seconds=max(LEAST_SECONDS, seconds - OVERHEAD_SECONDS), patience=PATIENCE)
         run = folder.run_of(hot)
         if (done := TuneResult.read(run.result)) is not None:
@@ -61,7 +66,7 @@ def tune_hot_dispatches(
         else:
             notify(
                 f"tuning {hot.name}: {hot.share:.1%} of the time, "
-                f"{budget.seconds:.0f} s ({place + 1} of {len(plan.hot)})"
+                f"{budget.seconds:.0f} s ({place + 1} of {len(chosen)})"
             )
             found[hot.name] = _tune_one(hot, run, budget, options, make_observer, notify)
     return found
@@ -88,6 +93,7 @@ def _tune_one(
         devices=(options.device or "",),
         cluster=options.cluster,
         target=options.target,
+        iree_flags=options.iree_flags,
         seed=options.seed,
         jobs=options.jobs,
         pool=options.pool,
@@ -97,7 +103,12 @@ def _tune_one(
         with closing(make_observer()) as observer:
             if begun:
                 result = resume_run(
-                    run.path, budget, observer, cluster=options.cluster, tracked=False
+                    run.path,
+                    budget,
+                    observer,
+                    cluster=options.cluster,
+                    iree_flags=options.iree_flags,
+                    tracked=False,
                 )
             else:
                 result = start_run(tune_options, observer, tracked=False)
@@ -113,7 +124,12 @@ def _tune_one(
     return result
 
 
-def best_specs(hot: HotDispatch, tuned: TuneResult | str, folder: NetworkFolder) -> list[Path]:
+def best_specs(
+    hot: HotDispatch,
+    tuned: TuneResult | str,
+    folder: NetworkFolder,
+    iree_flags: tuple[str, ...] = (),
+) -> list[Path]:
     """Specs of a dispatch's best candidates, the best one first.
 
     They only have to be faster than the default: whether by more than noise is for the model to
@@ -124,7 +140,7 @@ def best_specs(hot: HotDispatch, tuned: TuneResult | str, folder: NetworkFolder)
     better = [s for s in tuned.finalists if s.interval[0] > 1][:MAX_TRIED]
     if not better:
         return []
-    run = folder.run_of(hot).load()
+    run = folder.run_of(hot).load(iree_flags)
     render = renderer(run.dispatch, run.queue)
     texts = spec_texts([spec_of(run.dispatch, render(standing.index)) for standing in better])
     paths = [folder.work / f"{hot.name}-{place}.mlir" for place in range(len(texts))]

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ...core import (
     RUNS_FOLDER,
@@ -36,6 +37,7 @@ from ...search.reading import NetworkDispatch, short_file_names
 from ..tuning import (
     RunFolder,
     check_cluster,
+    check_flags,
     digest_of_file,
     unwritable_error,
     version_mismatch,
@@ -43,8 +45,10 @@ from ..tuning import (
 )
 from .options import NetworkOptions
 from .plan import HotDispatch, Plan, read_plan
+from .variants import OptionVariant, TriedVariants, named
 
 FORMAT = 2
+FLAGS = "flags.txt"
 # Options that name places: `model.json` does not hold them.
 _NOT_IN_FILE = ("out", "cluster")
 
@@ -64,8 +68,18 @@ class NetworkFolder:
         return self.path / "result.json"
 
     @property
+    def flags(self) -> Path:
+        """What `iree-compile` takes as `@FILE`."""
+        return self.path / FLAGS
+
+    @property
     def report(self) -> Path:
         return self.path / "report.md"
+
+    @property
+    def candidates(self) -> Path:
+        """What became of candidates that were tried in the model."""
+        return self.path / "candidates.jsonl"
 
     @property
     def work(self) -> Path:
@@ -88,20 +102,30 @@ class NetworkFolder:
             with suppress(OSError):  # another run may have begun beside this one
                 folder.rmdir()
 
-    def load(self, input: Path | None, cluster: str | None = None) -> NetworkOptions:
+    def load(
+        self,
+        input: Path | None,
+        cluster: str | None = None,
+        iree_flags: Sequence[str] = (),
+        variants: str | None = None,
+    ) -> NetworkOptions:
         """What it was started with.
 
         Args:
             input: where the model is now, if that is another place.
             cluster: the address of a cluster, of what was started on one.
+            iree_flags: those that it was started with.
+            variants: the file of options that it was started with, if one was.
 
         Raises:
-            InputError: this is not such a folder, or one of another version or input, or of devices
-                of this machine where those of a cluster are given, or the other way round.
+            InputError: this is not such a folder, or one of another version, input or flags, or of
+                devices of this machine where those of a cluster are given, or the other way round.
         """
         options, digests, on_cluster = self._load()
         if not self.result.exists():
             check_cluster(self.path, cluster, on_cluster=on_cluster)
+            check_flags(self.path, iree_flags, options.iree_flags)
+            options = replace(options, variants=_check_variants(self.path, variants, options))
         options = replace(options, cluster=cluster)
         if input is not None:
             options = replace(options, input=input)
@@ -149,15 +173,60 @@ class NetworkFolder:
         text = json.dumps(plan.to_dict(), indent=2, default=str)
         write_text(self.path / "plan.json", text + "\n")
 
-    def write_dispatches(self, dispatches: Sequence[NetworkDispatch]) -> Mapping[str, Path]:
+    def tried(self, variants: Sequence[OptionVariant]) -> TriedVariants | None:
+        """What an earlier session found of options, if it came to one.
+
+        Args:
+            variants: that the options may be of; no flag is taken from the file.
+        """
+        path = self.path / "options.json"
+        if not path.exists():
+            return None
+
+        def parse(data: Any) -> TriedVariants:
+            found = decode(TriedVariants, data)
+            for name in (found.tuned, *found.faster):
+                named(name, variants)
+            return found
+
+        return read_json(path, parse, "remove it, for the options to be tried again")
+
+    def save_tried(self, tried: TriedVariants) -> None:
+        text = json.dumps(asdict(tried), indent=2)
+        write_text(self.path / "options.json", text + "\n")
+
+    def write_dispatches(
+        self, dispatches: Sequence[NetworkDispatch], where: Path | None = None
+    ) -> Mapping[str, Path]:
         """Writes each dispatch to a file; tells where, by name."""
-        self._dispatches.mkdir(exist_ok=True)
+        folder = where or self._dispatches
+        folder.mkdir(exist_ok=True)
         files = short_file_names([d.name for d in dispatches])
-        paths = {name: self._dispatches / f"{short}.mlir" for name, short in files.items()}
+        paths = {name: folder / f"{short}.mlir" for name, short in files.items()}
         for dispatch in dispatches:
             if dispatch.text:
                 write_text(paths[dispatch.name], dispatch.text)
         return paths
+
+
+def _check_variants(path: Path, given: str | None, options: NetworkOptions) -> str:
+    """A file of options has to be given again: the folder may be somebody else's.
+
+    Raises:
+        InputError: telling what to give.
+    """
+    if options.variants_file is None:
+        if given not in (None, options.variants):
+            raise InputError(
+                f"{path} was started with --options {options.variants}", "leave it out"
+            )
+        return options.variants
+    if given is None:
+        raise InputError(
+            f"{path} was started with the options of a file, {options.variants}",
+            "give it again as --options FILE",
+        )
+    return given
 
 
 @contextmanager

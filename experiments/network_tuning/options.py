@@ -10,6 +10,7 @@ from ...benchmarks.measuring import POOL_SIZE, minutes_to_seconds
 from ...benchmarks.networks import Archives
 from ...core import InputError
 from ...models import names_a_file
+from .variants import AUTO, NONE
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class NetworkOptions:
         parameters: archives of weights by scope.
         starter: specs that the model is compiled with already; what is tuned here wins over them.
         default_specs: whether the compiler's own specs apply, too, after all others.
+        iree_flags: further flags for the compiler; whoever resumes gives them.
+        variants: the options of the compiler to try beside them: `auto`, `none` or a TOML file.
         cluster: the address of a scheduler whose workers measure, and compile candidates; None for
             this machine. Whoever resumes gives it.
         ranker, device, jobs, pool: as of a tuning run.
@@ -41,6 +44,8 @@ class NetworkOptions:
     parameters: Archives = ()
     starter: tuple[Path, ...] = ()
     default_specs: bool = False
+    iree_flags: tuple[str, ...] = ()
+    variants: str = AUTO
     ranker: str | None = None
     device: str | None = None
     cluster: str | None = None
@@ -66,6 +71,7 @@ class NetworkOptions:
             parameters=tuple((scope, path.absolute()) for scope, path in self.parameters),
             starter=tuple(path.absolute() for path in self.starter),
             ranker=str(self._ranker_file.absolute()) if self._ranker_file else self.ranker,
+            variants=str(self.variants_file.absolute()) if self.variants_file else self.variants,
         )
 
     @property
@@ -74,7 +80,12 @@ class NetworkOptions:
         archives = [path for _, path in self.parameters]
         inputs = [Path(path) for text in self.inputs if (path := text.partition("@")[2])]
         ranker = [self._ranker_file] if self._ranker_file else []
-        return [self.input, *archives, *self.starter, *inputs, *ranker]
+        variants = [self.variants_file] if self.variants_file else []
+        return [self.input, *archives, *self.starter, *inputs, *variants, *ranker]
+
+    @property
+    def variants_file(self) -> Path | None:
+        return None if self.variants in (AUTO, NONE) else Path(self.variants)
 
     @property
     def _ranker_file(self) -> Path | None:

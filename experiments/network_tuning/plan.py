@@ -17,6 +17,9 @@ from ...search.reading import READER, NetworkDispatch, read_dispatch
 _FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
 # Of a dispatch's headroom, what is expected to be gained.
 EXPECTED_GAIN = 0.7
+# Why what could be tried or tuned was not.
+NO_TIME = "no time was left for it"
+TIME_UP = "the time was up before a candidate was measured"
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ def make_plan(
     coverage: float,
     target: str,
     peak: Peak | None,
+    iree_flags: tuple[str, ...] = (),
 ) -> Plan:
     """Takes the dispatches that make up most of the time, and merges those of equal Problems.
 
@@ -94,6 +98,7 @@ def make_plan(
         files: where each dispatch is, as MLIR.
         coverage: the share of the time that is looked at.
         peak: of the device; None takes all of a dispatch's time for headroom.
+        iree_flags: further ones for the compiler.
 
     Raises:
         KilledError: the compiler was killed while it read a dispatch, twice.
@@ -106,7 +111,9 @@ def make_plan(
     with ChildPool(READER) as readers:
         while new := [name for name in _most(expected, coverage) if name not in read]:
             tunable = [name for name in new if name in dispatches and dispatches[name].text]
-            found = readers.map(lambda child, name: _read(files[name], target, child), tunable)
+            found = readers.map(
+                lambda child, name: _read(files[name], target, iree_flags, child), tunable
+            )
             read |= {name: _reason(dispatches.get(name)) for name in new}
             read |= dict(zip(tunable, found, strict=True))
             hot = [_hot(members, files, total, peak) for members in _groups(profile, read)]
@@ -180,14 +187,14 @@ def _hot(
     )
 
 
-def _read(file: Path, target: str, reader: Child) -> Dispatch | str:
+def _read(file: Path, target: str, iree_flags: tuple[str, ...], reader: Child) -> Dispatch | str:
     """The dispatch, or why it cannot be tuned.
 
     Raises:
         KilledError: the compiler was killed while it read it.
     """
     try:
-        return read_dispatch(file, target, reader)
+        return read_dispatch(file, target, reader, iree_flags=iree_flags)
     except KilledError:
         raise
     except FrontrunnerError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -11,12 +11,12 @@ from typing import Any, Self
 from ...benchmarks.measuring import speedup_error
 from ...core import decode
 from ..tuning import SPEC, StoredResult, TuneResult
-from .plan import Plan
+from .finishing import Finish
+from .folder import FLAGS
+from .in_model import InModelResult
+from .plan import NO_TIME, TIME_UP, Plan
 from .trial import DispatchChoice, TrialResult
-
-# Why dispatches that could be tuned were not.
-NO_TIME = "no time was left for it"
-TIME_UP = "the time was up before a candidate was measured"
+from .variants import PLAIN, VariantOutcome
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class DispatchResult:
         members: their names in the model.
         share: of the model's time in dispatches, before.
         speedup: in the model; 1.0 if nothing was tried there.
-        alone: of the dispatch by itself.
+        alone: of the dispatch by itself; None if it was only timed in the model.
         kept: whether the spec configures it.
         reason: why it does not; empty if it does.
         candidates, seconds: what was spent on it.
@@ -49,13 +49,17 @@ class NetworkResult(StoredResult):
     """Figures of a model's tuning.
 
     Attributes:
-        speedup: of the whole model, with the spec over the default; 1.0 without a spec.
+        speedup: of the whole model over the default, with the spec and the flags; 1.0 without.
         speedup_ci: its 95 % interval.
-        ratios: of each round, of which the speedup is the median; none without a spec.
+        ratios: of each round, of which the speedup is the median; none without a speedup.
         noise_floor: of the measurement; None if nothing was left to measure.
         measured: what was measured, also where it was not enough for a spec.
         baseline_us, best_us: of a run of the model.
-        spec: the tuning spec; None if the model was not faster.
+        spec: the tuning spec; None if the model was not faster with one.
+        flags: a file for `iree-compile @FILE`, to be given with the spec, or without one; None if
+            the model was not faster.
+        options: the name of the compiler options among them that were found here.
+        variants: what became of the options that were tried.
         dispatches: what was tuned, and then what was not.
         also: dispatches that the spec configures beside those that it was made for.
         unmatched: dispatches that it was made for and does not configure.
@@ -74,28 +78,36 @@ class NetworkResult(StoredResult):
     run: Path
     seconds: float
     ratios: tuple[float, ...] = ()
+    flags: Path | None = None
+    options: str = PLAIN.name
+    variants: tuple[VariantOutcome, ...] = ()
 
     @classmethod
     def build(
         cls,
         plan: Plan,
-        tuned: Mapping[str, TuneResult | str],
+        tuned: Mapping[str, TuneResult | InModelResult | str],
         trial: TrialResult,
+        end: Finish,
+        variants: Sequence[VariantOutcome],
         *,
         baseline_us: float,
-        spec: Path,
         run: Path,
         seconds: float,
     ) -> Self:
         """
         Args:
-            tuned: by name of the hot dispatch: its run, or why there was none.
+            tuned: by name of the hot dispatch: what it came to, or why there was nothing.
             baseline_us: where no gain was measured.
         """
-        gain = trial.gain
-        better = gain if trial.spec is not None else None
+        gain, winner = end.gain, end.winner
+        better = gain if winner is not None else None
+        applied = winner.applied if winner is not None else ()
+        # Dispatches have other names with other options.
+        same = winner is not None and winner.applied == trial.applied
+        with_spec = winner is not None and winner.spec is not None
         choices = {choice.hot.name: choice for choice in trial.choices}
-        rows = [_row(choices[h.name], tuned[h.name], better is not None) for h in plan.hot]
+        rows = [_row(choices[h.name], tuned[h.name], with_spec) for h in plan.hot]
         rows += [
             DispatchResult(r.name, (r.name,), r.share, 1.0, None, False, r.reason, 0, 0.0)
             for r in plan.rest
@@ -108,24 +120,32 @@ class NetworkResult(StoredResult):
             measured=gain.speedup if gain else None,
             baseline_us=gain.before_us if gain else baseline_us,
             best_us=better.after_us if better else gain.before_us if gain else baseline_us,
-            spec=spec if better else None,
+            spec=run / SPEC if with_spec else None,
             dispatches=tuple(rows),
-            also=tuple(name for name in trial.applied if name not in meant),
-            unmatched=tuple(sorted(meant - set(trial.applied))) if better else (),
+            also=tuple(name for name in applied if name not in meant) if same else (),
+            unmatched=tuple(sorted(meant - set(applied))) if same and with_spec else (),
             run=run,
             seconds=round(seconds, 1),
             ratios=better.ratios if better else (),
+            flags=run / FLAGS if better else None,
+            options=winner.base.variant.name if winner is not None else PLAIN.name,
+            variants=tuple(variants),
         )
 
     @classmethod
     def from_file(cls, fields: dict[str, Any], folder: Path) -> Self:
         # The folder may have been moved.
-        there = {"run": folder, "spec": folder / SPEC if fields["spec"] else None}
+        there = {
+            "run": folder,
+            "spec": folder / SPEC if fields["spec"] else None,
+            "flags": folder / FLAGS if fields.get("flags") else None,
+        }
         result = decode(cls, {**fields, **there})
         times = (result.baseline_us, result.best_us)
         if wrong := speedup_error(result.speedup, result.speedup_ci, times, result.ratios):
             raise ValueError(wrong)
-        if result.spec is None and result.speedup != 1.0:
+        # Older versions wrote no flags.
+        if result.flags is None and result.spec is None and result.speedup != 1.0:
             raise ValueError(f"there is no spec, and a speedup of {result.speedup:g}")
         return result
 
@@ -150,7 +170,7 @@ class NetworkResult(StoredResult):
                 str(len(row.members)),
                 f"{row.share:.1%}",
                 "" if row.alone is None else f"{row.alone:.2f}x",
-                f"{row.speedup:.2f}x" if row.alone is not None else "",
+                f"{row.speedup:.2f}x" if row.candidates else "",
                 str(row.candidates or ""),
                 "kept" if row.kept else row.reason,
             )
@@ -164,7 +184,10 @@ class NetworkResult(StoredResult):
             lines.append(f"the spec configures {', '.join(self.also)}, too, of the same problems")
         if self.unmatched:
             lines.append(f"the spec does not match {', '.join(self.unmatched)}")
-        if self.spec is None:
+        for one in self.variants:
+            told = one.reason if one.speedup is None else f"{one.speedup:.2f}x"
+            lines.append(f"{one.name}: {told}")
+        if self.flags is None and self.spec is None:
             best = f" (measured: {self.measured:.2f}x)" if self.measured else ""
             why = "is not faster than the default beyond noise" if best else "stays as it is"
             lines.append(f"the model {why}{best}")
@@ -179,6 +202,9 @@ class NetworkResult(StoredResult):
             lines.append(f"noise floor  {self.noise_floor:.1%}")
         if late := sum(row.reason in (NO_TIME, TIME_UP) for row in self.dispatches):
             lines.append(f"not tried    {late} of the dispatches, for lack of time: more --minutes")
+        if self.flags is not None:
+            lines.append(f"options      {self.options}")
+            lines.append(f"flags        {self.flags}")
         lines.append(f"spec         {self.spec or 'none'}")
         return lines
 
@@ -188,10 +214,12 @@ def _ms(time_us: float) -> str:
     return f"{time_us / 1e3:.1f} ms" if time_us >= 100 else f"{time_us / 1e3:.2g} ms"
 
 
-def _row(choice: DispatchChoice, tuned: TuneResult | str, better: bool) -> DispatchResult:
+def _row(
+    choice: DispatchChoice, tuned: TuneResult | InModelResult | str, better: bool
+) -> DispatchResult:
     hot, run = choice.hot, None if isinstance(tuned, str) else tuned
     alone = None
-    if run is not None:
+    if isinstance(run, TuneResult):
         alone = run.finalists[0].speedup if run.finalists else 1.0
     kept = better and choice.spec is not None
     reason = choice.reason or "the model is no faster"

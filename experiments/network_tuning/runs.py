@@ -4,59 +4,45 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from ...benchmarks.cluster import open_devices
-from ...benchmarks.compiling import Compiler, raise_if_killed
-from ...benchmarks.libraries import measure_peak
-from ...benchmarks.measuring import (
-    NOT_APPLIED,
-    OK,
-    CompileOutcome,
-    check_drivers,
-    check_uris,
-    fingerprint,
-    shares_cores,
-)
+from ...benchmarks.measuring import CompileOutcome, check_drivers, check_uris, fingerprint
 from ...benchmarks.networks import (
     Archives,
-    DispatchTime,
-    MakeChild,
     NetworkFailed,
     NetworkRunner,
-    NetworkSetup,
     Speedup,
     check_archives,
-    prepare_inputs,
 )
-from ...core import Child, InputError, Notify, WorkError, lock_folder, make_folder
+from ...core import InputError, Notify, WorkError, lock_folder, make_folder
 from ...models import resolve_ranker
-from ...search import Target, tunable_kinds_text
-from ...search.linking import find_matches, link_specs
+from ...search import flags_text
 from ...search.reading import Network, read_network
+from ..importing import as_mlir
 from ..interrupted import resumable
 from ..observing import Tracker
-from ..tuning import write_text
+from ..tuning import TuneResult, write_text
+from .bases import BaseMaker, try_variants
+from .choosing import choose_base
+from .device import make_setup, open_device
 from .dispatches import MakeObserver, best_specs, tune_hot_dispatches
+from .finishing import Finish, finish
 from .folder import NetworkFolder, open_new_folder
-from .onnx_import import as_mlir
+from .in_model import InModelResult, InModelSearch
 from .options import NetworkOptions
-from .plan import Plan, make_plan
+from .queued import queue_dispatches, tuned_alone
 from .result import NetworkResult
 from .summary import report
-from .trial import NetworkTrial
+from .trial import MAX_TRIED, NetworkTrial
+from .variants import PLAIN, TriedVariants, named, read_variants, variants_of
 
-COMPILE_TIMEOUT, LEAST_TIMEOUT = 1800.0, 30.0
-# How much longer than the default a variant of the model may compile.
-TIMEOUT_RATIO = 5.0
 # Of the time: to try in the model what was found. Of 15 minutes, three.
 TRIAL_SHARE = 0.2
-# Sets of inputs on which outputs are compared.
-INPUT_SETS = 3
+# Of the time: to try other options of the compiler, of which the last may take longer.
+OPTIONS_SHARE = 0.2
 
 
 def start_network_run(
@@ -75,11 +61,11 @@ def start_network_run(
     """
     started = time.monotonic()
     with (
-        _opened(options, notify) as (network, weighted),
+        _opened(options, notify) as (mlir, network, weighted),
         open_new_folder(options) as folder,
         resumable(folder.path),
     ):
-        return _tune(network, folder, weighted, started, make_observer, notify)
+        return _tune(mlir, network, folder, weighted, started, make_observer, notify)
 
 
 def resume_network_run(
@@ -88,29 +74,35 @@ def resume_network_run(
     notify: Notify,
     input: Path | None = None,
     cluster: str | None = None,
+    iree_flags: Sequence[str] = (),
+    variants: str | None = None,
 ) -> NetworkResult:
     """Goes on where tuning a model stopped; no dispatch is tuned again.
 
     Args:
         input: must be what it was started with, where given.
         cluster: the address of one, of what was started on a cluster.
+        iree_flags: those that it was started with, which no file is trusted with.
+        variants: the file of options that it was started with, if one was.
     """
     started = time.monotonic()
     folder = NetworkFolder(path)
-    options = folder.load(input, cluster)
+    options = folder.load(input, cluster, iree_flags, variants)
     if (done := NetworkResult.read(folder.result)) is not None:
         return done
-    with lock_folder(path), _opened(options, notify) as (network, weighted):
-        return _tune(network, folder, weighted, started, make_observer, notify)
+    with lock_folder(path), _opened(options, notify) as (mlir, network, weighted):
+        return _tune(mlir, network, folder, weighted, started, make_observer, notify)
 
 
 @contextmanager
-def _opened(options: NetworkOptions, notify: Notify) -> Iterator[tuple[Network, NetworkOptions]]:
+def _opened(
+    options: NetworkOptions, notify: Notify
+) -> Iterator[tuple[Path, Network, NetworkOptions]]:
     """The model, and the options with all archives that it needs, as long as they are there."""
     _check(options)
     notify(f"reading {options.input}")
-    with as_mlir(options) as (mlir, parameters):
-        yield _read(options, mlir, parameters), replace(options, parameters=parameters)
+    with as_mlir(options.input, options.parameters) as (mlir, parameters):
+        yield mlir, _read(options, mlir, parameters), replace(options, parameters=parameters)
 
 
 def _check(options: NetworkOptions) -> None:
@@ -119,6 +111,8 @@ def _check(options: NetworkOptions) -> None:
     Raises:
         InputError: naming what cannot be used.
     """
+    if options.variants_file is not None:
+        read_variants(options.variants_file)
     if options.ranker is not None:
         resolve_ranker(options.ranker, seed=options.seed)
     if options.device is not None and options.cluster is None:
@@ -132,10 +126,14 @@ def _check(options: NetworkOptions) -> None:
 
 
 def _read(options: NetworkOptions, mlir: Path, parameters: Archives) -> Network:
-    network = read_network(mlir, options.target, str(options.input))
+    network = read_network(
+        mlir,
+        options.target,
+        str(options.input),
+        default_specs=options.default_specs,
+        iree_flags=options.iree_flags,
+    )
     check_archives(parameters, network.parameters)
-    if options.default_specs:
-        network = replace(network, target=replace(network.target, default_specs=True))
     target = network.target
     if options.cluster is None:
         check_drivers([options.device] if options.device else [], target.drivers, target.arch)
@@ -144,6 +142,7 @@ def _read(options: NetworkOptions, mlir: Path, parameters: Archives) -> Network:
 
 
 def _tune(
+    mlir: Path,
     network: Network,
     folder: NetworkFolder,
     options: NetworkOptions,
@@ -153,40 +152,66 @@ def _tune(
 ) -> NetworkResult:
     shutil.rmtree(folder.work, ignore_errors=True)
     make_folder(folder.work, "move away what is there")
-    deadline = started + 60 * options.minutes
+    variants = variants_of(options.variants, network.target)
+    seconds = 60 * options.minutes
+    deadline = started + seconds
     with ExitStack() as stack:
-        place = stack.enter_context(_opened_device(options, network.target, notify))
-        subject = _subject(network, options, place.uri, folder.work)
-        compiler = stack.enter_context(Compiler(network, folder.work, 1, COMPILE_TIMEOUT, tries=2))
-        runner = stack.enter_context(NetworkRunner(subject, place.make_child))
+        place = stack.enter_context(open_device(options, network.target, notify))
+        setup = make_setup(network, options, place.uri, folder.work)
+        runner = stack.enter_context(NetworkRunner(setup, place.make_child))
+        maker = BaseMaker(mlir, options, folder.work, notify)
         notify("compiling the model as it is")
-        default = _default(compiler, network, options.starter, notify)
-        # Variants of the model take as long as it does, or they hang.
-        compiler.timeout = max(LEAST_TIMEOUT, TIMEOUT_RATIO * default.seconds)
-        run_us = _run_once(runner, default)
-        plan = folder.plan()
-        files = folder.write_dispatches(network.dispatches)
-        if plan is None:
-            notify("profiling the model")
-            shares = runner.profile(default.executable)
-            plan = _plan(network, files, shares, options, here=place.shares_cores)
+        plain = maker.plain(network)
+        run_us = _run_once(runner, plain.compiled)
+        tried, plan = folder.tried(variants), folder.plan()
+        if tried is None and plan is not None:
+            tried = TriedVariants((), PLAIN.name, ())  # of a version that tried no options
+        if tried is None or plan is None:
+            until = time.monotonic() + OPTIONS_SHARE * seconds
+            outcomes, faster = try_variants(maker, variants, plain, runner, until, options.seed)
+            bases = [plain, *faster]
+            base, plan = choose_base(
+                bases, folder, runner, options, notify, here=place.shares_cores
+            )
+            names = tuple(one.variant.name for one in faster)
+            tried = TriedVariants(tuple(outcomes), base.variant.name, names)
+            folder.save_tried(tried)
             folder.save_plan(plan)
+        else:
+            bases = [plain, *(maker.make(named(name, variants), plain) for name in tried.faster)]
+            (base,) = (one for one in bases if one.variant.name == tried.tuned)
         tracker = stack.enter_context(Tracker(notify=notify))
         tags = {"mode": "tune_model", "arch": network.target.arch}
         tracker.start(folder.path.name, asdict(options), tags)
-        tuning = replace(options, device=place.asked, cluster=place.cluster)
-        until = deadline - TRIAL_SHARE * 60 * options.minutes
-        tuned = tune_hot_dispatches(plan, folder, tuning, until, make_observer, notify)
+        flags = (*options.iree_flags, *base.variant.flags)
+        tuning = replace(options, device=place.asked, cluster=place.cluster, iree_flags=flags)
+        until = deadline - TRIAL_SHARE * seconds
+        alone = tuned_alone(plan, (1 - TRIAL_SHARE - OPTIONS_SHARE) * seconds)
+        runs = tune_hot_dispatches(plan.hot, alone, folder, tuning, until, make_observer, notify)
+        specs = {hot.name: best_specs(hot, runs[hot.name], folder, flags) for hot in alone}
+        tuned: dict[str, TuneResult | InModelResult | str] = {**runs}
+        compiler = stack.enter_context(maker.compiler(base))
+        if small := [hot for hot in plan.hot if hot not in alone]:
+            queued, failed = queue_dispatches(
+                small, tuning, place.fingerprint, folder.work / "candidates", notify
+            )
+            search = InModelSearch(
+                compiler, runner, options.starter, base.compiled.executable,
+                plain.compiled.executable, folder.candidates, notify,
+            )  # fmt: skip
+            found = search.search(queued, until, MAX_TRIED)
+            tuned |= {**failed, **found}
+            specs |= {q.hot.name: [q.spec(at) for at in found[q.hot.name].best] for q in queued}
         trial = NetworkTrial(
-            compiler, runner, options.starter, default, folder.work, options.seed, deadline, notify
-        )
-        chosen = trial.decide([(h, best_specs(h, tuned[h.name], folder)) for h in plan.hot])
-        if chosen.spec is not None and chosen.gain is not None:
-            write_text(folder.spec, _comment(chosen.gain, place.fingerprint) + chosen.spec)
+            compiler, runner, options.starter, base.compiled, plain.compiled.executable,
+            folder.work, options.seed, deadline, notify,
+        )  # fmt: skip
+        chosen = trial.decide([(hot, specs.get(hot.name, [])) for hot in plan.hot])
+        end = finish(chosen, base, bases, maker, runner, options.seed)
+        _write_winner(folder, end, place.fingerprint)
         result = NetworkResult.build(
-            plan, tuned, chosen,
-            baseline_us=run_us, spec=folder.spec, run=folder.path,
-            seconds=time.monotonic() - started,
+            plan, tuned, chosen, end, tried.outcomes,
+            baseline_us=run_us, run=folder.path, seconds=time.monotonic() - started,
         )  # fmt: skip
         write_text(folder.report, report(result, options))
         write_text(folder.result, result.to_json())
@@ -195,75 +220,14 @@ def _tune(
     return result
 
 
-@dataclass(frozen=True)
-class _Device:
-    """What the model is measured on.
-
-    Attributes:
-        uri: as the machine that it is in knows it.
-        make_child: makes processes beside it.
-        shares_cores: whether it is this machine's CPU.
-        asked: what dispatches are measured on: it, or all of its kind.
-        cluster: the address of the cluster that it is of.
-    """
-
-    uri: str
-    fingerprint: str
-    make_child: MakeChild
-    shares_cores: bool
-    asked: str
-    cluster: str | None = None
-
-
-@contextmanager
-def _opened_device(options: NetworkOptions, target: Target, notify: Notify) -> Iterator[_Device]:
-    if options.cluster is None:
-        uri = options.device or target.drivers[0]
-        yield _Device(uri, fingerprint(uri), Child, shares_cores(uri), uri)
+def _write_winner(folder: NetworkFolder, end: Finish, device: str) -> None:
+    """What `iree-compile` takes: the flags, and the spec if there is one."""
+    if end.winner is None or end.gain is None:
         return
-    asked = (options.device,) if options.device else ()
-    with closing(open_devices(options.cluster, target.name, asked, notify)) as found:
-        first, *_ = found.names
-        notify(f"the model on {first}, dispatches on {', '.join(found.names)}")
-        child = partial(found.child, first)
-        address = found.cluster.address
-        yield _Device(found.uri(first), found.kind, child, False, found.kind, address)
-
-
-def _subject(network: Network, options: NetworkOptions, device: str, folder: Path) -> NetworkSetup:
-    function = network.function(options.function)
-    seeds = [options.seed + 1000 * n for n in range(INPUT_SETS)]
-    inputs = prepare_inputs(function, options.inputs, folder, seeds)
-    outputs = tuple(o.dtype for o in function.outputs)
-    return NetworkSetup(device, function.name, tuple(inputs), outputs, options.parameters)
-
-
-def _default(
-    compiler: Compiler, network: Network, starter: Sequence[Path], notify: Notify
-) -> CompileOutcome:
-    """The model as the compiler, and the user's own specs, configure it.
-
-    Raises:
-        InputError: it does not compile, or the specs cannot be used.
-        KilledError: the compiler was killed.
-    """
-    if not starter:
-        default = compiler.baseline()
-    else:
-        linked = link_specs(starter)
-        for conflict in linked.conflicts:
-            notify(f"conflict: {conflict}")
-        for name, dispatches in find_matches(network, linked).by_matcher.items():
-            if not dispatches:
-                notify(f"warning: {name} matches nothing in this model")
-        (default,) = compiler.compile([("starter", linked.text)])
-        raise_if_killed(default, "the model with --spec")
-        if default.kind == NOT_APPLIED:
-            default = replace(default, kind=OK)  # specs of other tools leave no mark
-    if default.kind != OK:
-        what = "the model does not compile with --spec" if starter else "the model does not compile"
-        raise InputError(f"{what}: {default.reason}", "see that iree-compile accepts it")
-    return default
+    flags = flags_text(end.winner.base.network.target.flags)
+    write_text(folder.flags, flags + "\n")
+    if end.winner.spec is not None:
+        write_text(folder.spec, _comment(end.gain, device, flags) + end.winner.spec)
 
 
 def _run_once(runner: NetworkRunner, default: CompileOutcome) -> float:
@@ -277,38 +241,11 @@ def _run_once(runner: NetworkRunner, default: CompileOutcome) -> float:
         ) from failure
 
 
-def _plan(
-    network: Network,
-    files: Mapping[str, Path],
-    shares: Sequence[DispatchTime],
-    options: NetworkOptions,
-    *,
-    here: bool,
-) -> Plan:
-    """What is worth tuning.
-
-    Args:
-        here: whether it runs on this machine's CPU, of which it can be told what it reaches.
-
-    Raises:
-        InputError: nothing is.
-    """
-    dispatches = {d.name: d for d in network.dispatches}
-    peak = measure_peak() if here else None
-    plan = make_plan(shares, dispatches, files, options.coverage, options.target, peak)
-    if not plan.hot:
-        most = ", ".join(f"{r.share:.0%} {r.name} ({r.reason})" for r in plan.rest[:3])
-        raise InputError(
-            f"{options.input} has no hot dispatch that can be tuned; its time goes to: {most}",
-            f"{tunable_kinds_text()}; try a larger --coverage",
-        )
-    return plan
-
-
-def _comment(gain: Speedup, device: str) -> str:
+def _comment(gain: Speedup, device: str, flags: str) -> str:
     return (
         f"// Expected speedup of the model: {gain.speedup:.2f}x on {device} "
-        f"(noise floor {gain.noise_floor:.1%}, default {gain.before_us / 1e3:.1f} ms).\n"
+        f"(noise floor {gain.noise_floor:.1%}, default {gain.before_us / 1e3:.1f} ms),\n"
+        f"// compiled with {flags}\n"
     )
 
 

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from ...search import spec_option, target_flags
 from .options import NetworkOptions
 from .result import NetworkResult
 
 COLUMNS = ("dispatch", "#places", "#share", "#alone", "#in the model", "#candidates", "outcome")
+
+
+def _how_to_compile(result: NetworkResult, target: str) -> str:
+    if result.flags is None:
+        return "The model stays as it is: there is nothing to give to the compiler."
+    given = [f"@{result.flags.name}"]
+    if result.spec is not None:
+        given.append(f"{spec_option(target_flags(target))}={result.spec.name}")
+    line = f"iree-compile MODEL.mlir -o MODEL.vmfb {' '.join(given)}"
+    return f"To compile the model so, in this folder: `{line}`"
 
 
 def report(result: NetworkResult, options: NetworkOptions) -> str:
@@ -26,7 +37,6 @@ def report(result: NetworkResult, options: NetworkOptions) -> str:
         "*Share* is of the time that the model's dispatches took before; *alone* is a dispatch by",
         "itself, tuned over default; *in the model* is the same where the model runs it.",
         "",
-        "To compile the model with it: `iree-compile MODEL.mlir -o MODEL.vmfb ... "
-        "--iree-codegen-tuning-spec-path=spec.mlir`",
+        _how_to_compile(result, options.target),
     ]
     return "\n".join(lines) + "\n"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from ...benchmarks.compiling import Compiler, raise_if_killed
 from ...benchmarks.measuring import (
@@ -22,7 +23,6 @@ from ...benchmarks.measuring import (
     PROFILE_SECONDS,
     RACE_PATIENCE,
     CompileOutcome,
-    median_interval,
 )
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup
 from ...core import KilledError, Notify, WorkError
@@ -60,12 +60,14 @@ class TrialResult:
         spec: of all choices, and the user's own; None if the default is no slower.
         gain: over the default; None if nothing was left to compare.
         applied: the dispatches that the spec configures.
+        executable: the model with the spec.
     """
 
     choices: tuple[DispatchChoice, ...]
     spec: str | None
     gain: Speedup | None
     applied: tuple[str, ...]
+    executable: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class NetworkTrial:
     Attributes:
         starter: specs that the user brought; ours come after them, so ours win.
         default: the model as the compiler, and the user's specs, configure it.
+        expected: computes what the model is to compute.
         deadline: when nothing more is left out to see whether the model is faster without it, as
             `time.monotonic` has it.
         notify: told what is done.
@@ -84,6 +87,7 @@ class NetworkTrial:
     runner: NetworkRunner
     starter: tuple[Path, ...]
     default: CompileOutcome
+    expected: Path
     folder: Path
     seed: int
     deadline: float
@@ -111,7 +115,7 @@ class NetworkTrial:
                 if compiled.kind != OK:
                     raise NetworkFailed(compiled.reason)
                 self.notify("comparing the outputs of the tuned model with the default's")
-                self.runner.compare_outputs(compiled.executable, self.default.executable)
+                self.runner.compare_outputs(compiled.executable, self.expected)
                 break
             except NetworkFailed as failure:
                 choices = _without_the_least(choices, str(failure))
@@ -129,7 +133,7 @@ class NetworkTrial:
         if not gain.beyond_noise:
             return TrialResult(tuple(choices), None, gain, ())
         text = compiled.executable.with_suffix(".mlir").read_text()
-        return TrialResult(tuple(choices), text, gain, compiled.applied)
+        return TrialResult(tuple(choices), text, gain, compiled.applied, compiled.executable)
 
     def _compile(self, name: str, specs: Sequence[Path]) -> CompileOutcome:
         linked = link_specs([*self.starter, *specs])
@@ -155,12 +159,14 @@ class NetworkTrial:
         choices = []
         for hot, tried in specs:
             found = []
+            matched = [{*hot.members} & {*variants[place].applied} for place in compiled]
+            if compiled and not any(matched):
+                choices.append(DispatchChoice(hot, reason="its specs do not match it in the model"))
+                continue
             for at, place in enumerate(compiled, 1):
-                if place < len(tried) and all(row[at] for row in times):
+                if place < len(tried) and matched[at - 1] and all(row[at] for row in times):
                     ratios = np.array([_total(r[0], hot) / _total(r[at], hot) for r in times])
-                    found.append(
-                        (float(np.median(ratios)), median_interval(ratios)[0], tried[place])
-                    )
+                    found.append((float(np.median(ratios)), _lower_bound(ratios), tried[place]))
             if not found:
                 choices.append(DispatchChoice(hot, reason="its candidates fail in the model"))
                 continue
@@ -219,13 +225,22 @@ class NetworkTrial:
                 gain = self.runner.measure_speedup(before, after, self.seed, DROP_ROUNDS)
                 if not gain.beyond_noise:
                     continue
-                self.runner.compare_outputs(after, self.default.executable)
+                self.runner.compare_outputs(after, self.expected)
             except NetworkFailed as failure:
                 self.notify(f"{choice.hot.name} stays: without it, {failure}")
                 continue
             compiled = without
             choices = [c.rejected("slows the model") if c is choice else c for c in choices]
         return choices, compiled
+
+
+def _lower_bound(ratios: npt.NDArray[np.float64]) -> float:
+    """What most of a candidate's speedups are above; the whole model decides in the end.
+
+    Of seven rounds, six: without a gain that is so in one of 16 cases. The 95 % interval of the
+    median asks for all seven, and on a busy machine one round in ten is twice as slow.
+    """
+    return float(np.quantile(ratios, 0.25, method="lower"))
 
 
 def _total(times: Mapping[str, float], hot: HotDispatch) -> float:

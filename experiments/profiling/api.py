@@ -15,7 +15,7 @@ from ...benchmarks.cluster import open_devices
 from ...benchmarks.libraries import REQUIRED_PACKAGES, Peak
 from ...benchmarks.measuring import shares_cores
 from ...core import InputError, check_inside
-from ...search import backend_of
+from ...search import backend_of, parse_flags
 from ..interrupted import RunInterrupted
 from ..observing import make_notify, make_progress
 from ..readable import Readable, count_of
@@ -94,6 +94,7 @@ def profile(
     cluster: str | None = None,
     target: str = "host",
     default_specs: bool = False,
+    iree_flags: Sequence[str] = (),
     jobs: int | None = None,
     force: bool = False,
     keep_valid: bool = False,
@@ -125,6 +126,7 @@ def profile(
             machine; nothing is compared with libraries then.
         target: `host`, a CPU's name, or a GPU's.
         default_specs: whether the compiler may use the specs that it comes with.
+        iree_flags: further flags for the compiler, such as `--iree-opt-level=O3`, or `@FILE`.
         jobs: how many configurations to compile at a time; by default one per core.
         force: whether to start anew where the output has other rows already.
         keep_valid: whether logged lines that were not written by a profile are left out, instead of
@@ -166,6 +168,7 @@ def profile(
             keep_vmfb=keep_vmfb,
             target=target,
             default_specs=default_specs,
+            iree_flags=parse_flags(iree_flags),
             device=uri,
             cluster=places,
             libraries=parse_libraries(asked_for, on_cpu=shares_cores(uri)),

@@ -32,21 +32,17 @@ from ...benchmarks.measuring import (
     RunFailed,
     shares_cores,
 )
-from ...benchmarks.operations import Operation
-from ...benchmarks.verifying import Call, check_memory
+from ...benchmarks.verifying import Call
 from ...core import (
-    Child,
     ChildPool,
     CompilerCrashedError,
     InputError,
     KilledError,
-    NotTunableError,
-    UnknownTargetError,
     WorkError,
     physical_cores,
 )
 from ...search import target_flags
-from ...search.reading import READER, read_dispatch, read_network
+from ...search.reading import READER
 from ..observing import Observer
 from .libraries import Libraries
 from .log import (
@@ -61,6 +57,7 @@ from .log import (
     ProfileLog,
     Row,
 )
+from .modules import read_module
 from .options import ProfileOptions
 from .rows import PlannedRows
 
@@ -119,7 +116,8 @@ class Bench:
                 shutil.rmtree(self._folder(one, name), ignore_errors=True)
         units: dict[str, RunnableModule] = {}
         items: list[ConfiguredDispatch] = []
-        units_read = self._readers.map(self._read, chunk, lambda _, error: error)
+        read = partial(read_module, self._options)
+        units_read = self._readers.map(read, chunk, lambda _, error: error)
         for one, found in zip(chunk, units_read, strict=True):
             if isinstance(found, InputError | KilledError):
                 self._refuse(one, found)
@@ -165,26 +163,6 @@ class Bench:
             for left in coming:
                 left.cancel()
 
-    def _read(self, reader: Child, one: PlannedRows) -> RunnableModule | InputError | KilledError:
-        path, operation = one.generated.path, one.generated.operation
-        target, specs = self._options.target, self._options.default_specs
-        try:
-            try:
-                module = RunnableModule.of(read_dispatch(path, target, reader, default_specs=specs))
-            except NotTunableError:
-                # It can be run all the same.
-                network = read_network(path, target, default_specs=specs, keep_f64=True)
-                module = RunnableModule.of_network(network)
-                module = replace(module, flops=operation.flops) if operation else module
-            if operation is not None:
-                _check(module, operation)
-            check_memory((*module.call.inputs, *module.call.outputs))
-            return module
-        except UnknownTargetError:
-            raise  # it is that of all of them
-        except InputError as error:
-            return error
-
     def _refuse(self, one: PlannedRows, error: InputError | KilledError) -> None:
         """Logs the rows of what cannot be read; a crash of the compiler is kept."""
         outcome = KILLED if isinstance(error, KilledError) else REFUSED
@@ -192,7 +170,8 @@ class Bench:
             reason = str(error).replace(str(one.generated.path), "it")  # rows name it already
             self._log.append(one.row(name, provider, outcome=outcome, reason=reason))
         if isinstance(error, CompilerCrashedError):
-            options = (*target_flags(self._options.target), "-o module.vmfb")
+            asked = self._options
+            options = (*target_flags(asked.target), *asked.iree_flags, "-o module.vmfb")
             folder = self._folder(one, DEFAULT)
             shutil.rmtree(folder, ignore_errors=True)
             self._keep(folder, partial(write_crash, one.generated.read(), options, str(error)))
@@ -313,13 +292,6 @@ class Bench:
             write(folder)
         except OSError as error:
             self._observer.notify(f"{folder} cannot be written: {error.strerror}")
-
-
-def _check(module: RunnableModule, operation: Operation) -> None:
-    """Refuses what does not take and return what an operation does."""
-    declared = [(t.shape, t.dtype) for t in (*operation.inputs.values(), operation.output)]
-    if declared != [*module.call.inputs, *module.call.outputs]:
-        raise InputError(f"it does not compute {operation.name}: it was edited")
 
 
 def _failed(row: Row, failure: RunFailed) -> Row:

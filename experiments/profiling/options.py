@@ -19,6 +19,7 @@ class ProfileOptions:
         keep_vmfb: whether compiled modules are kept beside the dispatches, and what the compiler
             said of those that it refused.
         default_specs: whether the compiler may use the specs that it comes with.
+        iree_flags: further flags for the compiler.
         device: the URI of a device of this machine.
         cluster: devices of other hosts, in place of that one.
         libraries: to compare with.
@@ -31,6 +32,7 @@ class ProfileOptions:
     keep_vmfb: bool = False
     target: str = "host"
     default_specs: bool = False
+    iree_flags: tuple[str, ...] = ()
     device: str = "local-task"
     cluster: ClusterDevices | None = None
     libraries: tuple[str, ...] = ()

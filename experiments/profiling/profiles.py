@@ -8,7 +8,7 @@ from typing import Any
 
 from ...benchmarks.measuring import check_drivers, check_uris, fingerprint
 from ...core import InputError, iree_versions, usable_cores
-from ...search import backend_of, target_flags
+from ...search import backend_of, flags_text, target_flags
 from ..observing import Observer
 from .bench import Bench
 from .folder import GeneratedDispatch
@@ -50,6 +50,7 @@ def check_profile(every: Sequence[GeneratedDispatch], options: ProfileOptions) -
         "compile_only": options.compile_only,
         "target": options.target,
         "default_specs": options.default_specs,
+        "iree_flags": flags_text(options.iree_flags),
         "device": ", ".join(kinds),
         "seed": options.seed,
         "cores": usable_cores(),

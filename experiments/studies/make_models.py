@@ -14,9 +14,20 @@ from pathlib import Path
 import torch
 from torch import nn
 from torch.nn import functional
-from transformers import BertConfig, MobileNetV2Config, ResNetConfig, ViTConfig
+from transformers import (
+    BertConfig,
+    ConvNextConfig,
+    LlamaConfig,
+    LlamaModel,
+    MobileNetV2Config,
+    RegNetConfig,
+    ResNetConfig,
+    ViTConfig,
+    WhisperConfig,
+)
+from transformers.models.whisper.modeling_whisper import WhisperEncoder
 
-from ..network_tuning import ExportedNetwork, export_module, export_transformers
+from ..importing import ExportedNetwork, export_module, export_transformers
 
 IMAGE = (1, 3, 224, 224)
 
@@ -178,9 +189,68 @@ def unet(out: Path) -> ExportedNetwork:
     return export_module(block, inputs, out)
 
 
-MODELS: dict[str, Callable[[Path], ExportedNetwork]] = {
-    make.__name__: make for make in (bert, vit, resnet, decoder, mobilenet, unet)
-}
+class Encoder(nn.Module):
+    """Whisper's encoder, of which the last hidden state is kept."""
+
+    def __init__(self, config: WhisperConfig) -> None:
+        super().__init__()
+        self.encoder = WhisperEncoder(config)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        kept: torch.Tensor = self.encoder(features)[0]
+        return kept
+
+
+def whisper(out: Path) -> ExportedNetwork:
+    """Whisper-tiny's encoder: 4 layers, 384 wide, 1000 mel frames, which it halves."""
+    torch.manual_seed(0)
+    config = WhisperConfig(
+        d_model=384, encoder_layers=4, encoder_attention_heads=6, encoder_ffn_dim=1536,
+        max_source_positions=500,
+    )  # fmt: skip
+    return export_module(Encoder(config), [torch.zeros(1, 80, 1000)], out)
+
+
+def convnext(out: Path) -> ExportedNetwork:
+    """A small ConvNeXt at 224: 2-2-4-2 blocks, 64 to 512 wide."""
+    config = ConvNextConfig(depths=[2, 2, 4, 2], hidden_sizes=[64, 128, 256, 512])
+    return export_transformers(config, [torch.zeros(IMAGE)], out)
+
+
+def regnet(out: Path) -> ExportedNetwork:
+    """A small RegNet at 224: grouped convolutions, 48 to 440 wide."""
+    config = RegNetConfig(
+        embedding_size=32, hidden_sizes=[48, 104, 208, 440], depths=[2, 4, 6, 2], groups_width=8
+    )
+    return export_transformers(config, [torch.zeros(IMAGE)], out)
+
+
+class Decoder(nn.Module):
+    """Llama's decoder under a causal mask that is given, without one of its own."""
+
+    def __init__(self, config: LlamaConfig) -> None:
+        super().__init__()
+        self.model = LlamaModel(config)
+
+    def forward(self, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        kept: torch.Tensor = self.model(input_ids=tokens, attention_mask=mask, use_cache=False)[0]
+        return kept
+
+
+def llama(out: Path) -> ExportedNetwork:
+    """A small Llama over 96 tokens: 6 layers, 512 wide, eight heads of which four share a key."""
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=8000, hidden_size=512, intermediate_size=1408, num_hidden_layers=6,
+        num_attention_heads=8, num_key_value_heads=2,
+    )  # fmt: skip
+    tokens = torch.zeros(1, 96, dtype=torch.long)
+    mask = torch.full((1, 1, 96, 96), torch.finfo(torch.float32).min).triu(1)
+    return export_module(Decoder(config), [tokens, mask], out)
+
+
+_MAKERS = (bert, vit, resnet, decoder, mobilenet, unet, whisper, convnext, regnet, llama)
+MODELS: dict[str, Callable[[Path], ExportedNetwork]] = {make.__name__: make for make in _MAKERS}
 
 
 def main(arguments: list[str]) -> None:

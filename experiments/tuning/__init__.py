@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from .api import resume, tune
     from .folder import RunFolder, read_run_files, run_files, unwritable_error, write_text
     from .journal import Journal
-    from .manifest import RunManifest, RunSetup, check_cluster, version_mismatch
+    from .manifest import RunManifest, RunSetup, check_cluster, check_flags, version_mismatch
     from .options import TuneOptions
-    from .preparation import digest_of_file, notify_of, prepare
+    from .preparation import digest_of_file, notify_of, prepare, usual_ranker
     from .result import SPEC, TuneResult, expectation_comment
     from .runs import make_usual_runner, resume_run, start_run
     from .stages import Stage
@@ -29,6 +29,7 @@ __all__ = [
     "TuneOptions",
     "TuneResult",
     "check_cluster",
+    "check_flags",
     "digest_of_file",
     "expectation_comment",
     "make_usual_runner",
@@ -41,6 +42,7 @@ __all__ = [
     "start_run",
     "tune",
     "unwritable_error",
+    "usual_ranker",
     "version_mismatch",
     "write_text",
 ]

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ...benchmarks.measuring import DEFAULT_BUDGET, POOL_SIZE, Budget, minutes_to_seconds
-from ...search import check_rendered
+from ...search import check_rendered, parse_flags
 from ..arguments import extra_values, optional_path, optional_ranker
 from ..observing import make_progress
 from .options import TuneOptions
@@ -32,6 +32,7 @@ def tune(
     pipeline: str | None = None,
     extras: Mapping[str, Sequence[int]] | None = None,
     default_specs: bool = False,
+    iree_flags: Sequence[str] = (),
     stages: Sequence[Stage] | str | os.PathLike[str] | None = None,
     compile_only: bool = False,
     keep_failures: str | os.PathLike[str] | None = None,
@@ -69,6 +70,7 @@ def tune(
         extras: knobs of GPU spaces to set free, with their values.
         default_specs: whether the compiler may use the specs that it comes with, too; candidates
             are then compared with the better of its defaults, with these specs and without.
+        iree_flags: further flags for the compiler, such as `--iree-opt-level=O3`, or `@FILE`.
         stages: how candidates are judged, one after the other, or a TOML file that says so; by
             default, what may be the best after screening goes on to heats.
         compile_only: whether to compile candidates and measure nothing, which needs no device.
@@ -105,6 +107,7 @@ def tune(
         pool=pool,
         pipeline=pipeline,
         default_specs=default_specs,
+        iree_flags=parse_flags(iree_flags),
         stages=_stages(stages) or USUAL_STAGES,
         extras=extra_values(extras),
         compile_only=compile_only,
@@ -124,6 +127,7 @@ def resume(
     keep_failures: str | os.PathLike[str] | None = None,
     stages: Sequence[Stage] | str | os.PathLike[str] | None = None,
     cluster: str | None = None,
+    iree_flags: Sequence[str] = (),
     keep_valid: bool = False,
     quiet: bool = False,
 ) -> Result:
@@ -137,6 +141,7 @@ def resume(
         keep_failures: where the report of failures goes; by default into the run's folder.
         stages: those that the run was started with. They have to be given where they run commands.
         cluster: of a run that was measured on a cluster, the address of one now.
+        iree_flags: those that the run was started with.
         keep_valid: whether logged outcomes that cannot be this run's are left out, not refused.
         quiet: whether to show no progress on stderr.
 
@@ -155,6 +160,7 @@ def resume(
             keep_valid=keep_valid,
             stages=_stages(stages),
             cluster=cluster,
+            iree_flags=parse_flags(iree_flags),
         )
 
 

@@ -17,8 +17,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,7 +38,7 @@ from ...search.reading import emit_constraints
 from ..dataset import check_problem, check_target
 from ..parquet import COLUMNAR_BYTES, read_table, to_frame
 from ..queue import check_queue
-from .manifest import RunManifest, RunSetup, version_mismatch
+from .manifest import RunManifest, RunSetup, check_flags, version_mismatch
 
 _WRITTEN = "give the folder that `frontrunner tune --out` wrote"
 # What files that are something else raise when they are taken apart.
@@ -107,16 +107,22 @@ class RunFolder:
         except OSError as error:
             raise unwritable_error(path, error) from error
 
-    def load(self) -> RunSetup:
+    def load(self, iree_flags: Sequence[str] = ()) -> RunSetup:
         """What `create` wrote, checked.
 
+        Args:
+            iree_flags: what the user gives the compiler now, to go on with the run.
+
         Raises:
-            InputError: this is not a run's folder, or one of another version, or holds links.
+            InputError: this is not a run's folder, or one of another version or other flags, or
+                holds links.
         """
         check_no_links(self.path)
         if not (self.path / "run.json").is_file():
             raise InputError(f"{self.path} is not the folder of a tuning run", _WRITTEN)
-        return read_run_files(lambda name: read_limited(self.path / name, _WRITTEN), self.path)
+        return read_run_files(
+            lambda name: read_limited(self.path / name, _WRITTEN), self.path, iree_flags
+        )
 
 
 def unwritable_error(path: Path | None, error: OSError) -> InputError:
@@ -138,15 +144,18 @@ def run_files(run: RunSetup) -> dict[str, bytes]:
     }
 
 
-def read_run_files(read: Callable[[str], bytes], origin: Path) -> RunSetup:
+def read_run_files(
+    read: Callable[[str], bytes], origin: Path, iree_flags: Sequence[str] = ()
+) -> RunSetup:
     """The inverse of `run_files`: what they say is checked, and no compile flag taken from them.
 
     Args:
         read: gives a file's contents.
         origin: where they are from.
+        iree_flags: what the user gives the compiler now.
 
     Raises:
-        InputError: they are something else, or of another version.
+        InputError: they are something else, or of another version or other flags.
     """
     try:
         data = parse_json(read("run.json"))
@@ -155,9 +164,12 @@ def read_run_files(read: Callable[[str], bytes], origin: Path) -> RunSetup:
                 f"{origin} {other}", "start a new run: times and configurations do not carry over"
             )
         manifest = RunManifest.from_dict(data, origin)
-        dispatch = _dispatch(
-            data["dispatch"], read("source.mlir").decode(), manifest.options.target
-        )
+        target = Target.from_dict(data["dispatch"]["target"])
+        check_flags(origin, iree_flags, target.iree_flags)
+        target = replace(target, iree_flags=tuple(iree_flags))
+        if target.name != (asked := manifest.options.target):
+            raise ValueError(f"the target is {target.name!r}, but {asked!r} was asked for")
+        dispatch = _dispatch(data["dispatch"], read("source.mlir").decode(), target)
         queue = to_frame(
             read_table(
                 read("queue.parquet"), f"{origin / 'queue.parquet'}", _WRITTEN, COLUMNAR_BYTES
@@ -168,7 +180,8 @@ def read_run_files(read: Callable[[str], bytes], origin: Path) -> RunSetup:
         raise InputError(
             f"{origin} is not the folder of a tuning run: {describe_error(error)}", _WRITTEN
         ) from error
-    return RunSetup(manifest, dispatch, queue)
+    options = replace(manifest.options, iree_flags=tuple(iree_flags))
+    return RunSetup(replace(manifest, options=options), dispatch, queue)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -180,13 +193,11 @@ def write_text(path: Path, text: str) -> None:
     write_atomically(path, text.encode(), f"make room, then --resume {path.parent}")
 
 
-def _dispatch(fields: Mapping[str, Any], source: str, target: str) -> Dispatch:
+def _dispatch(fields: Mapping[str, Any], source: str, target: Target) -> Dispatch:
     """The dispatch that a run is of; what the compiler emits about it is asked for anew."""
     given = {k: v for k, v in fields.items() if k not in _MADE_AGAIN}
-    given["target"] = Target.from_dict(fields["target"])
+    given["target"] = target
     dispatch = decode(Dispatch, {**given, "source": source})
     check_problem(dispatch.problem)
     check_target(dispatch.target)
-    if dispatch.target.name != target:
-        raise ValueError(f"the target is {dispatch.target.name!r}, but {target!r} was asked for")
     return emit_constraints(dispatch)

@@ -80,7 +80,12 @@ def model_judge(
         InputError: the model cannot be read, or takes weights from an archive.
         WorkError: it does not compile, or does not run.
     """
-    network = read_network(Path(stage.model), target.name, default_specs=target.default_specs)
+    network = read_network(
+        Path(stage.model),
+        target.name,
+        default_specs=target.default_specs,
+        iree_flags=target.iree_flags,
+    )
     if network.parameters:
         raise InputError(
             f"{stage.model} has its weights in an archive, which a stage cannot be given",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,13 @@ from typing import Any
 import pandas as pd
 
 from ...core import InputError, decode, iree_versions
-from ...search import Dispatch
+from ...search import Dispatch, flags_text
 from .options import TuneOptions
 
 FORMAT = 2
-# Options that name places: `run.json` does not hold them, and whoever resumes gives them.
-_NOT_IN_FILE = ("out", "budget", "keep_failures", "cluster")
+# Options that name places, or that files are not trusted with: `run.json` does not hold them, and
+# whoever resumes gives them.
+_NOT_IN_FILE = ("out", "budget", "keep_failures", "cluster", "iree_flags")
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,20 @@ def check_cluster(path: Path, cluster: str | None, *, on_cluster: bool) -> None:
         where = "a cluster" if on_cluster else "this machine's own devices"
         remedy = "give --cluster ADDRESS" if on_cluster else "leave --cluster out"
         raise InputError(f"{path} was measured on {where}", remedy)
+
+
+def check_flags(path: Path, flags: Sequence[str], started_with: Sequence[str]) -> None:
+    """Refuses to go on with other flags for the compiler than a folder was started with.
+
+    Raises:
+        InputError: telling what to give.
+    """
+    if tuple(flags) != tuple(started_with):
+        was = flags_text(started_with) or "none"
+        raise InputError(
+            f"{path} was compiled with other flags: {was}, got {flags_text(flags) or 'none'}",
+            "give the same --iree-flag options" if started_with else "leave --iree-flag out",
+        )
 
 
 def version_mismatch(data: Mapping[str, Any], form: int = FORMAT) -> str:

@@ -32,6 +32,7 @@ class TuneOptions:
         extras: knobs of GPU spaces to set free, with their values.
         pipeline: the only codegen pipeline to take candidates of; all of them if None.
         default_specs: whether the compiler may use the specs that it comes with.
+        iree_flags: further flags for the compiler; whoever resumes gives them.
         stages: how candidates are judged, one after the other.
         compile_only: whether to measure nothing; there are no devices then, and no patience.
         keep_failures: where the report of failures goes; into the run's folder if None.
@@ -50,6 +51,7 @@ class TuneOptions:
     extras: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     pipeline: str | None = None
     default_specs: bool = False
+    iree_flags: tuple[str, ...] = ()
     stages: tuple[Stage, ...] = USUAL_STAGES
     compile_only: bool = False
     keep_failures: Path | None = None

@@ -11,7 +11,7 @@ from ...benchmarks.cluster import choose_devices, hosts_of
 from ...benchmarks.compiling import call_of
 from ...benchmarks.measuring import check_drivers, check_uris, fingerprint
 from ...benchmarks.verifying import check_memory
-from ...core import InputError, check_regular
+from ...core import InputError, Notify, check_regular
 from ...models import AdaptiveRanker, default_ranker, resolve_ranker
 from ...search import Dispatch, Target
 from ...search.reading import read_dispatch
@@ -36,7 +36,12 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
         check_uris(options.devices or ())
     if options.ranker is not None:
         resolve_ranker(options.ranker, seed=options.seed)  # refused before the compiler is asked
-    dispatch = read_dispatch(options.input, options.target, default_specs=options.default_specs)
+    dispatch = read_dispatch(
+        options.input,
+        options.target,
+        default_specs=options.default_specs,
+        iree_flags=options.iree_flags,
+    )
     target = dispatch.target
     if options.cluster is not None:
         asked = options.devices or ()
@@ -52,7 +57,7 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
         fingerprints = [fingerprint(uri) for uri in options.devices or ()]
     devices = options.devices or ()
     if options.ranker is None:
-        options = replace(options, ranker=_usual_ranker(fingerprints, target, observer))
+        options = replace(options, ranker=usual_ranker(fingerprints, target, observer.notify))
     name = options.ranker or ""
     if devices:
         call = call_of(dispatch)
@@ -86,12 +91,12 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     return RunSetup(manifest, dispatch, queue)
 
 
-def _usual_ranker(devices: Sequence[str], target: Target, observer: Observer) -> str:
+def usual_ranker(devices: Sequence[str], target: Target, notify: Notify) -> str:
     """A predictor of these very devices, if one is kept; else the target's usual ranker."""
     kept = predictor_for(devices, target)
     if kept is None:
         return default_ranker(target)
-    observer.notify(f"ordered by {kept.path}, which was trained on {', '.join(kept.devices)}")
+    notify(f"ordered by {kept.path}, which was trained on {', '.join(kept.devices)}")
     # A name that is no path would be taken for a ranker's.
     return str(kept.path.absolute())
 

@@ -112,6 +112,7 @@ def resume_run(
     keep_valid: bool = False,
     stages: Sequence[Stage] | None = None,
     cluster: str | None = None,
+    iree_flags: Sequence[str] = (),
     tracked: bool = True,
 ) -> Result:
     """Continues a run where it stopped; no measurement is repeated.
@@ -126,10 +127,11 @@ def resume_run(
             of a run is trusted with.
         cluster: the address of a cluster that has devices of the run's kind; to be given for a run
             that was started on one.
+        iree_flags: those that it was started with, which no file of a run is trusted with.
         tracked: whether to be a run in MLflow.
     """
     folder = RunFolder(path)
-    run = folder.load()
+    run = folder.load(iree_flags)
     started = run.manifest.options
     _check_stages(path, started.stages, stages)
     if input is not None and digest_of_file(input) != run.manifest.input_digest:

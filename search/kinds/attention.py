@@ -35,7 +35,7 @@ class AttentionKind(Kind):
             "k2": (detail.k2_dims, "k"),
         }
         # A single query, as of a decoder's step, has no rows.
-        if len(detail.m_dims) > 1 or any(len(roles[stem][0]) != 1 for stem in ("n", "k1", "k2")):
+        if any(len(roles[stem][0]) != 1 for stem in ("n", "k1", "k2")):
             return None
         loops = {
             d: (loop_name(stem, list(ds), d), role)

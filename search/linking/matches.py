@@ -16,7 +16,7 @@ from ...core import (
     KilledError,
     first_line,
 )
-from ..mlir import DUMP_SPECS, CompileFailed, configure_module
+from ..mlir import CONFIGURATIONS, DUMP_SPECS, CompileFailed, configure_module
 from ..reading import READ_TIMEOUT, Network
 from .merge import MARK
 from .specs import LinkedSpec
@@ -72,6 +72,22 @@ def final_specs(model: Network, linked: LinkedSpec) -> tuple[str, ...]:
         return tuple(dict.fromkeys(path.read_text() for path in sorted(folder.iterdir())))
 
 
+def find_break(model: Network, linked: LinkedSpec) -> str:
+    """Why a model does not compile with specs, to the end; empty if it does.
+
+    A spec that was made without data tiling matches the product of tiled operands, too, of which
+    the compiler cannot make what the spec says; no matcher can tell them apart.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        spec = Path(folder) / "spec.mlir"
+        spec.write_text(linked.text)
+        try:
+            _configure("build", model, spec)
+        except InputError as failure:
+            return str(failure)
+    return ""
+
+
 def _configure(handler: str, model: Network, spec: Path, *flags: str) -> Any:
     with Child(f"{__name__}:{handler}") as child:
         try:
@@ -95,6 +111,15 @@ def read_marks(request: Request) -> tuple[dict[int, tuple[str, ...]], tuple[str,
         if _DEFAULT_SPECS_MARK in text and not numbers:
             by_default_specs.append(name)
     return found, tuple(by_default_specs)
+
+
+def build(request: Request) -> None:
+    """The child's side of `find_break`."""
+    try:
+        with configure_module(*request) as (unit, _):
+            unit.run(start=CONFIGURATIONS)
+    except CompileFailed as error:
+        raise InputError(str(error)) from None
 
 
 def dump(request: Request) -> None:

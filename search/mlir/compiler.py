@@ -12,14 +12,14 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
 
-from ...core import InputError, shorten
-from ..problem import DEFAULT_SPECS
+from ...core import InputError, UnknownFlagError, shorten
 from ..spec import APPLIED_MARK, SPEC_OPTION, spec_option
 from .contents import NotMlir, check_source, check_spec, parse
 from .walking import new_context
@@ -28,9 +28,9 @@ SOURCES = "executable-sources"
 CONFIGURATIONS = "executable-configurations"
 
 DUMP_SPECS = "--iree-codegen-dump-tuning-specs-to"
-# The compiler takes these for its whole process, and once: sessions do not know them.
-_PROCESS_FLAGS = {DEFAULT_SPECS, DUMP_SPECS}
-_process_flags: list[tuple[str, ...]] = []  # as they were set, once they were
+# As they were set, once they were: the compiler takes flags that its sessions do not know for its
+# whole process, and once.
+_process_flags: list[tuple[str, ...]] = []
 
 _SERIALIZED_SPEC = "iree_codegen.tuning_spec_mlirbc"
 _BYTECODE = b"ML\xefR"
@@ -92,12 +92,33 @@ def _set_process_flags(flags: tuple[str, ...]) -> None:
         raise RuntimeError(f"this process compiles with {_process_flags[0]}, not with {flags}")
 
 
+@cache
+def _split_flags(flags: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Flags that a session takes, and those that only the compiler as a whole may know.
+
+    Raises:
+        UnknownFlagError: a flag takes no such value.
+    """
+    whole = []
+    with Session() as session:
+        for flag in flags:
+            try:
+                session.set_flags(flag)
+            except ValueError as error:
+                if "option not found" not in str(error):
+                    said = " ".join(str(error).split())
+                    raise UnknownFlagError(f"the compiler refuses {flag}: {said}") from None
+                whole.append(flag)
+    return tuple(flag for flag in flags if flag not in whole), tuple(whole)
+
+
 @contextmanager
 def compilation(source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
     """Parses `source` (MLIR text or bytecode) for compiling with `flags`.
 
     Raises:
-        CompileFailed: the source does not parse; a flag that does not is a ValueError.
+        CompileFailed: the source does not parse.
+        UnknownFlagError: a flag takes no such value. One that there is not ends the process.
     """
     errors: list[str] = []
 
@@ -107,10 +128,10 @@ def compilation(source: bytes, flags: Sequence[str]) -> Iterator[Compilation]:
             errors.append(words.decode(errors="replace"))
             os.write(2, words.partition(b"\n")[0] + b"\n")  # for the case that it crashes next
 
-    whole = tuple(flag for flag in flags if flag.partition("=")[0] in _PROCESS_FLAGS)
+    own, whole = _split_flags(tuple(flags))
     _set_process_flags(whole)
     with Session() as session:
-        session.set_flags(*(flag for flag in flags if flag not in whole))
+        session.set_flags(*own)
         with session.invocation() as invocation:
             callback = _DIAGNOSTIC(note)
             ctypes_dl._dylib.ireeCompilerInvocationEnableCallbackDiagnostics(

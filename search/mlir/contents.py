@@ -41,6 +41,7 @@ _TARGET = re.compile(r'#hal\.executable\.target<"([\w-]+)", "([\w-]+)"(?:, )?')
 _ENTRIES = frozenset(
     "abi cpu cpu_features data_layout debug_symbols iree.encoding.resolver "
     "iree_codegen.default_tuning_spec iree_codegen.target_info iree_codegen.ukernel_provider "
+    "loop_interleaving loop_unrolling loop_vectorization slp_vectorization "
     "max_stack_allocation_size native_vector_size target_abi target_triple ukernels".split()
 )
 

@@ -37,6 +37,7 @@ def read_dispatch(
     reader: Child | None = None,
     *,
     default_specs: bool = False,
+    iree_flags: tuple[str, ...] = (),
 ) -> Dispatch:
     """Reads the dispatch in `path` for a target.
 
@@ -46,6 +47,7 @@ def read_dispatch(
         target: `host`, or the name of a CPU or GPU that the compiler knows.
         reader: a process of `READER` that is there already: a new one takes 0.5 s to start.
         default_specs: whether what is compiled may use the specs that the compiler comes with.
+        iree_flags: further ones of the user's for the compiler.
 
     Raises:
         InputError: the file cannot be read, or does not hold exactly one dispatch of static shape.
@@ -53,8 +55,10 @@ def read_dispatch(
         KilledError: the compiler was killed from outside.
     """
     text = read_source(path, "one dispatch")
-    answer = read_in_child(READER, str(path), text, target, READ_TIMEOUT, _REMEDY, reader)
-    found = replace(answer["target"], default_specs=default_specs)
+    answer = read_in_child(
+        READER, str(path), text, target, READ_TIMEOUT, _REMEDY, reader, further=iree_flags
+    )
+    found = replace(answer["target"], default_specs=default_specs, iree_flags=iree_flags)
     _check_target(path, target, found)
     emitted, silence = _emitted(answer["source"], found)
     return Dispatch(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...core import InputError
-from ..problem import Target
+from ..problem import KEEP_F64, Target
 from .source import read_in_child, read_source
 
 READER = "frontrunner.search.reading.network_inspection:read"
@@ -106,7 +106,9 @@ def read_network(
     name: str = "",
     *,
     default_specs: bool = False,
+    iree_flags: tuple[str, ...] = (),
     keep_f64: bool = False,
+    timeout: float = READ_TIMEOUT,
 ) -> Network:
     """Reads a model for a target.
 
@@ -114,15 +116,18 @@ def read_network(
         path: MLIR that `iree-compile` accepts, of any input dialect.
         name: what to call it in messages, if not by its path.
         default_specs: whether the specs that the compiler comes with apply.
+        iree_flags: further ones of the user's for the compiler.
         keep_f64: whether f64 stays so; by default, the compiler makes f32 of it.
+        timeout: how many seconds the compiler may take.
 
     Raises:
         InputError: the file cannot be read, does not compile or cannot be called.
     """
     text = read_source(path, "a model")
     answer = read_in_child(
-        READER, name or str(path), text, target, READ_TIMEOUT, _REMEDY, keep_f64=keep_f64
-    )
+        READER, name or str(path), text, target, timeout, _REMEDY,
+        further=(*((KEEP_F64,) if keep_f64 else ()), *iree_flags),
+    )  # fmt: skip
     functions = tuple(
         Function(
             name,
@@ -138,7 +143,7 @@ def read_network(
         NetworkDispatch(name, text, reason) for name, (text, reason) in answer["dispatches"].items()
     )
     return Network(
-        replace(answer["target"], default_specs=default_specs),
+        replace(answer["target"], default_specs=default_specs, iree_flags=iree_flags),
         answer["source"],
         answer["parameters"],
         functions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,16 @@ from ...core import (
     CompilerCrashedError,
     InputError,
     KilledError,
+    UnknownFlagError,
     check_free_space,
     first_line,
     read_without_bom,
 )
 from ..backend import backend_of
 from ..flags import target_flags, unknown_target
-from ..problem import KEEP_F64
+
+# What the compiler says of a flag before it ends its process.
+_UNKNOWN_FLAG = re.compile(r"Unknown command line argument '([^']*)'")
 
 
 def read_source(path: Path, holds: str) -> bytes:
@@ -47,7 +51,7 @@ def read_in_child(
     remedy: str,
     child: Child | None = None,
     *,
-    keep_f64: bool = False,
+    further: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Has a child process read MLIR for a target, and turns its failures into errors for the user.
 
@@ -56,13 +60,13 @@ def read_in_child(
         name: what to call the MLIR in messages.
         remedy: what the user can do if the compiler crashes.
         child: one of the handler that is there already; it stays.
-        keep_f64: whether its flags say so.
+        further: flags beside the target's.
 
     Raises:
         InputError: the target is unknown, or the MLIR cannot be used.
         KilledError: the child was killed.
     """
-    flags = (*target_flags(target), *((KEEP_F64,) if keep_f64 else ()))
+    flags = (*target_flags(target), *further)
     request = {"name": name, "text": text, "target": target, "flags": flags}
     with Child(handler) if child is None else nullcontext(child) as reader:
         try:
@@ -72,6 +76,11 @@ def read_in_child(
         except (ChildDied, InputError) as failure:
             if isinstance(failure, ChildDied):
                 check_free_space()
+            if unknown := _UNKNOWN_FLAG.search(str(failure)):
+                raise UnknownFlagError(
+                    f"the compiler has no flag {unknown[1]}",
+                    "`iree-compile --help-list-hidden` names them; give --iree-flag=--NAME=VALUE",
+                ) from failure
             if any(words in str(failure) for words in backend_of(target).unknown):
                 raise unknown_target(target) from failure
             if isinstance(failure, InputError):

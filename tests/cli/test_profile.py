@@ -166,6 +166,7 @@ def test_no_dispatches(frontrunner, tmp_path):
     assert (tmp_path / "profile.csv").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_measured(folder, brief_command):
     """Really sent, once two rows are on disk; of the last, the process may not know yet."""
     log = folder / "profile.jsonl"
@@ -239,4 +240,6 @@ def test_blocks(frontrunner, folder):
     assert told["Arguments"] == "m=8, n=12, k=16 (f32,f32,f32)"
     assert told["Verification"] == "passed"
     assert told["Runtime"].split()[1] == "µs"
-    assert float(told["GFLOP/s"].split(",")[0]) > 0
+    # On a busy machine, so small a product may have 0.0 of these.
+    assert float(told["Runtime"].split()[0]) > 0
+    assert float(told["GFLOP/s"].split(",")[0]) >= 0

@@ -50,6 +50,7 @@ class Loop:
         keep_valid=False,
         stages=None,
         cluster=None,
+        iree_flags=(),
     ):
         self.observers.append(observer)
         self.resumed.append((run_dir, budget, input, keep_failures, keep_valid))

@@ -46,7 +46,9 @@ class Loop:
         notify("on the way")
         return Result()
 
-    def resume_model(self, path, make_observer, notify, input=None, cluster=None):
+    def resume_model(
+        self, path, make_observer, notify, input=None, cluster=None, iree_flags=(), variants=None
+    ):
         self.resumed.append((path, input))
         return Result()
 
@@ -84,7 +86,8 @@ def test_every_option_arrives(loop, frontrunner):
     ran = frontrunner(
         *"tune-model mm.mlir --minutes 1.5 --coverage 0.5 --function f --input 2xf32=1".split(),
         *"--input @x.npy --parameters model=w=1.irpa --parameters v.irpa --spec a.mlir".split(),
-        *"--spec b.mlir --default-specs --ranker shuffle --device local-sync".split(),
+        *"--iree-flag=--a --options none --spec b.mlir --default-specs".split(),
+        *"--ranker shuffle --device local-sync".split(),
         *"--target znver4 --out o --jobs 2 --pool 77 --seed 9 --json".split(),
     )
     assert ran.code == 0, ran.err
@@ -98,6 +101,8 @@ def test_every_option_arrives(loop, frontrunner):
             inputs=("2xf32=1", "@x.npy"),
             parameters=(("model", Path("w=1.irpa")), ("", Path("v.irpa"))),
             starter=(Path("a.mlir"), Path("b.mlir")),
+            iree_flags=("--a",),
+            variants="none",
             default_specs=True,
             ranker="shuffle",
             device="local-sync",
@@ -213,7 +218,7 @@ FITS = "--input 256x512xf32 --input 512x1024xf32"
         ("two_matmuls.mlir --device cuda", "cuda", ""),
         ("two_matmuls.mlir --target nonesuch", "nonesuch", ""),
         (
-            "softmax.mlir --out deep/er/run",
+            "softmax.mlir --options none --out deep/er/run",
             "time goes to: 100% main_dispatch_0_softmax_64x256xf32_",
             "contractions",
         ),

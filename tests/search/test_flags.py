@@ -1,14 +1,15 @@
-"""Flags come from a target's name alone."""
+"""Flags come from a target's name, and from the user; never from a file of results."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
-from frontrunner.core.errors import UnknownTargetError
+from frontrunner.core.errors import InputError, UnknownTargetError
 from frontrunner.search import Target
-from frontrunner.search.flags import target_flags, target_of_flags
+from frontrunner.search.flags import flags_text, parse_flags, target_flags, target_of_flags
 
 HOST = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
 COMMAND = "--iree-llvmcpu-embedded-linker-path=$(touch planted)"
@@ -73,3 +74,50 @@ def test_specs_of_the_compiler_are_a_switch() -> None:
 
 def without_name(target: Target) -> dict[str, object]:
     return {k: v for k, v in asdict(target).items() if k != "name"}
+
+
+def test_flags_of_the_users_own_are_taken_from_the_command_line_and_from_files(
+    tmp_path: Path,
+) -> None:
+    pipeline = "--iree-preprocessing-pass-pipeline=builtin.module(util.func(a{b=1 c=2}))"
+    file = tmp_path / "flags.txt"
+    file.write_text(f"--iree-opt-level=O3 # fast\n'{pipeline}'\n")
+    found = parse_flags(["--iree-opt-data-tiling", f"@{file}"])
+    assert found == ("--iree-opt-data-tiling", "--iree-opt-level=O3", pipeline)
+    file.write_text(flags_text(found))
+    assert parse_flags([f"@{file}"]) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("O3", "a flag for the compiler cannot be 'O3'"),
+        ("-o", "a flag for the compiler cannot be '-o'"),
+        ("--a b", "a flag for the compiler cannot be '--a b'"),
+        ("--iree-llvmcpu-target-cpu=znver4", "is given to the compiler by frontrunner"),
+        ("--compile-to=flow", "is given to the compiler by frontrunner"),
+        ("@nowhere.txt", "nowhere.txt"),
+    ],
+)
+def test_what_is_no_flag_is_refused(text: str, said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_flags([text])
+    assert said in str(refused.value)
+    assert refused.value.hint
+
+
+def test_a_file_of_flags_with_an_open_quote_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "flags.txt").write_text("--iree-opt-level='O3")
+    with pytest.raises(InputError, match="holds no flags: No closing quotation"):
+        parse_flags([f"@{tmp_path / 'flags.txt'}"])
+
+
+def test_a_file_tells_flags_that_nothing_is_compiled_with() -> None:
+    target = replace(HOST, iree_flags=("--iree-opt-level=O3",))
+    assert target.flags[-1] == "--iree-opt-level=O3"
+    found = Target.from_dict(target.to_dict())
+    assert found == target
+    assert found != HOST
+    with pytest.raises(InputError, match="--iree-opt-level=O3, which has to be given again"):
+        found.flags  # noqa: B018
+    assert Target.from_dict(HOST.to_dict()).flags == HOST.flags

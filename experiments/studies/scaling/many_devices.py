@@ -66,7 +66,7 @@ _COLUMNS = (
 ).split()
 
 
-class SimulatedHost(Host):
+class AnsweringHost(Host):
     """Answers after a while, and computes nothing.
 
     Args:
@@ -253,7 +253,7 @@ def main(arguments: Sequence[str]) -> None:
     if given.offer:
         times = {"measuring": given.seconds, "compiling": given.compile_seconds}
         process, hosts, devices = given.offer
-        offer_devices(process, hosts, devices, given.address, partial(SimulatedHost, **times))
+        offer_devices(process, hosts, devices, given.address, partial(AnsweringHost, **times))
     elif given.client:
         folder, *processes = given.client
         measure_client(given.address, given.candidates, list(map(int, processes)), Path(folder))

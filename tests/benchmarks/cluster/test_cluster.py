@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import psutil
 import pytest
 
 import frontrunner
-from frontrunner.benchmarks.cluster import Cluster, choose_devices
+from frontrunner.benchmarks.cluster import Cluster, ClusterRunner, choose_devices, open_devices
 from frontrunner.benchmarks.cluster.client import HostLost
 from frontrunner.benchmarks.cluster.messages import (
     COMPILING,
@@ -24,10 +27,13 @@ from frontrunner.benchmarks.cluster.messages import (
     Work,
 )
 from frontrunner.benchmarks.cluster.remote_child import RemoteChild, Travelled
+from frontrunner.benchmarks.cluster.selection import devices_that_joined
 from frontrunner.benchmarks.compiling import CompileRequest, call_of
 from frontrunner.benchmarks.measuring import HANDLER, MeasureRequest, SetupRequest
 from frontrunner.core import InputError, iree_versions
+from frontrunner.experiments.queue import make_queue, renderer
 from frontrunner.experiments.tuning import RunFolder, TuneResult
+from frontrunner.models import create_ranker
 from frontrunner.search import Dispatch
 from frontrunner.search.reading import read_dispatch
 
@@ -96,6 +102,7 @@ def test_hosts_do_nothing_else(address: str) -> None:
         assert "an executable of 7 bytes is not" in str(answer.raised)
 
 
+@pytest.mark.slow
 def test_tuning_has_the_same_queue_and_is_resumed(address: str, tmp_path: Path) -> None:
     given = {"ranker": "heuristic", "pool": 500, "quiet": True}
     here, there = tmp_path / "here", tmp_path / "there"
@@ -117,6 +124,7 @@ def test_tuning_has_the_same_queue_and_is_resumed(address: str, tmp_path: Path) 
     assert more.outcomes == {"ok": 8}
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_no_candidate(
     address: str, start_worker: Callable[..., object], tmp_path: Path
 ) -> None:
@@ -195,6 +203,7 @@ def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
         Cluster("127.0.0.1:1")
 
 
+@pytest.mark.slow
 def test_a_cluster_of_this_machine(tmp_path: Path) -> None:
     """`local:2` has the queue of a run without it, and leaves no process."""
     run = tmp_path / "run"
@@ -244,6 +253,50 @@ def test_devices_of_one_kind_are_chosen() -> None:
         choose_devices([old], znver4, ())
     with pytest.raises(InputError, match="the cluster has no device that runs code for gfx942"):
         choose_devices(hosts, "gfx942", ())
+
+
+def gpu(name: str, chip: str, **others: object) -> HostDescription:
+    offered = OfferedDevice("cuda://0", f"{name}/cuda://0", "cuda on NVIDIA H100", chip)
+    return dataclasses.replace(described(name, **others), name="node", devices=(offered,))  # type: ignore[arg-type]
+
+
+def test_a_chip_that_two_workers_offer_is_refused() -> None:
+    chosen = choose_devices([gpu("a", "GPU-a1"), gpu("b", "GPU-b2")], "sm_90", ())
+    assert [one.name for _, one in chosen.devices] == ["a/cuda://0", "b/cuda://0"]
+    with pytest.raises(InputError, match="a/cuda://0 and b/cuda://0 are the same chip"):
+        choose_devices([gpu("a", "GPU-a1"), gpu("b", "GPU-a1")], "sm_90", ())
+
+
+def test_of_devices_that_join_those_are_taken_that_the_run_would_have_chosen() -> None:
+    first = gpu("a", "GPU-a1")
+    chosen = choose_devices([first], "sm_90", ())
+    old = gpu("old", "GPU-d4", versions={"iree-base-compiler": "1.0"})
+    later = [first, gpu("b", "GPU-b2"), gpu("again", "GPU-a1"), described("cpu"), old]
+    assert [one.name for one in devices_that_joined(later, chosen, ())] == ["b/cuda://0"]
+    assert devices_that_joined(later, chosen, ["a/cuda://0"]) == []
+
+
+def test_a_device_that_joins_while_a_run_goes_on_is_used(
+    start_worker: Callable[..., object], dispatch: Dispatch, tmp_path: Path
+) -> None:
+    offers = ("--compile", "1", "--device", "local-task", "--name")
+    served = start_worker("--serve", "127.0.0.1:0", *offers, "first")
+    told: list[str] = []
+    devices = open_devices(served.address, "host", (), told.append)  # type: ignore[attr-defined]
+    queue = make_queue(dispatch, create_ranker("shuffle"), pool=2000, seed=0)
+    given = (dispatch, renderer(dispatch, queue), tmp_path / "work", tmp_path / "logs")
+    runner = ClusterRunner(devices, *given, notify=told.append)
+    with closing(runner):
+        runner.start({})
+        measured: Counter[str | None] = Counter()
+        for _, outcome in runner.run(range(len(queue)), lambda: len(measured) < 2):
+            if not measured:
+                join = ("--join", served.address)  # type: ignore[attr-defined]
+                start_worker(*join, "--device", "local-sync", "--name", "other-kind")
+                start_worker(*join, "--device", "local-task", "--name", "second")
+            measured[outcome.device] += 1
+    assert set(measured) == {"first/local-task", "second/local-task"}
+    assert told == ["second/local-task joins"]
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="nothing makes certificates here")

@@ -33,6 +33,7 @@ def check_recording(path: Path) -> None:
     assert (found.frame["kind"] == "ok").all()
 
 
+@pytest.mark.slow
 def test_recording(address: str, tmp_path: Path) -> None:
     given = {"cluster": address, "devices": ["measuring/local-task"], "quiet": True}
     drawn = {"candidates": 3, "top": 1, "rankers": ["heuristic"], "adaptive": 2}
@@ -42,6 +43,7 @@ def test_recording(address: str, tmp_path: Path) -> None:
     assert not frontrunner.record(MATMUL, tmp_path, **drawn, **given).new
 
 
+@pytest.mark.slow
 def test_recording_several_at_a_time(
     address: str, tmp_path: Path, run_words: Callable[..., Any]
 ) -> None:
@@ -77,6 +79,7 @@ def test_profiling(address: str, tmp_path: Path) -> None:
             frontrunner.profile(tmp_path, **{**given, **wrong})
 
 
+@pytest.mark.slow
 def test_a_whole_model(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_weights: Callable[..., Any]
 ) -> None:
@@ -100,6 +103,7 @@ def test_a_whole_model(
     assert frontrunner.resume_model(run, cluster=address, quiet=True).dispatches
 
 
+@pytest.mark.slow
 def test_two_kinds_of_devices_work_at_once(
     address: str, start_worker: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -121,6 +125,7 @@ def test_two_kinds_of_devices_work_at_once(
             assert all(one["baseline_us"] > 0 for one in outcomes)
 
 
+@pytest.mark.slow
 def test_evaluating(address: str, tmp_path: Path) -> None:
     """By joblib's Dask backend: the figures of this machine's processes."""
     files = [tmp_path / f"convolution_{number}.json" for number in range(2)]

@@ -213,15 +213,15 @@ def test_a_pool_that_was_closed_can_be_used_again(alone: Compiler, tmp_path: Pat
     gate.close()
 
 
-def test_too_little_memory_for_itself_is_a_crash(alone: Compiler) -> None:
-    """A limit of its own has the compiler end itself, or say so: nobody else killed it."""
+def test_a_compiler_without_memory_is_no_fault_of_what_it_compiles(alone: Compiler) -> None:
+    """It ends itself, or its linker does not start: nothing is said of the candidate."""
     assert alone.baseline().kind == "ok"
     process = alone._all[0]._process
     assert process is not None
     used = int(Path(f"/proc/{process.pid}/statm").read_text().split()[0]) * resource.getpagesize()
     resource.prlimit(process.pid, resource.RLIMIT_AS, (used, used))
     (compiled,) = alone.compile([("again", None)])
-    assert compiled.kind in ("crashed", "compile_failed")
+    assert compiled.kind in ("ok", "killed", "crashed")
 
 
 @pytest.mark.parametrize(("kills", "kind"), [(1, "ok"), (2, "killed")])
@@ -241,7 +241,8 @@ def test_the_linker_is_a_process_of_its_own(
     assert compiled.kind == kind
     if kind == "killed":
         assert re.match(
-            r"the linker was killed by SIGKILL \(.* were free\), twice", compiled.reason
+            r"the linker did not start, or was killed by SIGKILL \(.* were free\), twice",
+            compiled.reason,
         )
 
 

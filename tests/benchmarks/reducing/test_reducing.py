@@ -38,12 +38,14 @@ def assert_small(failure: Failure, folder: Path) -> list[str]:
     return list(reduced.steps)
 
 
+@pytest.mark.slow
 def test_a_crash_over_constraints_becomes_small(tmp_path: Path) -> None:
     text = Matmul(32, 64, 48, batch=4).mlir()
     outcome = Outcome(CRASHED, stage=EMISSION, reason="it crashed")
     assert_small(Failure(Variant(text), "gfx942", outcome), tmp_path / "crash")
 
 
+@pytest.mark.slow
 def test_a_configuration_that_is_refused_becomes_small(tmp_path: Path) -> None:
     """Sizes are halved, and what is fused to the product is dropped."""
     path = tmp_path / "dispatch.mlir"

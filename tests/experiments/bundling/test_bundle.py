@@ -108,6 +108,7 @@ def test_candidates_that_do_not_compile_are_packed_as_such(tmp_path: Path) -> No
     assert all(e.reason and not e.digest for e in queue if e.kind != "ok")
 
 
+@pytest.mark.slow
 def test_a_bundle_runs_with_numpy_and_the_runtime_alone_and_survives_a_kill(
     packed: PackResult, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,7 @@ def silent(_: str) -> None:
     pass
 
 
+@pytest.mark.slow
 def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "matmul.parquet"
     made = record_dispatch(options(out), PLAIN, ("local-sync",), NullProgress(), silent)
@@ -157,6 +158,7 @@ def heads(path: Path, ranker: str, count: int) -> set[tuple[Any, ...]]:
     return set(queue.head(count).itertuples(index=False, name=None))
 
 
+@pytest.mark.slow
 def test_each_says_how_it_came_in(tmp_path: Path) -> None:
     """The default, the first of each order and those of a search, beside the uniform sample."""
     out = tmp_path / "matmul.parquet"
@@ -232,6 +234,7 @@ def test_rankers_without_an_order_are_refused(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_begins_again_and_a_finished_one_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,6 +331,7 @@ def test_what_was_compiled_is_not_compiled_again(
     assert not kept.exists()
 
 
+@pytest.mark.slow
 def test_what_was_killed_is_not_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Packing that goes on compiles it again, and it counts in the bundle as what it is."""
     inner = CompilePool._compile_once

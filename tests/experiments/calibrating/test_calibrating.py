@@ -33,6 +33,7 @@ def knobs_of(path):
     return set(recording.frame[recording.knobs].itertuples(index=False, name=None))
 
 
+@pytest.mark.slow
 def test_from_nothing_to_a_predictor_that_learns_more_later(
     few, tmp_path, frontrunner, monkeypatch
 ):

@@ -18,6 +18,7 @@ DATA = Path(__file__).parents[2] / "data"
 pytestmark = pytest.mark.usefixtures("brief")
 
 
+@pytest.mark.slow
 def test_a_crash_is_found_and_reduced_and_what_compiles_is_run(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,7 +44,7 @@ def read(path: Path, target: str) -> Dispatch | InputError:
         return error
 
 
-def reread(path: Path, target: str, child: Child | None = None) -> Dispatch:
+def reread(path: Path, target: str, child: Child | None = None, **_: object) -> Dispatch:
     found = read(path, target)
     if isinstance(found, InputError):
         raise found
@@ -104,7 +104,7 @@ def test_a_killed_reader_is_no_reason_to_leave_a_dispatch_out(
 ) -> None:
     asked: list[Path] = []
 
-    def killed(path: Path, target: str, child: Child | None = None) -> Dispatch:
+    def killed(path: Path, target: str, child: Child | None = None, **_: object) -> Dispatch:
         asked.append(path)
         if len(asked) <= kills:
             raise KilledError("the compiler was killed by SIGKILL while it read it")

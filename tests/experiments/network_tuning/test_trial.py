@@ -112,7 +112,7 @@ class World:
         default = self.folder / "baseline.vmfb"
         default.write_text("")
         trial = NetworkTrial(
-            self, self, self.starter, CompileOutcome(OK, default), self.folder, 0,  # type: ignore[arg-type]
+            self, self, self.starter, CompileOutcome(OK, default), default, self.folder, 0,  # type: ignore[arg-type]
             self.deadline, self.said.append,
         )  # fmt: skip
         return trial.decide([(hot(d), [Path(n) for n in names]) for d, names in specs.items()])

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,15 @@ import pytest
 
 from frontrunner.benchmarks.compiling.compiler import CompileJob, CompilePool, Compiler
 from frontrunner.benchmarks.measuring.budget import Budget
+from frontrunner.benchmarks.measuring.outcome import CompileOutcome
 from frontrunner.benchmarks.networks import runner as model_runner
 from frontrunner.core import InputError
 from frontrunner.core.decoding import decode
 from frontrunner.core.errors import KilledError
 from frontrunner.core.files import lock_folder
+from frontrunner.experiments.network_tuning import (
+    bases,
+)
 from frontrunner.experiments.network_tuning import (
     dispatches as hot_runs,
 )
@@ -29,13 +33,16 @@ from frontrunner.experiments.network_tuning import (
     runs as tune_model,
 )
 from frontrunner.experiments.network_tuning import (
-    trial as in_model,
+    trial as trying,
 )
+from frontrunner.experiments.network_tuning.bases import Base
+from frontrunner.experiments.network_tuning.finishing import Contender, Finish
 from frontrunner.experiments.network_tuning.folder import NetworkFolder, open_new_folder
 from frontrunner.experiments.network_tuning.options import NetworkOptions
 from frontrunner.experiments.network_tuning.plan import HotDispatch, Plan, SkippedDispatch
 from frontrunner.experiments.network_tuning.result import NetworkResult
 from frontrunner.experiments.network_tuning.trial import DispatchChoice, TrialResult
+from frontrunner.experiments.network_tuning.variants import PLAIN, VariantOutcome
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.search import Target
 from frontrunner.search.linking import LinkedSpec, Matches
@@ -54,10 +61,10 @@ def quicken(patch: pytest.MonkeyPatch) -> None:
     """A few candidates, and measurements that are short rather than right."""
     patch.setattr(hot_runs, "Budget", lambda **limits: Budget(4, **limits))
     patch.setattr(model_runner, "TURN_SECONDS", 0.01)
-    patch.setattr(in_model, "PROFILE_ROUNDS", 2)
-    patch.setattr(in_model, "RACE_PATIENCE", 0.0)
+    patch.setattr(trying, "PROFILE_ROUNDS", 2)
+    patch.setattr(trying, "RACE_PATIENCE", 0.0)
     patch.setattr(hot_runs, "MAX_TRIED", 2)
-    patch.setattr(in_model, "PROFILE_SECONDS", 0.01)
+    patch.setattr(trying, "PROFILE_SECONDS", 0.01)
     # Which configurations win is left to chance, but not whether any is tried.
     patch.setattr(
         tune_model.NetworkRunner,
@@ -105,13 +112,13 @@ def finished(
         # The best of the candidates counts as faster, for all to be tried in the model.
         specs = hot_runs.best_specs
 
-        def all_better(hot: HotDispatch, tuned: Any, where: NetworkFolder) -> list[Path]:
+        def all_better(hot: HotDispatch, tuned: Any, *rest: Any) -> list[Path]:
             better = tuple(replace(s, interval=(1.1, 1.2)) for s in tuned.finalists)
-            return specs(hot, replace(tuned, finalists=better), where)
+            return specs(hot, replace(tuned, finalists=better), *rest)
 
         patch.setattr(tune_model, "best_specs", all_better)
-        patch.setattr(in_model, "median_interval", lambda ratios: (1.1, 1.2))
-        patch.setattr(tune_model, "_plan", lambda *_, **__: pytest.fail("profiled again"))
+        patch.setattr(trying, "_lower_bound", lambda ratios: 1.1)
+        patch.setattr(tune_model, "choose_base", lambda *_, **__: pytest.fail("profiled again"))
         copy = Path(shutil.copy(MODELS / "two_matmuls.mlir", folder))
         run, before = _killed(copy, folder)
         plan = (run / "plan.json").read_text()
@@ -119,14 +126,14 @@ def finished(
         result = tune_model.resume_network_run(Path("run"), NullProgress, nothing, copy)
         assert (run / "runs" / LARGE / "outcomes.jsonl").read_text().startswith(before)
         assert (run / "plan.json").read_text() == plan
-        yield replace(result, run=run, spec=run / "spec.mlir"), run
+        yield replace(result, run=run, spec=run / "spec.mlir", flags=run / "flags.txt"), run
 
 
 def _killed(file: Path, folder: Path) -> tuple[Path, str]:
     """A tuning that was killed while it measured the first dispatch, and what it had measured."""
     arguments = [
         *(sys.executable, "-m", "frontrunner", "tune-model", file.name, "--out", "run"),
-        *("--pool", "200", "--seed", "3", "--ranker", "shuffle"),
+        *("--pool", "200", "--seed", "3", "--ranker", "shuffle", "--options", "none"),
     ]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen(
@@ -147,7 +154,8 @@ def _killed(file: Path, folder: Path) -> tuple[Path, str]:
 def _files_and_figures(finished: tuple[NetworkResult, Path]) -> None:
     result, run = finished
     found = {str(p.relative_to(run)) for p in run.rglob("*")}
-    assert {"model.json", "plan.json", "result.json", "report.md", "spec.mlir"} < found
+    files = {"model.json", "options.json", "plan.json", "result.json", "report.md", "spec.mlir"}
+    assert {*files, "flags.txt"} < found
     assert {f"dispatches/{name}.mlir" for name in (SMALL, LARGE)} < found
     assert {f"runs/{name}/outcomes.jsonl" for name in (SMALL, LARGE)} < found
     assert "work" not in found
@@ -225,7 +233,8 @@ def _a_folder_that_was_moved_still_knows_its_dispatches(
     assert all(hot.file.exists() for hot in plan.hot)
     # What is finished is told from any folder, and without the model.
     found = tune_model.resume_network_run(moved, NullProgress, nothing)
-    assert found == replace(finished[0], run=moved, spec=moved / "spec.mlir")
+    there = {"spec": moved / "spec.mlir", "flags": moved / "flags.txt"}
+    assert found == replace(finished[0], run=moved, **there)
 
 
 def _a_damaged_folder_is_never_finished(
@@ -277,6 +286,7 @@ def _resuming_refuses_what_does_not_fit(
         tune_model.resume_network_run(tmp_path, NullProgress, nothing)
 
 
+@pytest.mark.slow
 def test_a_model_that_was_killed_and_finished(
     finished: tuple[NetworkResult, Path],
     warm: None,
@@ -298,10 +308,20 @@ HOT = HotDispatch("mm", "a problem", ("main$mm", "main$mm2"), Path("mm.mlir"), 8
 PLAN = Plan((HOT,), (SkippedDispatch("softmax", 0.2, "computes softmax"),))
 
 
-def build(trial: TrialResult, tuned: Any) -> NetworkResult:
+TARGET = Target("llvm-cpu", "znver4", "host", 1, 32, 16, (1, 2, 3))
+PLAIN_BASE = Base(
+    PLAIN, model.Network(TARGET, "", (), (), ()), CompileOutcome("ok", Path("default.vmfb"))
+)
+
+
+def build(trial: TrialResult, tuned: Any, variants: Sequence[VariantOutcome] = ()) -> NetworkResult:
+    winner = None
+    if trial.spec is not None:
+        winner = Contender(PLAIN_BASE, Path("tuned.vmfb"), trial.spec, trial.applied)
     return NetworkResult.build(
-        PLAN, {"mm": tuned}, trial, baseline_us=2000.0, spec=Path("s"), run=Path("r"), seconds=1.0
-    )
+        PLAN, {"mm": tuned}, trial, Finish(winner, trial.gain), variants,
+        baseline_us=2000.0, run=Path("r"), seconds=1.0,
+    )  # fmt: skip
 
 
 def test_a_dispatch_whose_run_is_killed_is_not_left_out(
@@ -315,7 +335,7 @@ def test_a_dispatch_whose_run_is_killed_is_not_left_out(
     monkeypatch.setattr(hot_runs, "start_run", killed)
     hot = HotDispatch("a", "a problem", ("a",), tmp_path / "a.mlir", 10.0, 1.0, 10.0)
     folder = NetworkFolder(tmp_path / "run")
-    given = (Plan((hot,), ()), folder, NetworkOptions(MODELS / "x.mlir", tmp_path / "run"))
+    given = ((hot,), (hot,), folder, NetworkOptions(MODELS / "x.mlir", tmp_path / "run"))
     with pytest.raises(KilledError, match="killed by SIGKILL, twice"):
         hot_runs.tune_hot_dispatches(*given, float("inf"), NullProgress, nothing)
 
@@ -329,15 +349,15 @@ def test_a_compiler_that_is_killed_is_no_bad_model(
 
     linked = LinkedSpec("module {}", "", (), (), ())
     monkeypatch.setattr(CompilePool, "_compile_once", killed)
-    monkeypatch.setattr(tune_model, "link_specs", lambda paths: linked)
-    monkeypatch.setattr(tune_model, "find_matches", lambda *_: Matches({}))
+    monkeypatch.setattr(bases, "link_specs", lambda paths: linked)
+    monkeypatch.setattr(bases, "find_matches", lambda *_: Matches({}))
     target = Target("llvm-cpu", "znver4", "host", 1, 32, 16, (1, 2, 3))
     small = model.Network(target, "module {}", (), (), ())
     with (
         Compiler(small, tmp_path, 1) as compiler,
         pytest.raises(KilledError, match=r"was not compiled: the compiler was killed .*, twice"),
     ):
-        tune_model._default(compiler, small, starter, nothing)
+        bases.compile_default(compiler, small, starter, nothing)
 
 
 def test_what_was_not_measured_is_not_told() -> None:
@@ -369,7 +389,9 @@ def test_what_else_a_spec_configures_is_told() -> None:
         "the spec does not match main$mm2",
         "speedup      1.20x (95 %: 1.10 to 1.30), 2.0 ms -> 1.7 ms",
         "noise floor  2.0%",
-        "spec         s",
+        "options      the usual options",
+        "flags        r/flags.txt",
+        "spec         r/spec.mlir",
     ]
     (first, second) = result.dispatches
     assert (first.speedup, first.kept, second.kept) == (1.4, True, False)

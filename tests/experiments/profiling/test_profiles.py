@@ -15,7 +15,7 @@ from frontrunner.benchmarks.measuring.outcome import TIMEOUT
 from frontrunner.benchmarks.operations import Conv, Matmul, Types
 from frontrunner.core import InputError
 from frontrunner.core.errors import CompilerCrashedError, KilledError
-from frontrunner.experiments.profiling import bench
+from frontrunner.experiments.profiling import bench, modules
 from frontrunner.experiments.profiling.configurations import ConfigurationOptions
 from frontrunner.experiments.profiling.folder import find_generated
 from frontrunner.experiments.profiling.libraries import Libraries
@@ -113,6 +113,7 @@ def test_what_is_there_is_not_done_again(configured, profiled, asked, tmp_path):
     assert sum(libraries for _, libraries in asked) == 2
 
 
+@pytest.mark.slow
 def test_what_changed_is_done_again(configured, made, profiled, asked, tmp_path):
     folder = shutil.copytree(configured[0], tmp_path / "copy")
     # Libraries do not read the dispatch.
@@ -189,7 +190,7 @@ def test_a_reader_that_is_killed_keeps_no_other_from_being_profiled(
     made, profiled, monkeypatch, tmp_path
 ):
     made(tmp_path, Matmul(8, 8, 8), Matmul(16, 8, 8))
-    inner, read = bench.read_dispatch, []
+    inner, read = modules.read_dispatch, []
 
     def killed(path, *given, **options):
         read.append(path)
@@ -197,7 +198,7 @@ def test_a_reader_that_is_killed_keeps_no_other_from_being_profiled(
             raise KilledError(f"the compiler was killed by SIGKILL while it read {path}")
         return inner(path, *given, **options)
 
-    monkeypatch.setattr(bench, "read_dispatch", killed)
+    monkeypatch.setattr(modules, "read_dispatch", killed)
     rows = {row.operation: row for row in profiled(tmp_path, "numpy")}
     outcomes = sorted((row.outcome, row.reason) for row in rows.values())
     assert outcomes == [
@@ -236,7 +237,7 @@ def test_what_crashes_the_reader_is_kept(profiled, monkeypatch, tmp_path):
     def crashes(path: Path, *_: object, **options: object) -> None:
         raise CompilerCrashedError(f"the compiler crashed while reading {path} (SIGSEGV)")
 
-    monkeypatch.setattr(bench, "read_dispatch", crashes)
+    monkeypatch.setattr(modules, "read_dispatch", crashes)
     (tmp_path / "bytecode.mlir").write_bytes(b"ML\xef\x52\xff")
     for _ in range(2):  # it is not final, and kept anew
         (row,) = profiled(tmp_path)

@@ -119,6 +119,7 @@ def test_planted_faults_are_in_the_kernel(tmp_path):
     assert json.loads((tmp_path / "planted.json").read_text()) == {"00003": "hangs"}
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_after_its_log_was_torn(tmp_path):
     """As it is started by hand; the moment depends on the seed."""
     line = [*CHAOS, "--faults", "1", "--seed", "a", "--where", LOCAL, "--kinds", "torn line"]

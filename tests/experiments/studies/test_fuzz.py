@@ -216,6 +216,7 @@ MADE = ("tuning", "compile-only", "log", "queue", "cache", "predictor", "bundle"
 
 
 @pytest.mark.parametrize("kind", MADE)
+@pytest.mark.slow
 def test_a_case_depends_on_seed_and_number_alone(kind, stock, tmp_path):
     numbers = [n for n in range(12 * len(kinds.KINDS)) if kind_of(n) == kind]
     cases, found = [], []
@@ -307,6 +308,7 @@ def test_links_lead_to_what_is_watched(tmp_path, stock):
     assert linked > 20
 
 
+@pytest.mark.slow
 def test_twelve_cases_run_nothing_write_nothing_elsewhere_and_are_refused_in_one_line(tmp_path):
     """CI runs sixty (`make fuzz`).
 

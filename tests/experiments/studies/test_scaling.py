@@ -21,6 +21,7 @@ def test_devices_of_two_hosts_take_all_candidates_once() -> None:
     assert sum(found.measured.values()) == 40
 
 
+@pytest.mark.slow
 def test_recordings_share_a_device() -> None:
     share, seconds = busy_share(MATMUL, dispatches=3, candidates=4, kernel_s=0.002)
     assert 0 < share <= 1

@@ -56,6 +56,7 @@ def test_it_is_tried_only_where_it_is_asked_for() -> None:
 
 
 @pytest.mark.usefixtures("installed")
+@pytest.mark.slow
 def test_what_it_builds_is_verified_measured_and_kept(tmp_path: Path) -> None:
     result = tuned(tmp_path / "run")
     assert isinstance(result, TuneResult)

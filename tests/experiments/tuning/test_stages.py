@@ -79,6 +79,7 @@ def assert_verified(source: Path, result: TuneResult) -> None:
     assert compile_with_spec(dispatch.source, dispatch.target.flags, result.spec)[1]
 
 
+@pytest.mark.slow
 def test_a_bad_default_is_beaten_by_a_verified_spec(source: Path, tmp_path: Path) -> None:
     """By the usual stages, which are not worth a line."""
     result = tuned(source, tmp_path / "run", None)
@@ -94,6 +95,7 @@ def test_one_stage(source: Path, tmp_path: Path) -> None:
     assert_verified(source, result)
 
 
+@pytest.mark.slow
 def test_dispatches_then_a_command_of_ones_own(source: Path, tmp_path: Path) -> None:
     log = tmp_path / "asked.txt"
     file = tmp_path / "stages.toml"
@@ -148,6 +150,7 @@ func.func @main(%a: tensor<128x256xf32>, %b: tensor<256xKxf32>) -> tensor<128xf3
 """
 
 
+@pytest.mark.slow
 def test_dispatches_then_the_model_that_they_are_part_of(source: Path, tmp_path: Path) -> None:
     """The model has the planted default, too, so that each candidate makes it faster."""
     model = tmp_path / "model.mlir"

@@ -91,6 +91,7 @@ def lines(run: Path) -> list[dict[str, Any]]:
     return [json.loads(s) for s in (run / "outcomes.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
     run = tmp_path / "run"
     result = start_run(options(run, seed=3, budget=Budget(candidates=6)), NullProgress())
@@ -125,7 +126,16 @@ def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_tracking")
 @pytest.mark.parametrize(
-    "name", ["conv_nhwc", "conv_strided", "attention", "matmul_fused", "matmul_i8", "matmul_bf16"]
+    "name",
+    [
+        "conv_nhwc",
+        "conv_strided",
+        "attention",
+        "attention_grouped",
+        "matmul_fused",
+        "matmul_i8",
+        "matmul_bf16",
+    ],
 )
 def test_every_kind_goes_through(name: str, tmp_path: Path) -> None:
     given = options(tmp_path / "run", input=DATA / f"{name}.mlir", budget=Budget(candidates=2))
@@ -160,6 +170,7 @@ def test_a_longer_budget_continues_where_the_run_stopped(run: Path) -> None:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.slow
 def test_kill_and_resume(how: signal.Signals, brief_command: list[str], tmp_path: Path) -> None:
     run = tmp_path / "run"
     arguments = command("tune", MATMUL, "--budget", 10, "--pool", 200, "--out", run)
@@ -195,6 +206,7 @@ def test_kill_and_resume(how: signal.Signals, brief_command: list[str], tmp_path
 
 
 @pytest.mark.usefixtures("no_tracking")
+@pytest.mark.slow
 def test_a_full_disk_ends_the_run_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,7 @@ from frontrunner.experiments.profiling.libraries import Libraries
 HALF, SHORT = Types("f16", "f32"), Types("i8", "i32")
 
 
+@pytest.mark.slow
 def test_all_presets_are_right_at_reduced_sizes(made, profiled, tmp_path):
     every = [o.scaled_down(16) for operations in PRESETS.values() for o in operations]
     rows = profiled(made(tmp_path, *dict.fromkeys(every)))
@@ -39,6 +40,7 @@ def test_all_presets_are_right_at_reduced_sizes(made, profiled, tmp_path):
     assert {row.kind for row in rows} == {"matmul", "batch_matmul", "splitk", "conv", "attention"}
 
 
+@pytest.mark.slow
 def test_all_types_and_steps_are_right(made, profiled, tmp_path):
     types = [parse_types(t) for t in ("f16", "f16,f16,f16", "bf16", "i8", "i16", "i32")]
     floats = [t for t in types if not t.is_integer]

@@ -118,6 +118,7 @@ def test_a_backend_from_outside(compile_first: Callable[..., list[bytes]]) -> No
 
 
 @pytest.mark.usefixtures("vmvx")
+@pytest.mark.slow
 def test_it_is_tuned_and_carried_like_those_of_the_package(tmp_path: Path) -> None:
     small = tmp_path / "small.mlir"
     small.write_text(MATMUL.read_text().replace("64x", "16x").replace("96", "8"))

@@ -38,6 +38,7 @@ KINDS = [
     "conv_grouped",
     "attention",
     "attention_decode",
+    "attention_grouped",
 ]
 
 

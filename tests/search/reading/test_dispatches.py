@@ -105,6 +105,15 @@ def roles(problem: Problem) -> dict[str, tuple[int, str]]:
             {"batch": (4, "batch"), "n": (16, "n"), "k1": (16, "k"), "k2": (64, "k")},
             "f32 f32 f32 f32",
         ),
+        (
+            "attention_grouped",
+            "attention",
+            {
+                "batch": (2, "batch"), "m0": (4, "m"), "m1": (32, "m"), "n": (64, "n"),
+                "k1": (64, "k"), "k2": (48, "k"),
+            },
+            "f32 f32 f32 f32",
+        ),
     ],
 )  # fmt: skip
 def test_names_the_root_ops_dims_and_types(

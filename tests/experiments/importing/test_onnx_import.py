@@ -11,9 +11,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from frontrunner.core import InputError
 from frontrunner.core.errors import KilledError
-from frontrunner.experiments.network_tuning import onnx_import as onnx_model
-from frontrunner.experiments.network_tuning.onnx_import import as_mlir
-from frontrunner.experiments.network_tuning.options import NetworkOptions
+from frontrunner.experiments.importing import onnx_import as onnx_model
+from frontrunner.experiments.importing.onnx_import import as_mlir
 from frontrunner.search.reading.networks import read_network
 
 
@@ -36,7 +35,7 @@ def product(tmp_path: Path) -> Path:
 
 def test_a_model_becomes_mlir_and_an_archive(product: Path, tmp_path: Path) -> None:
     own = (("mine", tmp_path / "mine.irpa"),)
-    with as_mlir(NetworkOptions(product, tmp_path / "out", parameters=own)) as (mlir, parameters):
+    with as_mlir(product, own) as (mlir, parameters):
         assert parameters[0] == own[0]
         scope, weights = parameters[1]
         assert (scope, weights.exists()) == ("model", True)
@@ -52,9 +51,9 @@ def test_a_model_becomes_mlir_and_an_archive(product: Path, tmp_path: Path) -> N
 
 
 def test_mlir_is_taken_as_it_is(tmp_path: Path) -> None:
-    options = NetworkOptions(tmp_path / "model.mlir", tmp_path / "out")
-    with as_mlir(options) as (mlir, parameters):
-        assert (mlir, parameters) == (options.input, ())
+    model = tmp_path / "model.mlir"
+    with as_mlir(model, ()) as (mlir, parameters):
+        assert (mlir, parameters) == (model, ())
 
 
 def test_what_is_not_onnx_is_refused(tmp_path: Path) -> None:
@@ -64,7 +63,7 @@ def test_what_is_not_onnx_is_refused(tmp_path: Path) -> None:
         pytest.raises(
             InputError, match=r"model\.onnx is not an ONNX model that can be imported: \S"
         ),
-        as_mlir(NetworkOptions(path, tmp_path / "out")),
+        as_mlir(path, ()),
     ):
         pass
 
@@ -76,7 +75,7 @@ def test_a_killed_importer_is_no_bad_model(product: Path, tmp_path: Path, monkey
     monkeypatch.setattr(onnx_model, "IMPORTER", "killed_importer")
     with (
         pytest.raises(KilledError, match=r"importing .*model\.onnx was killed by SIGKILL \("),
-        as_mlir(NetworkOptions(product, tmp_path / "out")),
+        as_mlir(product, ()),
     ):
         pass
 
@@ -85,7 +84,7 @@ def test_without_the_extra(product: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(onnx_model, "find_spec", lambda name: None)
     with (
         pytest.raises(InputError, match="needs onnx") as refused,
-        as_mlir(NetworkOptions(product, tmp_path / "out")),
+        as_mlir(product, ()),
     ):
         pass
     assert "frontrunner[onnx]" in refused.value.hint

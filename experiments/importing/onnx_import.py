@@ -12,7 +12,6 @@ from pathlib import Path
 
 from ...benchmarks.networks import Archives
 from ...core import ChildTimeout, InputError, KilledError, check_file, describe_kill, run_tool
-from .options import NetworkOptions
 
 IMPORTER = "iree.compiler.tools.import_onnx"
 TIMEOUT = 1800.0
@@ -21,38 +20,41 @@ SCOPE = "model"
 
 
 @contextmanager
-def as_mlir(options: NetworkOptions) -> Iterator[tuple[Path, Archives]]:
-    """The model as MLIR, and all its archives; the files of an import last as long as this.
+def as_mlir(model: Path, archives: Archives) -> Iterator[tuple[Path, Archives]]:
+    """A model as MLIR, and all its archives; the files of an import last as long as this.
+
+    Args:
+        archives: that its weights are in, beside those that an ONNX model holds.
 
     Raises:
         InputError: it is not an ONNX model, or the extra is not installed.
         KilledError: the importer was killed from outside.
     """
-    if options.input.suffix.lower() != ".onnx":
-        yield options.input, options.parameters
+    if model.suffix.lower() != ".onnx":
+        yield model, archives
         return
     if find_spec("onnx") is None:
-        raise InputError(f"{options.input} needs onnx", "pip install 'frontrunner[onnx]'")
+        raise InputError(f"{model} needs onnx", "pip install 'frontrunner[onnx]'")
     # Importing takes five times as much memory.
-    check_file(options.input, "give an ONNX model")
+    check_file(model, "give an ONNX model")
     with tempfile.TemporaryDirectory() as name:
         mlir, weights = Path(name) / "model.mlir", Path(name) / "model.irpa"
         line = [
             # -P: the current folder may hold modules of the names that it imports.
-            *(sys.executable, "-P", "-m", IMPORTER, str(options.input), "-o", str(mlir)),
+            *(sys.executable, "-P", "-m", IMPORTER, str(model), "-o", str(mlir)),
             *("--externalize-params", f"--params-scope={SCOPE}", "--save-params-to", str(weights)),
         ]
         try:
             done = run_tool(line, TIMEOUT)
         except ChildTimeout:
-            raise InputError(f"importing {options.input} took over {TIMEOUT:.0f} s") from None
+            raise InputError(f"importing {model} took over {TIMEOUT:.0f} s") from None
         if done.code == -signal.SIGKILL:
-            raise KilledError(f"importing {options.input} was {describe_kill()}")
+            raise KilledError(f"importing {model} was {describe_kill()}")
         if done.code or not mlir.exists():
             last = (done.err.strip().splitlines() or ["no reason given"])[-1]
             raise InputError(
-                f"{options.input} is not an ONNX model that can be imported: {last}",
+                f"{model} is not an ONNX model that can be imported: {last}",
                 "see that iree-import-onnx takes it",
             )
-        archives = ((SCOPE, weights),) if weights.exists() else ()
-        yield mlir, (*options.parameters, *archives)
+        own = ((SCOPE, weights),) if weights.exists() else ()
+        yield mlir, (*archives, *own)

@@ -1,0 +1,222 @@
+"""A model as options of the compiler make it, and which of these to tune dispatches on."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...benchmarks.compiling import Compiler, raise_if_killed
+from ...benchmarks.measuring import (
+    DROP_ROUNDS,
+    NOT_APPLIED,
+    OK,
+    CompileOutcome,
+)
+from ...benchmarks.networks import NetworkFailed, NetworkRunner
+from ...core import InputError, KilledError, Notify, WorkError
+from ...search.linking import find_matches, link_specs
+from ...search.reading import Network, read_network
+from .options import NetworkOptions
+from .plan import NO_TIME
+from .variants import PLAIN, OptionVariant, VariantOutcome
+
+COMPILE_TIMEOUT, LEAST_TIMEOUT = 1800.0, 30.0
+# How much longer than the default a variant of the model may compile.
+TIMEOUT_RATIO = 5.0
+# Rounds in which all variants are timed first; half of them go on to `DROP_ROUNDS`.
+FIRST_ROUNDS = 3
+# By so much at least, what is tried in combinations is faster than with the usual options.
+LEAST_SPEEDUP = 1.03
+
+
+@dataclass(frozen=True)
+class Base:
+    """A model with some options of the compiler: what dispatches are tuned on.
+
+    Attributes:
+        network: as the compiler reads it with them.
+        compiled: as they, and the user's own specs, configure it.
+        speedup: over the usual options.
+    """
+
+    variant: OptionVariant
+    network: Network
+    compiled: CompileOutcome
+    speedup: float = 1.0
+
+    @property
+    def timeout(self) -> float:
+        """Variants of the model compile as long as it does, or they hang."""
+        return max(LEAST_TIMEOUT, TIMEOUT_RATIO * self.compiled.seconds)
+
+
+@dataclass(frozen=True)
+class BaseMaker:
+    """Reads and compiles a model with options of the compiler.
+
+    Attributes:
+        mlir: the model; `options.input` may be of another format.
+        folder: where executables go, in a folder for each variant.
+    """
+
+    mlir: Path
+    options: NetworkOptions
+    folder: Path
+    notify: Notify
+
+    def plain(self, network: Network) -> Base:
+        """The model as the user compiles it.
+
+        Raises:
+            InputError: it does not compile, or the specs cannot be used.
+            KilledError: the compiler was killed.
+        """
+        return self._compiled(PLAIN, network, COMPILE_TIMEOUT)
+
+    def make(self, variant: OptionVariant, plain: Base) -> Base:
+        """As `plain`, with further options.
+
+        Raises:
+            InputError: it does not compile with them.
+        """
+        if variant == PLAIN:
+            return plain
+        given = self.options
+        network = read_network(
+            self.mlir,
+            given.target,
+            str(given.input),
+            default_specs=given.default_specs,
+            iree_flags=(*given.iree_flags, *variant.flags),
+            timeout=max(2 * plain.timeout, LEAST_TIMEOUT),
+        )
+        return self._compiled(variant, network, plain.timeout)
+
+    @contextmanager
+    def compiler(self, base: Base) -> Iterator[Compiler]:
+        """Compiles the model of a base with one spec after another."""
+        with self._compiler(base.variant, base.network, base.timeout) as compiler:
+            yield compiler
+
+    def _compiler(self, variant: OptionVariant, network: Network, timeout: float) -> Compiler:
+        folder = self.folder / re.sub(r"\W+", "-", variant.name)
+        folder.mkdir(exist_ok=True)
+        return Compiler(network, folder, self.options.jobs, timeout, tries=2)
+
+    def _compiled(self, variant: OptionVariant, network: Network, timeout: float) -> Base:
+        with self._compiler(variant, network, timeout) as compiler:
+            notify = self.notify if variant == PLAIN else _silent
+            compiled = compile_default(compiler, network, self.options.starter, notify)
+        return Base(variant, network, compiled)
+
+
+def compile_default(
+    compiler: Compiler, network: Network, starter: Sequence[Path], notify: Notify
+) -> CompileOutcome:
+    """The model as the compiler, and the user's own specs, configure it.
+
+    Raises:
+        InputError: it does not compile, or the specs cannot be used.
+        KilledError: the compiler was killed.
+    """
+    if not starter:
+        default = compiler.baseline()
+    else:
+        linked = link_specs(starter)
+        for conflict in linked.conflicts:
+            notify(f"conflict: {conflict}")
+        for name, dispatches in find_matches(network, linked).by_matcher.items():
+            if not dispatches:
+                notify(f"warning: {name} matches nothing in this model")
+        (default,) = compiler.compile([("starter", linked.text)])
+        raise_if_killed(default, "the model with --spec")
+        if default.kind == NOT_APPLIED:
+            default = replace(default, kind=OK)  # specs of other tools leave no mark
+    if default.kind != OK:
+        what = "the model does not compile with --spec" if starter else "the model does not compile"
+        raise InputError(f"{what}: {default.reason}", "see that iree-compile accepts it")
+    return default
+
+
+def try_variants(
+    maker: BaseMaker,
+    variants: Sequence[OptionVariant],
+    plain: Base,
+    runner: NetworkRunner,
+    deadline: float,
+    seed: int,
+) -> tuple[list[VariantOutcome], list[Base]]:
+    """Times the model with each variant in a few rounds, and with the best and another together.
+
+    The better half is timed in more. What is slower, fails, or computes something else is left out.
+
+    Args:
+        deadline: when no further one is made, as `time.monotonic` has it.
+
+    Returns:
+        What became of each, and those that are faster beyond noise, the best first: two at most.
+
+    Raises:
+        KilledError: the compiler or the model was killed, which is no variant's fault.
+    """
+    found: dict[OptionVariant, VariantOutcome] = {}
+    faster: list[Base] = []
+    coming = deque(variants)
+    while coming:
+        variant = coming.popleft()
+        if time.monotonic() > deadline:
+            found[variant] = VariantOutcome.of(variant, reason=NO_TIME)
+            continue
+        maker.notify(f"compiling the model with {variant.name}")
+        try:
+            base = maker.make(variant, plain)
+            base = replace(base, speedup=_compare(base, plain, runner, seed))
+        except KilledError:
+            raise
+        except (InputError, NetworkFailed, WorkError) as failure:
+            found[variant] = VariantOutcome.of(variant, reason=str(failure))
+            continue
+        found[variant] = VariantOutcome.of(variant, base.speedup)
+        if base.speedup > LEAST_SPEEDUP:
+            both = variant.with_flags_of(faster[0].variant) if faster else None
+            if variant in variants and both is not None:
+                coming.appendleft(both)
+            faster.append(base)
+            faster.sort(key=lambda one: -one.speedup)
+    kept: list[Base] = []
+    for base in faster[: max(2, (len(faster) + 1) // 2)]:
+        maker.notify(f"measuring the model with {base.variant.name}")
+        try:
+            gain = runner.measure_speedup(
+                plain.compiled.executable, base.compiled.executable, seed, DROP_ROUNDS
+            )
+        except NetworkFailed as failure:
+            found[base.variant] = VariantOutcome.of(base.variant, reason=str(failure))
+            continue
+        found[base.variant] = VariantOutcome.of(base.variant, gain.speedup)
+        if gain.beyond_noise:
+            kept.append(replace(base, speedup=gain.speedup))
+    kept.sort(key=lambda base: -base.speedup)
+    return list(found.values()), kept[:2]
+
+
+def _compare(base: Base, plain: Base, runner: NetworkRunner, seed: int) -> float:
+    """How much faster a variant seems to be.
+
+    Raises:
+        NetworkFailed: it does not run, computes something else, or is the same program.
+    """
+    if base.compiled.digest == plain.compiled.digest:
+        raise NetworkFailed("it changes nothing")
+    before, after = plain.compiled.executable, base.compiled.executable
+    runner.compare_outputs(after, before)
+    return runner.measure_speedup(before, after, seed, FIRST_ROUNDS).speedup
+
+
+def _silent(_: str) -> None:
+    """What is told of the model with the usual options is not told again."""

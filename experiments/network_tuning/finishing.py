@@ -1,0 +1,107 @@
+"""What a model's tuning ends with: options of the compiler, a tuning spec, both, or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...benchmarks.measuring import DROP_ROUNDS, OK, RACE_PATIENCE
+from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup
+from .bases import Base, BaseMaker
+from .trial import TrialResult
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A way to compile the model.
+
+    Attributes:
+        spec: a tuning spec's text; None for what the base is without one.
+        applied: the dispatches that it configures.
+    """
+
+    base: Base
+    executable: Path
+    spec: str | None = None
+    applied: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.base.variant.name}{' and the spec' if self.spec is not None else ''}"
+
+
+@dataclass(frozen=True)
+class Finish:
+    """What is faster than the model as it was, if anything is.
+
+    Attributes:
+        winner: None if nothing is faster beyond noise.
+        gain: over the model as it was; None if nothing was left to measure.
+    """
+
+    winner: Contender | None
+    gain: Speedup | None
+
+
+def finish(
+    trial: TrialResult,
+    tuned: Base,
+    bases: Sequence[Base],
+    maker: BaseMaker,
+    runner: NetworkRunner,
+    seed: int,
+) -> Finish:
+    """Compares what was tuned with the other bases, without the spec and with it.
+
+    Args:
+        tuned: the base that dispatches were tuned on.
+        bases: all that are faster than the first, which is the model as it was.
+
+    Raises:
+        KilledError: the compiler or the model was killed, which is no contender's fault.
+    """
+    plain, *_ = bases
+    best = Contender(tuned, tuned.compiled.executable)
+    if trial.spec is not None and trial.executable is not None:
+        best = Contender(tuned, trial.executable, trial.spec, trial.applied)
+    for base in bases:
+        if base is tuned:
+            continue
+        contenders = [] if base is plain else [Contender(base, base.compiled.executable)]
+        if trial.spec is not None:
+            contenders += _with_spec(base, trial.spec, plain, maker, runner)
+        for contender in contenders:
+            maker.notify(f"measuring the model with {contender} against {best}")
+            try:
+                gain = runner.measure_speedup(
+                    best.executable, contender.executable, seed, DROP_ROUNDS
+                )
+            except NetworkFailed as failure:
+                maker.notify(f"{contender} is left out: {failure}")
+                continue
+            if gain.beyond_noise:
+                best = contender
+    if best.base is plain:
+        # It was measured when the spec was tried.
+        return Finish(best if best.spec is not None else None, trial.gain)
+    maker.notify("measuring the whole model against what it was")
+    before = plain.compiled.executable
+    found = runner.measure_speedup(before, best.executable, seed, patience=RACE_PATIENCE)
+    return Finish(best if found.beyond_noise else None, found)
+
+
+def _with_spec(
+    base: Base, spec: str, plain: Base, maker: BaseMaker, runner: NetworkRunner
+) -> list[Contender]:
+    """The spec with the options of another base, where it applies, and computes the same."""
+    with maker.compiler(base) as compiler:
+        (compiled,) = compiler.compile([("tuned", spec)])
+    if compiled.kind != OK:
+        maker.notify(f"the spec is left out with {base.variant.name}: {compiled.reason}")
+        return []
+    try:
+        runner.compare_outputs(compiled.executable, plain.compiled.executable)
+    except NetworkFailed as failure:
+        maker.notify(f"the spec is left out with {base.variant.name}: {failure}")
+        return []
+    return [Contender(base, compiled.executable, spec, compiled.applied)]

@@ -1,0 +1,134 @@
+"""Which options of the compiler a model is tried with, beside those that the user gives."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...core import InputError, read_limited
+from ...search import Target, backend_named, flags_text, parse_flags
+
+AUTO, NONE = "auto", "none"
+AND = " + "
+_REMEDY = 'give a TOML file such as: "no unrolling" = ["--iree-llvmcpu-loop-unrolling=false"]'
+
+
+@dataclass(frozen=True)
+class OptionVariant:
+    """Options of the compiler, by a name for people; without flags, it is the usual ones."""
+
+    name: str
+    flags: tuple[str, ...] = ()
+
+    def with_flags_of(self, other: OptionVariant) -> OptionVariant | None:
+        """Both together; None where they set one flag to different values, or one has the other's.
+
+        Of the compiler's flags, the last value counts.
+        """
+        further = tuple(flag for flag in other.flags if flag not in self.flags)
+        names = {flag.partition("=")[0] for flag in self.flags}
+        if not further or names & {flag.partition("=")[0] for flag in further}:
+            return None
+        return OptionVariant(f"{self.name}{AND}{other.name}", (*self.flags, *further))
+
+
+PLAIN = OptionVariant("the usual options")
+
+
+@dataclass(frozen=True)
+class VariantOutcome:
+    """What became of a model with some options.
+
+    Attributes:
+        flags: as one line.
+        speedup: of the model over the usual options; None if it was not timed.
+        reason: why it was not; empty if it was.
+    """
+
+    name: str
+    flags: str
+    speedup: float | None = None
+    reason: str = ""
+
+    @classmethod
+    def of(
+        cls, variant: OptionVariant, speedup: float | None = None, reason: str = ""
+    ) -> VariantOutcome:
+        return cls(variant.name, flags_text(variant.flags), speedup, reason)
+
+
+@dataclass(frozen=True)
+class TriedVariants:
+    """What came of trying options.
+
+    Attributes:
+        tuned: the name of those that dispatches are tuned with.
+        faster: names of those that were faster than the usual ones, the best first.
+    """
+
+    outcomes: tuple[VariantOutcome, ...]
+    tuned: str
+    faster: tuple[str, ...]
+
+
+def variants_of(choice: str, target: Target) -> tuple[OptionVariant, ...]:
+    """The variants to try.
+
+    Args:
+        choice: `auto` for those of the target's backend, `none`, or a file.
+
+    Raises:
+        InputError: the file is none of variants.
+    """
+    if choice == NONE:
+        return ()
+    if choice == AUTO:
+        return tuple(
+            OptionVariant(name, flags)
+            for name, flags in backend_named(target.backend).option_variants.items()
+        )
+    return read_variants(Path(choice))
+
+
+def read_variants(path: Path) -> tuple[OptionVariant, ...]:
+    """The variants of a file, each a list of flags by a name.
+
+    Raises:
+        InputError: it holds something else.
+    """
+    try:
+        content = tomllib.loads(read_limited(path, _REMEDY).decode())
+    except ValueError as error:
+        raise InputError(f"{path} is not TOML: {error}", _REMEDY) from None
+    found = []
+    for name, flags in content.items():
+        if not (isinstance(flags, list) and flags and all(isinstance(f, str) for f in flags)):
+            raise InputError(f"{path}: {name!r:.80} is no list of flags", _REMEDY)
+        if AND in name or name == PLAIN.name:
+            raise InputError(
+                f"{path}: options cannot be called {name!r:.80}", "choose another name"
+            )
+        found.append(OptionVariant(name, parse_flags(flags)))
+    if not found:
+        raise InputError(f"{path} names no options", _REMEDY)
+    return tuple(found)
+
+
+def named(name: str, variants: Sequence[OptionVariant]) -> OptionVariant:
+    """The variant of a name, or of several together.
+
+    Raises:
+        ValueError: there is none.
+    """
+    known = {PLAIN.name: PLAIN} | {one.name: one for one in variants}
+    if name in known:
+        return known[name]
+    first, _, rest = name.partition(AND)
+    both = None
+    if first in known and rest:
+        both = known[first].with_flags_of(named(rest, variants))
+    if both is None:
+        raise ValueError(f"there are no options {name!r:.80}")
+    return both

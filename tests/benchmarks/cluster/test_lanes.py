@@ -1,0 +1,56 @@
+"""One device of a run: what it says of a candidate counts only where the default still runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontrunner.benchmarks.cluster.lanes import DeviceDrifted, Lane
+from frontrunner.benchmarks.measuring import OK, TIMEOUT, CompileOutcome, DeviceScreening, RunFailed
+
+
+@dataclass
+class FakeDevice:
+    """Its default takes the times that it is given, one after the other, and the last from there.
+
+    Attributes:
+        hangs: whether the next candidate does.
+    """
+
+    defaults: list[float]
+    hangs: bool = False
+    name: str = "board"
+    baseline_us: float = 0.0
+    closed: list[bool] = field(default_factory=list)
+
+    def start(self) -> None: ...
+
+    def close(self) -> None:
+        self.closed.append(True)
+
+    def measure_baseline(self, seconds: float) -> float:
+        self.baseline_us = self.defaults.pop(0) if len(self.defaults) > 1 else self.defaults[0]
+        return self.baseline_us
+
+    def measure(self, executable: Path, seconds: float, give_up_us: float) -> float:
+        if self.hangs:
+            self.hangs = False
+            raise RunFailed(TIMEOUT, "it gave no answer")
+        return 50.0
+
+
+def test_what_is_measured_again_since_the_device_was_at_fault_is_not_the_same_as_itself() -> None:
+    device: Any = FakeDevice([100.0, 300.0, 300.0, 100.0], hangs=True)
+    offered: Any = FakeDevice([1.0])
+    lane = Lane(offered, lambda: device, lambda d: DeviceScreening(d, "default"))
+    lane.start()
+    compiled = CompileOutcome(OK, Path("four.vmfb"), "four")
+    with pytest.raises(DeviceDrifted):
+        lane.measure(4, compiled)
+    lane.start()
+    outcome = lane.measure(4, compiled)
+    assert (outcome.kind, outcome.same_as, outcome.time_us) == (OK, None, 50.0)
+    assert lane.measure(5, compiled).same_as == 4

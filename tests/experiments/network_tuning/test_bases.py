@@ -1,0 +1,201 @@
+"""Options of the compiler for whole models: how fast each makes one is made up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontrunner.benchmarks.measuring.outcome import OK, CompileOutcome
+from frontrunner.benchmarks.networks.runner import NetworkFailed, Speedup
+from frontrunner.core import InputError
+from frontrunner.core.errors import KilledError
+from frontrunner.experiments.network_tuning.bases import Base, VariantOutcome, try_variants
+from frontrunner.experiments.network_tuning.finishing import Finish, finish
+from frontrunner.experiments.network_tuning.trial import TrialResult
+from frontrunner.experiments.network_tuning.variants import PLAIN, OptionVariant
+from frontrunner.search import Target
+from frontrunner.search.reading.networks import Network
+
+TARGET = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
+A, B, C = (OptionVariant(name, (f"--{name}",)) for name in "abc")
+
+
+@dataclass
+class World:
+    """A model whose executables are named for their flags, and for the spec.
+
+    Attributes:
+        times: by the names of flags, and `spec`, in the order of their names; 100 for others.
+        wrong: those that compute something else.
+        refused: those with which it does not compile.
+        same: those that make the same program.
+    """
+
+    folder: Path
+    times: dict[str, float] = field(default_factory=dict)
+    wrong: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+    same: set[str] = field(default_factory=set)
+    killed: set[str] = field(default_factory=set)
+    made: list[str] = field(default_factory=list)
+
+    def base(self, variant: OptionVariant) -> Base:
+        name = "".join(sorted(flag.strip("-") for flag in variant.flags)) or "plain"
+        digest = "plain" if name in self.same else name
+        compiled = CompileOutcome(OK, self.folder / name, digest)
+        return Base(variant, Network(TARGET, "", (), (), ()), compiled)
+
+    def make(self, variant: OptionVariant, plain: Base) -> Base:
+        base = self.base(variant)
+        name = base.compiled.executable.name
+        self.made.append(name)
+        if name in self.killed:
+            raise KilledError("the compiler was killed by SIGKILL")
+        if name in self.refused:
+            raise InputError("the model does not compile: a type is unknown")
+        return base
+
+    def notify(self, _: str) -> None: ...
+
+    def compiler(self, base: Base) -> Any:
+        return SpecCompiler(self, base)
+
+    def compare_outputs(self, variant: Path, expected: Path) -> None:
+        assert expected.name == "plain"
+        if variant.name in self.wrong:
+            raise NetworkFailed("wrong results: of output 0")
+
+    def measure_speedup(
+        self, before: Path, after: Path, seed: int, rounds: int = 15, patience: float = 0.0
+    ) -> Speedup:
+        first, second = (self.times.get(path.name, 100.0) for path in (before, after))
+        speedup = first / second
+        return Speedup(speedup, (speedup - 0.005, speedup + 0.005), first, second, 0.01, ())
+
+    def tried(self, *variants: OptionVariant, deadline: float = 1e9) -> Any:
+        return try_variants(self, variants, self.base(PLAIN), self, deadline, 0)  # type: ignore[arg-type]
+
+    def finished(self, tuned: OptionVariant, *faster: OptionVariant, spec: bool = True) -> Finish:
+        bases = [self.base(one) for one in (PLAIN, *faster)]
+        (base,) = (one for one in bases if one.variant == tuned)
+        trial = TrialResult((), None, None, ())
+        if spec:
+            executable = self.folder / f"{base.compiled.executable.name} spec"
+            gain = self.measure_speedup(base.compiled.executable, executable, 0)
+            trial = TrialResult((), "the spec", gain, ("mm",), executable)
+        return finish(trial, base, bases, self, self, 0)  # type: ignore[arg-type]
+
+
+@dataclass
+class SpecCompiler:
+    world: World
+    base: Base
+
+    def __enter__(self) -> SpecCompiler:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def compile(self, specs: Any) -> Any:
+        executable = self.base.compiled.executable
+        name = f"{executable.name} spec"
+        kind = "compile_failed" if name in self.world.refused else OK
+        yield CompileOutcome(kind, executable.with_name(name), name, applied=("mm",))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def outcomes(found: list[VariantOutcome]) -> dict[str, float | str]:
+    return {one.name: one.reason if one.speedup is None else one.speedup for one in found}
+
+
+def test_the_best_is_tried_with_each_other_that_is_faster(world: World) -> None:
+    world.times = {"a": 50.0, "b": 80.0, "ab": 40.0, "c": 99.0}
+    found, kept = world.tried(A, B, C)
+    assert outcomes(found) == {"a": 2.0, "b": 1.25, "b + a": 2.5, "c": 100 / 99}
+    assert [base.variant.name for base in kept] == ["b + a", "a"]
+    assert [base.speedup for base in kept] == [2.5, 2.0]
+
+
+def test_what_fails_or_computes_something_else_is_never_taken(world: World) -> None:
+    world.times = {"a": 10.0, "b": 20.0, "c": 30.0}
+    world.wrong, world.refused, world.same = {"a"}, {"b"}, {"c"}
+    found, kept = world.tried(A, B, C)
+    assert kept == []
+    assert outcomes(found) == {
+        "a": "wrong results: of output 0",
+        "b": "the model does not compile: a type is unknown",
+        "c": "it changes nothing",
+    }
+
+
+def test_a_compiler_that_is_killed_is_no_fault_of_the_options(world: World) -> None:
+    world.killed = {"a"}
+    with pytest.raises(KilledError):
+        world.tried(A, B)
+
+
+def test_nothing_is_made_after_the_time_is_up(world: World) -> None:
+    found, kept = world.tried(A, B, deadline=0.0)
+    assert (kept, world.made) == ([], [])
+    assert {*outcomes(found).values()} == {"no time was left for it"}
+
+
+def test_the_tuned_model_wins_where_it_is_fastest(world: World) -> None:
+    world.times = {"a": 50.0, "plain spec": 30.0}
+    end = world.finished(PLAIN, A)
+    assert end.winner is not None
+    assert end.winner.executable.name == "plain spec"
+    assert end.gain is not None
+    assert end.gain.speedup == 100 / 30
+
+
+@pytest.mark.parametrize(
+    ("times", "winner", "spec"),
+    [
+        ({"a": 20.0, "plain spec": 30.0}, "a", None),
+        ({"a": 20.0, "plain spec": 30.0, "a spec": 10.0}, "a spec", "the spec"),
+        ({"a": 50.0, "b": 25.0, "plain spec": 30.0, "b spec": 31.0}, "b", None),
+    ],
+)
+def test_options_without_the_spec_or_with_it_may_be_faster(
+    times: dict[str, float], winner: str, spec: str | None, world: World
+) -> None:
+    world.times = times
+    end = world.finished(PLAIN, A, B)
+    assert end.winner is not None
+    assert (end.winner.executable.name, end.winner.spec) == (winner, spec)
+    assert end.gain is not None
+    assert end.gain.speedup == 100 / times[winner]
+
+
+def test_a_spec_that_breaks_other_options_is_left_out_there(world: World) -> None:
+    world.times = {"a": 50.0, "plain spec": 40.0, "a spec": 1.0, "b": 60.0, "b spec": 2.0}
+    world.refused, world.wrong = {"a spec"}, {"b spec"}
+    end = world.finished(PLAIN, A, B)
+    assert end.winner is not None
+    assert end.winner.executable.name == "plain spec"
+
+
+def test_what_was_tuned_with_options_is_compared_with_the_model_as_it_was(world: World) -> None:
+    world.times = {"a": 80.0, "a spec": 50.0}
+    end = world.finished(A, A)
+    assert end.gain is not None
+    assert end.gain.speedup == 2.0
+    world.times = {"a": 100.0, "a spec": 99.5}
+    end = world.finished(A, A)
+    assert end.winner is None
+
+
+def test_without_a_spec_and_options_nothing_wins(world: World) -> None:
+    assert world.finished(PLAIN, spec=False) == Finish(None, None)
+    world.times = {"a": 50.0}
+    end = world.finished(A, A, spec=False)
+    assert end.winner is not None
+    assert (end.winner.base.variant, end.winner.spec) == (A, None)

@@ -1,0 +1,97 @@
+"""Options of the compiler on a real model, with dispatches that are tuned in it: real compiles."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import frontrunner
+from frontrunner.benchmarks.networks import runner as model_runner
+from frontrunner.core import InputError
+from frontrunner.experiments.network_tuning import runs
+from frontrunner.experiments.network_tuning import trial as trying
+
+MODELS = Path(__file__).parents[2] / "data" / "models"
+# One that there is not, one that compiles and computes something else, one that may help.
+OPTIONS = """
+unknown = ["--no-such-flag"]
+wrong = ["--iree-global-opt-demote-contraction-inputs-type=bf16",
+         "--iree-global-opt-demote-contraction-inputs-operations=all"]
+plain = ["--iree-llvmcpu-debug-symbols=false"]
+"""
+
+pytestmark = pytest.mark.usefixtures("brief", "untracked")
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_runner, "TURN_SECONDS", 0.01)
+    monkeypatch.setattr(trying, "PROFILE_ROUNDS", 2)
+    monkeypatch.setattr(runs, "OPTIONS_SHARE", 0.6)
+    monkeypatch.setattr(trying, "RACE_PATIENCE", 0.0)
+
+
+@pytest.mark.slow
+def test_what_computes_something_else_is_never_chosen_and_the_flags_compile(
+    hasty: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every variant and candidate counts as faster: only outputs tell which may stay."""
+    measure = model_runner.NetworkRunner.measure_speedup
+    monkeypatch.setattr(model_runner.NetworkRunner, "measure_speedup", always_faster(measure))
+    file = tmp_path / "options.toml"
+    file.write_text(OPTIONS)
+    model = shutil.copy(MODELS / "two_matmuls.mlir", tmp_path / "model.mlir")
+    run = tmp_path / "run"
+    result = frontrunner.tune_model(
+        model, options=file, minutes=0.4, pool=50, ranker="heuristic", out=run, quiet=True
+    )
+    variants = {one.name: one for one in result.variants}
+    assert {*variants} == {"plain", "wrong", "unknown"}
+    assert variants["wrong"].reason.startswith("wrong results: output 0 on inputs 1: ")
+    assert variants["unknown"].reason == "the compiler has no flag --no-such-flag"
+    assert variants["plain"].speedup == 1.5
+    assert result.options != "wrong"
+    tried = [json.loads(line) for line in (run / "candidates.jsonl").open()]
+    assert {one["dispatch"] for one in tried} == {
+        row.name for row in result.dispatches if row.candidates
+    }
+    assert result.flags is not None
+    command = [Path(sys.executable).with_name("iree-compile"), "../model.mlir", "@flags.txt"]
+    spec = ["--iree-codegen-tuning-spec-path=spec.mlir"] if result.spec else []
+    subprocess.run([*command, *spec, "-o", "model.vmfb"], cwd=run, check=True)
+    assert "@flags.txt" in (run / "report.md").read_text()
+    check_that_a_file_of_options_is_asked_for_again(run, file)
+
+
+def check_that_a_file_of_options_is_asked_for_again(run: Path, file: Path) -> None:
+    (run / "result.json").unlink()
+    with pytest.raises(InputError, match="was started with the options of a file"):
+        frontrunner.resume_model(run, quiet=True)
+    tried = json.loads((run / "options.json").read_text())
+    tried["tuned"] = "--no-such-flag"
+    (run / "options.json").write_text(json.dumps(tried))
+    with pytest.raises(InputError, match=r"options.json does not hold what was written there"):
+        frontrunner.resume_model(run, options=file, quiet=True)
+    file.write_text(OPTIONS.replace("plain", "other"))
+    with pytest.raises(InputError, match=r"options.toml is not what .* was made with"):
+        frontrunner.resume_model(run, options=file, quiet=True)
+
+
+def always_faster(measure: Callable[..., Any]) -> Callable[..., Any]:
+    def found(self: Any, before: Path, after: Path, *rest: Any, **more: Any) -> Any:
+        gain = measure(self, before, after, *rest, **more)
+        faster = {"speedup": 1.5, "interval": (1.4, 1.6), "noise_floor": 0.01, "ratios": (1.5,)}
+        return (
+            gain
+            if before == after
+            else type(gain)(**{**vars(gain), **faster, "after_us": gain.before_us / 1.5})
+        )
+
+    return found
