@@ -98,15 +98,19 @@ class BaseMaker:
         return self._compiled(variant, network, plain.timeout)
 
     @contextmanager
-    def compiler(self, base: Base) -> Iterator[Compiler]:
-        """Compiles the model of a base with one spec after another."""
-        with self._compiler(base.variant, base.network, base.timeout) as compiler:
+    def compiler(
+        self, base: Base, timeout: float | None = None, tries: int = 2
+    ) -> Iterator[Compiler]:
+        """Compiles the model of a base with specs; arguments as of `Compiler`."""
+        with self._compiler(base.variant, base.network, timeout or base.timeout, tries) as compiler:
             yield compiler
 
-    def _compiler(self, variant: OptionVariant, network: Network, timeout: float) -> Compiler:
+    def _compiler(
+        self, variant: OptionVariant, network: Network, timeout: float, tries: int = 2
+    ) -> Compiler:
         folder = self.folder / re.sub(r"\W+", "-", variant.name)
         folder.mkdir(exist_ok=True)
-        return Compiler(network, folder, self.options.jobs, timeout, tries=2)
+        return Compiler(network, folder, self.options.jobs, timeout, tries)
 
     def _compiled(self, variant: OptionVariant, network: Network, timeout: float) -> Base:
         with self._compiler(variant, network, timeout) as compiler:

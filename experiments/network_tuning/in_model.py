@@ -7,123 +7,41 @@ and what is timed is what the model runs.
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ...benchmarks.compiling import Compiler, raise_if_killed
+from ...benchmarks.compiling import CompileJob, CompilePool, Compiler, raise_if_killed
 from ...benchmarks.measuring import OK, PROFILE_SECONDS, CompileOutcome
 from ...benchmarks.networks import NetworkFailed, NetworkRunner
-from ...core import JsonLinesFile, KilledError, Notify, WorkError, decode
+from ...core import JsonLinesFile, KilledError, Notify, WorkError
 from ...search.linking import link_specs
 from .plan import HotDispatch
+from .queued import CandidateLog, InModelOutcome, QueuedDispatch
 
 # Variants between two profiles of the default, with which they are compared.
 DEFAULT_EVERY = 3
-# Faster than the default by so much, a candidate is worth another look.
-LEAST_SPEEDUP = 1.03
-# Every so many rounds, and after this share of the time, those that seemed to be faster are timed
-# again, until they have been so often: a single profile is off by 10 % and more.
-AGAIN_EVERY, NEW_SHARE, MOST_TIMED = 3, 0.75, 3
+# Every so many rounds, and after this share of the time, those that seemed to be faster come first.
+AGAIN_EVERY, NEW_SHARE = 3, 0.75
 # Variants that are compiled side by side: the compiler uses little more than one core for a model.
 # Of more than these, those that wait to be run would take longer than compiling.
 MOST_AT_ONCE = 8
 # Runs of the model in a profile.
 MOST_RUNS = 50
+# Seconds after which a candidate that is compiled by itself is left out.
+CHECK_SECONDS = 5.0
+# A model may take so many times as long to compile as by default, or so many seconds: candidates
+# unroll more than the compiler does, so that 3 to 4 times (RegNet, two at a time) is usual.
+TIMEOUT_RATIO, LEAST_TIMEOUT = 8.0, 30.0
 _STEM = "in-model-"
 _REMEDY = "make room, then go on where it stopped"
 
-
-@dataclass(frozen=True)
-class InModelOutcome:
-    """What became of a candidate in the model.
-
-    Attributes:
-        candidate: its place in the queue of its dispatch, from 0.
-        speedup: of the dispatch, all members together, over the default; None if it failed.
-    """
-
-    dispatch: str
-    candidate: int
-    speedup: float | None
-    reason: str = ""
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> InModelOutcome:
-        """
-        Raises:
-            ValueError: it is of something else.
-        """
-        found = decode(cls, dict(record))
-        if found.candidate < 0 or not (found.speedup is None or 0 < found.speedup < math.inf):
-            raise ValueError(f"a candidate's place or speedup is out of range: {found}")
-        return found
-
-
-@dataclass(frozen=True)
-class QueuedDispatch:
-    """A dispatch and its candidates, in the order in which they are tried.
-
-    Attributes:
-        count: how many there are.
-        spec: writes a candidate's tuning spec; gives its path.
-    """
-
-    hot: HotDispatch
-    count: int
-    spec: Callable[[int], Path]
-
-
-class CandidateLog:
-    """What is known of a dispatch's candidates: one may have been timed several times.
-
-    Args:
-        count: how many candidates there are.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._speedups: dict[int, list[float]] = {}
-
-    @property
-    def candidates(self) -> int:
-        return len(self._speedups)
-
-    def add(self, outcome: InModelOutcome) -> None:
-        speedups = self._speedups.setdefault(outcome.candidate, [])
-        if outcome.speedup is not None:
-            speedups.append(outcome.speedup)
-
-    def best(self) -> list[int]:
-        """Candidates that seem to be faster than the default, the best first.
-
-        The best of many that were timed once are those that were lucky, so they come last.
-        """
-        faster = [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
-        once = {at: len(self._speedups[at]) == 1 for at in faster}
-        return sorted(faster, key=lambda at: (once[at], -self._speedup(at)))
-
-    def choose(self, count: int, *, again: bool) -> list[int]:
-        """The candidates to time next, each another one; fewer where there are no more.
-
-        Args:
-            again: whether those that were timed before, and are worth it, come before new ones.
-        """
-        faster = [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
-        few = [at for at in faster if len(self._speedups[at]) < MOST_TIMED]
-        few.sort(key=self._speedup, reverse=True)
-        new = range(len(self._speedups), self._count)
-        return [*few, *new][:count] if again else [*new[:count], *few][:count]
-
-    def _speedup(self, at: int) -> float:
-        return float(np.median(self._speedups[at])) if self._speedups[at] else 0.0
+Specs = Mapping[HotDispatch, Path]
+Found = dict[str, tuple[float | None, str]]
 
 
 @dataclass(frozen=True)
@@ -141,11 +59,18 @@ class InModelResult:
     seconds: float
 
 
+def compile_timeout(default_seconds: float) -> float:
+    """Seconds after which a variant of the model is given up, to look for what is slow in it."""
+    return max(LEAST_TIMEOUT, TIMEOUT_RATIO * default_seconds)
+
+
 @dataclass
 class InModelSearch:
     """Compiles a model with a candidate of each dispatch, and profiles it; again and again.
 
     Attributes:
+        compiler: of the model.
+        checker: compiles dispatches by themselves, and gives up soon.
         default: the model without a spec of ours.
         starter: specs that the user brought.
         expected: computes what the model is to compute.
@@ -153,6 +78,7 @@ class InModelSearch:
     """
 
     compiler: Compiler
+    checker: CompilePool
     runner: NetworkRunner
     starter: tuple[Path, ...]
     default: Path
@@ -163,6 +89,7 @@ class InModelSearch:
     _runs: int = 1
     _profiled: int = 0
     _numbers: Iterator[int] = field(default_factory=count)
+    _suspects: set[str] = field(default_factory=set)
 
     def search(
         self, dispatches: Sequence[QueuedDispatch], deadline: float, tried: int
@@ -202,13 +129,24 @@ class InModelSearch:
                 if not variants:
                     break
                 specs = [{known[n].hot: known[n].spec(at) for n, at in v.items()} for v in variants]
+                suspects = [
+                    (known[hot.name], path)
+                    for several in specs
+                    for hot, path in several.items()
+                    if hot.name in self._suspects
+                ]
+                refused = self._refused_alone(suspects)
+                specs = [
+                    {h: p for h, p in several.items() if p not in refused} for several in specs
+                ]
                 for old in self.compiler.folder.glob(f"{_STEM}*"):
                     old.unlink()
-                compiled = self._compile(specs)
-                for variant, spec, one in zip(variants, specs, compiled, strict=True):
-                    found = self._try(spec, one)
+                compiled = iter(self._compile([several for several in specs if several]))
+                for variant, several in zip(variants, specs, strict=True):
+                    found = self._try(several, next(compiled), known) if several else {}
                     for name, at in variant.items():
-                        outcome = InModelOutcome(name, at, *found[name])
+                        why = refused.get(known[name].spec(at), "")
+                        outcome = InModelOutcome(name, at, *found.get(name, (None, why)))
                         logs[name].add(outcome)
                         lines.append(asdict(outcome))
                 self._tell(logs, deadline)
@@ -218,7 +156,7 @@ class InModelSearch:
             for name, log in logs.items()
         }
 
-    def _compile(self, variants: Sequence[Mapping[HotDispatch, Path]]) -> list[CompileOutcome]:
+    def _compile(self, variants: Sequence[Specs]) -> list[CompileOutcome]:
         """The model with the specs of each variant, compiled side by side."""
         texts = [link_specs([*self.starter, *specs.values()]).text for specs in variants]
         # Names of their own: what ran before is loaded by its path.
@@ -226,22 +164,48 @@ class InModelSearch:
         compiled = self.compiler.compile(named)
         return [raise_if_killed(one, "a variant of the model") for one in compiled]
 
+    def _refused_alone(self, candidates: Iterable[tuple[QueuedDispatch, Path]]) -> dict[Path, str]:
+        """Candidates that do not compile by themselves, or not soon, with the reason.
+
+        Their dispatches' later candidates are compiled so before they are put in the model: one
+        that takes 10 s where others take 0.5 s had cost four minutes of compiling the model.
+        """
+        several = list(candidates)
+        jobs = [
+            CompileJob(f"{_STEM}{next(self._numbers)}", one.source, one.flags, path.read_text())
+            for one, path in several
+        ]
+        refused = {}
+        for (one, path), compiled in zip(several, self.checker.compile_jobs(jobs), strict=True):
+            raise_if_killed(compiled, "a candidate")
+            if compiled.kind != OK:
+                refused[path] = compiled.reason
+                self._suspects.add(one.hot.name)
+        return refused
+
     def _try(
-        self, specs: Mapping[HotDispatch, Path], compiled: CompileOutcome
-    ) -> dict[str, tuple[float | None, str]]:
+        self, specs: Specs, compiled: CompileOutcome, known: Mapping[str, QueuedDispatch]
+    ) -> Found:
         """Speedup of each dispatch with its spec, or why there is none.
 
         Args:
             compiled: the model with all of them.
         """
+        found: Found = {}
+        if compiled.kind != OK:
+            refused = self._refused_alone((known[hot.name], p) for hot, p in specs.items())
+            found |= {h.name: (None, refused[p]) for h, p in specs.items() if p in refused}
+            specs = {hot: path for hot, path in specs.items() if path not in refused}
+            if refused and specs:
+                (compiled,) = self._compile([specs])
+        if not specs:
+            return found
         if self._profiled % DEFAULT_EVERY == 0:
             self._default_us = self._profile(self.default)
         self._profiled += 1
-        found: dict[str, tuple[float | None, str]] = {}
         executable, applied = self._build(specs, found, compiled)
-        good = {hot for hot in specs if hot.name not in found}
         times = self._profile(executable) if executable is not None else {}
-        for hot in good:
+        for hot in specs.keys() - {hot for hot in specs if hot.name in found}:
             members = [m for m in hot.members if m in times and m in self._default_us]
             before = sum(self._default_us[m] for m in members)
             after = sum(times[m] for m in members)
@@ -254,18 +218,15 @@ class InModelSearch:
         return found
 
     def _build(
-        self,
-        specs: Mapping[HotDispatch, Path],
-        failed: dict[str, tuple[float | None, str]],
-        compiled: CompileOutcome | None = None,
+        self, specs: Specs, failed: Found, compiled: CompileOutcome
     ) -> tuple[Path | None, tuple[str, ...]]:
         """The model with the specs that work; the others are found by bisection, and told.
 
         Args:
-            compiled: the model with all of them, if it is compiled already.
+            compiled: the model with all of them.
         """
         try:
-            return self._check(compiled or self._compile([specs])[0])
+            return self._check(compiled)
         except NetworkFailed as failure:
             if len(specs) == 1:
                 (hot,) = specs
@@ -273,7 +234,10 @@ class InModelSearch:
                 return None, ()
         items = list(specs.items())
         halves = (dict(items[: len(items) // 2]), dict(items[len(items) // 2 :]))
-        built = [self._build(half, failed) for half in halves]
+        built = [
+            self._build(half, failed, one)
+            for half, one in zip(halves, self._compile(halves), strict=True)
+        ]
         left = {hot: spec for hot, spec in items if hot.name not in failed}
         if not left:
             return None, ()

@@ -1,18 +1,21 @@
-"""Which dispatches are tuned in the model, and their candidates in the order of a ranker."""
+"""Dispatches that are tuned in the model, their candidates in order, and what came of these."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ...core import ChildPool, FrontrunnerError, KilledError, Notify
+import numpy as np
+
+from ...core import Child, ChildPool, FrontrunnerError, KilledError, Notify, decode
 from ...models import resolve_ranker
 from ...search import Dispatch, spec_of, spec_texts
 from ...search.reading import READER, read_dispatch
 from ..queue import make_queue, renderer
 from ..tuning import usual_ranker, write_text
-from .in_model import QueuedDispatch
 from .options import NetworkOptions
 from .plan import HotDispatch, Plan
 
@@ -23,6 +26,98 @@ ALONE_SECONDS = 60.0
 POOL = 20_000
 # Specs that are written at a time: starting the process that does takes 0.3 s.
 AT_ONCE = 32
+# Faster than the default by so much, a candidate is worth another look.
+LEAST_SPEEDUP = 1.03
+# How often a candidate is timed that seems to be faster: a single profile is off by 10 % and more.
+MOST_TIMED = 3
+
+
+@dataclass(frozen=True)
+class InModelOutcome:
+    """What became of a candidate in the model.
+
+    Attributes:
+        candidate: its place in the queue of its dispatch, from 0.
+        speedup: of the dispatch, all members together, over the default; None if it failed.
+    """
+
+    dispatch: str
+    candidate: int
+    speedup: float | None
+    reason: str = ""
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> InModelOutcome:
+        """
+        Raises:
+            ValueError: it is of something else.
+        """
+        found = decode(cls, dict(record))
+        if found.candidate < 0 or not (found.speedup is None or 0 < found.speedup < math.inf):
+            raise ValueError(f"a candidate's place or speedup is out of range: {found}")
+        return found
+
+
+@dataclass(frozen=True)
+class QueuedDispatch:
+    """A dispatch and its candidates, in the order in which they are tried.
+
+    Attributes:
+        count: how many there are.
+        spec: writes a candidate's tuning spec; gives its path.
+        source, flags: what the compiler takes to compile the dispatch by itself.
+    """
+
+    hot: HotDispatch
+    count: int
+    spec: Callable[[int], Path]
+    source: str
+    flags: tuple[str, ...]
+
+
+class CandidateLog:
+    """What is known of a dispatch's candidates: one may have been timed several times.
+
+    Args:
+        count: how many candidates there are.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._speedups: dict[int, list[float]] = {}
+
+    @property
+    def candidates(self) -> int:
+        return len(self._speedups)
+
+    def add(self, outcome: InModelOutcome) -> None:
+        speedups = self._speedups.setdefault(outcome.candidate, [])
+        if outcome.speedup is not None:
+            speedups.append(outcome.speedup)
+
+    def best(self) -> list[int]:
+        """Candidates that seem to be faster than the default, the best first.
+
+        The best of many that were timed once are those that were lucky, so they come last.
+        """
+        faster = [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
+        once = {at: len(self._speedups[at]) == 1 for at in faster}
+        return sorted(faster, key=lambda at: (once[at], -self._speedup(at)))
+
+    def choose(self, count: int, *, again: bool) -> list[int]:
+        """The candidates to time next, each another one; fewer where there are no more.
+
+        Args:
+            again: whether those that were timed before, and are worth it, come before new ones.
+        """
+        faster = [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
+        few = [at for at in faster if len(self._speedups[at]) < MOST_TIMED]
+        few.sort(key=self._speedup, reverse=True)
+        new = range(len(self._speedups), self._count)
+        return [*few, *new][:count] if again else [*new[:count], *few][:count]
+
+    def _speedup(self, at: int) -> float:
+        return float(np.median(self._speedups[at])) if self._speedups[at] else 0.0
 
 
 def tuned_alone(plan: Plan, seconds: float) -> tuple[HotDispatch, ...]:
@@ -60,19 +155,27 @@ def queue_dispatches(
     folder.mkdir(exist_ok=True)
     queued: list[QueuedDispatch] = []
     failed: dict[str, str] = {}
-    with ChildPool(READER, 1) as readers:
-        for one in hot:
+
+    def read(child: Child, one: HotDispatch) -> Dispatch | FrontrunnerError:
+        try:
+            return read_dispatch(
+                one.file,
+                options.target,
+                child,
+                default_specs=options.default_specs,
+                iree_flags=options.iree_flags,
+            )
+        except KilledError:
+            raise
+        except FrontrunnerError as error:
+            return error
+
+    with ChildPool(READER, options.jobs) as readers:
+        # While one is ranked, the next are read.
+        for one, dispatch in zip(hot, readers.map(read, hot), strict=True):
             try:
-                (dispatch,) = readers.map(
-                    lambda child, file: read_dispatch(
-                        file,
-                        options.target,
-                        child,
-                        default_specs=options.default_specs,
-                        iree_flags=options.iree_flags,
-                    ),
-                    [one.file],
-                )
+                if isinstance(dispatch, FrontrunnerError):
+                    raise dispatch
                 queued.append(_queued(one, dispatch, options, device, folder, notify))
             except KilledError:
                 raise
@@ -106,4 +209,4 @@ def _queued(
                 write_text(path(one), text)
         return path(at)
 
-    return QueuedDispatch(hot, len(queue), write)
+    return QueuedDispatch(hot, len(queue), write, dispatch.source, dispatch.target.flags)

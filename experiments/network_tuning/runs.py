@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from ...benchmarks.compiling import CompilePool
 from ...benchmarks.measuring import CompileOutcome, check_drivers, check_uris, fingerprint
 from ...benchmarks.networks import (
     Archives,
@@ -31,7 +32,7 @@ from .device import make_setup, open_device
 from .dispatches import MakeObserver, best_specs, tune_hot_dispatches
 from .finishing import Finish, finish
 from .folder import NetworkFolder, open_new_folder
-from .in_model import InModelResult, InModelSearch
+from .in_model import CHECK_SECONDS, InModelResult, InModelSearch, compile_timeout
 from .options import NetworkOptions
 from .queued import queue_dispatches, tuned_alone
 from .result import NetworkResult
@@ -195,11 +196,16 @@ def _tune(
             queued, failed = queue_dispatches(
                 small, tuning, place.fingerprint, folder.work / "candidates", notify
             )
-            search = InModelSearch(
-                compiler, runner, options.starter, base.compiled.executable,
-                plain.compiled.executable, folder.candidates, notify,
-            )  # fmt: skip
-            found = search.search(queued, until, MAX_TRIED)
+            timeout = compile_timeout(base.compiled.seconds)
+            with (
+                maker.compiler(base, timeout, tries=1) as searching,
+                CompilePool(searching.folder, options.jobs, CHECK_SECONDS) as checker,
+            ):
+                search = InModelSearch(
+                    searching, checker, runner, options.starter, base.compiled.executable,
+                    plain.compiled.executable, folder.candidates, notify,
+                )  # fmt: skip
+                found = search.search(queued, until, MAX_TRIED)
             tuned |= {**failed, **found}
             specs |= {q.hot.name: [q.spec(at) for at in found[q.hot.name].best] for q in queued}
         trial = NetworkTrial(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from frontrunner.benchmarks.compiling import CompileJob
 from frontrunner.benchmarks.measuring.outcome import COMPILE_FAILED, OK, CompileOutcome
 from frontrunner.benchmarks.networks.profiling import DispatchTime
 from frontrunner.benchmarks.networks.runner import NetworkFailed
@@ -45,6 +47,7 @@ class World:
     quarrel: set[str] = field(default_factory=lambda: {"none"})
     unmatched: set[str] = field(default_factory=set)
     compiled: list[tuple[str, ...]] = field(default_factory=list)
+    alone: list[str] = field(default_factory=list)
     jobs: int = 2
 
     def compile(self, specs: Sequence[tuple[str, str]]) -> Iterable[CompileOutcome]:
@@ -58,6 +61,14 @@ class World:
                 continue
             applied = tuple(one[0] for one in used if one not in self.unmatched)
             yield CompileOutcome(OK, executable, text.replace(" ", "_"), applied=applied)
+
+    def compile_jobs(self, jobs: Sequence[CompileJob]) -> Iterable[CompileOutcome]:
+        for job in jobs:
+            assert isinstance(job.spec, str)
+            self.alone.append(job.spec)
+            bad = job.spec in self.refused
+            kind, reason = (COMPILE_FAILED, "a tile is too large") if bad else (OK, "")
+            yield CompileOutcome(kind, Path(job.name), reason=reason)
 
     def profile(self, executable: Path, runs: int) -> list[DispatchTime]:
         used = {one[0]: one for one in executable.read_text().split()}
@@ -74,9 +85,15 @@ class World:
         default = self.folder / "default.vmfb"
         default.write_text("")
         search = InModelSearch(
-            self, self, (), default, default, self.folder / "log.jsonl", lambda _: None,  # type: ignore[arg-type]
+            self, self, self, (), default, default, self.folder / "log.jsonl", lambda _: None,  # type: ignore[arg-type]
         )  # fmt: skip
-        queued = [QueuedDispatch(hot(n), COUNT, lambda at, n=n: Path(f"{n}-{at}")) for n in NAMES]
+
+        def spec(at: int, name: str) -> Path:
+            path = self.folder / f"{name}-{at}"
+            path.write_text(path.name)
+            return path
+
+        queued = [QueuedDispatch(hot(n), COUNT, partial(spec, name=n), "", ()) for n in NAMES]
         return search.search(queued, seconds, 2)
 
     @property
@@ -95,7 +112,9 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     class Linked:
         text: str
 
-    monkeypatch.setattr(in_model, "link_specs", lambda paths: Linked(" ".join(map(str, paths))))
+    monkeypatch.setattr(
+        in_model, "link_specs", lambda paths: Linked(" ".join(p.name for p in paths))
+    )
     return World(tmp_path)
 
 
@@ -117,6 +136,21 @@ def test_what_fails_is_found_by_bisection_and_the_others_are_timed(world: World,
     said = {"refused": "a tile is too large", "wrong": "wrong results: of output 0"}[how]
     assert world.reasons() == {"b-0": said, "c-1": said}
     assert found["a"].best == found["c"].best == (0,)
+
+
+def test_dispatches_of_which_one_did_not_compile_are_compiled_alone_from_then_on(
+    world: World,
+) -> None:
+    world.refused = {"b-0", "b-3"}
+    world.jobs = 1
+    world.search()
+    assert world.alone == ["a-0", "b-0", "c-0", "b-1", "b-2", "b-3"]
+    assert world.compiled == [
+        ("a-0", "b-0", "c-0"),
+        ("a-0", "c-0"),
+        *(tuple(f"{n}-{at}" for n in NAMES) for at in (1, 2)),
+        ("a-3", "c-3"),
+    ]
 
 
 def test_those_that_fail_together_alone_are_told(world: World) -> None:
