@@ -23,8 +23,8 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env env-dev tune evaluate models predictor test test-slow test-quick fuzz faults faults-1 faults-2 lint \
-	format lock clean
+.PHONY: help env env-dev tune tune-vulkan evaluate models predictor test test-slow test-quick fuzz \
+	faults faults-1 faults-2 lint format lock clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -35,6 +35,9 @@ env-dev: $(VENV)/.env-dev  ## the same, with what tests and checks need
 
 tune: env  ## tune the example dispatch on this machine's CPU
 	$(BIN)/frontrunner tune examples/matmul_skinny.mlir --budget 24
+
+tune-vulkan: env  ## the same on its Vulkan device; without one, say what to install
+	$(BIN)/frontrunner tune examples/matmul_skinny.mlir --target vulkan --budget 16
 
 evaluate: env-dev  ## compare the rankers on the recordings in experiments/recordings
 	$(BIN)/frontrunner evaluate $(RECORDINGS) --rankers $(RANKERS) $(ARGS)

@@ -43,7 +43,10 @@ DEVICES = {
     "local-task": "reinstall iree-base-runtime",
     "cuda": "for NVIDIA GPUs, install the NVIDIA driver (libcuda.so)",
     "hip": "for AMD GPUs, install ROCm (libamdhip64.so)",
-    "vulkan": "for other GPUs, install a Vulkan loader and driver (libvulkan.so.1)",
+    "vulkan": (
+        "for other GPUs, install a Vulkan loader and driver (libvulkan.so.1); a driver that "
+        "computes on the CPU: apt-get install mesa-vulkan-drivers libvulkan1"
+    ),
 }
 
 DEVICE_PROBE = """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     )
     from .dispatch import Dispatch, TensorType
     from .emitted import EMISSION_FLAGS
-    from .flags import flags_text, parse_flags, target_flags
+    from .flags import flags_text, parse_flags, resolve_target, target_flags
     from .kind import Kind, kind_of, known_kinds, register, tunable_kinds_text
     from .pipeline import (
         ExecutablePipeline,
@@ -70,6 +70,7 @@ __all__ = [
     "known_pipelines",
     "parse_flags",
     "register",
+    "resolve_target",
     "spec_of",
     "spec_option",
     "spec_texts",

@@ -41,6 +41,7 @@ class Backend:
         unknown: what the compiler says of a name that it does not know, as parts of the message.
         flags: what selects it, whatever the target.
         target_flags: what selects a target, by its name.
+        resolve: the name of the target that a name stands for here; most stand for themselves.
         form: a pattern of the format of its executables. Others could have the compiler run a
             linker or write a file.
         describe: the target, from the compiler's attribute and its name. It is called in a child
@@ -69,6 +70,7 @@ class Backend:
     spaces: Callable[[Dispatch, Extras], Spaces]
     features: str
     drivers: tuple[str, ...]
+    resolve: Callable[[str], str] = str
     architectures: str = ""
     gpu: bool = False
     extras: Extras = field(default_factory=dict)

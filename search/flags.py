@@ -45,6 +45,17 @@ def target_flags(name: str) -> tuple[str, ...]:
     return (*backend.flags, *backend.target_flags(name))
 
 
+def resolve_target(name: str) -> str:
+    """The name that is kept of a target: `vulkan` stands for the profile of this machine's device.
+
+    Raises:
+        UnknownTargetError: the name is not one.
+        InputError: it stands for a device, and none answers.
+    """
+    target_flags(name)
+    return backend_of(name).resolve(name)
+
+
 def parse_flags(texts: Sequence[str]) -> tuple[str, ...]:
     """Flags for the compiler that a user gives, of every command that compiles.
 

@@ -6,6 +6,7 @@ import math
 import platform
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,10 @@ SETUP_TIMEOUT = 600.0
 IDENTIFY_TIMEOUT = 60.0
 # Seconds beyond what the baseline needs: a candidate slower than 50 baselines has lost anyway.
 GRACE, SLOWEST = 5.0, 50.0
+# A GPU's driver compiles a kernel when it first runs: lavapipe took up to 8 s.
+DRIVER_COMPILE_SECONDS = 30.0
+# The name that Mesa's drivers for CPUs give the chip begins so.
+_SOFTWARE = "llvmpipe"
 # Other tenants of a machine only ever slow a run down. Over 30 repeats of 60 ms on a shared one,
 # the 10th percentile of the runs varied by 15 %, their median by 30 %; the ratios of both agreed.
 TIMING_QUANTILE = 0.1
@@ -90,7 +95,7 @@ class Device:
         self.uri = uri
         self.name = name or uri
         # Whether what it measures has the cores of whoever asks it.
-        self.shares_cores = child is None and shares_cores(uri)
+        self.shares_cores = child is None and computes_here(uri)
         self._setup = SetupRequest(uri, call, baseline, seed)
         self._child = child or Child(HANDLER, env=KEEP_MEMORY)
         self.baseline_us = 0.0
@@ -207,6 +212,8 @@ class Device:
             ChildKilled: that one was killed, too.
         """
         limit = time_limit(request.seconds, self.baseline_us)
+        if not shares_cores(self.uri):
+            limit += DRIVER_COMPILE_SECONDS
         for last in (False, True):
             if not self._child.running:
                 self.start()
@@ -255,6 +262,17 @@ def check_drivers(uris: Sequence[str], able: Sequence[str], arch: str, instead: 
 def shares_cores(uri: str) -> bool:
     """Whether a device is this machine's CPU, which all such devices and the tuner share."""
     return _driver(uri).startswith("local-")
+
+
+@cache
+def computes_here(uri: str) -> bool:
+    """Whether this machine's cores compute what a device does: its CPU's, or a Vulkan driver's.
+
+    Raises:
+        WorkError, KilledError: as `chip_of`.
+    """
+    vulkan = _driver(uri) == "vulkan"
+    return shares_cores(uri) or (vulkan and chip_of(uri).name.startswith(_SOFTWARE))
 
 
 def fingerprint(uri: str) -> str:

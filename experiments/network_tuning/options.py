@@ -10,6 +10,7 @@ from ...benchmarks.measuring import POOL_SIZE, minutes_to_seconds
 from ...benchmarks.networks import Archives
 from ...core import InputError
 from ...models import names_a_file
+from ...search import resolve_target
 from .variants import AUTO, NONE
 
 
@@ -56,6 +57,7 @@ class NetworkOptions:
 
     def __post_init__(self) -> None:
         minutes_to_seconds(self.minutes)  # refused where it is no span of time
+        object.__setattr__(self, "target", resolve_target(self.target))
         if not 0 < self.coverage <= 1:
             raise InputError(
                 f"coverage must be more than 0 and at most 1, got {self.coverage:g}",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...benchmarks.cluster import ClusterDevices
+from ...search import resolve_target
 
 
 @dataclass(frozen=True)
@@ -38,3 +39,6 @@ class ProfileOptions:
     libraries: tuple[str, ...] = ()
     seed: int = 0
     jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "target", resolve_target(self.target))

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...benchmarks.measuring import check_drivers, check_uris, fingerprint
 from ...core import InputError, iree_versions, usable_cores
-from ...search import backend_of, flags_text, target_flags
+from ...search import backend_of, flags_text
 from ..observing import Observer
 from .bench import Bench
 from .folder import GeneratedDispatch
@@ -30,7 +30,6 @@ def check_profile(every: Sequence[GeneratedDispatch], options: ProfileOptions) -
         InputError: the device does not fit the target, or a configuration is for another one.
         WorkError: the device does not answer.
     """
-    target_flags(options.target)  # refused where there is no such target
     devices = [] if options.compile_only else [options.device]
     if options.cluster is None:
         check_uris(devices)

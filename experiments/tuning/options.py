@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...benchmarks.measuring import POOL_SIZE, Budget
 from ...core import MAX_EXACT_INT, InputError
-from ...search import target_flags
+from ...search import resolve_target
 from .stages import USUAL_STAGES, Stage, check_stages
 
 # Threads and processes are made for each job, and a row of features for each candidate.
@@ -58,7 +58,7 @@ class TuneOptions:
 
     def __post_init__(self) -> None:
         check_stages(self.stages)
-        target_flags(self.target)  # refused where there is no such target
+        object.__setattr__(self, "target", resolve_target(self.target))
         for name, value, least, most in (
             ("jobs", self.jobs, 1, MOST_JOBS),
             ("pool", self.pool, 1, MOST_CANDIDATES),

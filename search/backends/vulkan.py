@@ -17,6 +17,12 @@ def _flags(name: str) -> tuple[str, ...]:
     return (f"--iree-vulkan-target={profile_of(name)}",)
 
 
+def _resolve(name: str) -> str:
+    from ..vulkan import resolve_profile
+
+    return resolve_profile(name)
+
+
 def _describe(attribute: Any, name: str) -> Target:
     from ..vulkan import vulkan_target
 
@@ -41,6 +47,7 @@ BACKENDS = (
         unknown=("Unknown Vulkan target", "missing GPU target"),
         flags=("--iree-hal-target-device=vulkan",),
         target_flags=_flags,
+        resolve=_resolve,
         form="vulkan-spirv-fb",
         describe=_describe,
         spaces=_spaces,

@@ -30,9 +30,18 @@ def profile_of(name: str) -> str:
     """The compiler's name of the profile.
 
     Raises:
+        InputError: as `resolve_profile`.
+    """
+    return resolve_profile(name).removeprefix(PREFIX)
+
+
+def resolve_profile(name: str) -> str:
+    """The target's name; `vulkan` becomes that of the profile, so that files say which it was.
+
+    Raises:
         InputError: it is that of a device, and none answers.
     """
-    return _live_profile() if name == LIVE else name.removeprefix(PREFIX)
+    return f"{PREFIX}{_live_profile()}" if name == LIVE else name
 
 
 @cache

@@ -1,0 +1,77 @@
+"""Real tuning on a Vulkan device, such as Mesa's for CPUs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import frontrunner
+from frontrunner.benchmarks.measuring import Device, chip_of
+from frontrunner.core import FrontrunnerError, InputError
+from frontrunner.experiments.tuning import RunFolder, TuneResult
+from frontrunner.search.vulkan import live
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def _answers() -> bool:
+    try:
+        chip_of("vulkan")
+    except FrontrunnerError:
+        return False
+    return True
+
+
+pytestmark = [
+    pytest.mark.usefixtures("brief", "untracked"),
+    pytest.mark.skipif(
+        not _answers(), reason="no Vulkan device: apt-get install mesa-vulkan-drivers libvulkan1"
+    ),
+]
+
+
+@pytest.fixture
+def without_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    live._live_profile.cache_clear()
+    for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES"):
+        monkeypatch.setenv(name, str(tmp_path / "none.json"))
+
+
+@pytest.mark.parametrize("name", ["matmul", "conv_nhwc"])
+def test_a_run_measures_verifies_and_goes_on(name: str, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    given = {"target": "vulkan", "ranker": "heuristic", "pool": 500, "quiet": True}
+    result = frontrunner.tune(DATA / f"{name}.mlir", out=run, budget=4, **given)
+    assert isinstance(result, TuneResult)
+    assert result.outcomes["ok"] >= 1
+    assert sum(result.outcomes.values()) == 4
+    more = frontrunner.resume(run, budget=6, quiet=True)
+    assert sum(more.outcomes.values()) == 6
+
+
+def test_what_was_measured_is_read_where_there_is_no_driver(
+    tmp_path: Path, without_driver: None
+) -> None:
+    """The profile is kept, not that it was this machine's."""
+    with pytest.raises(InputError, match="no Vulkan device answers") as caught:
+        frontrunner.tune(DATA / "matmul.mlir", target="vulkan", budget=1, quiet=True)
+    assert "apt-get install mesa-vulkan-drivers" in caught.value.hint
+    run = tmp_path / "run"
+    given = {"target": "vulkan-valhall4", "ranker": "heuristic", "pool": 100, "quiet": True}
+    frontrunner.tune(DATA / "matmul.mlir", out=run, budget=2, compile_only=True, **given)
+    assert RunFolder(run).load().manifest.options.target == "vulkan-valhall4"
+
+
+def test_the_profile_is_kept(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    given = {"target": "vulkan", "ranker": "heuristic", "pool": 100, "quiet": True}
+    frontrunner.tune(DATA / "matmul.mlir", out=run, budget=1, compile_only=True, **given)
+    kept = RunFolder(run).load().manifest.options.target
+    assert kept == live.resolve_profile("vulkan") != "vulkan"
+
+
+def test_mesas_driver_for_cpus_shares_the_cores() -> None:
+    on_cpu = chip_of("vulkan").name.startswith("llvmpipe")
+    device = Device("vulkan", call=None, baseline=None, seed=0)  # type: ignore[arg-type]
+    assert device.shares_cores == on_cpu
