@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import z3
 from z3.z3util import get_vars
@@ -94,7 +95,7 @@ class Space:
         kept = tuple(c for c in self.constraints if not (c.prunes or c.known_failure))
         return replace(self, constraints=kept)
 
-    def with_default(self, candidate: Mapping[str, int]) -> Space:
+    def with_default(self, candidate: Mapping[str, int], written: str = "") -> Space:
         """The space with the compiler's own choice in it.
 
         A constraint that keeps it out is also met where all its knobs are as the compiler chose
@@ -102,6 +103,8 @@ class Space:
 
         Args:
             candidate: a value for each knob, and maybe for others, which are left out.
+            written: what the compiler wrote, which it is rendered as. A tile of a whole loop, as
+                its size or as 0, is compiled to other code (53x29x17 on AVX2).
         """
         chosen = {k.name: candidate[k.name] for k in self.knobs}
         values = [(k.var, z3.IntVal(chosen[k.name])) for k in self.knobs]
@@ -110,11 +113,22 @@ class Space:
             knobs=tuple(Knob(k.name, _with(k.values, chosen[k.name])) for k in self.knobs),
             constraints=tuple(_admit(c, values) for c in self.constraints),
             default=chosen,
+            render=partial(_render, self.render, chosen, written) if written else self.render,
         )
 
 
 def _with(values: tuple[int, ...], value: int) -> tuple[int, ...]:
     return tuple(sorted({*values, value}))
+
+
+def _render(
+    usual: Callable[[Mapping[str, int]], str],
+    chosen: Mapping[str, int],
+    written: str,
+    candidate: Mapping[str, int],
+) -> str:
+    """The compiler's own configuration as it wrote it, others as usual."""
+    return written if candidate == chosen else usual(candidate)
 
 
 def _admit(

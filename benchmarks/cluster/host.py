@@ -17,6 +17,7 @@ from pathlib import Path
 from ...core import (
     CHILD_FAILED,
     Child,
+    ChildKilled,
     FrontrunnerError,
     InputError,
     WorkError,
@@ -127,8 +128,8 @@ class Host:
         elif work.first:
             child.close()
         elif not child.running:
-            # A new process would not know what it measures.
-            return Answer(raised=RuntimeError("the measuring process is gone"))
+            # A new process would not know what it measures; what is measured next is not at fault.
+            return Answer(raised=ChildKilled("gone since it was last asked"))
         try:
             value = child.call(request, work.timeout)
         except (*CHILD_FAILED, FrontrunnerError) as error:

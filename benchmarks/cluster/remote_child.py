@@ -100,7 +100,11 @@ class RemoteChild(Child):
         while True:
             was_there = self._cluster.alive(self.host)
             try:
-                return self._ask(request, timeout)
+                answer = self._ask(request, timeout)
+                if self._others is not None and isinstance(answer.raised, WorkError):
+                    # It is the host's fault, whose disk is full, and not that of what it compiles.
+                    raise HostLost(first_line(answer.raised))
+                return answer
             except HostLost as lost:
                 self._running = False
                 if self._others is None:

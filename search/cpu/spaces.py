@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 
 import z3
@@ -54,24 +53,7 @@ def build(problem: Problem, target: Target, pipeline: str, default: str = "") ->
     knobs, constraints = builder(problem, target)
     own = parse(problem, default) if pipeline_of(default) == pipeline else None
     space = Space(problem, target, pipeline, knobs, constraints, partial(render, problem, pipeline))
-    if own is None:
-        return space
-    chosen = {knob.name: own[knob.name] for knob in knobs}
-    written = partial(_render, space.render, chosen, default)
-    return replace(space.with_default(chosen), render=written)
-
-
-def _render(
-    usual: Callable[[Mapping[str, int]], str],
-    own: Mapping[str, int],
-    default: str,
-    candidate: Mapping[str, int],
-) -> str:
-    """The compiler's own configuration as it wrote it, others as usual.
-
-    A tile of a whole loop, as its size or as 0, is compiled to other code (53x29x17 on AVX2).
-    """
-    return default if candidate == own else usual(candidate)
+    return space if own is None else space.with_default(own, default)
 
 
 def _double_tiling(

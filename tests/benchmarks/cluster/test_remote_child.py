@@ -65,6 +65,17 @@ def test_nobody_waits_for_hosts_when_the_run_is_given_up() -> None:
     assert cluster.waited == 1
 
 
+def test_a_host_whose_disk_is_full_is_left_for_another() -> None:
+    cluster: Any = FakeCluster(losses=0)
+    full = Answer(raised=WorkError("a cannot write work: No space left on device", "make room"))
+    do = cluster.do
+    cluster.do = lambda host, work: full if do(host, work) and host is HOST else Answer("done")
+    assert child(cluster, iter([[HOST, OTHER]])).call(None) == "done"
+    assert cluster.asked == ["a", "b"]
+    with pytest.raises(WorkError, match="nothing is compiled: a cannot write work: No space left"):
+        child(cluster, iter([[HOST]] * 99)).call(None)
+
+
 def test_a_device_is_not_replaced_by_another_host() -> None:
     cluster: Any = FakeCluster(losses=1)
     with pytest.raises(HostLost):

@@ -38,6 +38,7 @@ def without_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv(name, str(tmp_path / "none.json"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["matmul", "conv_nhwc"])
 def test_a_run_measures_verifies_and_goes_on(name: str, tmp_path: Path) -> None:
     run = tmp_path / "run"

@@ -1,0 +1,45 @@
+"""What a host says of its children."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.cluster.host import Host
+from frontrunner.benchmarks.cluster.messages import Work
+from frontrunner.benchmarks.cluster.store import digest_of
+from frontrunner.benchmarks.compiling import call_of
+from frontrunner.benchmarks.measuring import (
+    HANDLER,
+    MeasureRequest,
+    SetupRequest,
+)
+from frontrunner.core.children import ChildKilled
+from frontrunner.search.reading import read_dispatch
+
+MATMUL = Path(__file__).parents[2] / "data" / "matmul.mlir"
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    with closing(Host(tmp_path, ())) as host:
+        yield host
+
+
+def test_a_process_that_was_killed_while_nobody_asked_is_no_candidates_fault(host: Host) -> None:
+    setup = SetupRequest("local-sync", call_of(read_dispatch(MATMUL)), None, 0)
+    assert host.do(Work("s", HANDLER, {}, setup, 60.0, first=True)).running
+    process = host._sessions["s"].child._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    name = digest_of(b"any") + ".vmfb"
+    measure = MeasureRequest(Path(name), 0.0)
+    answer = host.do(Work("s", HANDLER, {}, measure, 60.0, (name,), {name: b"any"}))
+    assert isinstance(answer.raised, ChildKilled)
+    assert not answer.running
