@@ -17,12 +17,15 @@ from pathlib import Path
 from ...core import (
     CHILD_FAILED,
     Child,
+    ChildDied,
     ChildKilled,
     FrontrunnerError,
     InputError,
     WorkError,
+    check_free_space,
     temporary_folder,
 )
+from ..compiling import CompileReply
 from .messages import (
     COMPILING,
     HANDLERS,
@@ -123,6 +126,10 @@ class Host:
         return Answer(raised=WorkError(said, "make room there"))
 
     def _call(self, child: Child, request: object, work: Work) -> Answer:
+        """
+        Raises:
+            WorkError: it failed, and this machine's disk is full: that is not the work's fault.
+        """
         if work.handler == COMPILING:
             pass  # it needs nothing that was said before
         elif work.first:
@@ -133,7 +140,11 @@ class Host:
         try:
             value = child.call(request, work.timeout)
         except (*CHILD_FAILED, FrontrunnerError) as error:
+            if isinstance(error, ChildDied):
+                check_free_space()
             return Answer(raised=error, running=child.running)
+        if isinstance(value, CompileReply) and value.error:
+            check_free_space()
         return Answer(value, running=child.running)
 
     def keep(self, piece: Piece) -> Answer:

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.cluster.host import Host
-from frontrunner.benchmarks.cluster.messages import Work
+from frontrunner.benchmarks.cluster.messages import COMPILING, Work
 from frontrunner.benchmarks.cluster.store import digest_of
-from frontrunner.benchmarks.compiling import call_of
+from frontrunner.benchmarks.compiling import CompileReply, call_of
 from frontrunner.benchmarks.measuring import (
     HANDLER,
     MeasureRequest,
     SetupRequest,
 )
-from frontrunner.core.children import ChildKilled
+from frontrunner.core.children import ChildDied, ChildKilled
 from frontrunner.search.reading import read_dispatch
 
 MATMUL = Path(__file__).parents[2] / "data" / "matmul.mlir"
@@ -43,3 +43,27 @@ def test_a_process_that_was_killed_while_nobody_asked_is_no_candidates_fault(hos
     answer = host.do(Work("s", HANDLER, {}, measure, 60.0, (name,), {name: b"any"}))
     assert isinstance(answer.raised, ChildKilled)
     assert not answer.running
+
+
+@pytest.mark.parametrize("dies", [True, False])
+def test_what_fails_while_the_disk_is_full_is_the_hosts_fault(
+    host: Host, dies: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Compiler:
+        running = True
+
+        def __init__(self, *_: object) -> None: ...
+
+        def close(self) -> None: ...
+
+        def call(self, request: object, timeout: float) -> CompileReply:
+            if dies:
+                raise ChildDied("exit code 1")
+            return CompileReply(error="Linking failed")
+
+    monkeypatch.setattr("frontrunner.benchmarks.cluster.host.Child", Compiler)
+    work = Work("s", COMPILING, {}, None, 60.0)
+    usual = host.do(work)
+    assert isinstance(usual.raised, ChildDied) if dies else usual.value.error
+    monkeypatch.setattr("frontrunner.core.temporary.MIN_FREE_BYTES", 1 << 80)
+    assert "there is no room for temporary files" in str(host.do(work).raised)
