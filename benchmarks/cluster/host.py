@@ -31,6 +31,7 @@ from .messages import (
     HANDLERS,
     Answer,
     DeviceState,
+    HostFullError,
     Piece,
     Work,
     files_read,
@@ -123,12 +124,12 @@ class Host:
 
     def _cannot_write(self, error: OSError) -> Answer:
         said = f"{platform.node()} cannot write {self._folder}: {error.strerror}"
-        return Answer(raised=WorkError(said, "make room there"))
+        return Answer(raised=HostFullError(said, "make room there"))
 
     def _call(self, child: Child, request: object, work: Work) -> Answer:
         """
         Raises:
-            WorkError: it failed, and this machine's disk is full: that is not the work's fault.
+            HostFullError: it failed, and this machine's disk is full.
         """
         if work.handler == COMPILING:
             pass  # it needs nothing that was said before
@@ -140,11 +141,11 @@ class Host:
         try:
             value = child.call(request, work.timeout)
         except (*CHILD_FAILED, FrontrunnerError) as error:
-            if isinstance(error, ChildDied):
-                check_free_space()
+            if isinstance(error, ChildDied | WorkError):
+                _raise_if_full()
             return Answer(raised=error, running=child.running)
         if isinstance(value, CompileReply) and value.error:
-            check_free_space()
+            _raise_if_full()
         return Answer(value, running=child.running)
 
     def keep(self, piece: Piece) -> Answer:
@@ -201,6 +202,13 @@ class Host:
 
 # Of a folder, and the URIs of devices that share the machine's cores.
 HostMaker = Callable[[Path, Sequence[str]], Host]
+
+
+def _raise_if_full() -> None:
+    try:
+        check_free_space()
+    except WorkError as full:
+        raise HostFullError(f"{platform.node()}: {full}", full.hint) from full
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
-from ...core import InputError, iree_versions
+from ...core import InputError, WorkError, iree_versions
 from ..compiling import BuildRequest, CompileReply, CompileRequest
 from ..measuring import HANDLER, MeasureRequest, Timing, chip_of, executable_digest
 
@@ -162,6 +162,10 @@ class Piece:
     place: int
     data: bytes
     name: str = ""
+
+
+class HostFullError(WorkError):
+    """A host's disk is full, so that nothing is known of what it was to do."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from .client import AGAIN_SECONDS, ALONE_SECONDS, PIECE_BYTES, Cluster, HostLost
 from .messages import (
     Answer,
     HostDescription,
+    HostFullError,
     Work,
     files_read,
     with_files_read,
@@ -102,7 +103,7 @@ class RemoteChild(Child):
             try:
                 answer = self._ask(request, timeout)
                 if self._others is not None and isinstance(answer.raised, WorkError):
-                    # It is the host's fault, whose disk is full, and not that of what it compiles.
+                    # It could not write: that is the host's fault, not that of what it compiles.
                     raise HostLost(first_line(answer.raised))
                 return answer
             except HostLost as lost:
@@ -156,6 +157,8 @@ class RemoteChild(Child):
             there.update(files)
             if wrong := wrong_answer(request, answer):
                 raise HostLost(f"{self.host.name} ({self.host.address}) answers wrongly: {wrong}")
+            if isinstance(answer.raised, HostFullError):
+                raise HostLost(first_line(answer.raised))
             if not answer.lacking:
                 return answer
             lacking = answer.lacking  # the host has let go of them

@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 
 from frontrunner.benchmarks.cluster.client import HostLost
-from frontrunner.benchmarks.cluster.messages import COMPILING, Answer, HostDescription
+from frontrunner.benchmarks.cluster.messages import (
+    COMPILING,
+    Answer,
+    HostDescription,
+    HostFullError,
+)
 from frontrunner.benchmarks.cluster.remote_child import TRIES, RemoteChild, Travelled
+from frontrunner.benchmarks.measuring import HANDLER
 from frontrunner.core import WorkError
 
 HOST = HostDescription("tcp://a:1", "a", "cpu", (), 1, {})
@@ -74,6 +80,13 @@ def test_a_host_whose_disk_is_full_is_left_for_another() -> None:
     assert cluster.asked == ["a", "b"]
     with pytest.raises(WorkError, match="nothing is compiled: a cannot write work: No space left"):
         child(cluster, iter([[HOST]] * 99)).call(None)
+
+
+def test_a_device_whose_hosts_disk_is_full_is_set_aside() -> None:
+    cluster: Any = FakeCluster(losses=0)
+    cluster.do = lambda host, work: Answer(raised=HostFullError("a cannot write work", "make room"))
+    with pytest.raises(HostLost, match="a cannot write work"):
+        RemoteChild(cluster, HOST, HANDLER, Travelled()).call(None)
 
 
 def test_a_device_is_not_replaced_by_another_host() -> None:
