@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,9 +17,9 @@ from ...benchmarks.measuring import (
     CompileOutcome,
 )
 from ...benchmarks.networks import NetworkFailed, NetworkRunner
-from ...core import InputError, KilledError, Notify, WorkError
+from ...core import Child, ChildPool, InputError, Notify, WorkError, usable_cores
 from ...search.linking import find_matches, link_specs
-from ...search.reading import Network, read_network
+from ...search.reading import NETWORK_READER, Network, read_network
 from .options import NetworkOptions
 from .plan import NO_TIME
 from .variants import PLAIN, OptionVariant, VariantOutcome
@@ -76,26 +75,50 @@ class BaseMaker:
             InputError: it does not compile, or the specs cannot be used.
             KilledError: the compiler was killed.
         """
-        return self._compiled(PLAIN, network, COMPILE_TIMEOUT)
+        with self._compiler(PLAIN, network, COMPILE_TIMEOUT) as compiler:
+            compiled = compile_default(compiler, network, self.options.starter, self.notify)
+        return Base(PLAIN, network, compiled)
 
-    def make(self, variant: OptionVariant, plain: Base) -> Base:
-        """As `plain`, with further options.
+    @property
+    def at_a_time(self) -> int:
+        """How many variants are made at a time."""
+        return self.options.jobs or usable_cores()
+
+    def make(
+        self, variants: Sequence[OptionVariant], plain: Base
+    ) -> Mapping[OptionVariant, Base | InputError]:
+        """As `plain`, with further options each, side by side: the compiler uses one core mostly.
+
+        Returns:
+            What each makes of the model, or that it does not compile so.
 
         Raises:
-            InputError: it does not compile with them.
+            KilledError: the compiler was killed, twice.
         """
-        if variant == PLAIN:
-            return plain
         given = self.options
-        network = read_network(
-            self.mlir,
-            given.target,
-            str(given.input),
-            default_specs=given.default_specs,
-            iree_flags=(*given.iree_flags, *variant.flags),
-            timeout=max(2 * plain.timeout, LEAST_TIMEOUT),
-        )
-        return self._compiled(variant, network, plain.timeout)
+        # Ctrl-C ends readers and compilers, and with them the threads that wait for their answers.
+        with ExitStack() as compilers, ChildPool(NETWORK_READER, self.at_a_time) as readers:
+
+            def make_one(reader: Child, variant: OptionVariant) -> Base | InputError:
+                reader.close()  # some flags hold for a process, which takes them once
+                try:
+                    network = read_network(
+                        self.mlir,
+                        given.target,
+                        str(given.input),
+                        default_specs=given.default_specs,
+                        iree_flags=(*given.iree_flags, *variant.flags),
+                        timeout=max(2 * plain.timeout, LEAST_TIMEOUT),
+                        child=reader,
+                    )
+                    with self._compiler(variant, network, plain.timeout) as compiler:
+                        compilers.callback(compiler.close)
+                        compiled = compile_default(compiler, network, given.starter, _silent)
+                except InputError as failure:
+                    return failure
+                return Base(variant, network, compiled)
+
+            return dict(zip(variants, readers.map(make_one, variants), strict=True))
 
     @contextmanager
     def compiler(
@@ -111,12 +134,6 @@ class BaseMaker:
         folder = self.folder / re.sub(r"\W+", "-", variant.name)
         folder.mkdir(exist_ok=True)
         return Compiler(network, folder, self.options.jobs, timeout, tries)
-
-    def _compiled(self, variant: OptionVariant, network: Network, timeout: float) -> Base:
-        with self._compiler(variant, network, timeout) as compiler:
-            notify = self.notify if variant == PLAIN else _silent
-            compiled = compile_default(compiler, network, self.options.starter, notify)
-        return Base(variant, network, compiled)
 
 
 def compile_default(
@@ -155,7 +172,7 @@ def try_variants(
     deadline: float,
     seed: int,
 ) -> tuple[list[VariantOutcome], list[Base]]:
-    """Times the model with each variant in a few rounds, and with the best and another together.
+    """Times the model with each variant in a few rounds, and with the best and others together.
 
     The better half is timed in more. What is slower, fails, or computes something else is left out.
 
@@ -170,28 +187,28 @@ def try_variants(
     """
     found: dict[OptionVariant, VariantOutcome] = {}
     faster: list[Base] = []
-    coming = deque(variants)
+    coming = list(variants)
     while coming:
-        variant = coming.popleft()
+        batch, coming = coming[: maker.at_a_time], coming[maker.at_a_time :]
         if time.monotonic() > deadline:
-            found[variant] = VariantOutcome.of(variant, reason=NO_TIME)
-            continue
-        maker.notify(f"compiling the model with {variant.name}")
-        try:
-            base = maker.make(variant, plain)
-            base = replace(base, speedup=_compare(base, plain, runner, seed))
-        except KilledError:
-            raise
-        except (InputError, NetworkFailed, WorkError) as failure:
-            found[variant] = VariantOutcome.of(variant, reason=str(failure))
-            continue
-        found[variant] = VariantOutcome.of(variant, base.speedup)
-        if base.speedup > LEAST_SPEEDUP:
-            both = variant.with_flags_of(faster[0].variant) if faster else None
-            if variant in variants and both is not None:
-                coming.appendleft(both)
-            faster.append(base)
-            faster.sort(key=lambda one: -one.speedup)
+            found |= {one: VariantOutcome.of(one, reason=NO_TIME) for one in (*batch, *coming)}
+            break
+        maker.notify(f"compiling the model with {', '.join(one.name for one in batch)}")
+        # What measures comes after what compiles: beside it, times would say nothing.
+        for variant, base in maker.make(batch, plain).items():
+            try:
+                if isinstance(base, InputError):
+                    raise base
+                base = replace(base, speedup=_compare(base, plain, runner, seed))
+            except (InputError, NetworkFailed, WorkError) as failure:
+                found[variant] = VariantOutcome.of(variant, reason=str(failure))
+                continue
+            found[variant] = VariantOutcome.of(variant, base.speedup)
+            if base.speedup > LEAST_SPEEDUP:
+                faster.append(base)
+        faster.sort(key=lambda one: -one.speedup)
+        if not coming:
+            coming = _combinations(variants, faster, found)
     kept: list[Base] = []
     for base in faster[: max(2, (len(faster) + 1) // 2)]:
         maker.notify(f"measuring the model with {base.variant.name}")
@@ -207,6 +224,19 @@ def try_variants(
             kept.append(replace(base, speedup=gain.speedup))
     kept.sort(key=lambda base: -base.speedup)
     return list(found.values()), kept[:2]
+
+
+def _combinations(
+    variants: Sequence[OptionVariant], faster: Sequence[Base], tried: Collection[OptionVariant]
+) -> list[OptionVariant]:
+    """The best together with each other one that is faster, unless that was tried."""
+    known = {frozenset(one.flags) for one in tried}
+    both = [
+        base.variant.with_flags_of(faster[0].variant)
+        for base in faster[1:]
+        if base.variant in variants
+    ]
+    return [one for one in both if one is not None and frozenset(one.flags) not in known]
 
 
 def _compare(base: Base, plain: Base, runner: NetworkRunner, seed: int) -> float:

@@ -26,7 +26,7 @@ from ..importing import as_mlir
 from ..interrupted import resumable
 from ..observing import Tracker
 from ..tuning import TuneResult, write_text
-from .bases import BaseMaker, try_variants
+from .bases import Base, BaseMaker, try_variants
 from .choosing import choose_base
 from .device import make_setup, open_device
 from .dispatches import MakeObserver, best_specs, tune_hot_dispatches
@@ -38,7 +38,7 @@ from .queued import queue_dispatches, tuned_alone
 from .result import NetworkResult
 from .summary import report
 from .trial import MAX_TRIED, NetworkTrial
-from .variants import PLAIN, TriedVariants, named, read_variants, variants_of
+from .variants import PLAIN, OptionVariant, TriedVariants, named, read_variants, variants_of
 
 # Of the time: to try in the model what was found. Of 15 minutes, three.
 TRIAL_SHARE = 0.2
@@ -179,7 +179,7 @@ def _tune(
             folder.save_tried(tried)
             folder.save_plan(plan)
         else:
-            bases = [plain, *(maker.make(named(name, variants), plain) for name in tried.faster)]
+            bases = [plain, *_made_again(maker, [named(n, variants) for n in tried.faster], plain)]
             (base,) = (one for one in bases if one.variant.name == tried.tuned)
         tracker = stack.enter_context(Tracker(notify=notify))
         tags = {"mode": "tune_model", "arch": network.target.arch}
@@ -224,6 +224,18 @@ def _tune(
         _track(tracker, folder, result)
     shutil.rmtree(folder.work, ignore_errors=True)
     return result
+
+
+def _made_again(maker: BaseMaker, variants: Sequence[OptionVariant], plain: Base) -> Iterator[Base]:
+    """The model with options of an earlier session.
+
+    Raises:
+        InputError: it does not compile so any more.
+    """
+    for base in maker.make(variants, plain).values():
+        if isinstance(base, InputError):
+            raise base
+        yield base
 
 
 def _write_winner(folder: NetworkFolder, end: Finish, device: str) -> None:

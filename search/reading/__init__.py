@@ -7,6 +7,7 @@ from ...core.lazy import exports
 if TYPE_CHECKING:
     from .dispatches import READER, emit_constraints, read_dispatch
     from .networks import (
+        NETWORK_READER,
         READ_TIMEOUT,
         Argument,
         Function,
@@ -19,6 +20,7 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "NETWORK_READER",
     "READER",
     "READ_TIMEOUT",
     "Argument",

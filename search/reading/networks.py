@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...core import InputError
+from ...core import Child, InputError
 from ..problem import KEEP_F64, Target
 from .source import read_in_child, read_source
 
-READER = "frontrunner.search.reading.network_inspection:read"
+NETWORK_READER = "frontrunner.search.reading.network_inspection:read"
 READ_TIMEOUT = 1800.0
 _REMEDY = "see that iree-compile accepts it"
 _TENSOR = re.compile(r"tensor<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)")
@@ -109,6 +109,7 @@ def read_network(
     iree_flags: tuple[str, ...] = (),
     keep_f64: bool = False,
     timeout: float = READ_TIMEOUT,
+    child: Child | None = None,
 ) -> Network:
     """Reads a model for a target.
 
@@ -119,13 +120,14 @@ def read_network(
         iree_flags: further ones of the user's for the compiler.
         keep_f64: whether f64 stays so; by default, the compiler makes f32 of it.
         timeout: how many seconds the compiler may take.
+        child: one of `NETWORK_READER` that is there already; it stays.
 
     Raises:
         InputError: the file cannot be read, does not compile or cannot be called.
     """
     text = read_source(path, "a model")
     answer = read_in_child(
-        READER, name or str(path), text, target, timeout, _REMEDY,
+        NETWORK_READER, name or str(path), text, target, timeout, _REMEDY, child,
         further=(*((KEEP_F64,) if keep_f64 else ()), *iree_flags),
     )  # fmt: skip
     functions = tuple(

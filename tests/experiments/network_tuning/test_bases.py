@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,14 +49,19 @@ class World:
         compiled = CompileOutcome(OK, self.folder / name, digest)
         return Base(variant, Network(TARGET, "", (), (), ()), compiled)
 
-    def make(self, variant: OptionVariant, plain: Base) -> Base:
+    at_a_time = 2
+
+    def make(self, variants: Sequence[OptionVariant], plain: Base) -> dict[OptionVariant, Any]:
+        return {one: self.make_one(one) for one in variants}
+
+    def make_one(self, variant: OptionVariant) -> Base | InputError:
         base = self.base(variant)
         name = base.compiled.executable.name
         self.made.append(name)
         if name in self.killed:
             raise KilledError("the compiler was killed by SIGKILL")
         if name in self.refused:
-            raise InputError("the model does not compile: a type is unknown")
+            return InputError("the model does not compile: a type is unknown")
         return base
 
     def notify(self, _: str) -> None: ...
@@ -121,6 +127,13 @@ def test_the_best_is_tried_with_each_other_that_is_faster(world: World) -> None:
     assert outcomes(found) == {"a": 2.0, "b": 1.25, "b + a": 2.5, "c": 100 / 99}
     assert [base.variant.name for base in kept] == ["b + a", "a"]
     assert [base.speedup for base in kept] == [2.5, 2.0]
+
+
+def test_what_is_best_together_is_tried_with_the_rest(world: World) -> None:
+    world.times = {"a": 50.0, "b": 80.0, "c": 90.0, "ab": 40.0, "ac": 45.0, "abc": 30.0}
+    found, kept = world.tried(A, B, C)
+    assert [*outcomes(found)] == ["a", "b", "c", "b + a", "c + a", "c + b + a"]
+    assert [base.variant.name for base in kept] == ["c + b + a", "b + a"]
 
 
 def test_what_fails_or_computes_something_else_is_never_taken(world: World) -> None:
