@@ -192,7 +192,7 @@ def brief_command() -> list[str]:
 def readers() -> Iterator[dict[str, Child]]:
     """A process for models and one for dispatches, by their handlers; they start when asked."""
     temporary_folder()  # made before a command begins, so that it is there after that has ended
-    with Child(networks.READER) as of_models, Child(dispatches.READER) as of_dispatches:
+    with Child(networks.NETWORK_READER) as of_models, Child(dispatches.READER) as of_dispatches:
         yield {child.handler: child for child in (of_models, of_dispatches)}
 
 
