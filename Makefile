@@ -23,7 +23,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env env-dev tune evaluate models predictor test test-slow test-quick fuzz faults faults-1 faults-2 lint \
+.PHONY: help env env-dev charts tune evaluate models predictor test test-slow test-quick fuzz faults faults-1 faults-2 lint \
 	format lock clean
 
 help:  ## show this list
@@ -56,6 +56,9 @@ test-quick: env-dev  ## run those that compile and measure nothing, in under a m
 
 # Another seed every day; it is printed, and FAULT_SEED=... takes it again.
 FAULT_SEED ?= $(shell date +%F)
+
+charts:  ## bundle what draws the charts of reports anew (needs npm)
+	cd experiments/reporting/assets && npm ci --ignore-scripts && npm run build && rm -r node_modules
 
 fuzz: env-dev  ## damage 60 files: nothing may be executed, and errors have one line
 	$(BIN)/python -m frontrunner.experiments.fuzz --seed $(FAULT_SEED) --count 60 --jobs 2
