@@ -58,7 +58,7 @@ test-quick: env-dev  ## run those that compile and measure nothing, in under a m
 FAULT_SEED ?= $(shell date +%F)
 
 charts:  ## bundle what draws the charts of reports anew (needs npm)
-	cd experiments/reporting/assets && npm ci --ignore-scripts && npm run build && rm -r node_modules
+	cd experiments/reporting/drawing/assets && npm ci --ignore-scripts && npm run build && rm -r node_modules
 
 fuzz: env-dev  ## damage 60 files: nothing may be executed, and errors have one line
 	$(BIN)/python -m frontrunner.experiments.fuzz --seed $(FAULT_SEED) --count 60 --jobs 2

@@ -122,9 +122,12 @@ MAY_IMPORT = {
             "experiments core search features benchmarks.measuring experiments.dataset "
             "experiments.learning"
         ),
+        "experiments.reporting.drawing": "",
         "experiments.reporting": (
             "experiments core search models benchmarks.measuring benchmarks.compiling "
-            "experiments.dataset experiments.queue experiments.learning experiments.tuning"
+            "benchmarks.libraries experiments.dataset experiments.queue experiments.learning "
+            "experiments.tuning experiments.network_tuning experiments.profiling "
+            "experiments.reporting.drawing"
         ),
         "experiments.fuzz.traps": "",
         "experiments.fuzz.changes": "search experiments.fuzz.traps",

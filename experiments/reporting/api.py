@@ -11,8 +11,7 @@ from typing import Any
 from ...core import InputError, escape_undecodable, format_size, write_atomically
 from ..arguments import optional_path
 from ..readable import Readable
-from .blocks import Article
-from .page import render
+from .drawing import Article, comparison, render
 from .reading import read_article
 
 NAME = "report.html"
@@ -93,5 +92,6 @@ def _page(articles: Sequence[Article]) -> str:
         (one,) = articles
         title, subtitle = one.title, f"{one.kind}, {one.path}"
     else:
-        title, subtitle = f"{len(articles)} side by side", ", ".join(a.title for a in articles)
+        title, subtitle = f"{len(articles)} side by side", ", ".join(a.path for a in articles)
+        articles = [comparison(articles), *articles]
     return escape_undecodable(render(articles, title, subtitle))

@@ -6,8 +6,22 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .blocks import Block, Cell, Chart, Course, Table, Text, number
-from .charts import amount, coloured, layer, layered, line_at, thinned, told
+from .drawing import (
+    Block,
+    Cell,
+    Chart,
+    Course,
+    Table,
+    Text,
+    amount,
+    coloured,
+    layer,
+    layered,
+    line_at,
+    number,
+    thinned,
+    told,
+)
 from .runs import COLOURS, Run
 
 # Of more, some are left out of the charts, never the best.

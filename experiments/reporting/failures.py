@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ...benchmarks.compiling import SCRIPT, normalise
 from ...benchmarks.measuring import KILLED, OK
-from .blocks import Block, Cell, Table, Text, number
+from .drawing import Block, Cell, Table, Text, number
 from .runs import Run
 
 _REPRODUCER = re.compile(r"(\d{5,})-[a-z_]+")

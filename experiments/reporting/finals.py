@@ -5,8 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...benchmarks.measuring import FinalistResult, noise_warning
-from .blocks import Block, Cell, Chart, Figure, Table, Text, number
-from .charts import amount, coloured, layer, layered, line_at, named, rows_height, told
+from .drawing import (
+    Block,
+    Cell,
+    Chart,
+    Figure,
+    Table,
+    Text,
+    amount,
+    coloured,
+    layer,
+    layered,
+    line_at,
+    named,
+    number,
+    rows_height,
+    time_text,
+    told,
+)
 from .runs import COLOURS, Run
 
 
@@ -158,10 +174,3 @@ def _chart(run: Run, rows: list[FinalistResult]) -> Chart:
 
 def _name(run: Run, one: FinalistResult) -> str:
     return f"{one.index + 1}{' (winner)' if one is run.winner else ''}"
-
-
-def time_text(time_us: float) -> str:
-    """A time for people."""
-    if time_us >= 1e4:
-        return f"{time_us / 1e3:,.1f} ms"
-    return f"{time_us:,.1f} µs"

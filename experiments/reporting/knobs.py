@@ -8,8 +8,21 @@ import pandas as pd
 
 from ...search import PIPELINE, Knob
 from ..queue import Configuration, spaces_of
-from .blocks import Block, Cell, Chart, Charts, Table, Text
-from .charts import amount, coloured, layer, layered, named, thinned, told
+from .drawing import (
+    Block,
+    Cell,
+    Chart,
+    Charts,
+    Table,
+    Text,
+    amount,
+    coloured,
+    layer,
+    layered,
+    named,
+    thinned,
+    told,
+)
 from .runs import COLOURS, Run
 
 # Of each knob's chart.

@@ -11,8 +11,22 @@ from ...core import FrontrunnerError
 from ...models import AdaptiveRanker, Ranker, resolve_ranker
 from ..learning import Score, device_warning, scores_of, training_values
 from ..queue import features_of
-from .blocks import Block, Cell, Chart, Facts, Table, Text, number
-from .charts import amount, coloured, layer, layered, named, rows_height, told
+from .drawing import (
+    Block,
+    Cell,
+    Chart,
+    Facts,
+    Table,
+    Text,
+    amount,
+    coloured,
+    layer,
+    layered,
+    named,
+    number,
+    rows_height,
+    told,
+)
 from .runs import COLOURS, Run
 
 # Candidates among which places are told: features of as many take 0.1 s.

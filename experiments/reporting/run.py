@@ -9,7 +9,7 @@ from pathlib import Path
 from ...search import flags_text
 from ..tuning import CompileResult
 from . import course, failures, finals, knobs, order
-from .blocks import Article, Block, Cell, Code, Facts, Figure, Section, Table, Text, number
+from .drawing import Article, Block, Cell, Code, Facts, Figure, Section, Table, Text, number
 from .runs import Run, read_run
 from .usage import spec_blocks
 

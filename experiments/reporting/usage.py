@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...core import InputError
 from ...search import flags_text, spec_option, target_flags
-from .blocks import Block, Code, Text
+from .drawing import Block, Code, Text
 from .runs import read_text
 
 # Of a spec that is shown.

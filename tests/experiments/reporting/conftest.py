@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -11,7 +12,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from frontrunner.benchmarks.measuring import median_interval
 from frontrunner.benchmarks.measuring.budget import Budget
+from frontrunner.experiments.evaluation import evaluate
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.reporting import report
 from frontrunner.experiments.tuning import session
@@ -125,3 +128,65 @@ def opened(browser: Any) -> Iterator[Callable[..., Opened]]:
     yield open_page
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(scope="session")
+def folders(
+    tmp_path_factory: pytest.TempPathFactory, record_sample: Callable[..., Path]
+) -> dict[str, Path]:
+    """Something of each kind beside tuning runs; nobody may change them."""
+    root = tmp_path_factory.mktemp("folders")
+    recordings = root / "recordings"
+    recordings.mkdir()
+    for name in ("skinny", "conv"):
+        record_sample(recordings / f"{name}.parquet", name)
+    evaluate(
+        recordings, rankers=["heuristic"], out=root / "evaluation", jobs=1, mlflow=False, quiet=True
+    )
+    return {
+        "model": _model(root / "model"),
+        "evaluation": root / "evaluation",
+        "profile": Path(shutil.copytree(OLD / "sweep", root / "sweep")),
+        "recording": recordings / "skinny.parquet",
+        "recordings": recordings,
+    }
+
+
+def _model(folder: Path) -> Path:
+    """The tuning of an old model, in which one dispatch was kept, and options were tried."""
+    shutil.copytree(OLD / "network", folder)
+    result = json.loads((folder / "result.json").read_text())
+    kept, left = result["dispatches"]
+    kept |= {"kept": True, "reason": "", "speedup": 2.0}
+    left |= {"reason": "no faster in the model"}
+    rest = left | {"name": "other", "members": ["other"], "share": 0.01, "candidates": 0}
+    rest |= {"reason": "beyond the first 90% of the time"}
+    ratios = [1.4, 1.45, 1.5, 1.5, 1.55, 1.6]
+    low, high = median_interval(ratios)
+    result |= {
+        "dispatches": [kept, left, rest],
+        "speedup": 1.5,
+        "speedup_ci": [low, high],
+        "ratios": ratios,
+        "noise_floor": 0.02,
+        "measured": 1.5,
+        "baseline_us": 300.0,
+        "best_us": 200.0,
+        "spec": "spec.mlir",
+        "flags": "flags.txt",
+        "options": "im2col",
+        "variants": [
+            {"name": "im2col", "flags": "--im2col", "speedup": 1.2, "reason": ""},
+            {"name": "O3", "flags": "--O3", "speedup": None, "reason": "it changes nothing"},
+        ],
+    }
+    (folder / "result.json").write_text(json.dumps(result))
+    (folder / "spec.mlir").write_text("module {}\n")
+    (folder / "flags.txt").write_text("--im2col\n")
+    tried = [(0, 1.5, ""), (1, 2.1, ""), (2, None, "its output differs at 3")]
+    lines = [
+        {"dispatch": kept["name"], "candidate": at, "speedup": speedup, "reason": reason}
+        for at, speedup, reason in tried
+    ]
+    (folder / "candidates.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder

@@ -114,3 +114,20 @@ def test_old_folders_are_drawn(name, opened, tmp_path):
     folder = shutil.copytree(OLD / name, tmp_path / name)
     seen = opened(report(folder).page)
     assert seen.said == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("kind", ["model", "evaluation", "profile", "recording", "recordings"])
+def test_other_pages_are_drawn(kind, width, folders, opened, tmp_path):
+    seen = opened(report(folders[kind], out=tmp_path / "page.html").page, width)
+    assert seen.said == []
+    assert seen.page.evaluate(OVERFLOW) <= 0
+    assert seen.page.locator("[data-chart]").count() > 0
+    seen.page.screenshot(path=tmp_path / f"{kind}-{width}.png", full_page=True)
+
+
+def test_several_are_drawn_below_each_other(run, folders, opened, tmp_path):
+    page = report([run, folders["model"], folders["profile"]], out=tmp_path / "page.html").page
+    seen = opened(page)
+    assert seen.said == []
+    assert seen.page.locator("article").count() == 4

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from frontrunner.core import InputError
-from frontrunner.experiments import reporting
-from frontrunner.experiments.reporting import report
+from frontrunner.experiments.reporting import drawing, report
 
 OLD = Path(__file__).parents[2] / "data" / "old"
 ATTACK = "</script><script>window.planted = 1</script><img src=x onerror='window.planted = 1'>"
@@ -167,7 +166,7 @@ def plant(run: Path) -> None:
 def test_nothing_from_files_becomes_markup(run, written):
     plant(run)
     html = written(run)
-    library = (files(reporting) / "assets" / "vega-lite.js").read_text()
+    library = (files(drawing) / "assets" / "vega-lite.js").read_text()
     assert library in html
     html = html.replace(library, "")
     assert "<img" not in html

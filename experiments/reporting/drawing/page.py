@@ -15,7 +15,7 @@ from importlib.resources import files
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ... import __version__
+from .... import __version__
 from .blocks import Article, Chart, Spec
 
 _HERE = files(__package__)

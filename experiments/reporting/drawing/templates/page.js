@@ -18,12 +18,13 @@
 
   const theme = () => {
     const [ink, soft, line] = ["--ink", "--soft", "--line"].map(colour);
+    const narrow = document.documentElement.clientWidth < 600;
     const title = { titleColor: soft, titleFontSize: 12, titleFontWeight: 500, labelColor: ink, labelFontSize: 12 };
     return {
       background: "transparent",
       font: getComputedStyle(document.body).fontFamily,
-      axis: { ...title, gridColor: line, gridOpacity: 0.6, domainColor: soft, tickColor: soft, labelOverlap: true, labelLimit: 220 },
-      legend: { ...title, orient: "top", columns: 4, labelLimit: 220, symbolStrokeWidth: 2 },
+      axis: { ...title, gridColor: line, gridOpacity: 0.6, domainColor: soft, tickColor: soft, labelOverlap: true, labelLimit: narrow ? 110 : 260 },
+      legend: { ...title, orient: "top", columns: narrow ? 2 : 4, labelLimit: narrow ? 120 : 260, symbolOpacity: 1 },
       view: { stroke: null },
       mark: { aria: false },
       text: { color: ink, fontSize: 12 },

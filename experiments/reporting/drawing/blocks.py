@@ -37,7 +37,8 @@ class Facts:
     @classmethod
     def of(cls, rows: Iterable[tuple[str, object]]) -> Facts:
         """Those that say something."""
-        return cls(tuple((name, str(value)) for name, value in rows if str(value)))
+        words = ((name, _words(value)) for name, value in rows)
+        return cls(tuple((name, said) for name, said in words if said))
 
 
 @dataclass(frozen=True)
@@ -161,11 +162,22 @@ class Article:
     course: Course | None = None
 
 
+def time_text(time_us: float) -> str:
+    """A time for people."""
+    if time_us >= 1e4:
+        return f"{time_us / 1e3:,.1f} ms"
+    return f"{time_us:,.1f} µs"
+
+
 def number(value: float | None, form: str = ".3g", ending: str = "") -> Cell:
     """A number in a table; empty where there is none."""
     if value is None or value != value:
         return Cell("")
     return Cell(f"{value:{form}}{ending}", float(value))
+
+
+def _words(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def _cell(one: Cell | str | None) -> Cell:

@@ -6,7 +6,7 @@ Values have fields of fixed names; what comes from files is only ever in values,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .blocks import Spec
@@ -79,11 +79,6 @@ def thinned(places: Sequence[int], most: int) -> list[int]:
     """At most so many of them, evenly."""
     step = max(1, math.ceil(len(places) / most))
     return list(places[::step])
-
-
-def numbers(values: Iterable[Any]) -> list[float | None]:
-    """As JSON has them: what is no number is None."""
-    return [float(v) if v is not None and math.isfinite(v) else None for v in values]
 
 
 def _finite(value: Mapping[str, Any]) -> dict[str, Any]:
