@@ -33,8 +33,7 @@ from .drawing import (
     told,
 )
 from .networks import NetworkRun, read_network_run
-from .runs import read_text
-from .usage import MOST_CHARACTERS
+from .runs import MOST_CHARACTERS, read_text
 
 # Dispatches on a chart; what is left is told in words.
 MOST_DISPATCHES = 25

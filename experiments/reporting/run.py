@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ...search import flags_text
+from ...core import InputError
+from ...search import flags_text, spec_option, target_flags
 from ..tuning import CompileResult
 from . import course, failures, finals, knobs, order
 from .drawing import Article, Block, Cell, Code, Facts, Figure, Section, Table, Text, number
-from .runs import Run, read_run
-from .usage import spec_blocks
+from .runs import MOST_CHARACTERS, Run, read_run, read_text
 
 Maker = Callable[[Run], Iterator[Block]]
 
@@ -94,7 +94,7 @@ def _use(run: Run) -> Iterator[Block]:
     options, result = run.setup.manifest.options, run.tuned
     if result is not None and result.spec is not None:
         flags = tuple(run.setup.dispatch.target.iree_flags)
-        yield from spec_blocks(result.spec, options.target, flags)
+        yield from _spec(result.spec, options.target, flags)
     elif result is not None and result.executable is not None:
         yield Text(f"The winner is a module: {result.executable}.")
     elif run.measures:
@@ -102,6 +102,29 @@ def _use(run: Run) -> Iterator[Block]:
     folder = shlex.quote(str(run.folder.path))
     more = "--budget N" if run.result else ""
     yield Code("To go on with this run", f"frontrunner tune --resume {folder} {more}".rstrip())
+
+
+def _spec(spec: Path, target: str, iree_flags: tuple[str, ...] = ()) -> Iterator[Block]:
+    """A spec and the command that uses it."""
+    yield _command(spec, target, iree_flags)
+    try:
+        text = read_text(spec)
+    except InputError as error:
+        yield Text(f"The spec cannot be shown: {error}.", warning=True)
+        return
+    if len(text) > MOST_CHARACTERS:
+        yield Text(f"The spec has {len(text):,} characters: see {spec}.")
+    else:
+        yield Code(f"The spec, {spec}", text)
+
+
+def _command(spec: Path, target: str, iree_flags: tuple[str, ...] = ()) -> Block:
+    """How `iree-compile` takes a spec."""
+    flags = target_flags(target)
+    words = [flags_text([*flags, *iree_flags]), f"{spec_option(flags)}={shlex.quote(str(spec))}"]
+    return Code(
+        "To compile a model with it", f"iree-compile MODEL.mlir -o MODEL.vmfb {' '.join(words)}"
+    )
 
 
 def _provenance(run: Run) -> Iterator[Block]:

@@ -24,6 +24,8 @@ from ..tuning import (
     read_outcomes,
 )
 
+# Of a file that is shown.
+MOST_CHARACTERS = 200_000
 # How outcomes are called where they are drawn, with their colours: those that ran, first.
 COLOURS = {
     "winner": "--good",
