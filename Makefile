@@ -23,8 +23,8 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env env-dev tune tune-vulkan evaluate models predictor test test-slow test-quick fuzz \
-	faults faults-1 faults-2 lint format lock clean
+.PHONY: help env env-dev charts tune tune-vulkan evaluate models predictor test test-slow test-quick \
+	fuzz faults faults-1 faults-2 lint format lock clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -56,6 +56,9 @@ test-slow: env-dev  ## run those that take long: whole runs, killed and resumed,
 
 test-quick: env-dev  ## run those that compile and measure nothing, in under a minute
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q --no-header $(QUICK) $(ARGS)
+
+charts:  ## bundle what draws the charts of reports anew (needs npm)
+	cd experiments/reporting/drawing/assets && npm ci --ignore-scripts && npm run build && rm -r node_modules
 
 # Another seed every day; it is printed, and FAULT_SEED=... takes it again.
 FAULT_SEED ?= $(shell date +%F)

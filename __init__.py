@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .experiments.learning import train
     from .experiments.network_tuning import resume_model, tune_model
     from .experiments.profiling import generate, profile
+    from .experiments.reporting import report
     from .experiments.tuning import Stage, resume, tune
 else:
     __getattr__ = exports(__name__)
@@ -39,6 +40,7 @@ __all__ = [
     "profile",
     "read_recording",
     "record",
+    "report",
     "resume",
     "resume_model",
     "train",

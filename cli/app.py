@@ -40,6 +40,7 @@ COMMANDS = {
     "insights": "Tell what the best configurations have in common, for those who write heuristics.",
     "explain": "Tell why an order put a candidate where it did.",
     "evaluate": "Compare orders on recordings, each judged on what it was not trained on.",
+    "report": "Write a page for a browser: one file, which needs no network.",
     "worker": "Offer this machine's devices and cores to clients elsewhere.",
     "devices": "List the devices of a cluster, and what its hosts compile.",
     "bundle": "Carry compiled candidates to a machine that cannot compile, and results back.",

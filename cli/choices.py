@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -117,17 +117,24 @@ def parse_extras(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 
 @contextmanager
-def continued_by(command: str, folder: Path | None = None) -> Iterator[None]:
+def continued_by(
+    command: str, folder: Path | None, write_page: Callable[[Path], Path | None]
+) -> Iterator[None]:
     """Has Ctrl-C tell the command that goes on.
 
     Args:
         folder: what work goes on in, also where nothing was done yet.
+        write_page: writes the page of what is there.
     """
     try:
         yield
     except KeyboardInterrupt as interrupt:
         kept = getattr(interrupt, "kept", None) or folder
-        raise Interrupted(f"continue with: frontrunner {command} {kept}" if kept else "") from None
+        if kept is None:
+            raise Interrupted() from None
+        page = write_page(kept)
+        seen = f"; report: {page}" if page else ""
+        raise Interrupted(f"continue with: frontrunner {command} {kept}{seen}") from None
 
 
 def is_given(ctx: click.Context, name: str) -> bool:

@@ -11,6 +11,7 @@ import click
 from .choices import recordings_argument
 from .files import check_out
 from .output import Interrupted, Output, shared_options
+from .pages import page_line, write_page
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,9 +99,10 @@ def command(
 
 
 def _show(output: Output, report: Report, verbose: bool) -> None:
-    """Shows the figures, and where they are if that is somewhere."""
+    """Shows the figures, and where they are if that is somewhere, as a page, too."""
+    page = None if report.out is None else write_page(output, report.out)
     if report.out is not None:
-        output.result({**report.to_dict(), "out": report.out})
+        output.result({**report.to_dict(), "out": report.out, "report": page})
     _show_rankers(output, report.summary)
     for note in report.notes:
         output.line(note)
@@ -110,6 +112,8 @@ def _show(output: Output, report: Report, verbose: bool) -> None:
     if report.out is not None:
         output.line()
         output.line(f"written to {report.out}")
+    if page is not None:
+        output.line(page_line(page))
 
 
 def _show_rankers(output: Output, summary: pd.DataFrame) -> None:

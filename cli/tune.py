@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from .choices import (
 )
 from .files import check_new_folder, check_out
 from .output import Output, UsageError, shared_options
+from .pages import show_with_page, write_page
 
 LIMITS = {"budget", "minutes", "patience"}
 # What a resumed run may be given anew; all else is read from its folder.
@@ -126,14 +128,14 @@ def command(
     from ..experiments import tuning
 
     output = Output(as_json)
-    with continued_by("tune --resume", resume):
+    with continued_by("tune --resume", resume, partial(write_page, output)):
         if resume is not None:
             anew = {name: options[name] for name in LIMITS | NEW_PLACES}
             result = tuning.resume(resume, input=file, keep_valid=keep_valid, **anew)
         else:
             assert file is not None
             result = tuning.tune(file, extras=extra_knobs, **options)
-    output.summary(result)
+    show_with_page(output, result)
 
 
 def _check_new(ctx: click.Context, options: Mapping[str, Any]) -> None:

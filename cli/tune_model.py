@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from .choices import (
 )
 from .files import check_out
 from .output import Output, UsageError, shared_options
+from .pages import show_with_page, write_page
 
 RESUMABLE = {"file", "resume", "cluster", "iree_flags", "options", "as_json"}
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -117,7 +119,7 @@ def command(
     from ..experiments import network_tuning
 
     output = Output(as_json)
-    with continued_by("tune-model --resume", resume):
+    with continued_by("tune-model --resume", resume, partial(write_page, output)):
         if resume is not None:
             again = {name: given[name] for name in ("cluster", "iree_flags")}
             again["options"] = given["options"] if is_given(ctx, "options") else None
@@ -127,7 +129,7 @@ def command(
             result = network_tuning.tune_model(file, parameters=archives, **given)
     output.table(network_tuning.COLUMNS, result.rows())
     output.line()
-    output.summary(result)
+    show_with_page(output, result)
 
 
 def _archive(text: str) -> tuple[str, Path]:

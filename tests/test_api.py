@@ -41,7 +41,7 @@ def command_of(name: str) -> click.Command:
     "name",
     [
         *("tune", "tune_model", "record", "calibrate", "train", "evaluate", "profile", "insights"),
-        "fuzz",
+        *("fuzz", "report"),
     ],
 )
 def test_a_function_takes_the_options_of_its_command(name):
@@ -86,7 +86,7 @@ def test_docstrings_name_every_parameter(name):
 def test_every_command_with_a_function_is_shown():
     found = {name.replace("-", "_") for name in COMMANDS} & set(frontrunner.__all__)
     usual = {"tune", "tune_model", "record", "train", "evaluate", "profile", "generate"}
-    assert found == usual | {"calibrate", "insights", "fuzz"}
+    assert found == usual | {"calibrate", "insights", "fuzz", "report"}
 
 
 def test_importing_it_is_light():
@@ -163,6 +163,10 @@ def test_from_sizes_to_a_spec(tmp_path, capfd, monkeypatch, brief, warm):
         (lambda: frontrunner.generate("matmul", m=1, n=2), "k missing"),
         (lambda: frontrunner.generate("matmul", m=1, n=2, k=3, heads=4), "has no heads"),
         (lambda: frontrunner.read_recording("nowhere"), "nowhere"),
+        (lambda: frontrunner.report("nowhere"), "there is no nowhere"),
+        (lambda: frontrunner.report(EXAMPLE), "nothing that a report can be made of"),
+        (lambda: frontrunner.report(EXAMPLE, out="x.txt"), "to be a page"),
+        (lambda: frontrunner.report([]), "nothing to report on"),
         (lambda: frontrunner.fuzz("nowhere"), "nowhere"),
         (lambda: frontrunner.fuzz(EXAMPLE, minutes=0), "minutes must be"),
         (lambda: frontrunner.fuzz(EXAMPLE, targets=()), "nothing to compile"),

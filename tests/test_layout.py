@@ -124,6 +124,13 @@ MAY_IMPORT = {
             "experiments core search features benchmarks.measuring experiments.dataset "
             "experiments.learning"
         ),
+        "experiments.reporting.drawing": "",
+        "experiments.reporting": (
+            "experiments core search models benchmarks.measuring benchmarks.compiling "
+            "benchmarks.libraries experiments.dataset experiments.queue experiments.learning "
+            "experiments.tuning experiments.network_tuning experiments.profiling "
+            "experiments.reporting.drawing"
+        ),
         "experiments.fuzz.traps": "",
         "experiments.fuzz.changes": "search experiments.fuzz.traps",
         "experiments.fuzz": "experiments.fuzz.traps experiments.fuzz.changes",
@@ -132,7 +139,9 @@ MAY_IMPORT = {
 }
 # These stand above all rooms and may use any.
 ABOVE = ("cli", "experiments.studies")
-HEAVY = "iree joblib lightgbm matplotlib mlflow numpy pandas pyarrow scipy sklearn z3".split()
+HEAVY = (
+    "iree jinja2 joblib lightgbm matplotlib mlflow numpy pandas pyarrow scipy sklearn z3".split()
+)
 
 
 def name_of(path: Path) -> str:

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
         read_cases,
         training_frame,
     )
-    from .explanations import CandidateSelection, Contribution, Explanation, Score, explain
+    from .explanations import (
+        CandidateSelection,
+        Contribution,
+        Explanation,
+        Score,
+        explain,
+        scores_of,
+    )
     from .parameters import parse_parameters
     from .pool import CandidatePool
     from .predictors import TrainResult, check_replaceable, train
@@ -62,6 +69,7 @@ __all__ = [
     "problems_trained_on",
     "read_cases",
     "saved_predictors",
+    "scores_of",
     "train",
     "training_frame",
     "training_values",

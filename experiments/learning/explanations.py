@@ -104,7 +104,7 @@ def explain(
         pool = pool.with_best(choice.knobs, ranker, seed)
     ranked = order(ranker, pool.features)
     rows = _rows(pool, ranked.tolist(), choice)
-    scores = _scores(ranker, pool.features, rows)
+    scores = scores_of(ranker, pool.features, rows)
     positions = np.argsort(ranked) + 1
     places = pd.Series(pool.times).rank(method="min")
     return [
@@ -142,10 +142,19 @@ def _rows(pool: CandidatePool, ranked: Sequence[int], choice: CandidateSelection
     return [ranked[choice.position - 1]]
 
 
-def _scores(ranker: Ranker, features: pd.DataFrame, rows: Sequence[int]) -> list[Score]:
+def scores_of(ranker: Ranker, features: pd.DataFrame, rows: Sequence[int]) -> list[Score]:
+    """The scores of some candidates among others, as sums.
+
+    Args:
+        features: a row for each candidate.
+        rows: those to explain.
+
+    Raises:
+        InputError: the ranker cannot order the candidates, or has nothing to explain.
+    """
     found = ranker.contributions(features, rows)
     reasons = ranker.reasons(features)
-    parts = {name: _scores(part, features, rows) for name, part in ranker.parts.items()}
+    parts = {name: scores_of(part, features, rows) for name, part in ranker.parts.items()}
     scores = []
     for i, row in enumerate(rows):
         values, adds = features.iloc[row], found.iloc[i].drop(BASE)

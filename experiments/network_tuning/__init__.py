@@ -6,7 +6,10 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .api import resume_model, tune_model
+    from .folder import NetworkFolder
     from .options import NetworkOptions
+    from .plan import Plan
+    from .queued import InModelOutcome, read_tried
     from .result import NetworkResult
     from .runs import resume_network_run, start_network_run
     from .summary import COLUMNS
@@ -15,8 +18,12 @@ else:
 
 __all__ = [
     "COLUMNS",
+    "InModelOutcome",
+    "NetworkFolder",
     "NetworkOptions",
     "NetworkResult",
+    "Plan",
+    "read_tried",
     "resume_model",
     "resume_network_run",
     "start_network_run",

@@ -51,6 +51,7 @@ FORMAT = 2
 FLAGS = "flags.txt"
 # Options that name places: `model.json` does not hold them.
 _NOT_IN_FILE = ("out", "cluster")
+_WRITTEN = "give the folder that `frontrunner tune-model --out` wrote"
 
 
 @dataclass(frozen=True)
@@ -137,27 +138,36 @@ class NetworkFolder:
                 raise InputError(f"{path} is not what {self.path} was made with", "start anew")
         return options
 
+    def look(self) -> NetworkOptions:
+        """What it was started with, to be shown: its versions may be others than here.
+
+        Raises:
+            InputError: this is not such a folder.
+        """
+        return self._options(self._content())
+
     def _load(self) -> tuple[NetworkOptions, list[str], bool]:
-        remedy = "give the folder that `frontrunner tune-model --out` wrote"
+        content = self._content()
+        with _refusing_damage(self.path):
+            if other := version_mismatch(content, FORMAT):
+                raise InputError(
+                    f"{self.path} {other}", "start anew: times and configurations do not carry over"
+                )
+            on_cluster = decode(bool, content.get("on_cluster", False))
+            digests = list(decode(tuple[str, ...], content["digests"]))
+        return self._options(content), digests, on_cluster
+
+    def _content(self) -> Any:
         check_no_links(self.path)
         if not (self.path / "model.json").is_file():
-            raise InputError(f"{self.path} is not the folder of a model's tuning", remedy)
-        try:
-            content = parse_json(read_limited(self.path / "model.json", remedy))
-            other = version_mismatch(content, FORMAT)
-            if not other:
-                given = {k: v for k, v in content["options"].items() if k not in _NOT_IN_FILE}
-                options = decode(NetworkOptions, {**given, "out": self.path})
-                on_cluster = decode(bool, content.get("on_cluster", False))
-                return options, list(decode(tuple[str, ...], content["digests"])), on_cluster
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"{self.path} is not the folder of a model's tuning: {describe_error(error)}",
-                remedy,
-            ) from error
-        raise InputError(
-            f"{self.path} {other}", "start anew: times and configurations do not carry over"
-        )
+            raise InputError(f"{self.path} is not the folder of a model's tuning", _WRITTEN)
+        with _refusing_damage(self.path):
+            return parse_json(read_limited(self.path / "model.json", _WRITTEN))
+
+    def _options(self, content: Any) -> NetworkOptions:
+        with _refusing_damage(self.path):
+            given = {k: v for k, v in content["options"].items() if k not in _NOT_IN_FILE}
+            return decode(NetworkOptions, {**given, "out": self.path})
 
     def plan(self) -> Plan | None:
         """The plan of an earlier session, if it came to one."""
@@ -207,6 +217,16 @@ class NetworkFolder:
             if dispatch.text:
                 write_text(paths[dispatch.name], dispatch.text)
         return paths
+
+
+@contextmanager
+def _refusing_damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path} is not the folder of a model's tuning: {describe_error(error)}", _WRITTEN
+        ) from error
 
 
 def _check_variants(path: Path, given: str | None, options: NetworkOptions) -> str:

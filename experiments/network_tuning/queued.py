@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Child, ChildPool, FrontrunnerError, KilledError, Notify, decode
+from ...core import (
+    Child,
+    ChildPool,
+    FrontrunnerError,
+    KilledError,
+    Notify,
+    decode,
+    parse_lines,
+    read_limited,
+)
 from ...models import resolve_ranker
 from ...search import Dispatch, spec_of, spec_texts
 from ...search.reading import READER, read_dispatch
@@ -56,6 +65,22 @@ class InModelOutcome:
         if found.candidate < 0 or not (found.speedup is None or 0 < found.speedup < math.inf):
             raise ValueError(f"a candidate's place or speedup is out of range: {found}")
         return found
+
+
+def read_tried(path: Path) -> list[InModelOutcome]:
+    """What is logged of candidates in the model, which may be written to meanwhile.
+
+    Raises:
+        InputError: it is something else.
+    """
+    data = read_limited(path) if path.exists() else b""
+    found: list[InModelOutcome] = []
+    parse_lines(
+        data[: data.rfind(b"\n") + 1],
+        path,
+        lambda record: found.append(InModelOutcome.from_record(record)),
+    )
+    return found
 
 
 @dataclass(frozen=True)

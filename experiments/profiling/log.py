@@ -10,7 +10,15 @@ from typing import Any, Self
 
 from ...benchmarks.libraries import Peak
 from ...benchmarks.measuring import CRASHED, KILLED, OK, OUTCOME_KINDS, TIMEOUT
-from ...core import KEEP_VALID_HINT, InputError, JsonLinesFile, decode
+from ...core import (
+    KEEP_VALID_HINT,
+    InputError,
+    JsonLinesFile,
+    decode,
+    describe_error,
+    parse_lines,
+    read_limited,
+)
 
 FORMAT = 1
 # What a row may come to besides a run's outcomes: the dispatch is not read, a library lacks it.
@@ -98,6 +106,62 @@ class Row:
         return self.outcome not in (OK, UNSUPPORTED)
 
 
+@dataclass(frozen=True)
+class LoggedProfile:
+    """What a log says.
+
+    Attributes:
+        made_how: what all rows have in common.
+        rows: by their keys, the newest of each.
+        peak: what the machine reached; None of GPUs.
+    """
+
+    made_how: Mapping[str, Any]
+    rows: Mapping[Key, Row]
+    peak: Peak | None
+
+
+def read_profile_log(path: Path) -> LoggedProfile:
+    """What a log says, which may be written to meanwhile.
+
+    A last line that is not whole yet is passed over.
+
+    Raises:
+        InputError: it is not the log of a profile.
+    """
+    data = read_limited(path, "give the .jsonl file beside a profile's table")
+    records, _ = parse_lines(data[: data.rfind(b"\n") + 1], path)
+    rows: dict[Key, Row] = {}
+    peak = None
+    try:
+        header, *others = records
+        if header.pop("format") != FORMAT:
+            raise ValueError("its format is another one")
+        for record in others:
+            if "peak" in record:
+                peak = decode(Peak, record["peak"])
+            else:
+                row = parse_row(record)
+                rows[row.key] = row
+    except (ValueError, KeyError) as error:
+        raise InputError(
+            f"{path} is not the log of a profile: {describe_error(error)}",
+            "give what `frontrunner profile` wrote",
+        ) from error
+    return LoggedProfile(header, rows, peak)
+
+
+def parse_row(record: Mapping[str, Any]) -> Row:
+    """The row that a line holds.
+
+    Raises:
+        ValueError, KeyError: it holds something else.
+    """
+    row = decode(Row, record["row"])
+    row.check()
+    return row
+
+
 class ProfileLog:
     """Rows in the file that they were read from and are appended to.
 
@@ -180,8 +244,7 @@ class ProfileLog:
         elif "peak" in record:
             self.peak = decode(Peak, record["peak"])
         else:
-            row = decode(Row, record["row"])
-            row.check()
+            row = parse_row(record)
             self.rows[row.key] = row
 
     def _check_header(self, header: Mapping[str, Any]) -> None:

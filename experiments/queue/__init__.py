@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         make_queue,
         renderer,
         sample_with_features,
+        spaces_of,
         with_derived,
     )
     from .configuration import Configuration
@@ -28,5 +29,6 @@ __all__ = [
     "make_queue",
     "renderer",
     "sample_with_features",
+    "spaces_of",
     "with_derived",
 ]

@@ -158,7 +158,7 @@ def check_queue(queue: pd.DataFrame, dispatch: Dispatch) -> None:
     """
     if queue.empty or PIPELINE not in queue:
         raise ValueError(f"the queue has {len(queue)} candidates and no column {PIPELINE!r}")
-    spaces = _spaces(dispatch, queue)
+    spaces = spaces_of(dispatch, queue)
     known = {PIPELINE, *(k.name for space in spaces.values() for k in space.knobs)}
     if unknown := [str(name) for name in queue if name not in known]:
         raise ValueError(f"the queue has a column {unknown[0]}, which is no knob")
@@ -179,7 +179,7 @@ def check_queue(queue: pd.DataFrame, dispatch: Dispatch) -> None:
 
 def renderer(dispatch: Dispatch, queue: pd.DataFrame) -> Callable[[int], str]:
     """A function that renders the configuration of a queue position."""
-    spaces = _spaces(dispatch, queue)
+    spaces = spaces_of(dispatch, queue)
 
     def render(index: int) -> str:
         row = queue.iloc[index]
@@ -195,7 +195,7 @@ def with_derived(dispatch: Dispatch, queue: pd.DataFrame) -> pd.DataFrame:
     Returns:
         The queue; with what knobs mean, where spaces say so, in columns called `derived.*`.
     """
-    if not any(space.derived for space in _spaces(dispatch, queue).values()):
+    if not any(space.derived for space in spaces_of(dispatch, queue).values()):
         return queue
     parts = [
         found[[name for name, _ in space.derived]] for space, found in _derived(dispatch, queue)
@@ -211,13 +211,13 @@ def features_of(dispatch: Dispatch, queue: pd.DataFrame) -> pd.DataFrame:
 
 def _derived(dispatch: Dispatch, queue: pd.DataFrame) -> Iterator[tuple[Space, pd.DataFrame]]:
     """By space: its candidates' knobs, and what they mean."""
-    spaces = _spaces(dispatch, queue)
+    spaces = spaces_of(dispatch, queue)
     for pipeline, rows in queue.groupby(PIPELINE):
         space = spaces[str(pipeline)]
         yield space, add_derived_columns(space, rows[[k.name for k in space.knobs]])
 
 
-def _spaces(dispatch: Dispatch, queue: pd.DataFrame) -> dict[str, Space]:
+def spaces_of(dispatch: Dispatch, queue: pd.DataFrame) -> dict[str, Space]:
     """By pipeline: the spaces that candidates were taken from."""
     extras = {name: values for name, values in known_extras().items() if name in queue}
     # Those that make executables are candidates only where they are asked for, and then alone.

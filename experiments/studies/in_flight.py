@@ -1,9 +1,9 @@
 """What an adaptive order loses where many devices measure at a time, and outcomes come late.
 
-    python -m frontrunner.experiments.studies.in_flight [RECORDINGS...] [--seeds N]
+    python -m frontrunner.experiments.studies.in_flight [RECORDINGS...] [--devices 1,4] [--seeds N]
 
 For each recording: candidates until one is within 5 % of the best, in the order in which they are
-measured, with 1, 4 and 16 devices, by what is believed of candidates that are being measured:
+measured, with so many devices, by what is believed of candidates that are being measured:
 nothing, or that they are as good as the best, the median or the worst so far (a constant liar).
 Geometric means over recordings and seeds. Nothing is trained: the order starts from the heuristic.
 """
@@ -32,7 +32,6 @@ from ...models import AdaptiveRanker, create_ranker, order
 from ..learning import Case, paths_of, read_cases
 from ..queue import AdaptiveOrder
 
-DEVICES = (1, 4, 16)
 LIES = ("nothing", "best", "median", "worst")
 
 
@@ -73,12 +72,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     here = Path(__file__).parents[1] / "recordings" / "zen4"
     parser.add_argument("recordings", nargs="*", type=Path, default=[here])
+    parser.add_argument("--devices", default="1,4,16")
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args()
     cases = read_cases(paths_of(given.recordings))
     print(f"{len(cases)} recordings, {given.seeds} seeds")
     print("devices", *LIES, sep="\t")
-    for devices in DEVICES:
+    for devices in map(int, given.devices.split(",")):
         row = []
         for lie in LIES:
             logs = [

@@ -6,8 +6,9 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .api import resume, tune
+    from .compile_result import CompileResult
     from .folder import RunFolder, read_run_files, run_files, unwritable_error, write_text
-    from .journal import Journal
+    from .journal import Journal, LoggedOutcomes, read_outcomes
     from .manifest import RunManifest, RunSetup, check_cluster, check_flags, version_mismatch
     from .options import TuneOptions
     from .preparation import digest_of_file, notify_of, prepare, usual_ranker
@@ -20,7 +21,9 @@ else:
 
 __all__ = [
     "SPEC",
+    "CompileResult",
     "Journal",
+    "LoggedOutcomes",
     "RunFolder",
     "RunManifest",
     "RunSetup",
@@ -35,6 +38,7 @@ __all__ = [
     "make_usual_runner",
     "notify_of",
     "prepare",
+    "read_outcomes",
     "read_run_files",
     "resume",
     "resume_run",

@@ -17,7 +17,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -33,7 +34,7 @@ from ...core import (
     read_limited,
     write_atomically,
 )
-from ...search import Dispatch, Target
+from ...search import PIPELINE, Dispatch, Target
 from ...search.reading import emit_constraints
 from ..dataset import check_problem, check_target
 from ..parquet import COLUMNAR_BYTES, read_table, to_frame
@@ -124,6 +125,17 @@ class RunFolder:
             lambda name: read_limited(self.path / name, _WRITTEN), self.path, iree_flags
         )
 
+    def look(self) -> RunSetup:
+        """What `create` wrote, to be shown: versions and flags may be others than here.
+
+        Nothing of it is compiled, and the compiler is not asked what it emits, so that spaces of
+        GPUs cannot be made of it.
+
+        Raises:
+            InputError: this is not a run's folder.
+        """
+        return look_at_run_files(lambda name: read_limited(self.path / name, _WRITTEN), self.path)
+
 
 def unwritable_error(path: Path | None, error: OSError) -> InputError:
     """Tells that a folder cannot be laid out."""
@@ -157,31 +169,54 @@ def read_run_files(
     Raises:
         InputError: they are something else, or of another version or other flags.
     """
-    try:
+    with _refusing_damage(origin):
         data = parse_json(read("run.json"))
         if other := version_mismatch(data):
             raise InputError(
                 f"{origin} {other}", "start a new run: times and configurations do not carry over"
             )
-        manifest = RunManifest.from_dict(data, origin)
-        target = Target.from_dict(data["dispatch"]["target"])
-        check_flags(origin, iree_flags, target.iree_flags)
-        target = replace(target, iree_flags=tuple(iree_flags))
-        if target.name != (asked := manifest.options.target):
-            raise ValueError(f"the target is {target.name!r}, but {asked!r} was asked for")
-        dispatch = _dispatch(data["dispatch"], read("source.mlir").decode(), target)
-        queue = to_frame(
-            read_table(
-                read("queue.parquet"), f"{origin / 'queue.parquet'}", _WRITTEN, COLUMNAR_BYTES
-            )
-        )
-        check_queue(queue, dispatch)
+        run = _decoded(data, read, origin)
+        check_flags(origin, iree_flags, run.dispatch.target.iree_flags)
+        target = replace(run.dispatch.target, iree_flags=tuple(iree_flags))
+        dispatch = emit_constraints(replace(run.dispatch, target=target))
+        check_queue(run.queue, dispatch)
+    options = replace(run.manifest.options, iree_flags=tuple(iree_flags))
+    return RunSetup(replace(run.manifest, options=options), dispatch, run.queue)
+
+
+def look_at_run_files(read: Callable[[str], bytes], origin: Path) -> RunSetup:
+    """As `read_run_files`, to be shown; see `RunFolder.look`.
+
+    Raises:
+        InputError: they are something else.
+    """
+    with _refusing_damage(origin):
+        run = _decoded(parse_json(read("run.json")), read, origin)
+        if run.queue.empty or PIPELINE not in run.queue:
+            raise ValueError(f"the queue has {len(run.queue)} candidates, or no {PIPELINE!r}")
+    return run
+
+
+@contextmanager
+def _refusing_damage(origin: Path) -> Iterator[None]:
+    try:
+        yield
     except _DAMAGE as error:
         raise InputError(
             f"{origin} is not the folder of a tuning run: {describe_error(error)}", _WRITTEN
         ) from error
-    options = replace(manifest.options, iree_flags=tuple(iree_flags))
-    return RunSetup(replace(manifest, options=options), dispatch, queue)
+
+
+def _decoded(data: Any, read: Callable[[str], bytes], origin: Path) -> RunSetup:
+    """What the files hold, but for what the compiler emits."""
+    manifest = RunManifest.from_dict(data, origin)
+    target = Target.from_dict(data["dispatch"]["target"])
+    if target.name != (asked := manifest.options.target):
+        raise ValueError(f"the target is {target.name!r}, but {asked!r} was asked for")
+    dispatch = _dispatch(data["dispatch"], read("source.mlir").decode(), target)
+    what = f"{origin / 'queue.parquet'}"
+    queue = to_frame(read_table(read("queue.parquet"), what, _WRITTEN, COLUMNAR_BYTES))
+    return RunSetup(manifest, dispatch, queue)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -194,10 +229,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _dispatch(fields: Mapping[str, Any], source: str, target: Target) -> Dispatch:
-    """The dispatch that a run is of; what the compiler emits about it is asked for anew."""
+    """The dispatch that a run is of, without what the compiler emits about it."""
     given = {k: v for k, v in fields.items() if k not in _MADE_AGAIN}
     given["target"] = target
     dispatch = decode(Dispatch, {**given, "source": source})
     check_problem(dispatch.problem)
     check_target(dispatch.target)
-    return emit_constraints(dispatch)
+    return dispatch

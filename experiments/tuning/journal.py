@@ -2,22 +2,79 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from ...benchmarks.measuring import Outcome, outcome_error, parse_outcome
-from ...core import KEEP_VALID_HINT, JsonLinesFile
+from ...core import KEEP_VALID_HINT, JsonLinesFile, decode, parse_lines, read_limited
+
+# Of a line, beside the outcome.
+ELAPSED = "elapsed_s"
+
+
+@dataclass(frozen=True)
+class LoggedOutcomes:
+    """What a log says.
+
+    Attributes:
+        count: candidates in the queue.
+        devices: names of what they are measured on; none if nothing is measured, None if they
+            come and go.
+        outcomes: by queue position, in the order in which they came.
+        elapsed: seconds that the run had worked by then, all sessions together; none in logs of
+            older versions, and of what was measured elsewhere.
+    """
+
+    count: int
+    devices: Sequence[str] | None
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    elapsed: dict[int, float] = field(default_factory=dict)
+
+    def take(self, record: dict[str, Any]) -> None:
+        """Takes a line in.
+
+        Raises:
+            ValueError, KeyError: it cannot be of such a run.
+        """
+        fields = dict(record)
+        elapsed = decode(float, fields.pop(ELAPSED, 0.0), ELAPSED)
+        index, outcome = parse_outcome(fields)
+        if wrong := outcome_error(index, outcome, self.outcomes, self.count, self.devices):
+            raise ValueError(wrong)
+        if elapsed < 0:
+            raise ValueError(f"candidate {index} came after {elapsed:g} s")
+        self.outcomes[index] = outcome
+        if ELAPSED in record:
+            self.elapsed[index] = elapsed
+
+
+def read_outcomes(path: Path, count: int, devices: Sequence[str] | None) -> LoggedOutcomes:
+    """What a log says, which may be written to meanwhile; nothing where there is none yet.
+
+    A last line that is not whole yet is passed over.
+
+    Args:
+        count, devices: as of `LoggedOutcomes`.
+
+    Raises:
+        InputError: it is not a journal of such a run.
+    """
+    found = LoggedOutcomes(count, devices)
+    data = read_limited(path) if path.exists() else b""
+    parse_lines(data[: data.rfind(b"\n") + 1], path, found.take)
+    return found
 
 
 class Journal:
     """Outcomes by queue position, in the file that they were read from and are appended to.
 
     Args:
-        count: candidates in the queue.
-        devices: names of what they are measured on; none if nothing is measured, None if they
-            come and go.
+        count, devices: as of `LoggedOutcomes`.
         keep_valid: whether lines that cannot be this run's are left out instead of refused.
+        timed: whether lines tell when they were written: not of what was measured elsewhere.
 
     Attributes:
         left_out: what became of lines that were left out, for people; empty if none was.
@@ -27,23 +84,25 @@ class Journal:
     """
 
     def __init__(
-        self, path: Path, count: int, devices: Sequence[str] | None, *, keep_valid: bool = False
+        self,
+        path: Path,
+        count: int,
+        devices: Sequence[str] | None,
+        *,
+        keep_valid: bool = False,
+        timed: bool = False,
     ) -> None:
-        self.outcomes: dict[int, Outcome] = {}
-
-        def check(record: dict[str, Any]) -> None:
-            index, outcome = parse_outcome(record)
-            if wrong := outcome_error(index, outcome, self.outcomes, count, devices):
-                raise ValueError(wrong)
-            self.outcomes[index] = outcome
-
+        known = LoggedOutcomes(count, devices)
+        self.outcomes = known.outcomes
         self._lines = JsonLinesFile(
             path,
             f"make room, then continue with --resume {path.parent}",
-            check=check,
+            check=known.take,
             keep_valid=keep_valid,
             edited_hint=KEEP_VALID_HINT,
         )
+        self._started = time.monotonic() - max(known.elapsed.values(), default=0.0)
+        self._timed = timed
         self.left_out = self._lines.skipped_message
 
     def append(self, index: int, outcome: Outcome) -> None:
@@ -52,7 +111,10 @@ class Journal:
         Raises:
             WorkError: it could not be written; what was written before is intact.
         """
-        self._lines.append(outcome.to_record(index))
+        record = outcome.to_record(index)
+        if self._timed:
+            record[ELAPSED] = round(time.monotonic() - self._started, 3)
+        self._lines.append(record)
         self.outcomes[index] = outcome
 
     def close(self) -> None:

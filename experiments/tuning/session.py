@@ -122,6 +122,7 @@ class Session:
             len(self.queue),
             None if self.setup.manifest.on_cluster else self.options.devices or (),
             keep_valid=self.keep_valid,
+            timed=True,
         )
         if journal.left_out:
             self.observer.notify(journal.left_out)

@@ -111,6 +111,7 @@ def test_the_figures(made):
 def test_the_files(made):
     assert {p.relative_to(made).as_posix() for p in made.rglob("*") if p.is_file()} == {
         "evaluation.json",
+        "report.html",
         *(
             f"{t}.{e}"
             for t in ("summary", "cases", "results", "curves")
@@ -137,7 +138,7 @@ def test_a_saved_ranker_that_knows_the_recordings(frontrunner, recordings, made)
     assert ran.code == 0
     assert "was trained on 4 of these 4 recordings" in ran.err
     found = json.loads(ran.out)
-    assert found.pop("out") == "out"
+    assert (found.pop("out"), found.pop("report")) == ("out", "out/report.html")
     assert found == json.loads(Path("out", "evaluation.json").read_text())
     assert found["rankers"][str(file)]["size_bytes"] == file.stat().st_size
 
@@ -160,7 +161,11 @@ def test_a_table_for_people(frontrunner, recordings, tmp_path):
     (heuristic,) = (line for line in ran.out.splitlines() if line.startswith("heuristic"))
     assert "x" in heuristic
     assert any(line.startswith("odd-other") for line in ran.out.splitlines())
-    assert ran.out.splitlines()[-1] == "written to runs/evaluation-1"
+    assert ran.out.splitlines()[-2:] == [
+        "written to runs/evaluation-1",
+        "report       runs/evaluation-1/report.html",
+    ]
+    assert "</html>" in Path("runs/evaluation-1/report.html").read_text()
     assert (tmp_path / "runs" / "evaluation-1" / "summary.csv").exists()
 
 

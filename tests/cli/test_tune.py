@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.measuring.budget import Budget
+from frontrunner.cli import pages, tune
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.tuning import api
 from frontrunner.experiments.tuning.options import TuneOptions
 
 
 class Result:
+    run = Path("out")
+
     def summary_lines(self):
         return ["4.20x the default's speed", "noise floor 1.1 %", "spec: out/spec.mlir"]
 
@@ -62,6 +65,8 @@ def loop(monkeypatch, tmp_path):
     loop = Loop()
     monkeypatch.setattr(api, "start_run", loop.tune)
     monkeypatch.setattr(api, "resume_run", loop.resume)
+    monkeypatch.setattr(pages, "write_page", lambda _, folder: folder / "report.html")
+    monkeypatch.setattr(tune, "write_page", lambda _, folder: folder / "report.html")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mm.mlir").write_text("module {}")
     return loop
@@ -79,7 +84,7 @@ def test_defaults(loop, frontrunner):
     ran = frontrunner("tune", "mm.mlir")
     assert ran.code == 0, ran.err
     assert loop.tuned == [TuneOptions(Path("mm.mlir"), None, Budget(64, None, None))]
-    assert ran.out.splitlines() == Result().summary_lines()
+    assert ran.out.splitlines() == [*Result().summary_lines(), "report       out/report.html"]
     assert ran.err.splitlines() == ["on the way"]
 
 
@@ -107,8 +112,10 @@ def test_every_option_arrives(loop, frontrunner):
             keep_failures=Path("k"),
         )
     ]
-    assert json.loads(ran.out) == {"speedup": 4.2, "noise_floor": 0.011, "spec": "out/spec.mlir"}
-    assert ran.err.splitlines() == ["on the way", *Result().summary_lines()]
+    figures = {"speedup": 4.2, "noise_floor": 0.011, "spec": "out/spec.mlir"}
+    assert json.loads(ran.out) == {**figures, "report": "out/report.html"}
+    page = "report       out/report.html"
+    assert ran.err.splitlines() == ["on the way", *Result().summary_lines(), page]
 
 
 def test_compiling_only_takes_no_device(loop, frontrunner):
@@ -196,5 +203,5 @@ def test_interrupted(loop, frontrunner):
     assert ran.code == 130
     assert ran.err.splitlines() == [
         "error: interrupted",
-        "hint: continue with: frontrunner tune --resume runs/mm-1",
+        "hint: continue with: frontrunner tune --resume runs/mm-1; report: runs/mm-1/report.html",
     ]

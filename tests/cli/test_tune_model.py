@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from frontrunner.cli import pages, tune_model
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.network_tuning import api
 from frontrunner.experiments.network_tuning.options import NetworkOptions
@@ -20,6 +21,8 @@ MODELS = Path(__file__).parents[1] / "data" / "models"
 
 
 class Result:
+    run = Path("out")
+
     def rows(self):
         return [("mm", "2", "80.0%", "1.50x", "1.40x", "64", "kept")]
 
@@ -58,6 +61,8 @@ def loop(monkeypatch, tmp_path):
     loop = Loop()
     monkeypatch.setattr(api, "start_network_run", loop.tune_model)
     monkeypatch.setattr(api, "resume_network_run", loop.resume_model)
+    monkeypatch.setattr(pages, "write_page", lambda _, folder: folder / "report.html")
+    monkeypatch.setattr(tune_model, "write_page", lambda _, folder: folder / "report.html")
     monkeypatch.chdir(tmp_path)
     for name in ("mm.mlir", "a.mlir", "b.mlir"):
         (tmp_path / name).write_text("module {}")
@@ -77,7 +82,8 @@ def test_defaults(loop, frontrunner):
     ran = frontrunner("tune-model", "mm.mlir")
     assert ran.code == 0, ran.err
     assert loop.tuned == [NetworkOptions(Path("mm.mlir"))]
-    assert ran.out.splitlines()[-2:] == Result().summary_lines()
+    last = [*Result().summary_lines(), "report       out/report.html"]
+    assert ran.out.splitlines()[-3:] == last
     assert "mm" in ran.out
     assert ran.err.splitlines() == ["on the way"]
 
@@ -113,8 +119,9 @@ def test_every_option_arrives(loop, frontrunner):
         )
     ]
     found = json.loads(ran.out)
-    assert found == {"speedup": 1.3, "speedup_ci": [1.2, 1.4], "spec": "out/spec.mlir"}
-    assert ran.err.splitlines()[-2:] == Result().summary_lines()
+    figures = {"speedup": 1.3, "speedup_ci": [1.2, 1.4], "spec": "out/spec.mlir"}
+    assert found == {**figures, "report": "out/report.html"}
+    assert ran.err.splitlines()[-3:] == [*Result().summary_lines(), "report       out/report.html"]
 
 
 def test_resume(loop, frontrunner):
@@ -130,7 +137,8 @@ def test_interrupted(loop, frontrunner):
     assert ran.code == 130
     assert ran.err.splitlines() == [
         "error: interrupted",
-        "hint: continue with: frontrunner tune-model --resume runs/mm-1",
+        "hint: continue with: frontrunner tune-model --resume runs/mm-1; "
+        "report: runs/mm-1/report.html",
     ]
 
 

@@ -80,7 +80,7 @@ def test_nothing_is_left_of_a_tuning_that_is_ended_while_it_links(
         _, said = run.communicate()
     if how == signal.SIGTERM:
         assert run.returncode == 130
-        assert said.endswith("hint: continue with: frontrunner tune --resume runs/matmul-1\n")
+        assert said.endswith("runs/matmul-1; report: runs/matmul-1/report.html\n")
     assert started.left() == []
 
 
@@ -135,6 +135,7 @@ def test_two_tunings_at_once_have_a_folder_each(started: Started) -> None:
     assert sorted(started.folder.rglob("matmul-*")) == sorted(runs)
     assert sorted(run.name for run in runs) == ["matmul-1", "matmul-2"]
     for run, found in zip(runs, said, strict=True):
+        assert (started.folder / found.pop("report")).parent == run
         assert json.loads((run / "result.json").read_text()) == found
         assert len((run / "outcomes.jsonl").read_text().splitlines()) == 3
 

@@ -1,0 +1,39 @@
+"""`frontrunner report`: a page for a browser about what commands have left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .files import check_new_file
+from .output import Output, shared_options
+
+
+@click.command("report")
+@click.argument(
+    "folders",
+    metavar="DIR...",
+    type=click.Path(exists=True, path_type=Path),
+    nargs=-1,
+    required=True,
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE.html",
+    help="The page [report.html in the folder; here, if several are given].",
+)
+@shared_options(seed="Seeds what is drawn by lot where there is too much to show.")
+def command(folders: tuple[Path, ...], out: Path | None, seed: int, as_json: bool) -> None:
+    """Write a page for a browser: one file, which needs no network.
+
+    DIR is the folder of a tuning run, of a model's tuning, a profile or an evaluation, a recording,
+    or a folder of these; several are compared. Nothing in them is compiled or run.
+    """
+    if out is not None:
+        check_new_file(out, "--out")
+
+    from ..experiments.reporting import report
+
+    Output(as_json).summary(report(folders, out=out, seed=seed))

@@ -1,0 +1,15 @@
+"""Pages for people: what commands have left, as one file of HTML for a browser.
+
+It reads results through the rooms that wrote them, and compiles and runs nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import exports
+
+if TYPE_CHECKING:
+    from .api import ReportResult, report
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = ["ReportResult", "report"]

@@ -1,0 +1,75 @@
+"""What is in a folder or a file, told by what it holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...core import InputError, check_no_links, first_line
+from ..dataset import looks_like_recording
+from ..learning import ENDINGS
+from .drawing import Article
+
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError)
+_KNOWN = (
+    "give what `tune`, `tune-model`, `record`, `profile` or `evaluate` wrote: a folder, or a "
+    "recording"
+)
+
+
+def read_article(path: Path, seed: int = 0) -> Article:
+    """The article of a folder or a file.
+
+    Args:
+        seed: of what is drawn by lot where there is too much to show.
+
+    Raises:
+        InputError: nothing here wrote it, or it is damaged.
+    """
+    if not path.exists():
+        raise InputError(f"there is no {path}", _KNOWN)
+    if path.is_dir():
+        check_no_links(path)
+    try:
+        return _read(path, seed)
+    except _DAMAGE as error:  # files that were changed may hold what their readers let pass
+        raise InputError(
+            f"{path} cannot be shown: {type(error).__name__}: {first_line(error)}", _KNOWN
+        ) from error
+
+
+def _read(path: Path, seed: int) -> Article:
+    if (path / "run.json").is_file():
+        from .run import run_article
+
+        return run_article(path, seed)
+    if (path / "model.json").is_file():
+        from .network import network_article
+
+        return network_article(path)
+    if (path / "evaluation.json").is_file():
+        from .evaluation import evaluation_article
+
+        return evaluation_article(path)
+    if (log := _profile_log(path)) is not None:
+        from .profile import profile_article
+
+        return profile_article(log)
+    if _holds_recordings(path):
+        from .recording import recording_article
+
+        return recording_article(path)
+    raise InputError(f"{path} is nothing that a report can be made of", _KNOWN)
+
+
+def _profile_log(path: Path) -> Path | None:
+    """The log of a profile: in its folder, itself, or beside its table."""
+    log = path / "profile.jsonl" if path.is_dir() else path.with_suffix(".jsonl")
+    return log if path.suffix in ("", ".csv", ".jsonl") and log.is_file() else None
+
+
+def _holds_recordings(path: Path) -> bool:
+    """Whether it is a recording, or a folder with some."""
+    if path.is_dir():
+        return any(one.name.endswith(ENDINGS) and one.is_file() for one in path.iterdir())
+    # By its name, too: so what is wrong with a damaged one is told.
+    return path.name.endswith(ENDINGS) or looks_like_recording(path)

@@ -1,0 +1,94 @@
+"""`frontrunner report`, and the pages that other commands leave."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontrunner.cli import pages
+from frontrunner.cli.output import Output
+
+OLD = Path(__file__).parents[1] / "data" / "old"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copytree(OLD / "run", "run"))
+
+
+def test_the_page_of_a_run(run, frontrunner):
+    ran = frontrunner("report", run)
+    assert ran.code == 0, ran.err
+    first, last = ran.out.splitlines()
+    assert first.split() == ["tuning", "run", "run"]
+    assert last.startswith("report       run/report.html (")
+    assert "</html>" in (run / "report.html").read_text()
+
+
+def test_json(run, frontrunner):
+    ran = frontrunner("report", run, OLD / "sweep", "--out", "both.html", "--json")
+    told = json.loads(ran.out)
+    assert told["report"] == "both.html"
+    assert list(told["kinds"].values()) == ["tuning run", "profile"]
+    assert told["size_bytes"] == Path("both.html").stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "Missing argument"),
+        (("nowhere",), "nowhere"),
+        ((OLD / "matvec.mlir",), "is nothing that a report can be made of"),
+        ((OLD / "run", "--out", "x.txt"), "is to be a page"),
+        ((OLD / "run", "--out", "gone/x.html"), "there is no folder gone"),
+    ],
+)
+def test_what_cannot_be_is_told_in_one_line(
+    run: Path, frontrunner: Callable[..., Any], arguments: tuple[object, ...], says: str
+) -> None:
+    ran = frontrunner("report", *arguments)
+    assert ran.code == 2
+    assert says in next(s for s in ran.err.splitlines() if s.startswith("error: "))
+    assert not Path("x.txt").exists()
+
+
+class Finished:
+    def __init__(self, run: Path) -> None:
+        self.run = run
+
+    def summary_lines(self) -> list[str]:
+        return ["speedup      2.00x"]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"speedup": 2.0}
+
+
+def test_a_result_is_shown_with_its_page(run, capsys):
+    pages.show_with_page(Output(True), Finished(run))
+    said = capsys.readouterr()
+    assert json.loads(said.out) == {"speedup": 2.0, "report": "run/report.html"}
+    assert said.err.splitlines() == ["speedup      2.00x", "report       run/report.html"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "says"),
+    [
+        (RuntimeError("no\nroom"), "warning: no report was written: RuntimeError: no room"),
+        (KeyboardInterrupt(), "warning: the report was interrupted"),
+    ],
+)
+def test_a_report_that_fails_costs_a_line_and_no_result(run, capsys, monkeypatch, failure, says):
+    def fail(*_: object, **__: object) -> None:
+        raise failure
+
+    monkeypatch.setattr("frontrunner.experiments.reporting.report", fail, raising=False)
+    pages.show_with_page(Output(True), Finished(run))
+    said = capsys.readouterr()
+    assert json.loads(said.out) == {"speedup": 2.0, "report": None}
+    assert said.err.splitlines() == [says, "speedup      2.00x"]

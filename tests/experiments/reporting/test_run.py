@@ -1,0 +1,180 @@
+"""The page of a tuning run: what it says, of finished, unfinished, old and damaged ones."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from html import unescape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontrunner.core import InputError
+from frontrunner.experiments.reporting import drawing, report
+
+OLD = Path(__file__).parents[2] / "data" / "old"
+ATTACK = "</script><script>window.planted = 1</script><img src=x onerror='window.planted = 1'>"
+
+
+def texts(html: str) -> str:
+    """What is read, without what draws it."""
+    body = html[html.index("<body>") : html.index('<script type="application/json"')]
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def charts(html: str) -> list[dict[str, Any]]:
+    found = re.search(r'id="charts">(.*?)</script>', html, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def values(chart: dict[str, Any]) -> list[dict[str, Any]]:
+    return [value for layer in chart["layer"] for value in layer["data"]["values"] if value]
+
+
+def test_a_finished_run_answers_what_people_ask(run, written):
+    result = json.loads((run / "result.json").read_text())
+    page = texts(written(run))
+    for heading in (
+        "Were the finalists apart?",
+        "How soon was it found?",
+        "Default, winner and runner-up",
+        "What knobs do",
+        "Was the order right here?",
+        "Where the ranker was trained",
+        "Did the machine keep still?",
+        "Failures",
+        "Provenance",
+    ):
+        assert heading in page
+    assert f"{result['noise_floor']:.1%}" in page
+    assert "1 of 8 candidates failed, for 1 reasons" in page
+    assert f"sh {run}/failures/00002-compile_failed/" in page
+    assert f"frontrunner tune --resume {run}" in page
+    assert "shipped predictor" in page
+    assert "AMD EPYC" in page  # where the predictors that ship were trained
+
+
+def test_every_candidate_is_drawn_with_its_knobs(run, written):
+    drawn = charts(written(run))
+    (candidates,) = [c for c in drawn if c["description"].startswith("8 candidates")]
+    shown = values(candidates)
+    assert sorted(v["x"] for v in shown) == list(range(1, 9))
+    assert all("dist_m" in v["knobs"] for v in shown)
+    (failed,) = [v for v in shown if "why" in v]
+    assert (failed["x"], failed["shown"]) == (3, "compile_failed")
+
+
+def test_the_best_so_far_is_told_by_candidates_and_by_seconds(run, written):
+    log = [json.loads(line) for line in (run / "outcomes.jsonl").read_text().splitlines()]
+    elapsed = [record["elapsed_s"] for record in log]
+    assert elapsed == sorted(elapsed)
+    assert elapsed[0] > 0
+    drawn = charts(written(run))
+    by_candidates, by_seconds = (
+        next(c for c in drawn if c["description"].startswith(f"The best so far by {unit}"))
+        for unit in ("candidates taken", "seconds of work")
+    )
+    assert [v["y"] for v in values(by_candidates)] == [v["y"] for v in values(by_seconds)]
+    assert {v["x"] for v in values(by_seconds)} <= set(elapsed)
+
+
+def test_a_run_that_was_interrupted_says_what_is_missing(run, written):
+    (run / "result.json").unlink()
+    log = run / "outcomes.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(lines[:4]) + lines[4][:20])
+    page = texts(written(run))
+    assert "The run is not finished, so that there is no winner" in page
+    assert f"go on with `frontrunner tune --resume {run}`" in page
+    assert "best so far" in page
+    assert "No candidate came to the finals" in page
+    assert log.read_text().endswith(lines[4][:20])  # it may be written to meanwhile
+    log.unlink()
+    assert "No candidate was taken yet." in texts(written(run))
+    assert not log.exists()
+
+
+def test_an_old_run_is_shown(tmp_path, written):
+    folder = shutil.copytree(OLD / "run", tmp_path / "old")
+    page = texts(written(folder))
+    assert "7.52x" in page
+    assert "It is not apart from the runner-up" not in page
+    assert "Its log does not tell when candidates came" in page
+
+
+def test_a_run_that_compiles_only_is_shown_without_the_compiler(tmp_path, written, monkeypatch):
+    monkeypatch.setattr(
+        "frontrunner.search.reading.source.Child", lambda *_: pytest.fail("the compiler is asked")
+    )
+    folder = shutil.copytree(OLD / "compiled", tmp_path / "compiled")
+    page = texts(written(folder))
+    assert "tuning run that compiles only" in page
+    assert "compiled, none measured" in page
+
+
+def test_versions_and_flags_may_be_others(run, written):
+    def change(data: Any) -> None:
+        data["versions"]["iree-base-compiler"] = "9.9.9"
+        data["dispatch"]["target"]["iree_flags"] = ["--iree-opt-level=O3"]
+
+    edit(run / "run.json", change)
+    assert "--iree-opt-level=O3" in texts(written(run))
+
+
+def test_a_result_that_does_not_follow_is_not_shown(run, written):
+    edit(run / "result.json", lambda data: data.update(speedup=99.0))
+    page = texts(written(run))
+    assert "The result cannot be read" in page
+    assert "99.00x" not in page
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("run.json", b"{}", "is not the folder of a tuning run"),
+        ("run.json", b"\xff", "is not the folder of a tuning run"),
+        ("queue.parquet", b"PAR1", "no Parquet file"),
+        ("outcomes.jsonl", b"{}\n", "line 1 is not what was written there"),
+        ("source.mlir", b"\xff\xfe", "is not the folder of a tuning run"),
+    ],
+)
+def test_damage_is_told_in_one_line(run, tmp_path, name, content, says):
+    (run / name).write_bytes(content)
+    with pytest.raises(InputError, match=says):
+        report(run, out=tmp_path / "x.html")
+    assert not (tmp_path / "x.html").exists()
+
+
+def plant(run: Path) -> None:
+    """Puts markup into all that a page shows of files."""
+    edit(run / "run.json", lambda data: data["options"].update(input=f"{ATTACK}.mlir"))
+    log = run / "outcomes.jsonl"
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    records[2]["reason"] = ATTACK
+    log.write_text("".join(json.dumps(record) + "\n" for record in records))
+    edit(run / "result.json", lambda data: data.update(stopped=ATTACK))
+    spec = run / "spec.mlir"
+    if spec.exists():
+        spec.write_text(f"// {ATTACK}\n")
+
+
+def test_nothing_from_files_becomes_markup(run, written):
+    plant(run)
+    html = written(run)
+    library = (files(drawing) / "assets" / "vega-lite.js").read_text()
+    assert library in html
+    html = html.replace(library, "")
+    assert "<img" not in html
+    assert (html.count("<script"), html.count("</script")) == (3, 3)
+    assert f"stopped by: {unescape(ATTACK)}" in unescape(html)
+
+
+def edit(path: Path, change: Callable[[Any], Any]) -> None:
+    data = json.loads(path.read_text())
+    change(data)
+    path.write_text(json.dumps(data))
