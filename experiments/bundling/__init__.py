@@ -10,16 +10,20 @@ if TYPE_CHECKING:
     from .many import record_all
     from .packing import pack
     from .record_result import RecordResult
-    from .recorder import record_dispatch
+    from .recorder import PackedRecording, pack_recording, record_dispatch
+    from .recorder_folder import RecorderFolder
     from .selection import Selection
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "IngestedBundle",
+    "PackedRecording",
     "RecordResult",
+    "RecorderFolder",
     "Selection",
     "pack",
+    "pack_recording",
     "record",
     "record_all",
     "record_dispatch",

@@ -10,7 +10,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ...benchmarks.bundle import run_bundle
 from ...benchmarks.cluster import open_devices
@@ -89,26 +90,75 @@ def _record(
     observer: Observer,
     notify: Notify,
 ) -> Recording:
+    with _opened(options, work, dispatch, devices, notify) as (uris, source, children, cluster):
+        given = replace(options, cluster=cluster)
+        chosen = pack_recording(given, selection, work, dispatch, uris, observer, children)
+        run_bundle(work.bundle, uris, work.results, Budget(), notify, record=True, source=source)
+    return chosen.ingest(work.results)
+
+
+@dataclass(frozen=True)
+class PackedRecording:
+    """A recording whose candidates are chosen and compiled.
+
+    Attributes:
+        origins: how each candidate came in.
+        compile_s: what compiling took, by queue position.
+        drawn: what they were chosen from, and how.
+        iree_flags: further ones for the compiler.
+    """
+
+    bundle: Path
+    origins: list[str]
+    compile_s: list[float]
+    drawn: SampledFrom
+    iree_flags: tuple[str, ...]
+
+    def ingest(self, results: Path) -> Recording:
+        """What running the bundle has measured so far.
+
+        Raises:
+            InputError: the results are another bundle's, or damaged.
+        """
+        ingested = IngestedBundle.read(self.bundle, results, self.iree_flags)
+        return ingested.to_recording(self.compile_s, self.origins, self.drawn)
+
+
+def pack_recording(
+    options: TuneOptions,
+    selection: Selection,
+    work: RecorderFolder,
+    dispatch: Dispatch,
+    uris: tuple[str, ...],
+    observer: Observer,
+    children: Sequence[Child] = (),
+) -> PackedRecording:
+    """Chooses a recording's candidates and compiles them, or goes on with it.
+
+    Args:
+        options, selection: as of `record_dispatch`.
+        uris: devices that measure it; none if that is not known, and nothing is searched.
+        children: compile workers of other hosts, in place of this one's.
+
+    Raises:
+        InputError: something given cannot be used, or does not fit what is there already.
+        WorkError: the default does not compile, or the folder cannot be written.
+    """
     digest = digest_of_file(options.input)
     drawn = selection.describe(options, dispatch.target)
     request = Request(digest, options.target, options.seed, options.budget.candidates, drawn)
-    with _opened(options, work, dispatch, devices, notify) as (uris, source, children, cluster):
-        if not work.chosen.exists():
-            notify_of(dispatch, observer)
-            searching = replace(options, cluster=cluster)
-            work.write_choice(request, choose(searching, selection, dispatch, uris, observer))
-        chosen = work.read_choice(request, dispatch)
-        given = replace(options, out=work.bundle, budget=Budget(), devices=())
-        queue = chosen.drop(columns=ORIGIN)
-        setup = RunSetup(RunManifest(given, digest, ()), dispatch, queue)
-        if not work.packed:
-            work.start_packing()
-            packed = pack_queue(setup, observer, work.compiled, children)
-            work.finish_packing(packed.compile_s)
-        compile_s = work.check(setup, uris)
-        run_bundle(work.bundle, uris, work.results, Budget(), notify, record=True, source=source)
-    ingested = IngestedBundle.read(work.bundle, work.results, options.iree_flags)
-    return ingested.to_recording(compile_s, list(chosen[ORIGIN]), drawn)
+    if not work.chosen.exists():
+        notify_of(dispatch, observer)
+        work.write_choice(request, choose(options, selection, dispatch, uris, observer))
+    chosen = work.read_choice(request, dispatch)
+    given = replace(options, out=work.bundle, budget=Budget(), devices=(), cluster=None)
+    setup = RunSetup(RunManifest(given, digest, ()), dispatch, chosen.drop(columns=ORIGIN))
+    if not work.packed:
+        work.start_packing()
+        packed = pack_queue(setup, observer, work.compiled, children)
+        work.finish_packing(packed.compile_s)
+    compile_s = work.check(setup, uris)
+    return PackedRecording(work.bundle, list(chosen[ORIGIN]), compile_s, drawn, options.iree_flags)
 
 
 @contextmanager

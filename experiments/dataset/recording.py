@@ -95,9 +95,17 @@ class Recording(Readable):
         Args:
             queue: as of a run; with a column `origin`, unless all are a uniform sample.
             outcomes: by queue position.
+
+        Raises:
+            InputError: a knob has the name of a column.
         """
         taken = sorted(outcomes)
         first = ["index", PIPELINE, ORIGIN]
+        if clash := [name for name in map(str, queue) if name in COLUMNS and name not in first]:
+            raise InputError(
+                f"a knob is called {clash[0]!r}, as a column of recordings is",
+                "rename it in its space",
+            )
         told = pd.DataFrame(
             _rows(outcomes, repeats), columns=[c for c in COLUMNS if c not in first]
         )

@@ -37,7 +37,7 @@ def render(problem: Problem, pipeline: str, candidate: Mapping[str, int]) -> str
         # One level has all tiles.
         reduction = _level(problem, "red", candidate)
         levels = [[a or b for a, b in zip(levels[0], reduction, strict=True)]]
-        depth, stage = candidate["depth"], candidate["stage"]
+        depth, stage = candidate["pipeline_depth"], candidate["store_stage"]
         options = f", {{pipeline_depth = {depth} : i64, store_stage = {stage} : i64}}"
     else:
         levels.append(_level(problem, "thread", candidate))
@@ -94,5 +94,4 @@ def _padded(level: str, problem: Problem) -> Sequence[int]:
 
 
 def _options(configuration: str) -> dict[str, int]:
-    names = {"pipeline_depth": "depth", "store_stage": "stage"}
-    return {names[name]: int(value) for name, value in _OPTION.findall(configuration)}
+    return {name: int(value) for name, value in _OPTION.findall(configuration)}

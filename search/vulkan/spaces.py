@@ -114,8 +114,8 @@ def _knobs(problem: Problem, pipeline: str) -> Iterable[Knob]:
             yield Knob(f"wg_{d.name}", _tiles(d.size) if scalar else _divisors(d.size, MAX_TILE))
             yield Knob(f"thread_{d.name}", few if scalar else tuple(shares))
     if pipeline == PROMOTE:
-        yield Knob("depth", (1, 2, 3))
-        yield Knob("stage", (0, 1))
+        yield Knob("pipeline_depth", (1, 2, 3))
+        yield Knob("store_stage", (0, 1))
 
 
 def _thread_constraints(problem: Problem, target: Target, pipeline: str) -> Iterable[Constraint]:
@@ -156,15 +156,15 @@ def _derived(problem: Problem, pipeline: str) -> Iterable[tuple[str, z3.ArithRef
     yield "vectorized", z3.IntVal(int(pipeline != DISTRIBUTE))
     yield "promoted", z3.IntVal(int(promotes))
     if not promotes:
-        yield "depth", z3.IntVal(0)
-        yield "stage", z3.IntVal(0)
+        yield "pipeline_depth", z3.IntVal(0)
+        yield "store_stage", z3.IntVal(0)
 
 
 def _shared_bytes(problem: Problem) -> z3.ArithRef:
     """Of both operands' tiles, as often as loads are in flight."""
     lhs, rhs = (o.bytes_per_element for o in problem.inputs)
     rows, columns = (_product(map(_wg, problem.by_role(r))) for r in ("m", "n"))
-    return z3.Int("depth") * _step(problem) * (lhs * rows + rhs * columns)
+    return z3.Int("pipeline_depth") * _step(problem) * (lhs * rows + rhs * columns)
 
 
 def _step(problem: Problem) -> z3.ArithRef:

@@ -182,7 +182,11 @@ def vulkan_candidates(problem: Problem, count: int, seed: int = 0) -> pd.DataFra
     return pd.DataFrame(
         columns
         | {"threads": threads, "vectorized": np.maximum(promoted, rng.integers(0, 2, count))}
-        | {"promoted": promoted, "depth": depth, "stage": promoted * rng.integers(0, 2, count)}
+        | {
+            "promoted": promoted,
+            "pipeline_depth": depth,
+            "store_stage": promoted * rng.integers(0, 2, count),
+        }
         | {"shared_bytes": promoted * depth * rows * 64}
     )
 

@@ -131,6 +131,11 @@ def test_what_a_gpus_knobs_mean_is_no_knob(recording: Recording, tmp_path: Path)
     assert recording.derived.columns.empty
 
 
+def test_a_knob_with_the_name_of_a_column_is_refused() -> None:
+    with pytest.raises(InputError, match="a knob is called 'stage'"):
+        Recording.build(QUEUE.assign(stage=1), OUTCOMES, PROVENANCE)
+
+
 def test_what_measuring_costs() -> None:
     outcomes = {
         0: Outcome("ok", 1e6, 20.0, executable="e", device="local-task"),

@@ -1,0 +1,181 @@
+"""Builds the kit: bundles, the runtime's wheels, and the script that runs them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ....benchmarks.measuring import POOL_SIZE, Budget
+from ....benchmarks.operations import Conv, Matmul, Matvec, Operation, Types, write_operations
+from ....core import (
+    InputError,
+    WorkError,
+    iree_versions,
+    parse_json,
+    read_limited,
+    write_atomically,
+)
+from ....search.reading import read_dispatch
+from ...bundling import PackedRecording, RecorderFolder, Selection, pack_recording
+from ...observing import make_notify, make_progress
+from ...tuning import TuneOptions
+
+F16 = Types("f16", "f32")
+# The most valuable first: what a language model and a diffusion model spend their time in.
+OPERATIONS: tuple[Operation, ...] = (
+    Matmul(2048, 4096, 4096, F16, transposed=("rhs",)),
+    Conv.square(64, 320, 320, 3, types=F16),
+    Matmul(16, 4096, 4096, F16, transposed=("rhs",)),
+    Matmul(4096, 640, 640, F16),
+    Matmul(2048, 2048, 2048),
+    Matmul(1024, 64, 1024, F16, batch=20),
+    Matmul(1024, 1280, 5120, F16, transposed=("rhs",)),
+    Conv.square(32, 640, 640, 3, types=F16),
+    Matmul(1, 4096, 4096, F16),
+    Matmul(197, 768, 768),
+    Conv.square(56, 64, 128, 3),
+    Matvec(4096, 4096),
+)
+# The code of the last that IREE 3.13 knows runs on newer ones of NVIDIA's, too. The same dispatches
+# through Vulkan follow, where that driver is.
+TARGETS = ("sm_80", "vulkan-ampere")
+PYTHONS = ("3.11", "3.12")
+# By the runtime, beside NumPy, which is usually there where a GPU is, and has 16 MB.
+NEEDED = ("ml-dtypes",)
+PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux2014_x86_64")
+LIST = "kit.json"
+_BUILD = "build it first: python -m frontrunner.experiments.studies.gpu_kit build FOLDER"
+SCRIPT = Path(__file__).with_name("run.py")
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A bundle of the kit.
+
+    Attributes:
+        name: of the dispatch.
+        file: its place in the kit.
+        driver: that runs it.
+    """
+
+    name: str
+    target: str
+    file: str
+    driver: str
+
+
+@dataclass(frozen=True)
+class Kit:
+    """A folder in which a kit is built.
+
+    Attributes:
+        folder: `carry` in it is what travels; the rest stays, and is needed to read results.
+        candidates: of each dispatch: half of them by lot, and as many by the heuristic.
+    """
+
+    folder: Path
+    candidates: int
+    operations: Sequence[Operation] = OPERATIONS
+    targets: Sequence[str] = TARGETS
+
+    @classmethod
+    def read(cls, folder: Path) -> Kit:
+        """The kit that was built there.
+
+        Raises:
+            InputError: none was, or what lists its contents is damaged.
+        """
+        try:
+            told = parse_json(read_limited(folder / "carry" / LIST, _BUILD))
+            by_name = {operation.name: operation for operation in OPERATIONS}
+            operations = tuple(by_name[name] for name in told["dispatches"])
+            return cls(folder, int(told["candidates"]), operations, tuple(told["targets"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{folder} holds no kit: {error}", _BUILD) from None
+
+    @property
+    def carried(self) -> Path:
+        return self.folder / "carry"
+
+    def build(self, pythons: Sequence[str]) -> list[Packed]:
+        """Packs what is not packed yet, and writes all that travels.
+
+        Args:
+            pythons: versions whose wheels of the runtime are fetched.
+
+        Raises:
+            WorkError: a wheel is not to be had.
+        """
+        (self.carried / "bundles").mkdir(parents=True, exist_ok=True)
+        listed = []
+        for packed, recording in self.recordings():
+            shutil.copyfile(recording.bundle, self.carried / packed.file)
+            listed.append(packed)
+        runtime = iree_versions()["iree-base-runtime"]
+        for python in pythons:
+            _fetch_wheels(
+                [f"iree-base-runtime=={runtime}", *NEEDED], python, self.carried / "wheels"
+            )
+        shutil.copyfile(SCRIPT, self.carried / "run.py")
+        told = {
+            "runtime": runtime,
+            "candidates": self.candidates,
+            "targets": list(self.targets),
+            "dispatches": [operation.name for operation in self.operations],
+            "bundles": [asdict(packed) for packed in listed],
+        }
+        write_atomically(self.carried / LIST, json.dumps(told, indent=1).encode())
+        return listed
+
+    def recordings(self) -> Iterator[tuple[Packed, PackedRecording]]:
+        """What each bundle holds, target by target; what is not packed yet is packed."""
+        sources = self.folder / "dispatches"
+        sources.mkdir(parents=True, exist_ok=True)
+        notify = make_notify(quiet=False)
+        for target in self.targets:
+            for place, source in enumerate(write_operations(sources, self.operations), 1):
+                file = f"bundles/{target}-{place:02}-{source.stem}.bundle"
+                notify(file)
+                driver, recording = self._pack(source, target)
+                yield Packed(source.stem, target, file, driver), recording
+
+    def _pack(self, source: Path, target: str) -> tuple[str, PackedRecording]:
+        folder = self.folder / "work" / target / source.stem
+        folder.mkdir(parents=True, exist_ok=True)
+        half = self.candidates // 2
+        options = TuneOptions(
+            input=source,
+            out=folder / "recording.parquet",
+            budget=Budget(half),
+            target=target,
+            pool=POOL_SIZE,
+            devices=(),
+        )
+        selection = Selection(half, 0, ("heuristic",))
+        with closing(make_progress(quiet=False)) as progress:
+            dispatch = read_dispatch(source, target)
+            work = RecorderFolder(folder)
+            recording = pack_recording(options, selection, work, dispatch, (), progress)
+        return dispatch.target.drivers[0], recording
+
+
+def _fetch_wheels(requirements: Sequence[str], python: str, folder: Path) -> None:
+    """Fetches wheels for another Python than this.
+
+    Raises:
+        WorkError: one is not to be had.
+    """
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    command += ["--only-binary=:all:", "--python-version", python, "--dest", str(folder)]
+    command += [word for platform in PLATFORMS for word in ("--platform", platform)]
+    if subprocess.run([*command, *requirements], check=False).returncode:
+        raise WorkError(
+            f"pip finds no wheels of {', '.join(requirements)} for Python {python}",
+            "see that a package index can be reached, or name other versions with --pythons",
+        )
