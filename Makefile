@@ -23,7 +23,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env env-dev charts tune tune-vulkan evaluate models predictor test test-slow test-quick \
+.PHONY: help env env-dev charts tune tune-vulkan evaluate gpu-kit models predictor test test-slow test-quick \
 	fuzz faults faults-1 faults-2 lint format lock clean
 
 help:  ## show this list
@@ -41,6 +41,9 @@ tune-vulkan: env  ## the same on its Vulkan device; without one, say what to ins
 
 evaluate: env-dev  ## compare the rankers on the recordings in experiments/recordings
 	$(BIN)/frontrunner evaluate $(RECORDINGS) --rankers $(RANKERS) $(ARGS)
+
+gpu-kit: env-dev  ## what a lent GPU without a network needs, in runs/gpu-kit (hours; ARGS="--targets gfx942")
+	$(BIN)/python -m frontrunner.experiments.studies.gpu_kit build runs/gpu-kit $(ARGS)
 
 models: $(VENV)/.env-models  ## tune ten models, 15 minutes each (ARGS=6: 6 minutes), as in the README
 	$(BIN)/python -m frontrunner.experiments.studies.models_table runs/models $(ARGS)

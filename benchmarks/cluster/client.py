@@ -7,11 +7,12 @@ as a task, by way of the scheduler, takes 12. The scheduler knows who is there.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as NotYet
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -66,6 +67,8 @@ class Cluster:
     def __init__(self, address: str, warn: Callable[[str], None] = lambda message: None) -> None:
         self.address = address if "://" in address else f"tcp://{address}"
         self._client = _connect(self.address)
+        self._silence = ExitStack()
+        self._silence.enter_context(_silence_dask())
         where = urlsplit(self.address)
         if where.scheme == "tcp" and where.hostname not in _LOOPBACK:
             warn(
@@ -246,6 +249,7 @@ class Cluster:
         self.give_up()
         with suppress(Exception):
             self._client.close(timeout=CONNECT_SECONDS)
+        self._silence.close()
 
     def __enter__(self) -> Cluster:
         return self
@@ -291,6 +295,13 @@ def _other_version(client: Client) -> str:
     found: Any = client.get_versions(check=False)
     there, here = found["scheduler"]["packages"].get("distributed"), version("distributed")
     return "" if there == here else f"the scheduler has Dask {there}, this is {here}"
+
+
+def _silence_dask() -> AbstractContextManager[None]:
+    """Keeps Dask from writing what it meets of lost connections, with tracebacks: we tell that."""
+    from distributed.utils import silence_logging_cmgr
+
+    return silence_logging_cmgr(logging.CRITICAL)
 
 
 def _connect(address: str) -> Client:

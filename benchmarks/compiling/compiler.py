@@ -25,10 +25,11 @@ from .worker import BuildRequest, CompileReply, CompileRequest
 
 COMPILE_TIMEOUT = 60.0
 HANDLER = "frontrunner.benchmarks.compiling.worker:answer"
-# What Python, C++, LLVM and the loader say where the system refuses memory.
+# What Python, C++, LLVM, NumPy, Z3 and the loader say where the system refuses memory.
 _NO_MEMORY = re.compile(
     r"MemoryError|std::bad_alloc|LLVM ERROR: out of memory|Cannot allocate memory"
-    r"|failed to map segment from shared object"
+    r"|failed to map segment from shared object|can't start new thread"
+    r"|OpenBLAS error: Memory allocation still failed|libz3\S* not found"
 )
 
 

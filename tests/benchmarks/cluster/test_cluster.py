@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
+import logging
 import shutil
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from logging import StreamHandler
 from pathlib import Path
 
 import psutil
@@ -181,10 +184,12 @@ def test_hosts_are_asked_once_where_devices_are(
 def test_a_scheduler_that_was_gone_for_long_is_found_again(
     start_worker: Callable[..., object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dask closes a client that finds none for as long as it may take to connect."""
+    """Dask closes a client that finds none for as long as it may take to connect, and says so."""
     monkeypatch.setattr("frontrunner.benchmarks.cluster.client.CONNECT_SECONDS", 1.0)
     served = start_worker("--serve", "127.0.0.1:0", "--compile", "1")
     address = served.address  # type: ignore[attr-defined]
+    written = io.StringIO()
+    monkeypatch.setattr(logging.getLogger("distributed"), "handlers", [StreamHandler(written)])
     with Cluster(address) as cluster:
         (host,) = cluster.hosts()
         served.kill()  # type: ignore[attr-defined]
@@ -196,6 +201,9 @@ def test_a_scheduler_that_was_gone_for_long_is_found_again(
         while not (hosts := cluster.hosts()) and not cluster.wait(0.1):
             pass
         assert [one.jobs for one in hosts] == [1]
+    assert written.getvalue() == ""
+    logging.getLogger("distributed.client").error("heard again")
+    assert written.getvalue() == "heard again\n"
 
 
 def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:

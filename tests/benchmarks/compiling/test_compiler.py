@@ -105,6 +105,8 @@ def died(*_: object, **__: object) -> None:
     [
         ChildDied("killed by SIGABRT\nLLVM ERROR: out of memory\nAllocation failed"),
         ChildDied("exit code 1\nImportError: x.so: failed to map segment from shared object"),
+        ChildDied("exit code 1\nRuntimeError: can't start new thread"),
+        ChildDied("exit code 1\nOpenBLAS error: Memory allocation still failed after 10 retries"),
         RuntimeError("MemoryError: "),
     ],
     ids=str,

@@ -1,4 +1,4 @@
-"""The kit for lent GPUs, rehearsed on this machine's CPU: its script runs in a process of its own."""
+"""The kit for lent GPUs, rehearsed on this machine's CPU, by its own script."""
 
 from __future__ import annotations
 
