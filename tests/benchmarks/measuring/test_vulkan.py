@@ -1,0 +1,99 @@
+"""Kernels that hang, do not load or lose the device, on a Vulkan device such as Mesa's for CPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.compiling import Compiler, call_of
+from frontrunner.benchmarks.measuring import chip_of
+from frontrunner.benchmarks.measuring.device import Device, RunFailed
+from frontrunner.core import Child, FrontrunnerError
+from frontrunner.search import Dispatch
+from frontrunner.search.reading import read_dispatch
+
+from .test_device import HANG, build
+
+DATA = Path(__file__).parents[2] / "data"
+# The first word of a shader in SPIR-V.
+MAGIC = bytes.fromhex("03022307")
+
+
+def _answers() -> bool:
+    try:
+        chip_of("vulkan")
+    except FrontrunnerError:
+        return False
+    return True
+
+
+pytestmark = pytest.mark.skipif(
+    not _answers(), reason="no Vulkan device: apt-get install mesa-vulkan-drivers libvulkan1"
+)
+
+
+@pytest.fixture(scope="module")
+def shader() -> Dispatch:
+    return read_dispatch(DATA / "matmul.mlir", "vulkan")
+
+
+@pytest.fixture(scope="module")
+def default(shader: Dispatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with Compiler(shader, tmp_path_factory.mktemp("default"), jobs=1) as compiler:
+        return compiler.baseline().executable
+
+
+@pytest.fixture
+def vulkan(shader: Dispatch, default: Path) -> Iterator[Device]:
+    device = Device("vulkan", call_of(shader), default, seed=0)
+    device.measure_baseline(0.02)
+    yield device
+    device.close()
+
+
+def test_a_shader_that_hangs_costs_one_candidate(
+    vulkan: Device,
+    shader: Dispatch,
+    default: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("GRACE", "DRIVER_COMPILE_SECONDS"):
+        monkeypatch.setattr(f"frontrunner.benchmarks.measuring.device.{name}", 0.5)
+    with pytest.raises(RunFailed, match="no answer within") as caught:
+        vulkan.measure(build(shader, HANG, tmp_path / "hang.vmfb"), 0.02)
+    assert caught.value.kind == "timeout"
+    monkeypatch.undo()
+    assert vulkan.measure(default, 0.02) > 0
+
+
+def test_a_shader_that_does_not_load_costs_one_candidate(
+    vulkan: Device, default: Path, tmp_path: Path
+) -> None:
+    data = default.read_bytes()
+    assert data.count(MAGIC) == 1
+    broken = tmp_path / "broken.vmfb"
+    broken.write_bytes(data.replace(MAGIC, bytes(4)))
+    with pytest.raises(RunFailed) as caught:
+        vulkan.measure(broken, 0.02)
+    assert caught.value.kind in ("crashed", "wrong_result")
+    assert vulkan.measure(default, 0.02) > 0
+
+
+def test_a_lost_device_is_opened_anew(
+    vulkan: Device, default: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a process has opened answers nothing any more, whatever it is asked."""
+    call, lost = Child.call, vulkan._child._process
+
+    def call_lost(child: Child, request: object, timeout: float | None = None) -> object:
+        if child._process is lost:
+            raise RuntimeError("RuntimeError: c/vulkan/device.cc: ABORTED; VK_ERROR_DEVICE_LOST")
+        return call(child, request, timeout)
+
+    monkeypatch.setattr(Child, "call", call_lost)
+    with pytest.raises(RunFailed, match="VK_ERROR_DEVICE_LOST"):
+        vulkan.measure(default, 0.02)
+    assert vulkan.measure(default, 0.02) > 0
