@@ -1,4 +1,4 @@
-"""What the README and CONTRIBUTING tell people to type exists."""
+"""What README, CONTRIBUTING and docs tell people to type exists, and so do the files they name."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import frontrunner
 from frontrunner.cli.app import cli
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
-COMMANDS = re.findall(r"^ +(?:\.venv/bin/)?frontrunner (.*)$", README, re.MULTILINE)
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-DOCS = README + (ROOT / "CONTRIBUTING.md").read_text()
 PAGES = [
     *ROOT.glob("*.md"),
-    *(p for f in ("search", "experiments") for p in (ROOT / f).rglob("*.md")),
+    *(p for f in ("docs", "search", "experiments") for p in (ROOT / f).rglob("*.md")),
 ]
+PYTHON = (ROOT / "docs" / "python.md").read_text()
+DOCS = "\n".join(page.read_text() for page in PAGES)
+COMMANDS = re.findall(r"^ +(?:\.venv/bin/)?frontrunner (.*)$", DOCS, re.MULTILINE)
+BLOCKS = re.findall(r"```python\n(.*?)```", PYTHON, re.DOTALL)
 PROGRAMS = sorted(set(re.findall(r"python\s-m\s(frontrunner[\w.]*\w)", DOCS)))
 
 
@@ -70,3 +70,18 @@ def test_files_that_are_named_exist(page):
     named = set(re.findall(r"`((?:\w+/)+\w+\.(?:py|md|mlir))`", page.read_text()))
     found = {name for name in named if (ROOT / name).exists() or (page.parent / name).exists()}
     assert found == named
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text()):
+        path, _, heading = target.partition("#")
+        to = page.parent / path if path else page
+        assert to.exists(), target
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", to.read_text(), re.MULTILINE)
+            assert heading in {re.sub(r"[^\w -]", "", t).lower().replace(" ", "-") for t in titles}
+
+
+def test_the_readme_is_two_screens():
+    assert len((ROOT / "README.md").read_text().splitlines()) < 90
