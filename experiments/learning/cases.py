@@ -218,13 +218,11 @@ def _features(
     if target is None or isinstance(problem, ForeignKernel):
         knobs = _knobs(recording)
         return extract_knobs(catalogues[frozenset(knobs)], knobs)
-    derived = recording.derived
-    if len(derived.columns):
-        return extract(problem, target, derived)
+    known = pd.concat([recording.frame[recording.knobs], recording.derived], axis=1)
     # One pipeline at a time: it is seen from the columns which knobs a space has.
     parts = [
-        extract(problem, target, rows[recording.knobs].dropna(axis="columns").astype(np.int64))
-        for _, rows in recording.frame.groupby(PIPELINE)
+        extract(problem, target, rows.dropna(axis="columns").astype(np.int64))
+        for _, rows in known.groupby(recording.frame[PIPELINE])
     ]
     return pd.concat(parts).sort_index()
 

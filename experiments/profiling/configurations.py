@@ -14,7 +14,7 @@ from ...benchmarks.measuring import POOL_SIZE
 from ...benchmarks.operations import Operation
 from ...core import Child
 from ...models import default_ranker, resolve_ranker
-from ...search import PIPELINE, spec_of, spec_texts
+from ...search import PIPELINE, resolve_target, spec_of, spec_texts
 from ...search.reading import READER, read_dispatch
 from ..queue import make_queue, renderer
 from .folder import Configuration
@@ -35,6 +35,9 @@ class ConfigurationOptions:
     ranker: str | None = None
     pool: int = POOL_SIZE
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "target", resolve_target(self.target))
 
 
 class ConfigurationMaker:

@@ -67,10 +67,10 @@ def uneven_copies(view: VulkanView) -> Column:
 @theme.feature
 def depth(view: VulkanView) -> Column:
     """Copies that are in flight: they hide latency and take shared memory."""
-    return view["pipeline_depth"]
+    return view["depth"]
 
 
 @theme.feature
 def stage(view: VulkanView) -> Column:
     """The stage of a pipelined loop that stores to shared memory: late ones hide more latency."""
-    return view["store_stage"]
+    return view["stage"]

@@ -155,9 +155,8 @@ def _derived(problem: Problem, pipeline: str) -> Iterable[tuple[str, z3.ArithRef
     yield "shared_bytes", _shared_bytes(problem) if promotes else z3.IntVal(0)
     yield "vectorized", z3.IntVal(int(pipeline != DISTRIBUTE))
     yield "promoted", z3.IntVal(int(promotes))
-    if not promotes:
-        yield "pipeline_depth", z3.IntVal(0)
-        yield "store_stage", z3.IntVal(0)
+    yield "depth", z3.Int("pipeline_depth") if promotes else z3.IntVal(0)
+    yield "stage", z3.Int("store_stage") if promotes else z3.IntVal(0)
 
 
 def _shared_bytes(problem: Problem) -> z3.ArithRef:

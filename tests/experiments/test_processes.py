@@ -66,6 +66,7 @@ def started(family: Any, tmp_path: Path) -> Started:
     return Started(family, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_nothing_is_left_of_a_tuning_that_is_ended_while_it_links(
     how: signal.Signals, started: Started
@@ -112,6 +113,7 @@ def test_the_processes_of_an_evaluation_end_with_it(
     assert started.left() == []
 
 
+@pytest.mark.slow
 def test_processes_of_an_evaluation_that_are_killed(started: Started, recordings: Path) -> None:
     with started.command(*LONG) as process:
         while process.poll() is None:
@@ -126,6 +128,7 @@ def test_processes_of_an_evaluation_that_are_killed(started: Started, recordings
     assert started.family.has_shrunk(0)
 
 
+@pytest.mark.slow
 def test_two_tunings_at_once_have_a_folder_each(started: Started) -> None:
     line = ("tune", MATMUL, "--pool", 200, "--budget", 3, "--compile-only", "--jobs", 1, "--json")
     with started.command(*line) as first, started.command(*line) as second:

@@ -12,6 +12,7 @@ from frontrunner.experiments.reporting import report
 
 from .test_run import plant
 
+pytestmark = pytest.mark.slow
 OLD = Path(__file__).parents[2] / "data" / "old"
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 

@@ -51,6 +51,28 @@ def test_a_run_measures_verifies_and_goes_on(name: str, tmp_path: Path) -> None:
     assert sum(more.outcomes.values()) == 6
 
 
+@pytest.mark.slow
+def test_a_recording_is_read_and_learned_from(tmp_path: Path) -> None:
+    given = {"candidates": 4, "top": 1, "adaptive": 0, "target": "vulkan", "quiet": True}
+    recorded = frontrunner.record(DATA / "matmul.mlir", tmp_path / "made", **given)
+    frame = frontrunner.read_recording(recorded.path).frame
+    assert frame["pipeline"].nunique() > 1
+    assert (frame["kind"] == "ok").sum() > 2
+    trained = frontrunner.train([recorded.path], tmp_path / "lightgbm.predictor")
+    trained = frontrunner.train([recorded.path], tmp_path / "lightgbm.predictor", quiet=True)
+    assert trained.path.exists()
+
+
+@pytest.mark.slow
+def test_what_is_generated_for_it_is_profiled_on_it(tmp_path: Path) -> None:
+    sizes = {"m": 16, "n": 16, "k": 16, "dtypes": ["f32"]}
+    given = {"configurations": 1, "pool": 100, "target": "vulkan", "quiet": True}
+    made = frontrunner.generate("matmul", out=tmp_path / "made", **sizes, **given)
+    profiled = frontrunner.profile(made.out, target="vulkan", quiet=True)
+    assert len(profiled.rows) == 2
+    assert not profiled.failed
+
+
 def test_what_was_measured_is_read_where_there_is_no_driver(
     tmp_path: Path, without_driver: None
 ) -> None:
