@@ -21,6 +21,7 @@ from .drawing import (
     number,
     thinned,
     told,
+    whole,
 )
 from .runs import COLOURS, Run
 
@@ -66,7 +67,8 @@ def _steps(run: Run, field: str, title: str, heading: str) -> Chart:
         for row in changes.to_dict("records")
     ]
     at = {"x": near[field], "y": run.time_us(near["relative"]), "faster": 1 / near["relative"]}
-    x, y = amount("x", title), amount("y", "best so far, µs", log=True)
+    x = (whole if field == "taken" else amount)("x", title)
+    y = amount("y", "best so far, µs", log=True)
     tip = told(x=title, y="best, µs", faster="times as fast as the default")
     spec = layered(
         line_at(run.default_us or 1.0, "--soft", axis="y"),
@@ -139,7 +141,7 @@ def candidates(run: Run) -> Iterator[Block]:
             layer(
                 points,
                 {"type": "point", "filled": True, "opacity": 0.85, "size": 50},
-                x=amount("x", "place in the queue"),
+                x=whole("x", "place in the queue"),
                 y=amount("y", "time, µs", log=True),
                 color=colour,
                 tooltip=told(x="candidate", y="µs", faster="times as fast", knobs="knobs"),
@@ -150,7 +152,7 @@ def candidates(run: Run) -> Iterator[Block]:
             layer(
                 failed,
                 {"type": "tick", "thickness": 2, "size": 14, "yOffset": 6, "opacity": 1},
-                x=amount("x", "place in the queue"),
+                x=whole("x", "place in the queue"),
                 y={"value": {"expr": "height"}},
                 color=colour,
                 tooltip=told(x="candidate", shown="came to", why="why", knobs="knobs"),
@@ -226,7 +228,7 @@ def machine(run: Run) -> Iterator[Block]:
         layer(
             values,
             {"type": "line", "point": True, "color": "--accent"},
-            x=amount("x", "candidates taken"),
+            x=whole("x", "candidates taken"),
             y=amount("y", "the default, µs"),
             color=coloured("device") if several else None,
             tooltip=told(x="candidate", y="µs", device="device"),

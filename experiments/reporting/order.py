@@ -26,6 +26,7 @@ from .drawing import (
     number,
     rows_height,
     told,
+    whole,
 )
 from .runs import COLOURS, Run
 
@@ -41,7 +42,8 @@ def quality(run: Run) -> Iterator[Block]:
     if len(ran) < 3:
         yield Text("Too few candidates ran to judge the order by.")
         return
-    found = ran["place"].corr(ran["measured_place"], method="spearman")
+    # Spearman's; pandas would import scipy.stats for it, which takes 2 s.
+    found = ran["place"].rank().corr(ran["measured_place"].rank())
     size = len(run.setup.queue)
     words = (
         f"The rank correlation of places in the queue and by time is {found:.2f} among the "
@@ -70,8 +72,8 @@ def quality(run: Run) -> Iterator[Block]:
         layer(
             values,
             {"type": "point", "filled": True, "size": 50, "opacity": 0.85},
-            x=amount("x", "place in the queue", log=len(run.taken) > 200),
-            y=amount("y", "place by time", scale={"reverse": True}),
+            x=whole("x", "place in the queue", log=len(run.taken) > 200),
+            y=whole("y", "place by time", scale={"reverse": True}),
             color=coloured("shown", colours=kinds),
             tooltip=told(x="place in the queue", y="place by time", knobs="knobs"),
         ),

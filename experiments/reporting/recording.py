@@ -35,6 +35,7 @@ from .drawing import (
     thinned,
     time_text,
     told,
+    whole,
 )
 from .knobs import knob_charts
 
@@ -118,7 +119,7 @@ def _spread(case: Case, frame: pd.DataFrame) -> Iterator[Block]:
         layer(
             points,
             {"type": "point", "filled": True, "size": 40, "opacity": 0.75},
-            x=amount("x", "place by time"),
+            x=whole("x", "place by time"),
             y=amount("y", "time, µs", log=True),
             color=coloured("from", "came in as", colours) if several else None,
             tooltip=told(x="place", y="µs", **{"from": "came in as"}, knobs="knobs"),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         rows_height,
         thinned,
         told,
+        whole,
     )
     from .compared import comparison
     from .page import render
@@ -63,4 +64,5 @@ __all__ = [
     "thinned",
     "time_text",
     "told",
+    "whole",
 ]

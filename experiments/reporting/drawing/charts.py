@@ -43,6 +43,11 @@ def amount(field: str, title: str = "", *, log: bool = False, **more: Any) -> Sp
     return {"field": field, "type": "quantitative", "title": title or None, "scale": scale, **more}
 
 
+def whole(field: str, title: str = "", **more: Any) -> Spec:
+    """A number of things on an axis: 1, 2, 3, not 1.0, 1.5, 2.0."""
+    return amount(field, title, axis={"format": ",d", "tickMinStep": 1}, **more)
+
+
 def named(field: str, title: str = "", **more: Any) -> Spec:
     """Words on an axis, in the order in which they come."""
     return {"field": field, "type": "nominal", "title": title or None, "sort": None, **more}

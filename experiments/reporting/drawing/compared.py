@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .blocks import Article, Block, Cell, Chart, Section, Table, Text
-from .charts import amount, coloured, layer, layered, line_at, named, rows_height, told
+from .charts import amount, coloured, layer, layered, line_at, named, rows_height, told, whole
 
 
 def comparison(articles: Sequence[Article]) -> Article:
@@ -79,7 +79,7 @@ def _courses(articles: Sequence[Article]) -> Chart:
         layer(
             values,
             {"type": "line", "interpolate": "step-after", "strokeWidth": 2.5, "point": True},
-            x=amount("x", "candidates taken"),
+            x=whole("x", "candidates taken"),
             y=amount("y", "best so far, times as fast as the default"),
             color=coloured("name", colours=colours),
             tooltip=told(name="folder", x="candidates", y="times as fast"),
