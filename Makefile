@@ -11,7 +11,7 @@ QUICK := tests/test_layout.py tests/core tests/features tests/models tests/searc
 	$(addprefix tests/benchmarks/measuring/test_, \
 	$(addsuffix .py, budget estimate finals outcome rounds screening)) \
 	$(addprefix tests/benchmarks/verifying/test_, inputs.py tolerance.py)
-# Those of the table in the README.
+# Those of the tables in docs/orders.md.
 RANKERS := heuristic,cpu,forest,lightgbm,adaptive,tpe,genetic
 RECORDINGS := $(addprefix experiments/recordings/, zen3 zen4 sapphire_rapids)
 # The first interpreter that is new enough; choose another with `make PYTHON=python3.12 tune`.
@@ -45,7 +45,7 @@ evaluate: env-dev  ## compare the rankers on the recordings in experiments/recor
 gpu-kit: env-dev  ## what a lent GPU without a network needs, in runs/gpu-kit (hours; ARGS="--targets gfx942")
 	$(BIN)/python -m frontrunner.experiments.studies.gpu_kit build runs/gpu-kit $(ARGS)
 
-models: $(VENV)/.env-models  ## tune ten models, 15 minutes each (ARGS=6: 6 minutes), as in the README
+models: $(VENV)/.env-models  ## tune ten models, 15 minutes each (ARGS=6: 6 minutes), as in docs/models.md
 	$(BIN)/python -m frontrunner.experiments.studies.models_table runs/models $(ARGS)
 
 predictor: env  ## train the predictor that ships in the package, as it is in the repository
