@@ -34,7 +34,7 @@ SAMPLING_OPTIONS = {
 @click.argument(
     "file",
     metavar="IN.mlir|RECORDING",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(exists=True, path_type=Path),
 )
 @ranker_option
 @click.option(
@@ -94,6 +94,11 @@ def command(
     heuristic: its terms); the lowest score runs first. The candidates are those that `tune` would
     order, or those of a recording (*.parquet, *.json, *.json.gz), with their times.
     """
+    if file.is_dir():
+        raise UsageError(
+            f"{file} is a folder",
+            f"give IN.mlir or a recording; `frontrunner report {file}` tells it of a run's winner",
+        )
     given = {"--candidate": candidate, "--top": top, "--set": settings or None, "--row": row}
     chosen = [option for option, value in given.items() if value is not None]
     if len(chosen) > 1:

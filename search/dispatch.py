@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .emitted import EmittedConstraints
 from .problem import KEEP_F64, Problem, Target
@@ -35,14 +35,14 @@ class Dispatch:
 
     problem: Problem
     target: Target
-    source: str
+    source: str = field(repr=False)
     function: str
     inputs: tuple[TensorType, ...]
     outputs: tuple[TensorType, ...]
     default: str
     indexing_maps: tuple[str, ...]
     others: tuple[str, ...] = ()
-    emitted: tuple[EmittedConstraints, ...] = ()
+    emitted: tuple[EmittedConstraints, ...] = field(default=(), repr=False)
     no_constraints_reason: str = ""
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...core import Child, InputError
@@ -62,7 +62,7 @@ class NetworkDispatch:
     """
 
     name: str
-    text: str
+    text: str = field(repr=False)
     reason: str = ""
 
 
@@ -77,7 +77,7 @@ class Network:
     """
 
     target: Target
-    source: str
+    source: str = field(repr=False)
     parameters: tuple[tuple[str, str], ...]
     functions: tuple[Function, ...]
     dispatches: tuple[NetworkDispatch, ...]

@@ -89,6 +89,7 @@ def test_a_warning_where_the_device_is_another(files, frontrunner, ranker, warne
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (". --top 3", ". is a folder"),
         ("r.parquet --row 1 --top 3", "--top and --row cannot be given together"),
         ("r.parquet --set vec_n", "'vec_n' sets nothing"),
         ("r.parquet --set vec_n=1 --set vec_n=2", "vec_n is given twice"),

@@ -252,3 +252,7 @@ def test_f64_is_kept_and_told_of(tmp_path: Path) -> None:
     assert "f64" in dispatch.source
     assert "iree-compile makes f32 of it without --iree-input-demote" in dispatch.f64_remark
     assert read_dispatch(DATA / "matmul.mlir").f64_remark == ""
+
+
+def test_its_text_leaves_out_the_module(dispatch: Read) -> None:
+    assert len(repr(dispatch("matmul"))) < 2000
