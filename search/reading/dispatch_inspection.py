@@ -25,6 +25,9 @@ from ..mlir import (
 from ..problem import KEEP_F64, Problem, Target
 from .benchmark_file import is_benchmark_file, rebuild
 
+# Of a model's ops, where one is expected: a model has hundreds.
+_NAMED = 3
+
 
 def read(request: dict[str, Any]) -> dict[str, Any]:
     """Compiles the request's MLIR up to configured executables and describes the root op."""
@@ -125,10 +128,11 @@ def _describe(
         words = ", ".join(dict.fromkeys(computes or others)) or "nothing"
         raise NotTunableError(f"not tunable: {name} computes {words}", tunable_kinds_text())
     if len(found) > 1:
-        words = " and ".join(f"{w} ({_sizes(p)})" for p, _, w in found)
+        words = " and ".join(f"{w} ({_sizes(p)})" for p, _, w in found[:_NAMED])
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         raise InputError(
-            f"{name} holds {len(found)} root ops: {words}; expected 1",
-            "put each dispatch into a file of its own",
+            f"{name} holds {len(found)} root ops: {words}{more}; expected 1",
+            "put each dispatch into a file of its own, or tune all: frontrunner tune-model",
         )
     problem, root, _ = found[0]
     maps = linalg.get_indexing_maps(root) or root.attributes["indexing_maps"]

@@ -200,6 +200,20 @@ def test_what_cannot_be_tuned_is_named(name: str, error: type[InputError], says:
         read_dispatch(DATA / f"{name}.mlir")
 
 
+def test_of_a_model_a_few_ops_are_named(tmp_path: Path) -> None:
+    kind = "tensor<8x8xf32>"
+    products = "".join(
+        f"  %{at + 1} = linalg.matmul ins(%{at}, %b : {kind}, {kind}) outs(%b : {kind}) -> {kind}\n"
+        for at in range(5)
+    )
+    head = f"func.func @f(%a: {kind}, %b: {kind}) -> {kind} {{\n  %0 = tensor.empty() : {kind}\n"
+    path = tmp_path / "model.mlir"
+    path.write_text(f"{head}{products}  return %5 : {kind}\n}}\n")
+    with pytest.raises(InputError, match=r"holds 5 root ops: .* and 2 more; expected 1") as caught:
+        read_dispatch(path)
+    assert "frontrunner tune-model" in caught.value.hint
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
