@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,7 +10,8 @@ import click
 from click.core import ParameterSource
 
 from ..benchmarks.measuring import POOL_SIZE
-from .output import Interrupted, UsageError
+from .output import Interrupted, Output, UsageError
+from .pages import write_page
 
 recordings_argument = click.argument(
     "recordings",
@@ -117,14 +118,11 @@ def parse_extras(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 
 @contextmanager
-def continued_by(
-    command: str, folder: Path | None, write_page: Callable[[Path], Path | None]
-) -> Iterator[None]:
-    """Has Ctrl-C tell the command that goes on.
+def continued_by(command: str, folder: Path | None, output: Output) -> Iterator[None]:
+    """Has Ctrl-C tell the command that goes on, and write the page of what is there.
 
     Args:
         folder: what work goes on in, also where nothing was done yet.
-        write_page: writes the page of what is there.
     """
     try:
         yield
@@ -132,7 +130,8 @@ def continued_by(
         kept = getattr(interrupt, "kept", None) or folder
         if kept is None:
             raise Interrupted() from None
-        page = write_page(kept)
+        output.notify("writing the report of what is there; Ctrl-C leaves it out")
+        page = write_page(output, kept)
         seen = f"; report: {page}" if page else ""
         raise Interrupted(f"continue with: frontrunner {command} {kept}{seen}") from None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from .choices import (
 )
 from .files import check_new_folder, check_out
 from .output import Output, UsageError, shared_options
-from .pages import show_with_page, write_page
+from .pages import show_with_page
 
 LIMITS = {"budget", "minutes", "patience"}
 # What a resumed run may be given anew; all else is read from its folder.
@@ -128,7 +127,7 @@ def command(
     from ..experiments import tuning
 
     output = Output(as_json)
-    with continued_by("tune --resume", resume, partial(write_page, output)):
+    with continued_by("tune --resume", resume, output):
         if resume is not None:
             anew = {name: options[name] for name in LIMITS | NEW_PLACES}
             result = tuning.resume(resume, input=file, keep_valid=keep_valid, **anew)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from .choices import (
 )
 from .files import check_out
 from .output import Output, UsageError, shared_options
-from .pages import show_with_page, write_page
+from .pages import show_with_page
 
 RESUMABLE = {"file", "resume", "cluster", "iree_flags", "options", "as_json"}
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -119,7 +118,7 @@ def command(
     from ..experiments import network_tuning
 
     output = Output(as_json)
-    with continued_by("tune-model --resume", resume, partial(write_page, output)):
+    with continued_by("tune-model --resume", resume, output):
         if resume is not None:
             again = {name: given[name] for name in ("cluster", "iree_flags")}
             again["options"] = given["options"] if is_given(ctx, "options") else None

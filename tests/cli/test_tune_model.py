@@ -136,6 +136,7 @@ def test_interrupted(loop, frontrunner):
     ran = frontrunner("tune-model", "mm.mlir")
     assert ran.code == 130
     assert ran.err.splitlines() == [
+        "writing the report of what is there; Ctrl-C leaves it out",
         "error: interrupted",
         "hint: continue with: frontrunner tune-model --resume runs/mm-1; "
         "report: runs/mm-1/report.html",
