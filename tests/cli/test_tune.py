@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.measuring.budget import Budget
-from frontrunner.cli import pages, tune
+from frontrunner.cli import choices, pages
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.tuning import api
 from frontrunner.experiments.tuning.options import TuneOptions
@@ -66,7 +66,7 @@ def loop(monkeypatch, tmp_path):
     monkeypatch.setattr(api, "start_run", loop.tune)
     monkeypatch.setattr(api, "resume_run", loop.resume)
     monkeypatch.setattr(pages, "write_page", lambda _, folder: folder / "report.html")
-    monkeypatch.setattr(tune, "write_page", lambda _, folder: folder / "report.html")
+    monkeypatch.setattr(choices, "write_page", lambda _, folder: folder / "report.html")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mm.mlir").write_text("module {}")
     return loop
