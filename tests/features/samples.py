@@ -184,8 +184,8 @@ def vulkan_candidates(problem: Problem, count: int, seed: int = 0) -> pd.DataFra
         | {"threads": threads, "vectorized": np.maximum(promoted, rng.integers(0, 2, count))}
         | {
             "promoted": promoted,
-            "pipeline_depth": depth,
-            "store_stage": promoted * rng.integers(0, 2, count),
+            "depth": depth,
+            "stage": promoted * rng.integers(0, 2, count),
         }
         | {"shared_bytes": promoted * depth * rows * 64}
     )
