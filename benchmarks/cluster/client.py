@@ -11,8 +11,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -67,8 +68,11 @@ class Cluster:
     def __init__(self, address: str, warn: Callable[[str], None] = lambda message: None) -> None:
         self.address = address if "://" in address else f"tcp://{address}"
         self._client = _connect(self.address)
+        from distributed.utils import silence_logging_cmgr
+
+        # It writes what it meets of lost connections, with tracebacks: we tell that in a line.
         self._silence = ExitStack()
-        self._silence.enter_context(_silence_dask())
+        self._silence.enter_context(silence_logging_cmgr(logging.CRITICAL))
         where = urlsplit(self.address)
         if where.scheme == "tcp" and where.hostname not in _LOOPBACK:
             warn(
@@ -297,13 +301,6 @@ def _other_version(client: Client) -> str:
     return "" if there == here else f"the scheduler has Dask {there}, this is {here}"
 
 
-def _silence_dask() -> AbstractContextManager[None]:
-    """Keeps Dask from writing what it meets of lost connections, with tracebacks: we tell that."""
-    from distributed.utils import silence_logging_cmgr
-
-    return silence_logging_cmgr(logging.CRITICAL)
-
-
 def _connect(address: str) -> Client:
     try:
         from distributed import Client
@@ -319,7 +316,9 @@ def _connect(address: str) -> Client:
         (await connect(address, timeout=CONNECT_SECONDS, **secured)).abort()
 
     try:
-        asyncio.run(knock())  # a client that does not come to be is heard of for seconds
+        # A client that does not come to be is heard of for seconds. A notebook runs a loop here.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, knock()).result()
         client = Client(
             address, timeout=CONNECT_SECONDS, set_as_default=False, connection_limit=MOST_CALLS
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import io
 import json
@@ -206,6 +207,16 @@ def test_a_scheduler_that_was_gone_for_long_is_found_again(
     assert written.getvalue() == "heard again\n"
 
 
+def test_a_cluster_is_found_where_a_loop_runs(address: str) -> None:
+    """As in a notebook."""
+
+    async def ask() -> int:
+        with Cluster(address) as cluster:
+            return len(cluster.hosts())
+
+    assert asyncio.run(ask())
+
+
 def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("frontrunner.benchmarks.cluster.client.CONNECT_SECONDS", 0.2)
     with pytest.raises(InputError, match=r"no scheduler answers at tcp://127.0.0.1:1"):
@@ -305,7 +316,8 @@ def test_a_device_that_joins_while_a_run_goes_on_is_used(
                 start_worker(*join, "--device", "local-task", "--name", "second")
             measured[outcome.device] += 1
     assert set(measured) == {"first/local-task", "second/local-task"}
-    assert told == ["second/local-task joins"]
+    # Workers that start take the cores, so that the first may seem to drift.
+    assert [line for line in told if "joins" in line] == ["second/local-task joins"]
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="nothing makes certificates here")
