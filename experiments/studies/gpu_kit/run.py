@@ -3,9 +3,9 @@
     python run.py [--minutes 20] [--driver cuda] [--device cuda://0] [--out results.zip]
 
 Needs Python 3.10 or newer with NumPy. The IREE runtime is unpacked from `wheels`. Bundles are
-measured in order, the most valuable first, and again in further rounds while there is time. It may
-be ended at any moment, and the same command goes on from there: `results.zip` holds what has been
-measured.
+measured in order, the most valuable first, and again in further rounds while there is time. Ctrl-C
+ends it at any moment, and the same command goes on from there: `results.zip` holds what has been
+measured. Where it is killed, bring `results.work`.
 """
 
 from __future__ import annotations
@@ -130,9 +130,11 @@ def measure(
             command += ["--device", device or bundle["driver"]]
             say(f"{bundle['file']} {' '.join(more)}, {share:.0f} s")
             began = time.monotonic()
-            code = wait(command, environment, min(share + GRACE_SECONDS, left))
+            try:
+                code = wait(command, environment, min(share + GRACE_SECONDS, left))
+            finally:
+                pack(results, out)
             say(f"{bundle['file']}: exit {code} after {time.monotonic() - began:.0f} s")
-            pack(results, out)
 
 
 def wait(command: Sequence[str], environment: Mapping[str, str], seconds: float) -> int:
@@ -193,7 +195,9 @@ def say(text: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measures the bundles of this folder.")
-    parser.add_argument("--minutes", type=float, default=20, help="end after so many [20]")
+    parser.add_argument(
+        "--minutes", type=float, default=20, help="end after so many, or one more [20]"
+    )
     parser.add_argument("--driver", help="only bundles for this driver, such as cuda or vulkan")
     parser.add_argument("--device", help="such as cuda://0; needs --driver [the driver's first]")
     parser.add_argument("--out", type=Path, default=Path("results.zip"), help="[results.zip]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,25 @@ def test_what_cannot_be_measured(arguments: list[str], said: str, carried: Path)
     ran = start(carried, *arguments)
     assert ran.returncode == 2
     assert f"error: {said}" in ran.stderr
+
+
+def test_what_was_measured_is_there_after_ctrl_c(carried: Path) -> None:
+    kit = json.loads((carried / "kit.json").read_text())
+    kit["bundles"] = [{"file": "bundles/slow.bundle", "driver": "local-task"}]
+    (carried / "kit.json").write_text(json.dumps(kit))
+    (carried / "bundles").mkdir()
+    (carried / "bundles" / "slow.bundle").write_text(
+        "import os, pathlib, signal, sys\n"
+        "pathlib.Path(sys.argv[sys.argv.index('--out') + 1]).write_text('a line')\n"
+        "os.kill(os.getppid(), signal.SIGINT)\n"
+        "signal.pause()\n"
+    )
+    out = carried / "results.zip"
+    ran = start(carried, "--out", out)
+    assert ran.returncode == 130
+    assert ran.stderr.endswith("hint: the same command goes on from here\n")
+    with zipfile.ZipFile(out) as results:
+        assert results.read("slow.jsonl") == b"a line"
 
 
 def test_wheels_are_unpacked_for_this_python_alone(carried: Path) -> None:
