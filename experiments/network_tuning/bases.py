@@ -180,7 +180,7 @@ def try_variants(
         deadline: when no further one is made, as `time.monotonic` has it.
 
     Returns:
-        What became of each, and those that are faster beyond noise, the best first: two at most.
+        What became of each, and those that seem to be faster, the best first: two at most.
 
     Raises:
         KilledError: the compiler or the model was killed, which is no variant's fault.
@@ -220,7 +220,9 @@ def try_variants(
             found[base.variant] = VariantOutcome.of(base.variant, reason=str(failure))
             continue
         found[base.variant] = VariantOutcome.of(base.variant, gain.speedup)
-        if gain.beyond_noise:
+        # Noise may hide it now, and not in the end, where it is measured longer: on a busy machine
+        # 1.43x was given up so, and the tuned model ended at 1.12x.
+        if gain.interval[0] > 1:
             kept.append(replace(base, speedup=gain.speedup))
     kept.sort(key=lambda base: -base.speedup)
     return list(found.values()), kept[:2]
