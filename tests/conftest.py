@@ -21,8 +21,9 @@ from uuid import uuid4
 import pytest
 
 from frontrunner.benchmarks.compiling import Compiler
-from frontrunner.benchmarks.measuring import OK, CompileOutcome
+from frontrunner.benchmarks.measuring import OK, CompileOutcome, chip_of
 from frontrunner.cli import main
+from frontrunner.core import FrontrunnerError
 from frontrunner.core.children import Child
 from frontrunner.core.temporary import temporary_folder
 from frontrunner.experiments.observing import Tracker
@@ -206,6 +207,15 @@ def warm(readers: dict[str, Child]) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asking, "Child", child)
         yield
+
+
+@pytest.fixture(scope="session")
+def vulkan_device() -> None:
+    """Skips the test where no Vulkan device answers."""
+    try:
+        chip_of("vulkan")
+    except FrontrunnerError as error:
+        pytest.skip(f"{error} (apt-get install mesa-vulkan-drivers libvulkan1)")
 
 
 class Family:

@@ -10,7 +10,7 @@ from ...core.lazy import exports
 if TYPE_CHECKING:
     from .archive import Bundle, Manifest, QueueEntry, build_bundle
     from .results import BundleResult, Measurements, read_results
-    from .run import run_bundle
+    from .run import measure_bundle, run_bundle
 else:
     __getattr__ = exports(__name__)
 
@@ -21,6 +21,7 @@ __all__ = [
     "Measurements",
     "QueueEntry",
     "build_bundle",
+    "measure_bundle",
     "read_results",
     "run_bundle",
 ]

@@ -10,8 +10,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from iree.runtime import version as runtime
@@ -69,6 +70,42 @@ def run_bundle(
         InputError: the bundle, a device or what `out` holds cannot be used.
         WorkError: a device does not answer, or results cannot be written.
     """
+    with _session(path, devices, out, budget, notify, keep_valid, source) as session:
+        return session.run(record)
+
+
+def measure_bundle(
+    path: Path,
+    devices: Sequence[str],
+    out: Path,
+    budget: Budget,
+    notify: Notify,
+    *,
+    record: bool = False,
+    keep_valid: bool = False,
+    source: DeviceSource = HERE,
+) -> None:
+    """As `run_bundle`, without measuring the best again: where the times alone are wanted.
+
+    The finals take half a minute.
+    """
+    with (
+        _session(path, devices, out, budget, notify, keep_valid, source) as session,
+        session.measured(record),
+    ):
+        pass
+
+
+@contextmanager
+def _session(
+    path: Path,
+    devices: Sequence[str],
+    out: Path,
+    budget: Budget,
+    notify: Notify,
+    keep_valid: bool,
+    source: DeviceSource,
+) -> Iterator[_Session]:
     bundle = Bundle(path)
     manifest = bundle.manifest
     uris = tuple(devices) or manifest.drivers[:1]
@@ -80,7 +117,7 @@ def run_bundle(
     with Results(out, header, manifest.queue, keep_valid=keep_valid) as results:
         if results.left_out:
             notify(results.left_out)
-        return _Session(bundle, uris, source, results, budget, notify).run(record)
+        yield _Session(bundle, uris, source, results, budget, notify)
 
 
 class _Session:
@@ -109,6 +146,19 @@ class _Session:
         enough = self.limits.stop_reason(RunProgress.of(results.outcomes.values()))
         if known is not None and enough and (known.recorded or not record):
             return known
+        with self.measured(record) as (runner, stopped):
+            finals, winner = choose_winner(
+                runner, results.outcomes, _no_spec, self.notify, self.notify
+            )
+        seconds = round(time.monotonic() - self.started, 1)
+        result = BundleResult(finals, winner, len(results.outcomes), stopped, seconds, record)
+        results.finish(result)
+        return result
+
+    @contextmanager
+    def measured(self, record: bool) -> Iterator[tuple[BundledRunner, str]]:
+        """The runner once it has measured what the budget admits, and which limit was reached."""
+        results = self.results
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             runner = BundledRunner(self.bundle, self.uris, folder, self.source)
@@ -119,13 +169,7 @@ class _Session:
             stopped = search(runner, order, results, self.limits, after_batch=self._tell)
             if record:
                 self._again(runner)
-            finals, winner = choose_winner(
-                runner, results.outcomes, _no_spec, self.notify, self.notify
-            )
-        seconds = round(time.monotonic() - self.started, 1)
-        result = BundleResult(finals, winner, len(results.outcomes), stopped, seconds, record)
-        results.finish(result)
-        return result
+            yield runner, stopped
 
     def _again(self, runner: BundledRunner) -> None:
         """Measures in further rounds what is to be recorded."""
@@ -175,6 +219,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--record", action="store_true", help="measure in further rounds, for a recording"
     )
+    parser.add_argument(
+        "--no-finals", action="store_true", help="do not measure the best again: choose no winner"
+    )
     parser.add_argument("--budget", type=int, metavar="N", help="take at most N candidates")
     parser.add_argument("--minutes", type=float, metavar="M", help="stop after M minutes")
     parser.add_argument(
@@ -196,15 +243,12 @@ def main() -> int:
     try:
         budget = Budget(given.budget, minutes_to_seconds(given.minutes))
         with limit_bytes(given.max_bytes or max_bytes()), in_temporary_folder():
-            result = run_bundle(
-                bundle,
-                given.device,
-                given.out,
-                budget,
-                _print_line,
+            measure = partial(
+                measure_bundle if given.no_finals else run_bundle,
                 record=given.record,
                 keep_valid=given.keep_valid,
             )
+            result = measure(bundle, given.device, given.out, budget, _print_line)
     except FrontrunnerError as error:
         _print_line(f"error: {error}")
         if error.hint:
@@ -215,7 +259,8 @@ def main() -> int:
         _print_line("hint: the same command goes on from here")
         return 130
     _print_line(f"results are in {given.out}")
-    _print_line(result.summary())
+    if result is not None:
+        _print_line(result.summary())
     return 0
 
 

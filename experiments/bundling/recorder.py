@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...benchmarks.bundle import run_bundle
+from ...benchmarks.bundle import measure_bundle
 from ...benchmarks.cluster import open_devices
 from ...benchmarks.measuring import HERE, Budget, DeviceSource, check_drivers, check_uris
 from ...core import Child, Notify, check_inside, check_no_links
@@ -93,7 +93,9 @@ def _record(
     with _opened(options, work, dispatch, devices, notify) as (uris, source, children, cluster):
         given = replace(options, cluster=cluster)
         chosen = pack_recording(given, selection, work, dispatch, uris, observer, children)
-        run_bundle(work.bundle, uris, work.results, Budget(), notify, record=True, source=source)
+        measure_bundle(
+            work.bundle, uris, work.results, Budget(), notify, record=True, source=source
+        )
     return chosen.ingest(work.results)
 
 

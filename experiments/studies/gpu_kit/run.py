@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# For a driver to answer; and what a bundle may take beyond its time, for its finals.
+# For a driver to answer; and what a bundle may take beyond its time.
 DRIVER_SECONDS, GRACE_SECONDS = 60, 60
 # No bundle is begun with less left.
 LEAST_SECONDS = 15
@@ -125,7 +125,8 @@ def measure(
             # All of them in the first half; what is left over falls to those that come later.
             share = (left if more else left / 2) / (len(bundles) - place)
             log = results / f"{Path(bundle['file']).stem}.jsonl"
-            command = [sys.executable, str(HERE / bundle["file"]), "--out", str(log), *more]
+            command = [sys.executable, str(HERE / bundle["file"]), "--no-finals", *more]
+            command += ["--out", str(log)]
             command += ["--minutes", f"{max(share - 10, 5) / 60:.3f}"]
             command += ["--device", device or bundle["driver"]]
             say(f"{bundle['file']} {' '.join(more)}, {share:.0f} s")

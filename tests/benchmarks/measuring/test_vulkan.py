@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.compiling import Compiler, call_of
-from frontrunner.benchmarks.measuring import chip_of
 from frontrunner.benchmarks.measuring.device import Device, RunFailed
-from frontrunner.core import Child, FrontrunnerError
+from frontrunner.core import Child
 from frontrunner.search import Dispatch
 from frontrunner.search.reading import read_dispatch
 
@@ -21,17 +20,7 @@ DATA = Path(__file__).parents[2] / "data"
 MAGIC = bytes.fromhex("03022307")
 
 
-def _answers() -> bool:
-    try:
-        chip_of("vulkan")
-    except FrontrunnerError:
-        return False
-    return True
-
-
-pytestmark = pytest.mark.skipif(
-    not _answers(), reason="no Vulkan device: apt-get install mesa-vulkan-drivers libvulkan1"
-)
+pytestmark = pytest.mark.usefixtures("vulkan_device")
 
 
 @pytest.fixture(scope="module")

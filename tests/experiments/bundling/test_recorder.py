@@ -308,7 +308,7 @@ def test_what_was_compiled_is_not_compiled_again(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Compiler, "compile", counted)
-    monkeypatch.setattr(module, "run_bundle", never)
+    monkeypatch.setattr(module, "measure_bundle", never)
     given = options(out, budget=Budget(3))
     with pytest.raises(KeyboardInterrupt):
         record_dispatch(given, PLAIN, ("local-sync",), Interrupted(), silent)
@@ -380,7 +380,7 @@ def test_a_damaged_folder_is_found_before_measuring(
             options(out, budget=Budget(2)), PLAIN, ("local-sync",), NullProgress(), silent
         )
 
-    monkeypatch.setattr(module, "run_bundle", never)
+    monkeypatch.setattr(module, "measure_bundle", never)
     with pytest.raises(KeyboardInterrupt):
         again()
     bundle, compile_s, results = (

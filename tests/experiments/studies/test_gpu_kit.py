@@ -44,7 +44,7 @@ def test_two_dispatches_are_measured_and_read(
     bundles = kit.build(pythons=())
     assert [bundle.name for bundle in bundles] == [one.name for one in OPERATIONS]
     out = tmp_path / "results.zip"
-    ran = start(kit.carried, "--minutes", 1, "--out", out)
+    ran = start(kit.carried, "--minutes", 10, "--out", out)
     assert ran.returncode == 0, ran.stderr
     read = list(read_results(Kit.read(kit.folder), out))
     assert [(target, name) for target, name, _ in read] == [("host", b.name) for b in bundles]
@@ -55,7 +55,7 @@ def test_two_dispatches_are_measured_and_read(
         }
         # Measured in further rounds, too.
         assert recording.frame["measurements"].max() > 1
-    again = start(kit.carried, "--minutes", 1, "--out", out)
+    again = start(kit.carried, "--minutes", 10, "--out", out)
     assert again.returncode == 0
     assert "candidates]" not in again.stderr
 

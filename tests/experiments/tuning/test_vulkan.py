@@ -8,27 +8,14 @@ import pytest
 
 import frontrunner
 from frontrunner.benchmarks.measuring import Device, chip_of
-from frontrunner.core import FrontrunnerError, InputError
+from frontrunner.core import InputError
 from frontrunner.experiments.tuning import RunFolder, TuneResult
 from frontrunner.search.vulkan import live
 
 DATA = Path(__file__).parents[2] / "data"
 
 
-def _answers() -> bool:
-    try:
-        chip_of("vulkan")
-    except FrontrunnerError:
-        return False
-    return True
-
-
-pytestmark = [
-    pytest.mark.usefixtures("brief", "untracked"),
-    pytest.mark.skipif(
-        not _answers(), reason="no Vulkan device: apt-get install mesa-vulkan-drivers libvulkan1"
-    ),
-]
+pytestmark = pytest.mark.usefixtures("vulkan_device", "brief", "untracked")
 
 
 @pytest.fixture
