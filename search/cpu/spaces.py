@@ -16,6 +16,7 @@ from ..dispatch import Dispatch
 from ..kind import kind_of
 from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
+from . import unrolled
 from .configuration import parse, pipeline_of, render
 
 # The compiler refuses vectors (and contractions over them) of this many native vectors or more.
@@ -26,6 +27,8 @@ MAX_ACCUMULATOR_FILES = 4
 # Vector operations that one tile unrolls to, each time it is written out: more take seconds to
 # compile (16 s for a 48x64 matrix-vector tile on AVX2).
 MAX_UNROLLED = 256
+# The same where a window is unrolled, and nothing but products is in the tile: 3 s on AVX2.
+MAX_UNROLLED_WINDOW = 1024
 # Handing out a workgroup takes about a microsecond, in which a core does this many operations.
 MIN_WORKGROUP_FLOPS = 1 << 16
 MAX_VECTOR_TILE = 128
@@ -52,7 +55,12 @@ def build(problem: Problem, target: Target, pipeline: str, default: str = "") ->
     builder = _BUILDERS[pipeline]
     knobs, constraints = builder(problem, target)
     own = parse(problem, default) if pipeline_of(default) == pipeline else None
-    space = Space(problem, target, pipeline, knobs, constraints, partial(render, problem, pipeline))
+    written = (
+        partial(unrolled.render, problem)
+        if pipeline == unrolled.PIPELINE
+        else partial(render, problem, pipeline)
+    )
+    space = Space(problem, target, pipeline, knobs, constraints, written)
     return space if own is None else space.with_default(own, default)
 
 
@@ -123,6 +131,35 @@ def _conv_decompose(
     return tuple(knobs), tuple(rules)
 
 
+def _unrolled_window(
+    problem: Problem, target: Target
+) -> tuple[tuple[Knob, ...], tuple[Constraint, ...]]:
+    """Workgroup and vector tiles of the output; the whole reduction is in each vector tile."""
+    knobs: list[Knob] = []
+    rules: list[Constraint] = []
+    for d in problem.dims:
+        if d.parallel:
+            knobs += [
+                Knob(f"dist_{d.name}", _tiles(d.size)),
+                Knob(f"vec_{d.name}", _vector_tiles(d, None)),
+            ]
+            rules += _nesting_constraints(z3.Int(f"dist_{d.name}"), _vec(d), d)
+        else:
+            knobs.append(Knob(f"vec_{d.name}", (d.size,)))
+    parallel = [d for d in problem.dims if d.parallel]
+    # What is left over is written out once more for each loop that leaves some: of 40 at random
+    # (AVX2, 26 groups) those without compiled in 0.5 to 2.4 s, others in up to 54, or timed out.
+    even = z3.Not(z3.Or([_has_remainder(d, "dist") for d in parallel]))
+    rules.append(Constraint("vector tiles leave no remainder", even, prunes=True))
+    accumulators = _accumulator_bytes(problem) * _product(_vec(d) for d in parallel)
+    files = accumulators <= 2 * target.registers * target.vector_bytes
+    rules.append(Constraint("accumulators fit the registers", files, prunes=True))
+    unrolled = accumulators * math.prod(d.size for d in problem.dims if not d.parallel)
+    small = unrolled <= target.vector_bytes * MAX_UNROLLED_WINDOW
+    rules.append(Constraint("unrolled code stays small", small, prunes=True))
+    return tuple(knobs), (*rules, *_full_vectors(problem, target), *_workgroups(problem, target))
+
+
 def _attention(problem: Problem, target: Target) -> tuple[tuple[Knob, ...], tuple[Constraint, ...]]:
     """Workgroup and vector tiles.
 
@@ -179,16 +216,19 @@ def _common_constraints(problem: Problem, target: Target) -> list[Constraint]:
     accumulators = accumulator * _product(_vec(d) for d in problem.dims if d.parallel)
     fits = accumulators <= MAX_ACCUMULATOR_FILES * target.registers * target.vector_bytes
     rules.append(Constraint("accumulators fit the registers", fits, prunes=True))
-    lanes = target.vector_bytes // accumulator
+    return [*rules, *_full_vectors(problem, target), *_workgroups(problem, target)]
+
+
+def _full_vectors(problem: Problem, target: Target) -> list[Constraint]:
+    """That some loop fills native vectors."""
+    lanes = target.vector_bytes // _accumulator_bytes(problem)
     full = [_vec(d) % min(lanes, d.size) == 0 for d in _contiguous(problem)]
     if kind_of(problem).has_window:
         # Wherever they are: with channels first, 8 or 16 of them by 14 columns are 1.46 times as
         # fast as the default (28x28, AVX-512), and vectors of columns 2.7 times slower than it.
         full += [_vec(d) % min(lanes // 2, d.size) == 0 for d in problem.by_role("n")]
-    if full:
-        reason = "a contiguous loop, or a convolution's channels, fill native vectors"
-        rules.append(Constraint(reason, z3.Or(full), prunes=True))
-    return rules + _workgroups(problem, target)
+    reason = "a contiguous loop, or a convolution's channels, fill native vectors"
+    return [Constraint(reason, z3.Or(full), prunes=True)] if full else []
 
 
 def _workgroups(problem: Problem, target: Target) -> list[Constraint]:
@@ -274,4 +314,5 @@ _BUILDERS = {
     "DoubleTilingExpert": _double_tiling,
     "ConvTileAndDecomposeExpert": _conv_decompose,
     "LinalgExtTileAndVectorize": _attention,
+    unrolled.PIPELINE: _unrolled_window,
 }

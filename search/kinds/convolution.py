@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..cpu.unrolled import PIPELINE as UNROLLED
+from ..cpu.unrolled import can_unroll
 from ..kind import Kind
 from ..problem import Problem
 
@@ -63,7 +65,9 @@ class ConvolutionKind(Kind):
         image = [d for d in problem.dims if d.name in ("oh", "ow", "fh", "fw")]
         traits = dict(problem.traits)
         if len(image) < 4 or traits["grouped"]:
-            return ("DoubleTilingExpert",)
+            return (
+                (UNROLLED, "DoubleTilingExpert") if can_unroll(problem) else ("DoubleTilingExpert",)
+            )
         # What the compiler takes where channels come first.
         if traits["depthwise"] and problem.dims[problem.output.index[-1][0][0]].name != "c":
             return ("ConvTileAndDecomposeExpert", "DoubleTilingExpert")

@@ -16,6 +16,7 @@ from ..mlir import (
     NotMlir,
     add_entry_point,
     check_module,
+    include,
     new_context,
     new_library,
     parse,
@@ -37,6 +38,7 @@ class _Pair:
         spec, name: where it is from, and what it is called there.
         matches: equal for equal dispatches, whatever is configured.
         config: what it configures.
+        rewrites: whether the action is run on the root, after others, and replaces what matches.
     """
 
     spec: str
@@ -45,6 +47,7 @@ class _Pair:
     action: ir.Operation
     matches: str
     config: str
+    rewrites: bool
 
 
 @dataclass(frozen=True)
@@ -107,33 +110,61 @@ def _read(module: ir.Module, name: str) -> _Spec:
         raise InputError(
             f"{name} has {len(entries)} entry points ({ENTRY_MARK}), expected 1", _HINT
         )
-    passes, match = _read_entry_point(sequences.pop(entries[0]), name)
+    passes, match, rewrites = _read_entry_point(sequences.pop(entries[0]), name)
+    named = []
+    if match is not None:
+        both = (_names(match.attributes[what]) for what in ("matchers", "actions"))
+        named = [(*pair, False) for pair in zip(*both, strict=True)]
+    named += [(_collected_by(sequences[action], name), action, True) for action in rewrites]
     pairs = []
-    for names in zip(match.attributes["matchers"], match.attributes["actions"], strict=True):
-        matcher, action = (ir.FlatSymbolRefAttr(one).value for one in names)
+    for matcher, action, rewrite in named:
         body, config = _fingerprint(matcher, sequences)
-        pairs.append(
-            _Pair(name, matcher, sequences[matcher], sequences[action], body, " ".join(config))
-        )
+        ops = sequences[matcher], sequences[action]
+        pairs.append(_Pair(name, matcher, *ops, body, " ".join(config), rewrite))
     return _Spec(sequences, pairs, passes)
 
 
-def _read_entry_point(entry: ir.Operation, name: str) -> tuple[list[str], ir.Operation]:
+def _read_entry_point(
+    entry: ir.Operation, name: str
+) -> tuple[list[str], ir.Operation | None, list[str]]:
+    """Its passes, its `foreach_match`, and the sequences that rewrite after it."""
     passes: list[str] = []
     match: ir.Operation | None = None
+    rewrites: list[str] = []
     for op in walk(entry):
-        if op.name == "transform.apply_registered_pass" and match is None:
+        if op.name == "transform.apply_registered_pass" and match is None and not rewrites:
             passes.append(ir.StringAttr(op.attributes["pass_name"]).value)
-        elif op.name == "transform.foreach_match" and match is None:
+        elif op.name == "transform.foreach_match" and match is None and not rewrites:
             match = op
+        elif op.name == "transform.include":
+            rewrites.append(ir.FlatSymbolRefAttr(op.attributes["target"]).value)
         elif op.name != "transform.yield":
             raise InputError(
                 f"{name} cannot be linked: its entry point uses {op.name}",
                 "an entry point may run passes and one foreach_match",
             )
-    if match is None:
+    if match is None and not rewrites:
         raise InputError(f"{name} matches nothing", "give specs with a foreach_match")
-    return passes, match
+    return passes, match, rewrites
+
+
+def _names(references: ir.Attribute) -> list[str]:
+    return [ir.FlatSymbolRefAttr(one).value for one in ir.ArrayAttr(references)]
+
+
+def _collected_by(action: ir.Operation, name: str) -> str:
+    """The matcher of what a sequence rewrites.
+
+    Raises:
+        InputError: it is none of ours.
+    """
+    for op in walk(action):
+        if op.name == "transform.collect_matching":
+            return str(ir.FlatSymbolRefAttr(op.attributes["matcher"]).value)
+    raise InputError(
+        f"{name} cannot be linked: its entry point includes what collects nothing",
+        "an entry point may run passes and one foreach_match",
+    )
 
 
 def _fingerprint(
@@ -218,21 +249,30 @@ def _write(specs: Sequence[_Spec], kept: Sequence[_Pair], *, marked: bool) -> ir
                 op.clone()
         if marked:
             names = [
-                (matcher, _mark(number, pair.action))
+                (matcher, _mark(number, pair))
                 for number, (pair, (matcher, _)) in enumerate(zip(kept, names, strict=True))
             ]
-    add_entry_point(module, list(dict.fromkeys(p for spec in specs for p in spec.passes)), names)
+    passes = list(dict.fromkeys(p for spec in specs for p in spec.passes))
+    matched = [both for both, pair in zip(names, kept, strict=True) if not pair.rewrites]
+    rewrites = [action for (_, action), pair in zip(names, kept, strict=True) if pair.rewrites]
+    add_entry_point(module, passes, matched, rewrites)
     return module
 
 
-def _mark(number: int, action: ir.Operation) -> str:
-    """Adds an action that also leaves a mark on the op, which it takes first; its name."""
+def _mark(number: int, pair: _Pair) -> str:
+    """Adds an action that also leaves a mark on the function; its name.
+
+    Not on the op, which it may replace.
+    """
     name = f"mark_{number}"
-    takes = [argument.type for argument in action.regions[0].blocks[0].arguments]
+    takes = [argument.type for argument in pair.action.regions[0].blocks[0].arguments]
     with sequence(name, takes) as given:
-        transform.IncludeOp(
-            [], symbol(action), transform.FailurePropagationMode.Propagate, operands_=given
-        )
-        transform.AnnotateOp(given[0], f"{MARK}{number}__")
+        op = given[0]
+        if pair.rewrites:
+            gives = ir.TypeAttr(pair.matcher.attributes["function_type"]).value.results
+            op = transform.CollectMatchingOp(gives, op, symbol(pair.matcher)).results[0]
+        function = transform.GetParentOp(takes[0], op, isolated_from_above=True).result
+        transform.AnnotateOp(function, f"{MARK}{number}__")
+        include(symbol(pair.action), given)
         transform.YieldOp([])
     return name

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from .contents import NotMlir, check_module, check_source, parse
     from .root_ops import build_problem, describe_op, is_compute, loop_name, product_maps
+    from .sequences import include, sequence
     from .specs import (
         DEFAULT_FORM,
         ENTRY_MARK,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         match_operands,
         match_product,
         new_library,
-        sequence,
         spec_text,
     )
     from .walking import entry_point, new_context, symbol, walk
@@ -50,6 +50,7 @@ __all__ = [
     "configure_module",
     "describe_op",
     "entry_point",
+    "include",
     "is_compute",
     "loop_name",
     "match_operands",

@@ -45,13 +45,15 @@ _ENTRIES = frozenset(
     "max_stack_allocation_size native_vector_size target_abi target_triple ukernels".split()
 )
 
-# What matches and configures.
+# What matches and configures, and what unrolls a convolution's window before.
 _SPEC_OPS = frozenset(
-    "transform.annotate transform.foreach_match transform.get_defining_op transform.get_operand "
-    "transform.get_producer_of_operand transform.get_result transform.include "
-    "transform.named_sequence transform.param.constant transform.yield".split()
+    "transform.annotate transform.apply_patterns transform.collect_matching "
+    "transform.foreach_match transform.get_defining_op transform.get_operand "
+    "transform.get_parent_op transform.get_producer_of_operand transform.get_result "
+    "transform.include transform.loop.unroll transform.named_sequence transform.param.constant "
+    "transform.split_handle transform.structured.tile_using_for transform.yield".split()
 )
-_MATCH = ("transform.match.", "transform.iree.match.")
+_MATCH = ("transform.match.", "transform.iree.match.", "transform.apply_patterns.")
 _PASS_OP = "transform.apply_registered_pass"
 _PASSES = {"iree-codegen-insert-batch-dim-for-batchless-conv"}
 

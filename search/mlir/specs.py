@@ -11,18 +11,20 @@ In this form the compiler verifies a spec, and merges several into one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import preprocessing_transform, transform
 
 from ...core import InputError, first_line
+from ..cpu.unrolled import MARK as UNROLLED
 from ..kind import kind_of
 from ..problem import Problem
 from ..spec import APPLIED_MARK, TuningSpec
 from .contents import first_error, spec_context
+from .sequences import include, sequence
+from .unrolling import UNROLL, add_unrolling
 
 ENTRY_POINT = "__kernel_config"
 ENTRY_MARK = "iree_codegen.tuning_spec_entrypoint"
@@ -65,18 +67,20 @@ def build_spec(spec: TuningSpec) -> ir.Module:
     lines = spec.config.split("\n")
     if not all(lines):
         raise ValueError("it is empty")  # the parser crashes of it
-    configuration = [ir.Attribute.parse(line) for line in lines]
+    unrolled = lines[-1] == UNROLLED
+    configuration = [ir.Attribute.parse(line) for line in (lines[:-1] if unrolled else lines)]
     kind = kind_of(spec.problem)
     module = new_library("frontrunner_spec")
     action = "apply_op_config" if len(configuration) == 1 else "apply_attention_config"
+    any_op = transform.AnyOpType.get()
+    params = [transform.AnyParamType.get()] * len(configuration)
     with ir.InsertionPoint(module.body):
-        params = [transform.AnyParamType.get()] * len(configuration)
-        with sequence(action, [transform.AnyOpType.get(), *params]) as (op, *given):
+        with sequence(action, [any_op, *params]) as (op, *given):
             for name, param in zip(_ANNOTATIONS, given, strict=False):
                 transform.AnnotateOp(op, name, param=param)
             transform.AnnotateOp(op, APPLIED_MARK)
             transform.YieldOp([])
-        with sequence(spec.name, [transform.AnyOpType.get()], params) as (op,):
+        with sequence(spec.name, [any_op], params, matches=True) as (op,):
             ir.Operation.create(UNCONFIGURED, operands=[op])
             kind.match(spec.problem, spec.indexing_maps, op)
             constants = [
@@ -84,8 +88,11 @@ def build_spec(spec: TuningSpec) -> ir.Module:
                 for attribute in configuration
             ]
             transform.YieldOp([op, *(one.result for one in constants)])
+        if unrolled:
+            add_unrolling(spec.problem, spec.name, action)
     passes = [_INSERT_BATCH] if kind.lacks_batch(spec.problem) else []
-    add_entry_point(module, passes, [(spec.name, action)])
+    pairs = [] if unrolled else [(spec.name, action)]
+    add_entry_point(module, passes, pairs, [UNROLL] if unrolled else [])
     return module
 
 
@@ -97,30 +104,19 @@ def new_library(name: str) -> ir.Module:
     return module
 
 
-@contextmanager
-def sequence(
-    name: str, takes: Sequence[ir.Type], gives: Sequence[ir.Type] = ()
-) -> Iterator[list[ir.Value]]:
-    """A named sequence, to be filled; of what it takes, it changes nothing.
-
-    Args:
-        gives: what it yields after the op that it takes first, if it is a matcher.
-    """
-    readonly = {"transform.readonly": ir.UnitAttr.get()}
-    results = [takes[0], *gives] if gives else []
-    made = transform.NamedSequenceOp(name, takes, results, arg_attrs=[readonly] * len(takes))
-    with ir.InsertionPoint(made.body):
-        yield list(made.body.arguments)
-
-
 def add_entry_point(
-    module: ir.Module, passes: Sequence[str], pairs: Sequence[tuple[str, str]]
+    module: ir.Module,
+    passes: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    rewrites: Sequence[str] = (),
 ) -> None:
     """Adds the entry point, last.
 
     Args:
         passes: run first. With any, the module is not of the documented form.
         pairs: names of matchers and of their actions, in the order in which they are tried.
+        rewrites: names of sequences that replace ops, run last, with the root. As actions they
+            would erase ops under the walk of `foreach_match` (2 of 48 compiles crashed).
     """
     any_op = transform.AnyOpType.get()
     consumed = {"transform.consumed": ir.UnitAttr.get()}
@@ -131,10 +127,13 @@ def add_entry_point(
         root: Any = entry.body.arguments[0]
         for name in passes:
             root = transform.ApplyRegisteredPassOp(any_op, root, name).result
-        tried = [_references(m for m, _ in pairs), _references(a for _, a in pairs)]
-        matched = transform.ForeachMatchOp(any_op, [], root, [], *tried)
-        transform.YieldOp([matched.results[0]])
-    if not passes:
+        if pairs:
+            tried = [_references(m for m, _ in pairs), _references(a for _, a in pairs)]
+            root = transform.ForeachMatchOp(any_op, [], root, [], *tried).results[0]
+        for name in rewrites:
+            include(name, [root])
+        transform.YieldOp([root])
+    if not passes and not rewrites:
         module.operation.attributes[DEFAULT_FORM] = ir.UnitAttr.get()
 
 

@@ -1,0 +1,60 @@
+"""Convolutions whose window is unrolled: one product for each of its points, all in one tile.
+
+The compiler vectorises 2-d convolutions of one group, and leaves others in scalar loops: a grouped
+one (26 groups of 8x8 channels, 14x14, 3x3; AVX2) ran at 4 GFLOP/s by default, 5 with the best of 48
+tilings, and 17 so. Before it is tiled, the tuning spec makes nine products of it that follow each
+other, which the compiler fuses and vectorises: see `search.mlir.unrolling`.
+
+All of the reduction is in one vector tile, so that accumulators stay in registers: in loops over
+input channels they went to memory and back (5 times slower than the 2-d pipeline, 64 of them).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from ..problem import Dim, Problem
+
+PIPELINE = "UnrolledWindow"
+# The second line of a configuration: what the spec does before it is attached.
+MARK = '"unrolled window"'
+# Input channels times points of the window: of more, code grows beyond what compiles in seconds.
+MAX_TERMS = 256
+
+
+def window_of(problem: Problem) -> tuple[Dim, ...]:
+    """The loops over the window."""
+    return tuple(d for d in problem.dims if d.name in ("fd", "fh", "fw"))
+
+
+def can_unroll(problem: Problem) -> bool:
+    """Whether products remain, of few enough terms."""
+    terms = math.prod(d.size for d in problem.dims if not d.parallel)
+    taps = [d.size for d in window_of(problem)]
+    return min(taps) > 1 and terms > math.prod(taps) and terms <= MAX_TERMS
+
+
+def render(problem: Problem, candidate: Mapping[str, int]) -> str:
+    """A candidate as a configuration of the last product, whose loops are the remaining ones."""
+    loops = remaining_loops(problem)
+
+    def level(prefix: str, parallel: bool) -> list[int]:
+        return [candidate[f"{prefix}_{d.name}"] if d.parallel == parallel else 0 for d in loops]
+
+    sizes = [
+        tile if tile < d.size else 0 for tile, d in zip(level("dist", True), loops, strict=True)
+    ]
+    return (
+        f"#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
+        f"distribution = {sizes}, vector_common_parallel = {level('vec', True)}, "
+        f"vector_reduction = {level('vec', False)}>, translation_info = "
+        f"#iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>, "
+        f"{{enable_loop_peeling}}>>\n{MARK}"
+    )
+
+
+def remaining_loops(problem: Problem) -> tuple[Dim, ...]:
+    """Those that the compiler leaves of each product: it folds what runs once."""
+    gone = {d.name for d in window_of(problem)}
+    return tuple(d for d in problem.dims if d.size > 1 and d.name not in gone)

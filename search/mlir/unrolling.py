@@ -1,0 +1,105 @@
+"""Rewrites a convolution as products: one for each point of its window, each added to the last.
+
+See `search.cpu.unrolled` for why. All of it is done by ops of the transform dialect, in the tuning
+spec itself, so that `iree-compile` does the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from iree.compiler import ir
+from iree.compiler.dialects import preprocessing_transform, transform
+from iree.compiler.dialects.transform import loop, structured
+
+from ..cpu.unrolled import remaining_loops, window_of
+from ..problem import Dim, Operand, Problem
+from .sequences import include, sequence
+
+UNROLL, FOLDED, PRODUCT = "unroll_window", "match_folded_convolution", "match_product_of_window"
+# The compiler gives what is to be matched a batch dim of one. It is folded again, and the folding
+# moved to where the dispatch loads and stores, since loops of one in between hinder fusion.
+_FOLD = (
+    "canonicalization",
+    "linalg.fold_unit_extent_dims_via_reshapes",
+    "iree.fold_reshape_into_tensor_hal_interface",
+    "tensor.reassociative_reshape_folding",
+)
+# Of the window's loops, which run once by now.
+_DROP = (
+    "canonicalization",
+    "linalg.fold_unit_extent_dims_via_slices",
+    "linalg.swap_extract_slice_with_fill",
+)
+
+
+def add_unrolling(problem: Problem, matcher: str, action: str) -> None:
+    """Adds the sequence that unrolls what a matcher matches, and what it needs.
+
+    Args:
+        action: is run on the last product, with what the matcher yields.
+    """
+    any_op, any_param = transform.AnyOpType.get(), transform.AnyParamType.get()
+    folded = [d for d in problem.dims if d.size > 1]
+    for name, interface, loops in (
+        (FOLDED, preprocessing_transform.MatchConvolutionOp, folded),
+        (PRODUCT, preprocessing_transform.MatchContractionOp, remaining_loops(problem)),
+    ):
+        with sequence(name, [any_op], matches=True) as (op,):
+            _match(interface, op, problem, loops)
+            transform.YieldOp([op])
+    with sequence(UNROLL, [any_op]) as (root,):
+        found = transform.CollectMatchingOp([any_op, any_param], root, matcher)
+        convolution, configuration = found.results
+        include(action, [_unroll(convolution, problem), configuration])
+        transform.YieldOp([])
+
+
+def _unroll(convolution: ir.Value, problem: Problem) -> ir.Value:
+    """Rewrites the convolution of a handle; returns the last product's, empty if it is."""
+    any_op = transform.AnyOpType.get()
+    function = transform.GetParentOp(any_op, convolution, op_name="func.func").result
+    _rewrite(function, _FOLD)
+    folded = transform.CollectMatchingOp([any_op], function, FOLDED).results[0]
+    window = window_of(problem)
+    loops = [d for d in problem.dims if d.size > 1]
+    tiled = structured.TileUsingForOp(folded, sizes=[int(d in window) for d in loops])
+    # From the inside, so that what is repeated has no loop left.
+    for found, dim in reversed(list(zip(list(tiled.results)[1:], window, strict=True))):
+        loop.LoopUnrollOp(found, factor=dim.size)
+    _rewrite(function, _DROP)
+    products = transform.CollectMatchingOp([any_op], function, PRODUCT).results[0]
+    count = math.prod(d.size for d in window)
+    return transform.SplitHandleOp([any_op] * count, products).results[-1]
+
+
+def _match(matcher: type, op: ir.Value, problem: Problem, loops: Sequence[Dim]) -> None:
+    types = [ir.Type.parse(operand.dtype) for operand in problem.operands]
+    places = {problem.dims.index(d): place for place, d in enumerate(loops)}
+    matcher(op, *types, [_map(operand, places) for operand in problem.operands])
+
+
+def _map(operand: Operand, places: dict[int, int]) -> ir.AffineMap:
+    """An operand's indexing map over some of the loops.
+
+    Args:
+        places: of those loops, by their position in the problem.
+    """
+    exprs = []
+    for terms in operand.index:
+        left = [(places[d], c) for d, c in terms if d in places]
+        if len(terms) > 1 and len(left) == 1:
+            # A slice is taken by the stride.
+            left = [(left[0][0], 1)]
+        if left:
+            parts = [ir.AffineExpr.get_mul(ir.AffineExpr.get_dim(d), c) for d, c in left]
+            exprs.append(sum(parts[1:], start=parts[0]))
+    return ir.AffineMap.get(len(places), 0, exprs)
+
+
+def _rewrite(function: ir.Value, patterns: Sequence[str]) -> None:
+    applied = transform.ApplyPatternsOp(function)
+    with ir.InsertionPoint(applied.patterns):
+        for name in patterns:
+            ir.Operation.create(f"transform.apply_patterns.{name}")
