@@ -24,15 +24,15 @@ MAX_TERMS = 256
 
 
 def window_of(problem: Problem) -> tuple[Dim, ...]:
-    """The loops over the window."""
-    return tuple(d for d in problem.dims if d.name in ("fd", "fh", "fw"))
+    """The loops over the window, but for those that run once."""
+    return tuple(d for d in problem.dims if d.name in ("fd", "fh", "fw") and d.size > 1)
 
 
 def can_unroll(problem: Problem) -> bool:
     """Whether products remain, of few enough terms."""
     terms = math.prod(d.size for d in problem.dims if not d.parallel)
-    taps = [d.size for d in window_of(problem)]
-    return min(taps) > 1 and terms > math.prod(taps) and terms <= MAX_TERMS
+    taps = math.prod(d.size for d in window_of(problem))
+    return 1 < taps < terms <= MAX_TERMS
 
 
 def render(problem: Problem, candidate: Mapping[str, int]) -> str:

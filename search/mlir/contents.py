@@ -55,7 +55,10 @@ _SPEC_OPS = frozenset(
 )
 _MATCH = ("transform.match.", "transform.iree.match.", "transform.apply_patterns.")
 _PASS_OP = "transform.apply_registered_pass"
-_PASSES = {"iree-codegen-insert-batch-dim-for-batchless-conv"}
+_PASSES = {
+    "iree-codegen-insert-batch-dim-for-batchless-conv",
+    "iree-global-opt-convert-strided-contraction-to-contraction",
+}
 
 
 class NotMlir(Exception):

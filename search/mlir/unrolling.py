@@ -33,6 +33,10 @@ _DROP = (
     "linalg.swap_extract_slice_with_fill",
 )
 
+# Where the window moves by more than one, products read every other column: in a slice of these, so
+# that they are products to the compiler.
+SLICE_STRIDED = "iree-global-opt-convert-strided-contraction-to-contraction"
+
 
 def add_unrolling(problem: Problem, matcher: str, action: str) -> None:
     """Adds the sequence that unrolls what a matcher matches, and what it needs.
@@ -69,6 +73,8 @@ def _unroll(convolution: ir.Value, problem: Problem) -> ir.Value:
     for found, dim in reversed(list(zip(list(tiled.results)[1:], window, strict=True))):
         loop.LoopUnrollOp(found, factor=dim.size)
     _rewrite(function, _DROP)
+    if dict(problem.traits)["stride"] > 1:
+        function = transform.ApplyRegisteredPassOp(any_op, function, SLICE_STRIDED).result
     products = transform.CollectMatchingOp([any_op], function, PRODUCT).results[0]
     count = math.prod(d.size for d in window)
     return transform.SplitHandleOp([any_op] * count, products).results[-1]
@@ -90,7 +96,7 @@ def _map(operand: Operand, places: dict[int, int]) -> ir.AffineMap:
     for terms in operand.index:
         left = [(places[d], c) for d, c in terms if d in places]
         if len(terms) > 1 and len(left) == 1:
-            # A slice is taken by the stride.
+            # Of what is read at a stride, a slice is taken.
             left = [(left[0][0], 1)]
         if left:
             parts = [ir.AffineExpr.get_mul(ir.AffineExpr.get_dim(d), c) for d, c in left]
