@@ -12,11 +12,11 @@ from functools import partial
 
 import z3
 
+from .. import unrolled
 from ..dispatch import Dispatch
 from ..kind import kind_of
 from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
-from . import unrolled
 from .configuration import parse, pipeline_of, render
 
 # The compiler refuses vectors (and contractions over them) of this many native vectors or more.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..cpu.unrolled import PIPELINE as UNROLLED
-from ..cpu.unrolled import can_unroll
 from ..kind import Kind
 from ..problem import Problem
+from ..unrolled import PIPELINE as UNROLLED
+from ..unrolled import can_unroll
 
 
 class ConvolutionKind(Kind):

@@ -271,7 +271,7 @@ def _mark(number: int, pair: _Pair) -> str:
         if pair.rewrites:
             gives = ir.TypeAttr(pair.matcher.attributes["function_type"]).value.results
             op = transform.CollectMatchingOp(gives, op, symbol(pair.matcher)).results[0]
-        function = transform.GetParentOp(takes[0], op, isolated_from_above=True).result
+        function = transform.GetParentOp(takes[0], op, op_name="func.func").result
         transform.AnnotateOp(function, f"{MARK}{number}__")
         include(symbol(pair.action), given)
         transform.YieldOp([])

@@ -49,7 +49,7 @@ _ENTRIES = frozenset(
 _SPEC_OPS = frozenset(
     "transform.annotate transform.apply_patterns transform.collect_matching "
     "transform.foreach_match transform.get_defining_op transform.get_operand "
-    "transform.get_parent_op transform.get_producer_of_operand transform.get_result "
+    "transform.get_producer_of_operand transform.get_result "
     "transform.include transform.loop.unroll transform.named_sequence transform.param.constant "
     "transform.split_handle transform.structured.tile_using_for transform.yield".split()
 )
@@ -149,6 +149,9 @@ def _in_spec(op: ir.Operation) -> bool:
     if op.name == _PASS_OP:
         plain = len(op.operands) == 1 and not len(op.attributes.get("options", ()))
         return plain and ir.StringAttr(op.attributes["pass_name"]).value in _PASSES
+    if op.name == "transform.get_parent_op":
+        # Beyond the function are targets and objects to be linked.
+        return str(op.attributes.get("op_name")) == '"func.func"'
     return op.name in _SPEC_OPS or op.name.startswith(_MATCH)
 
 

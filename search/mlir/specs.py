@@ -18,10 +18,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import preprocessing_transform, transform
 
 from ...core import InputError, first_line
-from ..cpu.unrolled import MARK as UNROLLED
 from ..kind import kind_of
 from ..problem import Problem
 from ..spec import APPLIED_MARK, TuningSpec
+from ..unrolled import MARK as UNROLLED
 from .contents import first_error, spec_context
 from .sequences import include, sequence
 from .unrolling import UNROLL, add_unrolling

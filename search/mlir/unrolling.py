@@ -1,6 +1,6 @@
 """Rewrites a convolution as products: one for each point of its window, each added to the last.
 
-See `search.cpu.unrolled` for why. All of it is done by ops of the transform dialect, in the tuning
+See `search.unrolled` for why. All of it is done by ops of the transform dialect, in the tuning
 spec itself, so that `iree-compile` does the same.
 """
 
@@ -13,8 +13,8 @@ from iree.compiler import ir
 from iree.compiler.dialects import preprocessing_transform, transform
 from iree.compiler.dialects.transform import loop, structured
 
-from ..cpu.unrolled import remaining_loops, window_of
 from ..problem import Dim, Operand, Problem
+from ..unrolled import remaining_loops, window_of
 from .sequences import include, sequence
 
 UNROLL, FOLDED, PRODUCT = "unroll_window", "match_folded_convolution", "match_product_of_window"

@@ -1,12 +1,14 @@
 """Convolutions whose window is unrolled: one product for each of its points, all in one tile.
 
-The compiler vectorises 2-d convolutions of one group, and leaves others in scalar loops: a grouped
-one (26 groups of 8x8 channels, 14x14, 3x3; AVX2) ran at 4 GFLOP/s by default, 5 with the best of 48
-tilings, and 17 so. Before it is tiled, the tuning spec makes nine products of it that follow each
-other, which the compiler fuses and vectorises: see `search.mlir.unrolling`.
+The compiler vectorises convolutions of one group in one and two image dims, and leaves others in
+scalar loops, however they are tiled. Before it is tiled, the tuning spec makes one product of each
+point of the window, added to the one before, and these the compiler fuses and vectorises: see
+`search.mlir.unrolling`. 26 groups of 8x8 channels, 14x14, 3x3 (Zen 3, two cores) take 934 us by
+default, 834 with the best of 48 tilings, and 146 so.
 
-All of the reduction is in one vector tile, so that accumulators stay in registers: in loops over
-input channels they went to memory and back (5 times slower than the 2-d pipeline, 64 of them).
+All of the reduction is in one vector tile, so that accumulators stay in registers. With loops over
+input channels they go to memory and back: 64x64 channels, 28x28 took 4.3 ms at best, where the
+pipeline for 2-d convolutions takes 0.6.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ..problem import Dim, Problem
+from .problem import Dim, Problem
 
 PIPELINE = "UnrolledWindow"
 # The second line of a configuration: what the spec does before it is attached.
