@@ -154,8 +154,8 @@ def _unrolled_window(
     accumulators = _accumulator_bytes(problem) * _product(_vec(d) for d in parallel)
     files = accumulators <= 2 * target.registers * target.vector_bytes
     rules.append(Constraint("accumulators fit the registers", files, prunes=True))
-    unrolled = accumulators * math.prod(d.size for d in problem.dims if not d.parallel)
-    small = unrolled <= target.vector_bytes * MAX_UNROLLED_WINDOW
+    products = accumulators * math.prod(d.size for d in problem.dims if not d.parallel)
+    small = products <= target.vector_bytes * MAX_UNROLLED_WINDOW
     rules.append(Constraint("unrolled code stays small", small, prunes=True))
     return tuple(knobs), (*rules, *_full_vectors(problem, target), *_workgroups(problem, target))
 

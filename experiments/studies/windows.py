@@ -1,0 +1,72 @@
+"""What unrolling a convolution's window gains, for those that the compiler does not vectorise.
+
+    python -m frontrunner.experiments.studies.windows [CANDIDATES]
+
+tunes grouped and 3-d convolutions twice: with as many candidates (24) of the tilings of
+`DoubleTilingExpert`, and of `UnrolledWindow`. Prints both as speedups over the compiler's default,
+and what became of the latter's candidates. The order is the shipped one's, which has seen no such
+convolution.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...benchmarks.operations import Conv, Conv3d, Operation, Types, write_operations
+from ...core import InputError
+from ..tuning import TuneResult, tune
+
+CANDIDATES = 24
+TILED, UNROLLED = "DoubleTilingExpert", "UnrolledWindow"
+DISPATCHES: tuple[Operation, ...] = (
+    # Two of a RegNet's, then one each of what such convolutions differ in.
+    Conv(14, 14, 208, 208, groups=26, layout="nchw"),
+    Conv(56, 56, 48, 48, groups=6, stride=(2, 2), layout="nchw"),
+    Conv(28, 28, 64, 64, groups=8, dilation=(2, 2), layout="nchw"),
+    Conv(14, 14, 64, 64, groups=8, images=4, layout="nchw"),
+    Conv(14, 14, 64, 64, groups=8, window=(1, 5), layout="nchw"),
+    Conv(14, 14, 64, 64, groups=8),
+    Conv(14, 14, 64, 64, groups=8, layout="nchw", types=Types("f16", "f32")),
+    Conv(14, 14, 64, 64, groups=8, layout="nchw", types=Types("i8", "i32")),
+    Conv3d(8, 32, 32, 3, 16, layout="ncdhw"),
+)
+HEADER = ("convolution", "default", *(f"`{name}`" for name in (TILED, UNROLLED)), "of the latter")
+
+
+def tuned(file: Path, pipeline: str, candidates: int) -> TuneResult:
+    """Into a folder beside the file."""
+    out = file.with_suffix(f".{pipeline}")
+    result = tune(file, pipeline=pipeline, budget=candidates, out=out, quiet=True)
+    assert isinstance(result, TuneResult)
+    return result
+
+
+def speedup(result: TuneResult) -> str:
+    low, high = result.speedup_ci
+    return f"{result.speedup:.2f}x ({low:.2f} to {high:.2f})"
+
+
+def row(file: Path, candidates: int) -> list[str]:
+    """Of the table, for one convolution."""
+    try:
+        both = [tuned(file, pipeline, candidates) for pipeline in (TILED, UNROLLED)]
+    except InputError as error:
+        return [file.stem, str(error), "", "", ""]
+    became = ", ".join(f"{count} {kind}" for kind, count in both[1].outcomes.items())
+    return [file.stem, f"{both[0].baseline_us:,.0f} us", *map(speedup, both), became]
+
+
+def main(arguments: Sequence[str]) -> None:
+    candidates = int(arguments[0]) if arguments else CANDIDATES
+    print("", *HEADER, "", sep=" | ")
+    print("", *["---"] * len(HEADER), "", sep=" | ")
+    with tempfile.TemporaryDirectory() as folder:
+        for file in write_operations(Path(folder), DISPATCHES):
+            print("", *row(file, candidates), "", sep=" | ", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
