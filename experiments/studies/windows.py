@@ -61,11 +61,15 @@ def row(file: Path, candidates: int) -> list[str]:
 
 def main(arguments: Sequence[str]) -> None:
     candidates = int(arguments[0]) if arguments else CANDIDATES
-    print("", *HEADER, "", sep=" | ")
-    print("", *["---"] * len(HEADER), "", sep=" | ")
+    write_row(HEADER)
+    write_row(["---"] * len(HEADER))
     with tempfile.TemporaryDirectory() as folder:
         for file in write_operations(Path(folder), DISPATCHES):
-            print("", *row(file, candidates), "", sep=" | ", flush=True)
+            write_row(row(file, candidates))
+
+
+def write_row(cells: Sequence[str]) -> None:
+    print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
