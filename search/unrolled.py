@@ -1,10 +1,11 @@
 """Convolutions whose window is unrolled: one product for each of its points, all in one tile.
 
-The compiler vectorises convolutions of one group in one and two image dims, and leaves others in
-scalar loops, however they are tiled. Before it is tiled, the tuning spec makes one product of each
-point of the window, added to the one before, and these the compiler fuses and vectorises: see
-`search.mlir.unrolling`. 26 groups of 8x8 channels, 14x14, 3x3 (Zen 3, two cores) take 934 us by
-default, 834 with the best of 48 tilings, and 146 so.
+The compiler vectorises convolutions of one group in one and two image dims, and depthwise ones of
+channels last, and leaves others in scalar loops, however they are tiled. Before it is tiled, the
+tuning spec makes one product of each point of the window, added to the one before, and these the
+compiler fuses and vectorises: see `search.mlir.unrolling`. 26 groups of 8x8 channels, 14x14, 3x3
+(Zen 3, two cores) take 934 us by default, 834 with the best of 48 tilings, and 146 so. Products of
+a depthwise convolution sum nothing: they become one elementwise op, together with what follows.
 
 All of the reduction is in one vector tile, so that accumulators stay in registers. With loops over
 input channels they go to memory and back: 64x64 channels, 28x28 took 4.3 ms at best, where the
@@ -31,10 +32,15 @@ def window_of(problem: Problem) -> tuple[Dim, ...]:
 
 
 def can_unroll(problem: Problem) -> bool:
-    """Whether products remain, of few enough terms."""
+    """Whether there is a window, and few enough terms are summed."""
     terms = math.prod(d.size for d in problem.dims if not d.parallel)
     taps = math.prod(d.size for d in window_of(problem))
-    return 1 < taps < terms <= MAX_TERMS
+    return 1 < taps <= terms <= MAX_TERMS
+
+
+def is_elementwise(problem: Problem) -> bool:
+    """Whether nothing is summed over but the window, as in a depthwise convolution."""
+    return all(d.parallel or d.size == 1 or d in window_of(problem) for d in problem.dims)
 
 
 def render(problem: Problem, candidate: Mapping[str, int]) -> str:
@@ -58,5 +64,9 @@ def render(problem: Problem, candidate: Mapping[str, int]) -> str:
 
 def remaining_loops(problem: Problem) -> tuple[Dim, ...]:
     """Those that the compiler leaves of each product: it folds what runs once."""
-    gone = {d.name for d in window_of(problem)}
-    return tuple(d for d in problem.dims if d.size > 1 and d.name not in gone)
+    window = window_of(problem)
+    if is_elementwise(problem):
+        # The products are fused to what follows, which reads them in this order.
+        stored = (problem.dims[terms[0][0]] for terms in problem.output.index)
+        return tuple(d for d in stored if d.size > 1)
+    return tuple(d for d in problem.dims if d.size > 1 and d not in window)

@@ -5,9 +5,20 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .export import ExportedNetwork, export_module, export_transformers
+    from .export import (
+        ExportedNetwork,
+        export_module,
+        export_transformers,
+        transformers_module,
+    )
     from .onnx_import import as_mlir
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["ExportedNetwork", "as_mlir", "export_module", "export_transformers"]
+__all__ = [
+    "ExportedNetwork",
+    "as_mlir",
+    "export_module",
+    "export_transformers",
+    "transformers_module",
+]

@@ -58,6 +58,15 @@ def export_transformers(
         config: such as `transformers.BertConfig(hidden_size=384)`.
         arguments: as for `export_module`.
     """
+    return export_module(transformers_module(config, seed), arguments, out)
+
+
+def transformers_module(config: Any, seed: int = 0) -> Any:
+    """A model of `transformers` with random weights, as a `torch.nn.Module` of its first output.
+
+    Raises:
+        InputError: the extra is not installed.
+    """
     try:
         import torch
         import transformers
@@ -75,4 +84,4 @@ def export_transformers(
             return self.model(*inputs)[0]
 
     torch.manual_seed(seed)
-    return export_module(First(), arguments, out)
+    return First().eval()

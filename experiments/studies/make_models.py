@@ -8,7 +8,8 @@ Needs the extra `torch`. Writes OUT/<name>.mlir and OUT/<name>.irpa.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -27,38 +28,46 @@ from transformers import (
 )
 from transformers.models.whisper.modeling_whisper import WhisperEncoder
 
-from ..importing import ExportedNetwork, export_module, export_transformers
+from ..importing import export_module, transformers_module
 
 IMAGE = (1, 3, 224, 224)
 
 
-def bert(out: Path) -> ExportedNetwork:
+@dataclass(frozen=True)
+class Network:
+    """A module, and tensors of the shapes and types that it is called with."""
+
+    module: nn.Module
+    inputs: Sequence[torch.Tensor]
+
+
+def bert() -> Network:
     """A BERT-like encoder: 6 layers, 384 wide, 128 tokens (MiniLM's shape)."""
     config = BertConfig(
         hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536
     )
-    return export_transformers(config, [torch.zeros(1, 128, dtype=torch.long)], out)
+    return Network(transformers_module(config), [torch.zeros(1, 128, dtype=torch.long)])
 
 
-def vit(out: Path) -> ExportedNetwork:
+def vit() -> Network:
     """A vision transformer: 197 tokens, 12 layers, 384 wide (DeiT-small's shape)."""
     config = ViTConfig(
         hidden_size=384, num_hidden_layers=12, num_attention_heads=6, intermediate_size=1536
     )
-    return export_transformers(config, [torch.zeros(IMAGE)], out)
+    return Network(transformers_module(config), [torch.zeros(IMAGE)])
 
 
-def resnet(out: Path) -> ExportedNetwork:
+def resnet() -> Network:
     """ResNet-18 at 224."""
     config = ResNetConfig(
         embedding_size=64, hidden_sizes=[64, 128, 256, 512], depths=[2, 2, 2, 2], layer_type="basic"
     )
-    return export_transformers(config, [torch.zeros(IMAGE)], out)
+    return Network(transformers_module(config), [torch.zeros(IMAGE)])
 
 
-def mobilenet(out: Path) -> ExportedNetwork:
+def mobilenet() -> Network:
     """MobileNetV2 at 224: depthwise and pointwise convolutions."""
-    return export_transformers(MobileNetV2Config(), [torch.zeros(IMAGE)], out)
+    return Network(transformers_module(MobileNetV2Config()), [torch.zeros(IMAGE)])
 
 
 class DecoderStep(nn.Module):
@@ -117,14 +126,14 @@ class DecoderLayer(nn.Module):
         return x, key, value
 
 
-def decoder(out: Path) -> ExportedNetwork:
+def decoder() -> Network:
     """A GPT-2-like decoder's step: 12 layers, 768 wide, 255 tokens in its cache."""
     torch.manual_seed(0)
     layers, width, heads, past = 12, 768, 12, 255
     step = DecoderStep(layers, width, heads, 32000, past)
     cache = torch.zeros(layers, heads, past, width // heads)
     index = torch.zeros(1, 1, dtype=torch.long)
-    return export_module(step, [index, index, cache, cache], out)
+    return Network(step, [index, index, cache, cache])
 
 
 class UnetBlock(nn.Module):
@@ -181,12 +190,12 @@ class CrossAttention(nn.Module):
         return x + self.out(seen.transpose(1, 2).flatten(2))
 
 
-def unet(out: Path) -> ExportedNetwork:
+def unet() -> Network:
     """A block of a diffusion UNet: 320 channels at 32 x 32, 77 words."""
     torch.manual_seed(0)
     block = UnetBlock(channels=320, time=1280, words=768, heads=8)
     inputs = [torch.zeros(1, 320, 32, 32), torch.zeros(1, 1280), torch.zeros(1, 77, 768)]
-    return export_module(block, inputs, out)
+    return Network(block, inputs)
 
 
 class Encoder(nn.Module):
@@ -201,28 +210,28 @@ class Encoder(nn.Module):
         return kept
 
 
-def whisper(out: Path) -> ExportedNetwork:
+def whisper() -> Network:
     """Whisper-tiny's encoder: 4 layers, 384 wide, 1000 mel frames, which it halves."""
     torch.manual_seed(0)
     config = WhisperConfig(
         d_model=384, encoder_layers=4, encoder_attention_heads=6, encoder_ffn_dim=1536,
         max_source_positions=500,
     )  # fmt: skip
-    return export_module(Encoder(config), [torch.zeros(1, 80, 1000)], out)
+    return Network(Encoder(config), [torch.zeros(1, 80, 1000)])
 
 
-def convnext(out: Path) -> ExportedNetwork:
+def convnext() -> Network:
     """A small ConvNeXt at 224: 2-2-4-2 blocks, 64 to 512 wide."""
     config = ConvNextConfig(depths=[2, 2, 4, 2], hidden_sizes=[64, 128, 256, 512])
-    return export_transformers(config, [torch.zeros(IMAGE)], out)
+    return Network(transformers_module(config), [torch.zeros(IMAGE)])
 
 
-def regnet(out: Path) -> ExportedNetwork:
+def regnet() -> Network:
     """A small RegNet at 224: grouped convolutions, 48 to 440 wide."""
     config = RegNetConfig(
         embedding_size=32, hidden_sizes=[48, 104, 208, 440], depths=[2, 4, 6, 2], groups_width=8
     )
-    return export_transformers(config, [torch.zeros(IMAGE)], out)
+    return Network(transformers_module(config), [torch.zeros(IMAGE)])
 
 
 class Decoder(nn.Module):
@@ -237,7 +246,7 @@ class Decoder(nn.Module):
         return kept
 
 
-def llama(out: Path) -> ExportedNetwork:
+def llama() -> Network:
     """A small Llama over 96 tokens: 6 layers, 512 wide, eight heads of which four share a key."""
     torch.manual_seed(0)
     config = LlamaConfig(
@@ -246,17 +255,18 @@ def llama(out: Path) -> ExportedNetwork:
     )  # fmt: skip
     tokens = torch.zeros(1, 96, dtype=torch.long)
     mask = torch.full((1, 1, 96, 96), torch.finfo(torch.float32).min).triu(1)
-    return export_module(Decoder(config), [tokens, mask], out)
+    return Network(Decoder(config), [tokens, mask])
 
 
 _MAKERS = (bert, vit, resnet, decoder, mobilenet, unet, whisper, convnext, regnet, llama)
-MODELS: dict[str, Callable[[Path], ExportedNetwork]] = {make.__name__: make for make in _MAKERS}
+MODELS: dict[str, Callable[[], Network]] = {make.__name__: make for make in _MAKERS}
 
 
 def main(arguments: list[str]) -> None:
     folder, *names = arguments
     for name in names or MODELS:
-        made = MODELS[name](Path(folder) / f"{name}.mlir")
+        network = MODELS[name]()
+        made = export_module(network.module, network.inputs, Path(folder) / f"{name}.mlir")
         print(f"{made.mlir}: {made.weights.stat().st_size / 1e6:.0f} MB of weights")
 
 

@@ -1,9 +1,9 @@
-"""Tunes the models of `make.py` and compares them with what a user would try first.
+"""Tunes the models of `make_models` and compares them with what a user would try first.
 
     python -m frontrunner.experiments.studies.models_table OUT [MINUTES]
 
-Needs the extra `torch` where a model is not made yet. Prints a Markdown table; what is finished in
-OUT is not done again.
+Needs the extra `torch`, which is raced, too. Prints a Markdown table; models that are tuned in OUT
+are not tuned again, but the table is measured anew.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from ...core import run_tool
 from ...search import SPEC_OPTION
 from ...search.reading import read_network
 from ..network_tuning import NetworkResult, resume_model, tune_model
+from .make_models import main as make
+from .torch_race import Race, race_torch
 
 # The last four were not looked at while spaces and predictors were made.
 NAMES = (
@@ -35,19 +37,18 @@ FLAGS = {
     "O3": ["--iree-opt-level=O3"],
     "im2col": ["--iree-global-opt-use-im2col-for-convs"],
 }
+PEERS = {"eager": "of torch eager", "compile": "of `torch.compile`"}
 
 
 def main(arguments: Sequence[str]) -> None:
     out = Path(arguments[0])
     minutes = float(arguments[1]) if len(arguments) > 1 else 15.0
     if missing := [name for name in NAMES if not (out / f"{name}.irpa").exists()]:
-        from .make_models import main as make
-
         make([str(out), *missing])
-    lines = [_row(out, name, minutes) for name in NAMES]
-    titles = ("model", "default", "tuned (95 %)", *FLAGS)
+    titles = ("model", "default", "tuned (95 %)", *FLAGS, *PEERS.values())
     print("| " + " | ".join(titles) + " |\n|" + " --- |" * len(titles))
-    print("\n".join(lines))
+    for name in NAMES:
+        print(_row(out, name, minutes), flush=True)
 
 
 def _row(out: Path, name: str, minutes: float) -> str:
@@ -76,6 +77,7 @@ def _row(out: Path, name: str, minutes: float) -> str:
             for title, path in built.items()
             if title != "default"
         }
+        races = race_torch(name, runner, built["default"], built.get("tuned", built["default"]))
     tuned = gains.get("tuned")
     before = tuned.before_us / 1e3 if tuned else result.baseline_us / 1e3
     cells = [
@@ -86,6 +88,7 @@ def _row(out: Path, name: str, minutes: float) -> str:
             _told(gains[title], short=True) if title in gains else "does not compile"
             for title in FLAGS
         ),
+        *(_told(races.get(peer)) for peer in PEERS),
     ]
     return "| " + " | ".join(cells) + " |"
 
@@ -113,7 +116,7 @@ def _gain(runner: NetworkRunner, before: Path, after: Path) -> Speedup | None:
         return None
 
 
-def _told(gain: Speedup | None, *, short: bool = False) -> str:
+def _told(gain: Speedup | Race | None, *, short: bool = False) -> str:
     if gain is None:
         return "none"
     low, high = gain.interval

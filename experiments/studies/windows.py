@@ -2,10 +2,10 @@
 
     python -m frontrunner.experiments.studies.windows [CANDIDATES]
 
-tunes grouped and 3-d convolutions twice: with as many candidates (24) of the tilings of
-`DoubleTilingExpert`, and of `UnrolledWindow`. Prints both as speedups over the compiler's default,
-and what became of the latter's candidates. The order is the shipped one's, which has seen no such
-convolution.
+tunes grouped, depthwise and 3-d convolutions with as many candidates (24) of each pipeline that
+takes them: `UnrolledWindow`, and those that tile. Prints speedups over the compiler's default, and
+what became of the former's candidates. The order is the shipped one's, which has seen none of these
+candidates.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...benchmarks.operations import Conv, Conv3d, Operation, Types, write_operations
-from ...core import InputError
+from ...search import build_spaces
+from ...search.reading import read_dispatch
 from ..tuning import TuneResult, tune
 
 CANDIDATES = 24
-TILED, UNROLLED = "DoubleTilingExpert", "UnrolledWindow"
+TILED, DECOMPOSED, UNROLLED = "DoubleTilingExpert", "ConvTileAndDecomposeExpert", "UnrolledWindow"
+PIPELINES = (TILED, DECOMPOSED, UNROLLED)
 DISPATCHES: tuple[Operation, ...] = (
     # Two of a RegNet's, then one each of what such convolutions differ in.
     Conv(14, 14, 208, 208, groups=26, layout="nchw"),
@@ -32,8 +34,12 @@ DISPATCHES: tuple[Operation, ...] = (
     Conv(14, 14, 64, 64, groups=8, layout="nchw", types=Types("f16", "f32")),
     Conv(14, 14, 64, 64, groups=8, layout="nchw", types=Types("i8", "i32")),
     Conv3d(8, 32, 32, 3, 16, layout="ncdhw"),
+    # A ConvNeXt's, and two of a MobileNet's.
+    Conv.square(56, 64, 0, 7, layout="nchw"),
+    Conv.square(56, 144, 0, 3, layout="nchw"),
+    Conv.square(28, 192, 0, 3, stride=2, layout="nchw"),
 )
-HEADER = ("convolution", "default", *(f"`{name}`" for name in (TILED, UNROLLED)), "of the latter")
+HEADER = ("convolution", "default", *(f"`{name}`" for name in PIPELINES), "of the last")
 
 
 def tuned(file: Path, pipeline: str, candidates: int) -> TuneResult:
@@ -51,12 +57,13 @@ def speedup(result: TuneResult) -> str:
 
 def row(file: Path, candidates: int) -> list[str]:
     """Of the table, for one convolution."""
-    try:
-        both = [tuned(file, pipeline, candidates) for pipeline in (TILED, UNROLLED)]
-    except InputError as error:
-        return [file.stem, str(error), "", "", ""]
-    became = ", ".join(f"{count} {kind}" for kind, count in both[1].outcomes.items())
-    return [file.stem, f"{both[0].baseline_us:,.0f} us", *map(speedup, both), became]
+    dispatch = read_dispatch(file)
+    taken = [space.pipeline for space in build_spaces(dispatch)]
+    results = {name: tuned(file, name, candidates) for name in PIPELINES if name in taken}
+    last = results[UNROLLED]
+    became = ", ".join(f"{count} {kind}" for kind, count in last.outcomes.items())
+    speedups = [speedup(results[name]) if name in results else "–" for name in PIPELINES]
+    return [file.stem, f"{last.baseline_us:,.0f} us", *speedups, became]
 
 
 def main(arguments: Sequence[str]) -> None:

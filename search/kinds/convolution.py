@@ -63,16 +63,20 @@ class ConvolutionKind(Kind):
 
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
         traits = dict(problem.traits)
-        image = [d for d in problem.dims if d.name in ("od", "oh", "ow")]
-        if traits["grouped"] or len(image) != 2:
-            # One image dim and one group is vectorised as it is: 20 times the default (80 channels,
-            # 500 columns), where a window that is unrolled reaches 5.5.
-            unrolled = (traits["grouped"] or len(image) > 1) and can_unroll(problem)
-            return (UNROLLED, "DoubleTilingExpert") if unrolled else ("DoubleTilingExpert",)
-        # What the compiler takes where channels come first.
-        if traits["depthwise"] and problem.dims[problem.output.index[-1][0][0]].name != "c":
-            return ("ConvTileAndDecomposeExpert", "DoubleTilingExpert")
-        return ("ConvTileAndDecomposeExpert",)
+        image = sum(d.name in ("od", "oh", "ow") for d in problem.dims)
+        last = problem.dims[problem.output.index[-1][0][0]].name
+        channels_first = bool(traits["depthwise"]) and last != "c"
+        pipelines = []
+        # What the compiler vectorises as it is gains less so: 80 channels, 500 columns, one group
+        # 5.5 times the default, where others reach 20.
+        if (traits["grouped"] or image == 3 or channels_first) and can_unroll(problem):
+            pipelines.append(UNROLLED)
+        if image == 2 and not traits["grouped"]:
+            pipelines.append("ConvTileAndDecomposeExpert")
+        # What the compiler takes otherwise, and at times for depthwise ones of channels first.
+        if image != 2 or traits["grouped"] or channels_first:
+            pipelines.append("DoubleTilingExpert")
+        return tuple(pipelines)
 
     def lacks_batch(self, problem: Problem) -> bool:
         return any(d.name == "batch" and d.size == 1 for d in problem.dims)

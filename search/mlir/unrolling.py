@@ -14,7 +14,7 @@ from iree.compiler.dialects import preprocessing_transform, transform
 from iree.compiler.dialects.transform import loop, structured
 
 from ..problem import Dim, Operand, Problem
-from ..unrolled import remaining_loops, window_of
+from ..unrolled import is_elementwise, remaining_loops, window_of
 from .sequences import include, sequence
 
 UNROLL, FOLDED, PRODUCT = "unroll_window", "match_folded_convolution", "match_product_of_window"
@@ -33,6 +33,10 @@ _DROP = (
     "linalg.swap_extract_slice_with_fill",
 )
 
+# Makes one op of products that sum nothing and what follows: the former pass has each take the one
+# before as an input, which the latter fuses.
+_FUSE = ("linalg-fold-unit-extent-dims", "linalg-fuse-elementwise-ops")
+
 # Where the window moves by more than one, products read every other column: in a slice of these, so
 # that they are products to the compiler.
 SLICE_STRIDED = "iree-global-opt-convert-strided-contraction-to-contraction"
@@ -46,13 +50,16 @@ def add_unrolling(problem: Problem, matcher: str, action: str) -> None:
     """
     any_op, any_param = transform.AnyOpType.get(), transform.AnyParamType.get()
     folded = [d for d in problem.dims if d.size > 1]
-    for name, interface, loops in (
-        (FOLDED, preprocessing_transform.MatchConvolutionOp, folded),
-        (PRODUCT, preprocessing_transform.MatchContractionOp, remaining_loops(problem)),
-    ):
-        with sequence(name, [any_op], matches=True) as (op,):
-            _match(interface, op, problem, loops)
-            transform.YieldOp([op])
+    with sequence(FOLDED, [any_op], matches=True) as (op,):
+        _match(preprocessing_transform.MatchConvolutionOp, op, problem, folded)
+        transform.YieldOp([op])
+    with sequence(PRODUCT, [any_op], matches=True) as (op,):
+        if is_elementwise(problem):
+            _match_operands(op, 2 * _taps(problem))
+        else:
+            loops = remaining_loops(problem)
+            _match(preprocessing_transform.MatchContractionOp, op, problem, loops)
+        transform.YieldOp([op])
     with sequence(UNROLL, [any_op]) as (root,):
         found = transform.CollectMatchingOp([any_op, any_param], root, matcher)
         convolution, configuration = found.results
@@ -68,16 +75,33 @@ def _unroll(convolution: ir.Value, problem: Problem) -> ir.Value:
     folded = transform.CollectMatchingOp([any_op], function, FOLDED).results[0]
     window = window_of(problem)
     loops = [d for d in problem.dims if d.size > 1]
+    if is_elementwise(problem):
+        order = [loops.index(d) for d in (*remaining_loops(problem), *window)]
+        folded = structured.InterchangeOp(folded, iterator_interchange=order).result
+        loops = [loops[place] for place in order]
     tiled = structured.TileUsingForOp(folded, sizes=[int(d in window) for d in loops])
     # From the inside, so that what is repeated has no loop left.
     for found, dim in reversed(list(zip(list(tiled.results)[1:], window, strict=True))):
         loop.LoopUnrollOp(found, factor=dim.size)
     _rewrite(function, _DROP)
+    if is_elementwise(problem):
+        for name in _FUSE:
+            function = transform.ApplyRegisteredPassOp(any_op, function, name).result
+        return transform.CollectMatchingOp([any_op], function, PRODUCT).results[0]
     if dict(problem.traits)["stride"] > 1:
         function = transform.ApplyRegisteredPassOp(any_op, function, SLICE_STRIDED).result
     products = transform.CollectMatchingOp([any_op], function, PRODUCT).results[0]
-    count = math.prod(d.size for d in window)
-    return transform.SplitHandleOp([any_op] * count, products).results[-1]
+    return transform.SplitHandleOp([any_op] * _taps(problem), products).results[-1]
+
+
+def _taps(problem: Problem) -> int:
+    return math.prod(d.size for d in window_of(problem))
+
+
+def _match_operands(op: ir.Value, count: int) -> None:
+    """Matches ops of linalg with so many operands, or more."""
+    transform.MatchOperationNameOp(op, ["linalg.generic"])
+    transform.GetOperandOp(transform.AnyValueType.get(), op, [count - 1])
 
 
 def _match(matcher: type, op: ir.Value, problem: Problem, loops: Sequence[Dim]) -> None:

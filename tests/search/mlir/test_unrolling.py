@@ -16,6 +16,7 @@ from frontrunner.search.reading import read_network
 
 DATA = Path(__file__).parents[2] / "data"
 Read = Callable[[str], Dispatch]
+UNROLLED = ("conv_grouped", "conv_depthwise_nchw")
 
 
 def unrolled(dispatch: Dispatch, seed: int = 0) -> str:
@@ -29,8 +30,9 @@ def configured(dispatch: Dispatch, config: str) -> str:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_is_unrolled_is_compiled(dispatch: Read, seed: int, tmp_path: Path) -> None:
-    given = dispatch("conv_grouped")
+@pytest.mark.parametrize("name", UNROLLED)
+def test_what_is_unrolled_is_compiled(dispatch: Read, name: str, seed: int, tmp_path: Path) -> None:
+    given = dispatch(name)
     spec = tmp_path / "spec.mlir"
     spec.write_text(unrolled(given, seed))
     executable, applied = compile_with_spec(given.source, given.target.flags, spec)
@@ -38,24 +40,28 @@ def test_what_is_unrolled_is_compiled(dispatch: Read, seed: int, tmp_path: Path)
     assert executable != compile_with_spec(given.source, given.target.flags, None)[0]
 
 
-def test_others_are_left_alone(dispatch: Read, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", UNROLLED)
+def test_others_are_left_alone(dispatch: Read, name: str, tmp_path: Path) -> None:
     spec = tmp_path / "spec.mlir"
-    spec.write_text(unrolled(dispatch("conv_grouped")))
-    for name in ("conv_nchw", "matmul"):
-        given = dispatch(name)
+    spec.write_text(unrolled(dispatch(name)))
+    for other in {"conv_nchw", "matmul", *UNROLLED} - {name}:
+        given = dispatch(other)
         plain = compile_with_spec(given.source, given.target.flags, None)[0]
         assert compile_with_spec(given.source, given.target.flags, spec) == (plain, ())
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_they_are_linked_with_others(dispatch: Read, first: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", UNROLLED)
+def test_they_are_linked_with_others(
+    dispatch: Read, name: str, first: bool, tmp_path: Path
+) -> None:
     window, product = tmp_path / "window.mlir", tmp_path / "product.mlir"
-    window.write_text(unrolled(dispatch("conv_grouped")))
+    window.write_text(unrolled(dispatch(name)))
     matmul = dispatch("matmul")
     product.write_text(configured(matmul, matmul.default))
     linked = link_specs([window, product] if first else [product, window])
-    for name, path in (("conv_grouped", window), ("matmul", product)):
-        model = read_network(DATA / f"{name}.mlir")
+    for kernel, path in ((name, window), ("matmul", product)):
+        model = read_network(DATA / f"{kernel}.mlir")
         found = find_matches(model, linked).by_matcher
         assert {who.rpartition(" of ")[2] for who, matched in found.items() if matched} == {
             str(path)
