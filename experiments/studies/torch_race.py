@@ -58,13 +58,13 @@ def race_torch(name: str, runner: NetworkRunner, default: Path, tuned: Path) -> 
         for peer in peers.values():
             for _ in range(WARM_UP_CALLS):
                 peer()
-        torch_us: dict[str, list[float]] = {peer: [] for peer in peers}
+        torch_us: dict[str, list[float]] = {title: [] for title in peers}
         tuned_us = []
         for turn in range(TURNS):
-            for peer, call in peers.items():
-                torch_us[peer].append(_median_us(call))
+            for title, call in peers.items():
+                torch_us[title].append(_median_us(call))
             tuned_us.append(runner.measure_speedup(default, tuned, turn, ROUNDS).after_us)
-    return {peer: _race(times, tuned_us) for peer, times in torch_us.items()}
+    return {title: _race(times, tuned_us) for title, times in torch_us.items()}
 
 
 def _median_us(call: Callable[[], object]) -> float:
