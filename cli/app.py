@@ -41,6 +41,7 @@ COMMANDS = {
     "explain": "Tell why an order put a candidate where it did.",
     "evaluate": "Compare orders on recordings, each judged on what it was not trained on.",
     "report": "Write a page for a browser: one file, which needs no network.",
+    "watch": "Serve a page about a run to this machine's browser while the run goes on.",
     "worker": "Offer this machine's devices and cores to clients elsewhere.",
     "devices": "List the devices of a cluster, and what its hosts compile.",
     "bundle": "Carry compiled candidates to a machine that cannot compile, and results back.",

@@ -131,6 +131,7 @@ MAY_IMPORT = {
             "experiments.tuning experiments.network_tuning experiments.profiling "
             "experiments.reporting.drawing"
         ),
+        "experiments.watching": "core experiments.reporting experiments.reporting.drawing",
         "experiments.fuzz.traps": "",
         "experiments.fuzz.changes": "search experiments.fuzz.traps",
         "experiments.fuzz": "experiments.fuzz.traps experiments.fuzz.changes",

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .api import ReportResult, report
+    from .api import ReportResult, make_page, report
+    from .reading import read_article
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["ReportResult", "report"]
+__all__ = ["ReportResult", "make_page", "read_article", "report"]

@@ -74,7 +74,7 @@ def report(
     if page.suffix not in ENDINGS:
         raise InputError(f"{page} is to be a page", f"end it in {' or '.join(ENDINGS)}")
     articles = [read_article(path, seed) for path in paths]
-    data = _page(articles).encode()
+    data = make_page(articles).encode()
     write_atomically(page, data)
     kinds = {str(path): one.kind for path, one in zip(paths, articles, strict=True)}
     return ReportResult(page, kinds, len(data))
@@ -87,11 +87,16 @@ def _usual_page(paths: Sequence[Path]) -> Path:
     return path / NAME if path.is_dir() else path.with_name(f"{path.name}.html")
 
 
-def _page(articles: Sequence[Article]) -> str:
+def make_page(articles: Sequence[Article], live: str = "") -> str:
+    """The HTML of articles, compared if there are several.
+
+    Args:
+        live: the version of a page that is served, and asks for others; of a file, nothing.
+    """
     if len(articles) == 1:
         (one,) = articles
         title, subtitle = one.title, f"{one.kind}, {one.path}"
     else:
         title, subtitle = f"{len(articles)} side by side", ", ".join(a.path for a in articles)
         articles = [comparison(articles), *articles]
-    return escape_undecodable(render(articles, title, subtitle))
+    return escape_undecodable(render(articles, title, subtitle, live))

@@ -1,7 +1,7 @@
 """A page as one file of HTML that asks no network for anything.
 
 Names, messages and knobs come from files that anyone may have made: the template escapes all of
-them, and a policy in the page lets no script run but the two that are named by their digests.
+them, and a policy in the page lets no script run but those that are named by their digests.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ _ESCAPES = {
 }
 
 
-def render(articles: Sequence[Article], title: str, subtitle: str) -> str:
+def render(articles: Sequence[Article], title: str, subtitle: str, live: str = "") -> str:
     """The page's HTML.
 
     Args:
         articles: one, or several below each other.
+        live: the version of a page that is served, and asks for others; of a file, nothing.
     """
     templates = str(_HERE / "templates")
     environment = Environment(
@@ -46,6 +47,8 @@ def render(articles: Sequence[Article], title: str, subtitle: str) -> str:
         return len(specs) - 1
 
     library, script = _text("assets/vega-lite.js"), _text("templates/page.js")
+    live_script = _text("templates/live.js") if live else ""
+    scripts = filter(None, (library, script, live_script))
     page: str = environment.get_template("page.html").render(
         articles=articles,
         title=title,
@@ -55,7 +58,9 @@ def render(articles: Sequence[Article], title: str, subtitle: str) -> str:
         style=Markup(_text("templates/page.css")),
         library=Markup(library),
         script=Markup(script),
-        script_hashes=Markup(" ".join(map(_hash, (library, script)))),
+        live=live,
+        live_script=Markup(live_script),
+        script_hashes=Markup(" ".join(map(_hash, scripts))),
         place=place,
         charts=lambda: Markup(safe_json(specs)),
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.experiments.reporting import report
+from frontrunner.experiments.watching import served
 
 from .test_run import plant
 
@@ -125,6 +126,25 @@ def test_other_pages_are_drawn(kind, width, folders, opened, tmp_path):
     assert seen.page.evaluate(OVERFLOW) <= 0
     assert seen.page.locator("[data-chart]").count() > 0
     seen.page.screenshot(path=tmp_path / f"{kind}-{width}.png", full_page=True)
+
+
+def test_a_page_that_is_served_is_loaded_again(run, browser):
+    result = (run / "result.json").read_bytes()
+    (run / "result.json").unlink()
+    context = browser.new_context()
+    said: list[str] = []
+    with served(run, every=0) as address:
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.goto(address)
+        page.get_by_text("Live: the page follows its folder.").wait_for()
+        page.get_by_text("The run is not finished").wait_for()
+        (run / "result.json").write_bytes(result)
+        page.get_by_text("The run is not finished").wait_for(state="detached")
+        page.locator("[data-chart]:not([data-drawn])").first.wait_for(state="detached")
+        assert [words for words in said if "favicon" not in words] == []
+    page.get_by_text("No longer followed").wait_for()
+    context.close()
 
 
 def test_several_are_drawn_below_each_other(run, folders, opened, tmp_path):

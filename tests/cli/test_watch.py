@@ -1,0 +1,66 @@
+"""`frontrunner watch`: a page that is served until Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import click
+import pytest
+
+RUN = Path(__file__).parents[1] / "data" / "old" / "run"
+
+
+def test_it_serves_until_it_is_interrupted(tmp_path):
+    command = [sys.executable, "-m", "frontrunner", "watch", RUN, "--json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as process:
+        try:
+            said = process.stderr.readline()
+            address = json.loads("".join(process.stdout.readline() for _ in range(3)))["address"]
+            assert said == f"watching     {address}  (Ctrl-C ends it)\n"
+            with urllib.request.urlopen(address, timeout=60) as page:
+                assert "Was the order right here?" in page.read().decode()
+            own = os.getpriority(os.PRIO_PROCESS, 0)
+            assert os.getpriority(os.PRIO_PROCESS, process.pid) == min(19, own + 10)
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=60) == ("", "")
+        finally:
+            process.kill()
+    assert process.returncode == 0
+
+
+def test_it_opens_the_browser(frontrunner, monkeypatch):
+    opened = []
+
+    def launch(address: str) -> None:
+        opened.append(address)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(click, "launch", launch)
+    monkeypatch.setattr(os, "nice", lambda _: 0)
+    ran = frontrunner("watch", RUN, "--open")
+    assert ran.code == 0
+    assert opened == [ran.out.split()[1]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("nowhere",), "nowhere"),
+        ((RUN.parent / "matvec.mlir",), "is nothing that a report can be made of"),
+        ((RUN, "--port", "70000"), "70000"),
+        ((RUN, "--every", "0"), "0"),
+    ],
+)
+def test_what_cannot_be_is_told_in_one_line(arguments, says, frontrunner, monkeypatch):
+    monkeypatch.setattr(os, "nice", lambda _: 0)
+    ran = frontrunner("watch", *arguments)
+    assert ran.code == 2
+    assert says in next(s for s in ran.err.splitlines() if s.startswith("error: "))
