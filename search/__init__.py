@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .dispatch import Dispatch, TensorType
     from .emitted import EMISSION_FLAGS
     from .flags import flags_text, parse_flags, resolve_target, target_flags
+    from .interchanged import compiled_problem
     from .kind import Kind, kind_of, known_kinds, register, tunable_kinds_text
     from .pipeline import (
         ExecutablePipeline,
@@ -60,6 +61,7 @@ __all__ = [
     "backend_of",
     "build_spaces",
     "check_rendered",
+    "compiled_problem",
     "executable_pipeline",
     "flags_text",
     "kind_of",

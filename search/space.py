@@ -73,6 +73,8 @@ class Space:
     """All candidates of one Problem for one codegen pipeline.
 
     Attributes:
+        problem: what the pipeline compiles (`compiled_problem`), whose loops features and knobs are
+            about.
         render: turns one candidate (knob name to value) into the text of a `compilation_info`
             attribute.
         derived: columns that tell what a candidate means, as Z3 expressions over the knobs.

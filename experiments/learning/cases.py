@@ -22,7 +22,7 @@ from ...features import (
     generic_catalogue_of_frames,
 )
 from ...models import join_names
-from ...search import PIPELINE
+from ...search import PIPELINE, compiled_problem
 from ..dataset import (
     ForeignKernel,
     Provenance,
@@ -221,8 +221,12 @@ def _features(
     known = pd.concat([recording.frame[recording.knobs], recording.derived], axis=1)
     # One pipeline at a time: it is seen from the columns which knobs a space has.
     parts = [
-        extract(problem, target, rows.dropna(axis="columns").astype(np.int64))
-        for _, rows in known.groupby(recording.frame[PIPELINE])
+        extract(
+            compiled_problem(problem, str(pipeline)),
+            target,
+            rows.dropna(axis="columns").astype(np.int64),
+        )
+        for pipeline, rows in known.groupby(recording.frame[PIPELINE])
     ]
     return pd.concat(parts).sort_index()
 

@@ -12,7 +12,7 @@ from functools import partial
 
 import z3
 
-from .. import unrolled
+from .. import interchanged, unrolled
 from ..dispatch import Dispatch
 from ..kind import kind_of
 from ..problem import Dim, Problem, Target
@@ -52,16 +52,23 @@ def build(problem: Problem, target: Target, pipeline: str, default: str = "") ->
     Args:
         default: the compiler's own configuration, which is a candidate if it is of the pipeline.
     """
-    builder = _BUILDERS[pipeline]
-    knobs, constraints = builder(problem, target)
     own = parse(problem, default) if pipeline_of(default) == pipeline else None
-    written = (
-        partial(unrolled.render, problem)
-        if pipeline == unrolled.PIPELINE
-        else partial(render, problem, pipeline)
-    )
-    space = Space(problem, target, pipeline, knobs, constraints, written)
+    problem = interchanged.compiled_problem(problem, pipeline)
+    knobs, constraints = _BUILDERS[pipeline](problem, target)
+    space = Space(problem, target, pipeline, knobs, constraints, _renderer(problem, pipeline))
     return space if own is None else space.with_default(own, default)
+
+
+def _renderer(problem: Problem, pipeline: str) -> Callable[[Mapping[str, int]], str]:
+    if pipeline == unrolled.PIPELINE:
+        return partial(unrolled.render, problem)
+    if pipeline == interchanged.PIPELINE:
+        return partial(_render_interchanged, problem)
+    return partial(render, problem, pipeline)
+
+
+def _render_interchanged(problem: Problem, candidate: Mapping[str, int]) -> str:
+    return f"{render(problem, 'DoubleTilingExpert', candidate)}\n{interchanged.MARK}"
 
 
 def _double_tiling(
@@ -315,4 +322,5 @@ _BUILDERS = {
     "ConvTileAndDecomposeExpert": _conv_decompose,
     "LinalgExtTileAndVectorize": _attention,
     unrolled.PIPELINE: _unrolled_window,
+    interchanged.PIPELINE: _double_tiling,
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..interchanged import PIPELINE as INTERCHANGED
+from ..interchanged import can_interchange
 from ..kind import Kind
 from ..problem import Problem
 
@@ -39,7 +41,8 @@ class ContractionKind(Kind):
         return (tuple(at for at, dim in enumerate(problem.dims) if not dim.parallel),)
 
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
-        return ("DoubleTilingExpert",)
+        pipelines = ("DoubleTilingExpert",)
+        return (*pipelines, INTERCHANGED) if can_interchange(problem) else pipelines
 
 
 KIND = ContractionKind()

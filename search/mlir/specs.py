@@ -18,11 +18,13 @@ from iree.compiler import ir
 from iree.compiler.dialects import preprocessing_transform, transform
 
 from ...core import InputError, first_line
+from ..interchanged import MARK as INTERCHANGED
 from ..kind import kind_of
 from ..problem import Problem
 from ..spec import APPLIED_MARK, TuningSpec
 from ..unrolled import MARK as UNROLLED
 from .contents import first_error, spec_context
+from .interchanging import INTERCHANGE, add_interchange
 from .sequences import include, sequence
 from .unrolling import UNROLL, add_unrolling
 
@@ -40,6 +42,8 @@ UNCONFIGURED = "transform.iree.match.has_no_lowering_config"
 _INSERT_BATCH = "iree-codegen-insert-batch-dim-for-batchless-conv"
 # Attention is made of two products, which its `decomposition_config` configures.
 _ANNOTATIONS = ("compilation_info", "decomposition_config")
+# By the last line of a configuration: the sequence that rewrites the op, and what adds it.
+_REWRITES = {UNROLLED: (UNROLL, add_unrolling), INTERCHANGED: (INTERCHANGE, add_interchange)}
 
 
 def write_specs(specs: Sequence[TuningSpec]) -> list[str]:
@@ -67,8 +71,8 @@ def build_spec(spec: TuningSpec) -> ir.Module:
     lines = spec.config.split("\n")
     if not all(lines):
         raise ValueError("it is empty")  # the parser crashes of it
-    unrolled = lines[-1] == UNROLLED
-    configuration = [ir.Attribute.parse(line) for line in (lines[:-1] if unrolled else lines)]
+    rewrite, add_rewrite = _REWRITES.get(lines[-1], ("", None))
+    configuration = [ir.Attribute.parse(line) for line in (lines[:-1] if rewrite else lines)]
     kind = kind_of(spec.problem)
     module = new_library("frontrunner_spec")
     action = "apply_op_config" if len(configuration) == 1 else "apply_attention_config"
@@ -88,11 +92,11 @@ def build_spec(spec: TuningSpec) -> ir.Module:
                 for attribute in configuration
             ]
             transform.YieldOp([op, *(one.result for one in constants)])
-        if unrolled:
-            add_unrolling(spec.problem, spec.name, action)
+        if add_rewrite:
+            add_rewrite(spec.problem, spec.name, action)
     passes = [_INSERT_BATCH] if kind.lacks_batch(spec.problem) else []
-    pairs = [] if unrolled else [(spec.name, action)]
-    add_entry_point(module, passes, pairs, [UNROLL] if unrolled else [])
+    pairs = [] if rewrite else [(spec.name, action)]
+    add_entry_point(module, passes, pairs, [rewrite] if rewrite else [])
     return module
 
 

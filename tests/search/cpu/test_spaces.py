@@ -33,6 +33,7 @@ KINDS = [
     "conv_nhwc",
     "conv_strided",
     "conv_nchw",
+    "conv_1x1_nchw",
     "conv_depthwise",
     "conv_depthwise_nchw",
     "conv_grouped",

@@ -1,0 +1,64 @@
+"""Products whose loops the tuning spec interchanges, so that the compiler vectorises them well.
+
+A 1x1 convolution with channels first is a product to the compiler, with channels as its outer loop
+and pixels as its inner one, but with pixels as the lhs. It lowers products of vectors that have the
+lhs's loops first; of others, each step transposes what it accumulates, unless the tile has one
+channel. With pixels first, 48 to 104 channels of 28x28, bias and ReLU take 64 us, by default 445,
+and 118 at best with the loops as they are (AVX-512, two cores).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .problem import Operand, Problem
+
+PIPELINE = "InterchangedProduct"
+# The second line of a configuration: what the spec does before it is attached.
+MARK = '"interchanged loops"'
+_ORDER = ("batch", "m", "n", "k")
+_MIRRORED = {"m": "n", "n": "m"}
+
+
+def loop_order(problem: Problem) -> tuple[int, ...]:
+    """The positions of a product's loops, in the order in which the compiler wants them."""
+    places = range(len(problem.dims))
+    return tuple(sorted(places, key=lambda place: _ORDER.index(problem.dims[place].role)))
+
+
+def can_interchange(problem: Problem) -> bool:
+    """Whether a product has its loops in another order than the compiler wants them.
+
+    Named ops have theirs in order.
+    """
+    sides = {d.role for d in problem.dims if d.size > 1} >= {"m", "n"}
+    return sides and problem.op == "linalg.generic" and loop_order(problem) != _unchanged(problem)
+
+
+def interchange(problem: Problem) -> Problem:
+    """The problem with its loops in order, and contiguous along n, as usual products are.
+
+    `A B = (B' A')'`: if pixels are contiguous, they are columns, and what was the lhs is the rhs.
+    """
+    order = loop_order(problem)
+    dims = tuple(problem.dims[place] for place in order)
+    operands = [_moved(operand, order) for operand in problem.operands]
+    ((innermost, _),) = operands[-1].index[-1]
+    if dims[innermost].role == "m":
+        dims = tuple(replace(d, role=_MIRRORED.get(d.role, d.role)) for d in dims)
+        operands[:2] = reversed(operands[:2])
+    return replace(problem, dims=dims, operands=tuple(operands))
+
+
+def compiled_problem(problem: Problem, pipeline: str) -> Problem:
+    """What a pipeline compiles for a problem: itself, or what the spec makes of it before."""
+    return interchange(problem) if pipeline == PIPELINE else problem
+
+
+def _unchanged(problem: Problem) -> tuple[int, ...]:
+    return tuple(range(len(problem.dims)))
+
+
+def _moved(operand: Operand, order: tuple[int, ...]) -> Operand:
+    index = tuple(tuple((order.index(d), c) for d, c in terms) for terms in operand.index)
+    return replace(operand, index=index)
