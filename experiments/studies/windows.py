@@ -39,7 +39,6 @@ DISPATCHES: tuple[Operation, ...] = (
     Conv.square(56, 144, 0, 3, layout="nchw"),
     Conv.square(28, 192, 0, 3, stride=2, layout="nchw"),
 )
-HEADER = ("convolution", "default", *(f"`{name}`" for name in PIPELINES), "of the last")
 
 
 def tuned(file: Path, pipeline: str, candidates: int) -> TuneResult:
@@ -55,24 +54,31 @@ def speedup(result: TuneResult) -> str:
     return f"{result.speedup:.2f}x ({low:.2f} to {high:.2f})"
 
 
-def row(file: Path, candidates: int) -> list[str]:
+def row(file: Path, pipelines: Sequence[str], candidates: int) -> list[str]:
     """Of the table, for one convolution."""
     dispatch = read_dispatch(file)
     taken = [space.pipeline for space in build_spaces(dispatch)]
-    results = {name: tuned(file, name, candidates) for name in PIPELINES if name in taken}
-    last = results[UNROLLED]
+    results = {name: tuned(file, name, candidates) for name in pipelines if name in taken}
+    last = results[pipelines[-1]]
     became = ", ".join(f"{count} {kind}" for kind, count in last.outcomes.items())
-    speedups = [speedup(results[name]) if name in results else "–" for name in PIPELINES]
+    speedups = [speedup(results[name]) if name in results else "–" for name in pipelines]
     return [file.stem, f"{last.baseline_us:,.0f} us", *speedups, became]
 
 
-def main(arguments: Sequence[str]) -> None:
-    candidates = int(arguments[0]) if arguments else CANDIDATES
-    write_row(HEADER)
-    write_row(["---"] * len(HEADER))
+def write_table(
+    convolutions: Sequence[Operation], pipelines: Sequence[str], candidates: int
+) -> None:
+    """Tunes each with so many candidates of each pipeline, all of which take the last one."""
+    header = ("convolution", "default", *(f"`{name}`" for name in pipelines), "of the last")
+    write_row(header)
+    write_row(["---"] * len(header))
     with tempfile.TemporaryDirectory() as folder:
-        for file in write_operations(Path(folder), DISPATCHES):
-            write_row(row(file, candidates))
+        for file in write_operations(Path(folder), convolutions):
+            write_row(row(file, pipelines, candidates))
+
+
+def main(arguments: Sequence[str]) -> None:
+    write_table(DISPATCHES, PIPELINES, int(arguments[0]) if arguments else CANDIDATES)
 
 
 def write_row(cells: Sequence[str]) -> None:
