@@ -14,9 +14,9 @@ import sys
 from collections.abc import Sequence
 
 from ...benchmarks.operations import Conv, Operation, Types
-from ...search.interchanged import PIPELINE
 from .windows import CANDIDATES, TILED, write_table
 
+INTERCHANGED = "InterchangedProduct"
 ACTIVATION = ("bias", "relu6")
 DISPATCHES: tuple[Operation, ...] = (
     # MobileNetV2's, early and late; ResNet-50's, RegNet's; then what such convolutions differ in.
@@ -33,7 +33,7 @@ DISPATCHES: tuple[Operation, ...] = (
 
 
 def main(arguments: Sequence[str]) -> None:
-    write_table(DISPATCHES, (TILED, PIPELINE), int(arguments[0]) if arguments else CANDIDATES)
+    write_table(DISPATCHES, (TILED, INTERCHANGED), int(arguments[0]) if arguments else CANDIDATES)
 
 
 if __name__ == "__main__":
