@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .reading import (
         is_known_table,
         looks_like_recording,
+        may_be_table,
         read_recording,
         read_recordings,
     )
@@ -48,6 +49,7 @@ __all__ = [
     "is_known_table",
     "join_origins",
     "looks_like_recording",
+    "may_be_table",
     "read_columns",
     "read_recording",
     "read_recordings",

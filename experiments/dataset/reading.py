@@ -53,7 +53,7 @@ def read_recording(
     first, *others = read_recordings(Path(path), said)
     if others:
         labels = [
-            f"{r.provenance.problem.label} on {next(iter(r.provenance.devices))}"
+            f"{r.provenance.problem.label!r:.60} on {next(iter(r.provenance.devices))!r:.60}"
             for r in (first, others[0])
         ]
         raise InputError(
@@ -115,18 +115,27 @@ def looks_like_recording(path: Path) -> bool:
 
 def is_known_table(path: Path) -> bool:
     """Whether a file is a table, also gzipped, and it is known what its columns are."""
-    start = _start(path)
-    if start.startswith(_GZIP):
-        try:
-            start = zlib.decompressobj(wbits=31).decompress(start, _PEEK)
-        except zlib.error:
-            return False
-    return is_known(header_of(start))
+    return is_known(header_of(_unpacked(_start(path))))
+
+
+def may_be_table(path: Path) -> bool:
+    """Whether a file can be a table, also gzipped, if somebody says what its columns are."""
+    start = _unpacked(_start(path))
+    return not start.startswith(_PARQUET) and _may_be_table(start, said=True)
 
 
 def _start(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(_PEEK)
+
+
+def _unpacked(start: bytes) -> bytes:
+    if not start.startswith(_GZIP):
+        return start
+    try:
+        return zlib.decompressobj(wbits=31).decompress(start, _PEEK)
+    except zlib.error:
+        return b""
 
 
 def _may_be_table(text: bytes, said: bool) -> bool:

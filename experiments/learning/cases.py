@@ -31,6 +31,7 @@ from ..dataset import (
     Recording,
     find_duplicate,
     is_known_table,
+    may_be_table,
     read_columns,
     read_recordings,
     recording_name,
@@ -107,15 +108,20 @@ def read_cases(paths: Sequence[Path], columns: Path | None = None) -> list[Case]
     if not files:
         raise InputError("there is no recording", "name a file or a folder of `frontrunner record`")
     said = None if columns is None else (read_columns(columns), columns)
+    if said is not None and not any(f.is_file() and may_be_table(f) for f in files):
+        raise InputError(
+            f"{columns} says what columns are, and none of {len(files)} recordings is a table",
+            "leave it out, or give a table (CSV)",
+        )
     named = dict(sorted(zip(_names(files), files, strict=True)))
     recordings: dict[str, Recording] = {}
-    places: list[Path] = []
+    places: list[str] = []
     for name, file in named.items():
         for one, recording in _read(file, name, said):
             if one in recordings:
                 raise InputError(f"two recordings have the name {one}", "give one of them")
             recordings[one] = recording
-            places.append(file)
+            places.append(str(file) if one == name else f"{file}: {one}")
     if copy := find_duplicate(list(recordings.values())):
         first, second = (places[place] for place in copy)
         raise InputError(f"{first} and {second} hold the same measurements", "give one of them")

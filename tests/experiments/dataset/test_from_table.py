@@ -222,7 +222,7 @@ def test_a_table_that_does_not_fit_is_refused(tmp_path: Path) -> None:
 def test_one_recording_is_asked_for(tmp_path: Path) -> None:
     read(tmp_path, TABLE)
     path = tmp_path / "table_A4000.csv"
-    with pytest.raises(InputError, match=r"holds 3 recordings, such as gemm_64 on A100 and gemm"):
+    with pytest.raises(InputError, match="holds 3 recordings, such as 'gemm_64' on 'A100' and"):
         read_recording(path, columns=tmp_path / "map.toml")
     with pytest.raises(
         InputError, match="a table of columns that are not known: kernel, size"

@@ -369,6 +369,21 @@ def test_a_table_is_as_many_cases_as_it_has_problems_and_devices(tmp_path: Path)
     assert [c.name for c in cases] == ["data_gemm", "data_conv"]
 
 
+def test_recordings_of_one_table_that_are_the_same_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "map.toml").write_text(MAP)
+    (tmp_path / "data.csv").write_text(TABLE.replace("1,5", "1,4"))
+    says = r"data\.csv: data_gemm_H100 and .*data\.csv: data_conv_H100 hold the same measurements"
+    with pytest.raises(InputError, match=says):
+        read_cases([tmp_path / "data.csv"], tmp_path / "map.toml")
+
+
+def test_what_columns_are_is_not_said_of_nothing(tmp_path: Path) -> None:
+    (tmp_path / "map.toml").write_text(MAP)
+    file = kernel(tmp_path / "a.json", {"x": 1})
+    with pytest.raises(InputError, match=r"map\.toml says what columns are, and none of 1 rec"):
+        read_cases([file], tmp_path / "map.toml")
+
+
 def test_names_in_tables_are_no_paths(tmp_path: Path) -> None:
     (tmp_path / "map.toml").write_text(MAP)
     (tmp_path / "data.csv").write_text(TABLE.replace("conv", '"../../x y"'))
