@@ -74,9 +74,11 @@ def differences(listed: FileList, folder: Path) -> Iterator[str]:
             yield f"{file.name} has {found.bytes:,} bytes, not {file.bytes:,}"
         elif found.sha256 != file.sha256:
             yield f"{file.name} has the SHA-256 {found.sha256}, not {file.sha256}"
-    names = {file.name for file in listed.files}
-    recorded = sorted(name for name in there - names if name.endswith((*ENDINGS, *TABLE_ENDINGS)))
-    yield from (f"{name} is not listed" for name in recorded)
+    # A clone may lie beside the folders that were made of it.
+    folders = {PurePosixPath(file.name).parent for file in listed.files}
+    for name in sorted(there - {file.name for file in listed.files}):
+        if name.endswith((*ENDINGS, *TABLE_ENDINGS)) and PurePosixPath(name).parent in folders:
+            yield f"{name} is not listed"
 
 
 def _listed(path: Path, folder: Path) -> ListedFile:

@@ -43,6 +43,8 @@ def test_what_differs_is_named(folder: Path, tmp_path: Path, capsys) -> None:
     (folder / "c.csv").write_text("longer")
     (folder / "below" / "b.json.gz").unlink()
     (folder / "d.parquet").write_text("d")
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / "e.parquet").write_text("e")
     assert main(["check", str(listed), str(folder)]) == 1
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("a.csv has the SHA-256 ")
