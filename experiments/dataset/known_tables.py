@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
+from ...core import escape_undecodable
 from .columns import Columns, Label, Status
-from .foreign import kernel_and_device, recording_name
+from .foreign import recording_name
 from .from_table import Source
 from .tables import Table, read_table
 
@@ -94,8 +95,7 @@ def _baco(data: bytes, path: Path) -> KnownTable:
     # CATBench's are called `spmm_2630.csv`.
     kernel, _, device = stem.rpartition("_") if stem == name else (stem, "", "")
     if not kernel or not device:
-        folder, _ = kernel_and_device(path.with_name("-"))
-        kernel, device = stem, folder
+        kernel, device = stem, escape_undecodable(path.resolve().parent.name)
     return KnownTable(table, columns, Source(kernel, device, "BaCO, CATBench", str(path)))
 
 
