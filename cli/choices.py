@@ -20,6 +20,13 @@ recordings_argument = click.argument(
     nargs=-1,
     required=True,
 )
+columns_option = click.option(
+    "--columns",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="What columns of tables (CSV) are, in TOML: knobs, time, problem, device, what failed. "
+    "Those of BaCO, CATBench and KTT are known.",
+)
 cluster_option = click.option(
     "--cluster",
     metavar="ADDRESS",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .choices import recordings_argument
+from .choices import columns_option, recordings_argument
 from .files import check_out
 from .output import Interrupted, Output, shared_options
 from .pages import page_line, write_page
@@ -23,6 +23,7 @@ NOTHING_SAVED = "nothing is saved; --folds, or fewer rankers or --seeds, take le
 
 @click.command("evaluate")
 @recordings_argument
+@columns_option
 @click.option(
     "--rankers",
     multiple=True,

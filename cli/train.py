@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from .choices import is_given, recordings_argument
+from .choices import columns_option, is_given, recordings_argument
 from .files import check_new_file
 from .output import Output, UsageError, shared_options
 
 
 @click.command("train")
 @recordings_argument
+@columns_option
 @click.option(
     "--ranker",
     default="lightgbm",
@@ -39,6 +40,7 @@ from .output import Output, UsageError, shared_options
 def command(
     ctx: click.Context,
     recordings: tuple[Path, ...],
+    columns: Path | None,
     ranker: str,
     settings: tuple[str, ...],
     out: Path,
@@ -59,4 +61,5 @@ def command(
     from ..experiments.learning import parse_parameters, train
 
     params = parse_parameters(ranker, settings)
-    Output(as_json).summary(train(recordings, out, ranker=ranker, params=params, seed=seed))
+    trained = train(recordings, out, columns=columns, ranker=ranker, params=params, seed=seed)
+    Output(as_json).summary(trained)

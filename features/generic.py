@@ -8,6 +8,10 @@
 | `product.a.b` | the product of two numbers: threads of a block, points of a tile |
 | `ratio.a.b` | the first over the second, 0 where that is 0 |
 | `is.a.v` | whether a word has the value v |
+| `number.a` | the number that a word is, where all are numbers |
+| `place.a.e` | where e is in an order of things, such as `[0, 2, 1]`, from 1 |
+| `beside.a.e.f` | whether e and f are next to each other there |
+| `before.a.e.f` | whether e comes before f there |
 
 Knobs come in the order of their names. In a feature's name they are quoted as in a URL, dots too:
 so they can be read from it, and LightGBM takes it, which refuses JSON's special characters.
@@ -15,7 +19,8 @@ so they can be read from it, and LightGBM takes it, which refuses JSON's special
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import combinations
@@ -24,8 +29,11 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ..core import InputError, TooLarge, check_table_size, remedy_for
+from ..search import MAX_ELEMENTS
+from .orders import before, beside, common_elements, place, places_of, sort_elements
 from .registry import Catalogue, Feature, Function
 from .view import Column
 
@@ -38,6 +46,7 @@ MAX_KNOBS = 100
 MAX_WORDS, MAX_WORD = 10_000, 1_000
 # What a feature takes of a candidate while all are computed.
 CELL_BYTES = 8
+Elements = tuple[str, ...]
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -70,6 +79,16 @@ class KnobView:
             raise InputError(f"the candidates lack the knob {knob!r}")
         return _words(self.candidates[knob])
 
+    def places(self, knob: str, elements: Elements) -> NDArray[np.int64]:
+        """The places of these elements in the knob's orders."""
+        if (knob, elements) not in self._places:
+            self._places[knob, elements] = places_of(self.word(knob), elements)
+        return self._places[knob, elements]
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, Elements], NDArray[np.int64]]:
+        return {}
+
 
 def is_word(column: pd.Series) -> bool:
     """Whether a knob's values are words rather than numbers or flags."""
@@ -77,19 +96,27 @@ def is_word(column: pd.Series) -> bool:
 
 
 def generic_catalogue(
-    numbers: Iterable[str], words: Mapping[str, Iterable[str]] | None = None
+    numbers: Iterable[str],
+    words: Mapping[str, Iterable[str]] | None = None,
+    orders: Mapping[str, Iterable[str]] | None = None,
 ) -> Catalogue:
     """The features of a kernel.
 
     Args:
         numbers: its knobs that are numbers or flags.
         words: its other knobs, with their values.
+        orders: those that put things in order, with the things.
 
     Raises:
         InputError: there are too many knobs.
     """
     values = {name: tuple(sorted(set(v))) for name, v in (words or {}).items()}
-    return _catalogue(tuple(sorted(set(numbers))), tuple(sorted(values.items())))
+    elements = {name: sort_elements(e) for name, e in (orders or {}).items()}
+    return _catalogue(
+        tuple(sorted(set(numbers))),
+        tuple(sorted(values.items())),
+        tuple(sorted(elements.items())),
+    )
 
 
 def generic_catalogue_of_frames(frames: Sequence[pd.DataFrame]) -> Catalogue:
@@ -103,7 +130,10 @@ def generic_catalogue_of_frames(frames: Sequence[pd.DataFrame]) -> Catalogue:
         for name, values in words.items():
             values |= set(_words(frame[name]))
     numbers = {str(name) for frame in frames for name in frame} - set(words)
-    return generic_catalogue(numbers, words)
+    found = {name: common_elements(values) for name, values in words.items()}
+    orders = {name: elements for name, elements in found.items() if elements}
+    words = {name: values for name, values in words.items() if name not in orders}
+    return generic_catalogue(numbers, words, orders)
 
 
 def parse_generic_catalogue(names: Iterable[str]) -> Catalogue | None:
@@ -114,6 +144,7 @@ def parse_generic_catalogue(names: Iterable[str]) -> Catalogue | None:
     """
     numbers: list[str] = []
     words: dict[str, list[str]] = {}
+    orders: dict[str, list[str]] = {}
     for name in names:
         kind, *rest = name.split(".")
         match kind, [unquote(part) for part in rest]:
@@ -121,7 +152,9 @@ def parse_generic_catalogue(names: Iterable[str]) -> Catalogue | None:
                 numbers.append(knob)
             case "is", [knob, value]:
                 words.setdefault(knob, []).append(value)
-    return generic_catalogue(numbers, words) if numbers or words else None
+            case "place", [knob, element]:
+                orders.setdefault(knob, []).append(element)
+    return generic_catalogue(numbers, words, orders) if numbers or words or orders else None
 
 
 def extract_knobs(catalogue: Catalogue, candidates: pd.DataFrame) -> pd.DataFrame:
@@ -149,15 +182,21 @@ def extract_knobs(catalogue: Catalogue, candidates: pd.DataFrame) -> pd.DataFram
 
 @lru_cache(maxsize=32)
 def _catalogue(
-    numbers: tuple[str, ...], words: tuple[tuple[str, tuple[str, ...]], ...]
+    numbers: tuple[str, ...],
+    words: tuple[tuple[str, tuple[str, ...]], ...],
+    orders: tuple[tuple[str, tuple[str, ...]], ...],
 ) -> Catalogue:
-    if len(numbers) > MAX_KNOBS:
+    if (knobs := len(numbers) + len(orders)) > MAX_KNOBS:
         raise InputError(
-            f"a kernel with {len(numbers)} knobs has too many features, {MAX_KNOBS} are the most",
+            f"a kernel with {knobs} knobs has too many features, {MAX_KNOBS} are the most",
             "leave knobs out that matter little",
         )
-    count = sum(len(values) for _, values in words)
-    longest = max((len(value) for _, values in words for value in values), default=0)
+    if (most := max((len(elements) for _, elements in orders), default=0)) > MAX_ELEMENTS:
+        raise InputError(
+            f"an order of {most} things has too many features, {MAX_ELEMENTS} are the most"
+        )
+    count = sum(len(values) for _, values in (*words, *orders))
+    longest = max((len(value) for _, values in (*words, *orders) for value in values), default=0)
     if count > MAX_WORDS or longest > MAX_WORD:
         raise InputError(
             f"a kernel whose knobs have {count:,} different words, the longest of {longest:,} "
@@ -173,8 +212,32 @@ def _catalogue(
         *(_feature("product", "{} times {}", _product, *pair) for pair in pairs),
         *(_feature("ratio", "{} over {}", _ratio, *pair) for pair in pairs),
         *(_feature("is", "whether {} is {}", _is, a, v) for a, values in words for v in values),
+        *(
+            _feature("number", "the number that {} is", _number, a)
+            for a, values in words
+            if all(map(_is_number, values))
+        ),
+        *(feature for knob, elements in orders for feature in _order_features(knob, elements)),
     ]
     return Catalogue(GENERIC, VERSION, KnobView, tuple(features), "other people's kernels")
+
+
+def _order_features(knob: str, elements: Elements) -> Iterator[Feature]:
+    for at, e in enumerate(elements):
+        bound = partial(_of_order, place, elements, (at,))
+        yield _feature("place", "where {1} is in {0}", bound, knob, e)
+    for doc, function in (("next to", beside), ("before", before)):
+        for (at, e), (other, f) in combinations(enumerate(elements), 2):
+            bound = partial(_of_order, function, elements, (at, other))
+            told = f"whether {{1}} is {doc} {{2}} in {{0}}"
+            yield _feature(function.__name__, told, bound, knob, e, f)
+
+
+def _of_order(
+    function: Any, elements: Elements, at: tuple[int, ...], view: KnobView, knob: str, *_: str
+) -> Column:
+    values: Column = function(view.places(knob, elements), *at)
+    return values
 
 
 def _feature(kind: str, doc: str, function: Any, *parts: str) -> Feature:
@@ -214,6 +277,17 @@ def _ratio(view: KnobView, a: str, b: str) -> Column:
 
 def _is(view: KnobView, a: str, value: str) -> Column:
     return np.asarray(view.word(a) == value, dtype=np.float64)
+
+
+def _number(view: KnobView, a: str) -> Column:
+    return _finite(pd.to_numeric(view.word(a), errors="coerce"))
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return math.isfinite(float(word))
+    except ValueError:
+        return False
 
 
 def _words(column: pd.Series) -> pd.Series:

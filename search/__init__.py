@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from .flags import flags_text, parse_flags, resolve_target, target_flags
     from .interchanged import compiled_problem
     from .kind import Kind, kind_of, known_kinds, register, tunable_kinds_text
+    from .permutations import (
+        MAX_ELEMENTS,
+        parse_permutation,
+        permutation_of,
+        write_permutation,
+    )
     from .pipeline import (
         ExecutablePipeline,
         Pipeline,
@@ -40,6 +46,7 @@ __all__ = [
     "DERIVED",
     "ELEMENT_BYTES",
     "EMISSION_FLAGS",
+    "MAX_ELEMENTS",
     "PIPELINE",
     "SPEC_OPTION",
     "Backend",
@@ -71,6 +78,8 @@ __all__ = [
     "known_kinds",
     "known_pipelines",
     "parse_flags",
+    "parse_permutation",
+    "permutation_of",
     "register",
     "resolve_target",
     "spec_of",
@@ -78,4 +87,5 @@ __all__ = [
     "spec_texts",
     "target_flags",
     "tunable_kinds_text",
+    "write_permutation",
 ]

@@ -1,10 +1,11 @@
-"""Recordings: ours, T4's, Kernel Tuner's. Knows no queue and no run."""
+"""Recordings: ours, and those of other tuners. Knows no queue and no run."""
 
 from typing import TYPE_CHECKING
 
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
+    from .columns import Columns, read_columns
     from .duplicates import find_duplicate
     from .foreign import recording_name
     from .origins import (
@@ -18,7 +19,13 @@ if TYPE_CHECKING:
         top_of,
     )
     from .provenance import ForeignKernel, Provenance, SampledFrom
-    from .reading import looks_like_recording, read_recording
+    from .reading import (
+        is_known_table,
+        looks_like_recording,
+        may_be_table,
+        read_recording,
+        read_recordings,
+    )
     from .recording import Recording
     from .t4 import write_t4
     from .validity import check_problem, check_target
@@ -30,6 +37,7 @@ __all__ = [
     "DEFAULT",
     "ORIGIN",
     "UNIFORM",
+    "Columns",
     "ForeignKernel",
     "Provenance",
     "Recording",
@@ -38,9 +46,13 @@ __all__ = [
     "check_problem",
     "check_target",
     "find_duplicate",
+    "is_known_table",
     "join_origins",
     "looks_like_recording",
+    "may_be_table",
+    "read_columns",
     "read_recording",
+    "read_recordings",
     "recording_name",
     "split_origins",
     "top_of",

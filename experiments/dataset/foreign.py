@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...benchmarks.measuring import OK
+from ...benchmarks.measuring import COMPILE_FAILED, NOT_APPLIED, OK
 from ...core import check_table_size, escape_undecodable
 from ...search import DERIVED, PIPELINE
 from .origins import ORIGIN, check_origins
@@ -22,7 +22,9 @@ from .recording import COLUMNS, MEASURE_COLUMN, Recording
 
 # `convolution_RTX_2080_Ti`: kernels are in lower case, devices are not.
 _BOTH = re.compile(r"(?P<kernel>[a-z].*?)_(?P<device>[A-Z].*)")
-_ENDING = re.compile(r"(\.parquet|(_T4|\.t4)?\.json(\.gz)?)$", re.IGNORECASE)
+_ENDING = re.compile(r"(\.parquet|(_T4|\.t4|\.ktt)?\.json(\.gz)?|\.csv(\.gz)?)$", re.IGNORECASE)
+# What stands for no time, in the units of any file.
+FAILED_TIME = 1e20
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,11 @@ def build_foreign_recording(
     )
     check_origins(frame[ORIGIN])
     return Recording(frame.astype(COLUMNS), provenance)
+
+
+def stage_of(kind: str) -> str:
+    """Where a candidate failed, if no more is known; empty of one that ran."""
+    return {OK: "", COMPILE_FAILED: "compile", NOT_APPLIED: "compile"}.get(kind, "run")
 
 
 def recording_name(path: Path) -> str:

@@ -22,12 +22,20 @@ from ...benchmarks.measuring import (
 )
 from ...core import InputError, write_atomically
 from ...search import PIPELINE, knob_value
-from .foreign import ForeignResult, build_foreign_recording, kernel_and_device
+from .foreign import (
+    FAILED_TIME,
+    ForeignResult,
+    build_foreign_recording,
+    kernel_and_device,
+    stage_of,
+)
+from .knob_columns import plain_value
 from .origins import ORIGIN, UNIFORM
 from .provenance import ForeignKernel
 from .recording import MEASURE_COLUMN, Recording
 
 VERSION = "1.0.0"
+KTT = "KTT"
 TIME_MEASUREMENT = "time"
 # How a configuration failed, in the format's words and in ours.
 _KINDS = {
@@ -46,7 +54,6 @@ ERRORS = {
     NOT_APPLIED: "InvalidConfig",
     CRASHED: "RuntimeFailedConfig",
 }
-_FAILED = 1e20
 
 # The community's spelling; its tools take this unit for granted.
 MILLISECONDS = "miliseconds"
@@ -73,6 +80,9 @@ def read_t4(data: Mapping[str, Any], path: Path) -> Recording:
     """
     metadata = data.get("metadata") or {}
     results = data["results"]
+    author = metadata.get("autotuner")
+    if author == KTT:  # it writes all values as texts
+        results = [{**r, "configuration": _plain(r["configuration"])} for r in results]
     told = [{m["name"]: m for m in r.get("measurements", ())} for r in results]
     if results and not any(TIME_MEASUREMENT in t for t in told):
         raise InputError(
@@ -85,9 +95,9 @@ def read_t4(data: Mapping[str, Any], path: Path) -> Recording:
         ForeignKernel(
             str(metadata.get("kernel_name") or kernel), _size(metadata.get("problem_size"))
         ),
-        str(metadata.get("device_name") or device),
+        str(metadata.get("device_name") or metadata.get("device") or device),
         [_taken(r, t.get(TIME_MEASUREMENT, {}), unit) for r, t in zip(results, told, strict=True)],
-        metadata.get("created_by", f"T4 {data.get('schema_version', '')}"),
+        str(metadata.get("created_by") or author or f"T4 {data.get('schema_version', '')}"),
         f"the measurement {TIME_MEASUREMENT!r} of the file",
     )
 
@@ -125,7 +135,6 @@ def _taken(result: Mapping[str, Any], measured: Mapping[str, Any], unit: str) ->
     if kind == OK and not result["correctness"]:
         kind = WRONG_RESULT
     kind, time, reason = _time(measured.get("value"), kind)
-    stage = {OK: "", COMPILE_FAILED: "compile", NOT_APPLIED: "compile"}.get(kind, "run")
     times, second = result["times"], _second(unit)
     compilation = times.get("compilation", times.get("compilation_time"))
     runs = times.get("runtimes") or ()
@@ -138,12 +147,17 @@ def _taken(result: Mapping[str, Any], measured: Mapping[str, Any], unit: str) ->
         kind=kind,
         time_us=time * _second(measured.get("unit") or unit) * 1e6,
         reason=result.get("reason", reason),
-        stage=result.get("stage", stage),
+        stage=result.get("stage", stage_of(kind)),
         runs=runs,
         compile_s=math.nan if compilation is None else compilation * second,
         measure_s=(measuring + others) * second,
         origin=result.get(ORIGIN, UNIFORM),
     )
+
+
+def _plain(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    values = configuration.items()
+    return {name: plain_value(v) if isinstance(v, str) else v for name, v in values}
 
 
 def _time(value: object, kind: str) -> tuple[str, float, str]:
@@ -155,7 +169,7 @@ def _time(value: object, kind: str) -> tuple[str, float, str]:
         return kind, math.nan, kind
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"a time must be a number or an error's name, got {value!r}"[:100])
-    if not 0 < value < _FAILED:
+    if not 0 < value < FAILED_TIME:
         return CRASHED, math.nan, f"its time is {value}"
     return OK, value, ""
 

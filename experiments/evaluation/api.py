@@ -52,6 +52,7 @@ class EvaluationInterrupted(RunInterrupted):
 def evaluate(
     recordings: Files,
     *,
+    columns: str | os.PathLike[str] | None = None,
     rankers: Sequence[str] = (),
     holdout: str = PROBLEM,
     folds: int | None = None,
@@ -75,6 +76,7 @@ def evaluate(
 
     Args:
         recordings: a file or a folder, or several of them.
+        columns: a file in TOML that says what columns of tables (CSV) are.
         rankers: names from `frontrunner rankers`, with parameters or not, or files of trained ones;
             by default those that can order all recordings.
         holdout: what is left out of the training in turn: `problem`, with its twins and whatever is
@@ -102,7 +104,7 @@ def evaluate(
             "give jobs or a cluster",
         )
     contenders = find_contenders(*rankers) if rankers else []
-    cases = read_cases(paths_of(recordings))
+    cases = read_cases(paths_of(recordings), optional_path(columns))
     contenders = contenders or find_contenders(usual_rankers(cases))
     notes = list(contender_notes(contenders, cases, make_folds(cases, holdout, folds)))
     for note in notes:  # before the work, which takes minutes

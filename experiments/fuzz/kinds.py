@@ -18,12 +18,14 @@ from .changes import (
     TRAPS_MLIR,
     TRAPS_SPEC,
     Edit,
+    change_cell,
     change_gzipped,
     change_json,
     change_npy,
     change_onnx,
     change_safetensors,
     double_line,
+    drop_column,
     drop_line,
     every_number,
     number,
@@ -82,6 +84,7 @@ _FOREIGN_GZ = of(change_gzipped)
 _BUNDLE = (*INSIDE, *INSIDE, *_ZIP, *of(*[unpack_to_much] * 2))
 _ANY = of(*ANY)
 _TEXT = of(*[number] * 3, every_number, drop_line, double_line, trap_text, trap_text, *ANY)
+_CELLS = of(*[change_cell] * 8, drop_column, double_line, drop_line, number, *ANY)
 _TRACKED = ("mlflow.db", "mlruns")
 
 
@@ -115,6 +118,15 @@ def _recorded(file: str, edits: tuple[Edit, ...], rankers: str, weight: float = 
     evaluated = Command(_EVALUATE.format(file, rankers), ("evaluated",))
     first = Command(f"explain {file} --ranker heuristic") if rankers == "heuristic" else trained
     return Way((file,), file, edits, (first, trained, trained, evaluated), weight)
+
+
+def _table(changed: str, edits: tuple[Edit, ...]) -> Way:
+    """A table and what its columns are, of which one is changed."""
+    files = ("table.csv", "map.toml")
+    given = "table.csv --columns map.toml"
+    trained = Command(_TRAIN.format(given), ("trained.predictor",))
+    evaluated = Command(_EVALUATE.format(given, "genetic"), ("evaluated",))
+    return Way(files, changed, edits, (trained, trained, evaluated))
 
 
 _RUN_FILES = {"run.json": _JSON, "source.mlir": _MLIR}
@@ -232,6 +244,13 @@ KINDS: dict[str, tuple[Way, ...]] = {
         _recorded("mm.t4.json.gz", _FOREIGN_GZ, "genetic"),
     ),
     "cache": (_recorded("cache.json", _FOREIGN, "genetic"),),
+    "table": (
+        _table("table.csv", _CELLS),
+        _table("map.toml", _TEXT),
+        _recorded("spmm_2630.csv", _CELLS, "genetic"),
+        _recorded("2080-add_output.csv", _CELLS, "genetic"),
+    ),
+    "ktt": (_recorded("ktt.json", _FOREIGN, "genetic"),),
     "predictor": (*_predicted("shipped.predictor"), *_predicted("forest.predictor")),
     "bundle": (
         Way(_BUNDLED, "mm.bundle", _BUNDLE, (_INGEST, _INGEST, _INGEST_RECORDING, _RUN_ON), 4.0),

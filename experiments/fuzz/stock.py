@@ -40,6 +40,23 @@ _COMMANDS = """\
 MIOpenDriver conv -n 1 -c 8 -H 9 -W 9 -k 8 -y 3 -x 3 -p 1 -q 1 -u 1 -v 1 -F 1
 rocblas-bench -f gemm_ex -m 32 -n 64 -k 64 --a_type f32_r --b_type f32_r
 """
+_ORDERS = ("(0, 1, 2)", "(2, 0, 1)", "(1, 2, 0)")
+# What the columns of a table of anybody's are.
+_COLUMNS = """\
+time = ["first", "second"]
+unit = "us"
+knobs = ["tile", "order", "mode"]
+permutations = ["order"]
+categorical = ["mode"]
+[problem]
+name = "gemm"
+[device]
+column = "gpu"
+[status]
+column = "ended"
+ok = [true]
+timeout = ["slow"]
+"""
 # No queue is longer than the pool: a mutation that lifts the budget ends all the same.
 _POOL = "--budget 2 --pool 6"
 _DONE = ".complete"
@@ -59,6 +76,10 @@ def make_stock(stock: Path, run: Run) -> None:
     (stock / "model.mlir").write_text(PRODUCT)
     (stock / "model.onnx").write_bytes(make_model())
     (stock / "cache.json").write_text(json.dumps(make_cache(), indent=1))
+    (stock / "map.toml").write_text(_COLUMNS)
+    for name, lines in _tables().items():
+        (stock / name).write_text("\n".join(lines) + "\n")
+    (stock / "ktt.json").write_text(json.dumps(_ktt_results(), indent=1))
     (stock / "commands.txt").write_text(_COMMANDS)
     (stock / "a.npy").write_bytes(make_npy("(32, 64)", "<f4", bytes(4 * 32 * 64)))
     (stock / "b.npy").write_bytes(make_npy("(64, 64)", "<f4", bytes(4 * 64 * 64)))
@@ -157,6 +178,52 @@ def _win(results: Path) -> None:
         faster = 2 if line["index"] == first["index"] else 1
         line["time_us"] = line["baseline_us"] / faster
     results.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def _tables() -> dict[str, list[str]]:
+    """Tables with twelve candidates each, in the forms of other tuners."""
+    candidates = [(tile, order) for tile in (4, 8, 16, 32) for order in _ORDERS]
+    return {
+        "table.csv": [
+            "gpu,tile,order,mode,first,second,ended",
+            *(
+                f"{gpu},{x},{order[1:-1].replace(', ', '-')},{x % 3},{x + slower},,true"
+                for slower, gpu in enumerate(("A100", "H100"))
+                for x, order in candidates
+            ),
+            "A100,64,0-1-2,1,,,slow",
+        ],
+        "spmm_2630.csv": [
+            "chunk_size,omp_scheduling_type,permutation,compute_time,iterations,wait_after_run",
+            *(f'{x},{x % 3},"{order}",{x / 8},10,0' for x, order in candidates),
+        ],
+        "2080-add_output.csv": [
+            "Kernel name,Computation duration (us),Global size,Local size,TILE,AT,Registers count",
+            *(f"add,{x / 8 + at},1024,{x},{x},{at},12" for at in range(3) for x in (4, 8, 16, 32)),
+        ],
+    }
+
+
+def _ktt_results() -> dict[str, Any]:
+    """Results of KTT, of twelve candidates."""
+    overheads = ("Compilation", "DataMovement", "Profiling", "Searcher", "Validation")
+    results = [
+        {
+            "KernelName": "add",
+            "Configuration": [
+                {"Name": name, "Value": value, "ValueType": "UnsignedInt"}
+                for name, value in (("TILE", x), ("AT", at))
+            ],
+            "ComputationResults": [],
+            "Status": "Ok" if x < 32 else "ComputationFailed",
+            "TotalDuration": x / 8 + at,
+            **{f"{name}Overhead": 9.5 for name in overheads},
+        }
+        for at in range(3)
+        for x in (4, 8, 16, 32)
+    ]
+    about = {"Device": "A GPU", "KttVersion": "2.2.0", "TimeUnit": "Microseconds"}
+    return {"Metadata": about, "Results": results}
 
 
 def make_cache(device: str = "A chip", slower: float = 1.0) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from ...core.lazy import exports
 if TYPE_CHECKING:
     from .cases import (
         ENDINGS,
+        TABLE_ENDINGS,
         Case,
         Files,
         device_name,
@@ -45,6 +46,7 @@ else:
 
 __all__ = [
     "ENDINGS",
+    "TABLE_ENDINGS",
     "CandidatePool",
     "CandidateSelection",
     "Case",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,16 +25,24 @@ from ...features import (
 from ...models import join_names
 from ...search import PIPELINE, compiled_problem
 from ..dataset import (
+    Columns,
     ForeignKernel,
     Provenance,
     Recording,
     find_duplicate,
-    read_recording,
+    is_known_table,
+    may_be_table,
+    read_columns,
+    read_recordings,
     recording_name,
 )
 from .problems import family_of, problem_name
 
 ENDINGS = (".parquet", ".json", ".json.gz")
+# Other files may be tables, too: in a folder, those count of which it is known what columns are.
+TABLE_ENDINGS = (".csv", ".csv.gz")
+# What a name may be made of that a table says.
+_NO_NAME = re.compile(r"[^\w.+-]+")
 
 # A file or folder of recordings, or several.
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -80,23 +89,41 @@ def paths_of(files: Files) -> list[Path]:
     return [Path(files)] if isinstance(files, str | os.PathLike) else [Path(f) for f in files]
 
 
-def read_cases(paths: Sequence[Path]) -> list[Case]:
+def read_cases(paths: Sequence[Path], columns: Path | None = None) -> list[Case]:
     """Reads recordings of any format, sorted by name, whatever the order of the arguments.
 
     A folder stands for the recordings that are in it, not for those in folders below. T4 results
     beside a Parquet file of the same name are what `record --format t4` made of it, and left out.
-    So are candidates that were killed from outside, see `drop_killed`.
+    So are candidates that were killed from outside, see `drop_killed`. A table is as many
+    recordings as it has problems and devices.
+
+    Args:
+        columns: a file that says what columns of tables are.
 
     Raises:
         InputError: there is none, one cannot be used, or two hold the same measurements.
     """
-    files = sorted({file.resolve(): file for path in paths for file in _files(path)}.values())
+    found = {f.resolve(): f for path in paths for f in _files(path, columns is not None)}
+    files = sorted(found.values())
     if not files:
         raise InputError("there is no recording", "name a file or a folder of `frontrunner record`")
+    said = None if columns is None else (read_columns(columns), columns)
+    if said is not None and not any(f.is_file() and may_be_table(f) for f in files):
+        raise InputError(
+            f"{columns} says what columns are, and none of {len(files)} recordings is a table",
+            "leave it out, or give a table (CSV)",
+        )
     named = dict(sorted(zip(_names(files), files, strict=True)))
-    recordings = {name: _read(file) for name, file in named.items()}
+    recordings: dict[str, Recording] = {}
+    places: list[str] = []
+    for name, file in named.items():
+        for one, recording in _read(file, name, said):
+            if one in recordings:
+                raise InputError(f"two recordings have the name {one}", "give one of them")
+            recordings[one] = recording
+            places.append(str(file) if one == name else f"{file}: {one}")
     if copy := find_duplicate(list(recordings.values())):
-        first, second = (list(named.values())[place] for place in copy)
+        first, second = (places[place] for place in copy)
         raise InputError(f"{first} and {second} hold the same measurements", "give one of them")
     catalogues = _catalogues(recordings.values())
     return [
@@ -165,16 +192,25 @@ def _device(about: Provenance) -> str:
     return " + ".join(sorted({device_name(device, arch) for device in about.devices.values()}))
 
 
-def _files(path: Path) -> list[Path]:
+def _files(path: Path, tables: bool) -> list[Path]:
+    """The recordings in a folder, or the file itself.
+
+    Args:
+        tables: whether it is said what columns of tables are.
+    """
     if not path.is_dir():
         return [path]
     names = {f.name for f in path.iterdir() if f.is_file() and not f.name.startswith(".")}
     names -= {n.removesuffix(".parquet") + ".t4.json" for n in names if n.endswith(".parquet")}
     found = [path / n for n in names if n.endswith(ENDINGS)]
+    others = [path / n for n in names if n.endswith(TABLE_ENDINGS)]
+    found += [file for file in others if tables or is_known_table(file)]
     if not found:
         raise InputError(
             f"{path} holds no recordings ({', '.join('*' + e for e in ENDINGS)})",
-            "name the folder that they are in",
+            "say what columns of its tables are: --columns map.toml"
+            if others
+            else "name the folder that they are in",
         )
     return found
 
@@ -191,14 +227,28 @@ def _names(files: Sequence[Path]) -> list[str]:
     raise InputError(f"{first} and {second} have one name", "give one of them, or rename it")
 
 
-def _read(path: Path) -> Recording:
-    recording = drop_killed(read_recording(path))
-    if recording.frame["time_us"].isna().all():
-        raise InputError(
-            f"{path} has no successful candidate among {len(recording.frame)}",
-            "leave it out, or record more candidates",
-        )
-    return recording
+def _read(
+    path: Path, name: str, said: tuple[Columns, Path] | None
+) -> Iterator[tuple[str, Recording]]:
+    """The recordings in a file, with their names."""
+    found = [drop_killed(recording) for recording in read_recordings(path, said)]
+    labels = [_label(recording.provenance) for recording in found]
+    varied = [len(set(part)) > 1 for part in zip(*labels, strict=True)]
+    for recording, label in zip(found, labels, strict=True):
+        parts = [part for part, varies in zip(label, varied, strict=True) if varies]
+        if recording.frame["time_us"].isna().all():
+            raise InputError(
+                f"{': '.join([str(path), *parts])} has no successful candidate among "
+                f"{len(recording.frame)}",
+                "leave it out, or record more candidates",
+            )
+        yield "_".join([name, *parts]), recording
+
+
+def _label(about: Provenance) -> tuple[str, str]:
+    """Problem and device as parts of a name."""
+    problem, device = about.problem.label, " + ".join(about.devices)
+    return _NO_NAME.sub("-", problem)[:60], _NO_NAME.sub("-", device)[:60]
 
 
 def _baseline_us(frame: pd.DataFrame) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 from ...core import FrontrunnerError, InputError
 from ...features import GENERIC
 from ...models import Ranker, create_ranker, is_saved, names_a_file, ranker_class, save
+from ..arguments import optional_path
 from ..readable import Readable
 from .cases import Files, paths_of, read_cases, training_frame
 from .parameters import write_settings
@@ -77,6 +78,7 @@ def train(
     recordings: Files,
     out: str | os.PathLike[str],
     *,
+    columns: str | os.PathLike[str] | None = None,
     ranker: str = "lightgbm",
     params: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -91,6 +93,7 @@ def train(
 
     Args:
         recordings: a file or a folder, or several of them.
+        columns: a file in TOML that says what columns of tables (CSV) are.
         out: where the predictor goes; of what may be there, only a predictor is replaced.
         ranker: a ranker that learns, from `frontrunner rankers`.
         params: parameters of the ranker that are not to have their defaults.
@@ -112,7 +115,7 @@ def train(
     seeded = {"seed": seed} if "seed" in cls.param_names() else {}
     learner = create_ranker(name, **{**seeded, **params})
     settings = write_settings(params)
-    cases = read_cases(paths_of(recordings))
+    cases = read_cases(paths_of(recordings), optional_path(columns))
     frame, groups = training_frame(cases)
     started = time.monotonic()
     try:

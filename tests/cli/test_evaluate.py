@@ -357,3 +357,23 @@ def test_a_folder_that_cannot_be_written_leaves_nothing(frontrunner, recordings,
     assert ran.code == 1
     assert "cannot write to made: No space left on device" in ran.err
     assert list(Path().iterdir()) == []
+
+
+def test_a_table_with_what_its_columns_are(frontrunner):
+    rows = [f"{gpu},{x},{x + at}" for at, gpu in enumerate("ab") for x in range(1, 31)]
+    Path("data.csv").write_text("\n".join(["gpu,x,time", *rows]))
+    said = 'time = "time"\nunit = "us"\nknobs = ["x"]\n[device]\ncolumn = "gpu"\n'
+    Path("map.toml").write_text(said)
+    options = ("--columns", "map.toml", "--holdout", "device", "--rankers", "lightgbm:rounds=9")
+    ran = frontrunner("evaluate", "data.csv", *options, "--json", *QUICK)
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)["rankers"]
+    assert found["lightgbm:rounds=9"]["fewer_than_shuffle"] > 1
+    ran = frontrunner("evaluate", "data.csv", *options[2:], *QUICK)
+    assert ran.code == 2
+    assert "data.csv is a table of columns that are not known: gpu, x, time" in ran.err
+    Path("map.toml").write_text(said.replace('["x"]', '["y"]'))
+    ran = frontrunner("evaluate", "data.csv", *options, *QUICK)
+    assert ran.code == 2
+    assert "map.toml: knobs names the column 'y', and data.csv has none" in ran.err
+    assert "it has gpu, x, time" in ran.err

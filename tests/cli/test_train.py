@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.models import load
+from frontrunner.models import load, read_manifest
 
 
 @pytest.fixture
@@ -108,3 +108,16 @@ def test_refused(recordings, frontrunner, tmp_path, arguments, message):
     assert message in ran.err.splitlines()[0]
     assert ran.out == ""
     assert not (tmp_path / "f").exists()
+
+
+def test_a_table_with_what_its_columns_are(tmp_path, frontrunner, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{x};{order};{x}" for x in range(20) for order in ("[0, 1]", "[1, 0]")]
+    Path("data.csv").write_text("\n".join(["x;order;time", *rows]))
+    Path("map.toml").write_text('time = "time"\nunit = "s"\nknobs = ["x", "order"]\n')
+    ran = frontrunner(*"train data.csv --columns map.toml --set rounds=3 --out f".split())
+    assert ran.code == 0, ran.err
+    names = read_manifest("f")["features"]["names"]
+    assert [name for name in names if "order" in name] == [
+        "place.order.0", "place.order.1", "beside.order.0.1", "before.order.0.1",
+    ]  # fmt: skip

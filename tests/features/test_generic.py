@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -126,3 +127,57 @@ def test_features_that_do_not_fit_are_not_computed() -> None:
     with limit_bytes(8_000_000), refused as told:
         extract_knobs(catalogue, frame)
     assert told.value.hint == RAISE_LIMIT_HINT
+
+
+ORDERS = ["[0, 2, 1]", "(2, 1, 0)", '["1", "0", "2"]', ""]
+
+
+def test_an_order_is_told_by_places_and_neighbours() -> None:
+    frame = pd.DataFrame({"loops": ORDERS, "x": [1, 2, 3, 4]})
+    found = extract_knobs(generic_catalogue_of_frames([frame]), frame)
+    assert [name for name in found if "loops" in name] == [
+        *(f"place.loops.{e}" for e in (0, 1, 2)),
+        *(f"beside.loops.{pair}" for pair in ("0.1", "0.2", "1.2")),
+        *(f"before.loops.{pair}" for pair in ("0.1", "0.2", "1.2")),
+    ]
+    assert found["place.loops.2"].tolist() == [2, 1, 3, 0]
+    assert found["beside.loops.0.1"].tolist() == [0, 1, 1, 0]
+    assert found["before.loops.0.2"].tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["[0, 1]", "[0, 2]"],
+        ["[0, 0]"],
+        ["[0, 1]", "one"],
+        ["[0]"],
+        ["[[0, 1], 2]"],
+        ["(0, 1]"],
+        [str(list(range(17)))],
+    ],
+)
+def test_what_is_no_order_is_a_word(values: list[str]) -> None:
+    catalogue = generic_catalogue_of_frames([pd.DataFrame({"a": values})])
+    assert all(name.startswith("is.a.") for name in catalogue.names)
+
+
+def test_elements_come_in_one_order_whatever_the_values_are() -> None:
+    frames = [pd.DataFrame({"a": [v]}) for v in ("[10, 9, i, j]", "[j, 10, i, 9]")]
+    assert generic_catalogue_of_frames(frames[:1]) == generic_catalogue_of_frames(frames[1:])
+    assert generic_catalogue_of_frames(frames).names[:3] == ("place.a.9", "place.a.10", "place.a.i")
+
+
+def test_words_that_are_numbers_have_a_size_too() -> None:
+    frame = pd.DataFrame({"a": ["2", "16", "0.5"]})
+    found = extract_knobs(generic_catalogue_of_frames([frame]), frame)
+    assert list(found) == ["is.a.0%2E5", "is.a.16", "is.a.2", "number.a"]
+    assert found["number.a"].tolist() == [2, 16, 0.5]
+
+
+def test_orders_are_told_from_names() -> None:
+    catalogue = generic_catalogue(["x"], {"w": ["1", "2"]}, {"a.b": ["i j", "10", "9"]})
+    assert parse_generic_catalogue(reversed(catalogue.names)) == catalogue
+    with pytest.raises(InputError, match="an order of 17 things has too many features"):
+        parse_generic_catalogue(f"place.a.{e}" for e in range(17))
+    assert pickle.loads(pickle.dumps(catalogue)).names == catalogue.names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -124,3 +125,31 @@ def test_files_with_other_features_are_refused(change, message, recorded, tmp_pa
             archive.writestr(name, data)
     with pytest.raises(InputError, match=message):
         load(path)
+
+
+def test_an_order_of_loops_is_learned_better_than_as_a_number():
+    """Times depend on which loops are next to each other, and on which of two comes first."""
+    orders = list(permutations("012345"))
+    rng = np.random.default_rng(0)
+    cost = np.array(
+        [
+            (abs(o.index("1") - o.index("3")) > 1)
+            + (abs(o.index("2") - o.index("5")) > 1)
+            + (o.index("0") > o.index("4"))
+            for o in orders
+        ]
+    )
+    times = np.exp(cost + rng.normal(0, 0.05, len(orders)))
+    seen = rng.permutation(len(orders)) < 300
+    knobs = pd.DataFrame({"loops": [f"[{', '.join(o)}]" for o in orders]})
+    coded = pd.DataFrame({"loops": pd.factorize(knobs["loops"], sort=True)[0]})
+
+    def best_of_the_first_16(candidates):
+        features = extract_knobs(generic_catalogue_of_frames([candidates]), candidates)
+        frame = features[seen].assign(time_us=times[seen])
+        ranker = create_ranker("lightgbm").fit(frame, np.zeros(seen.sum()))
+        return (cost[~seen][order(ranker, features[~seen])[:16]] == 0).sum()
+
+    found = best_of_the_first_16(knobs), best_of_the_first_16(coded)
+    assert found[0] >= 14
+    assert found[1] <= 8

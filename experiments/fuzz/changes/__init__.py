@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .arrays import change_npy, change_safetensors, make_npy, make_safetensors
     from .believed import RESULT, RESULTS, change_gzipped
     from .bundles import INSIDE
+    from .cells import change_cell, drop_column
     from .edits import CannotEdit, Edit, of
     from .folders import ANY_FOLDER
     from .json import change_json, trap_json
@@ -36,12 +37,14 @@ __all__ = [
     "CannotEdit",
     "Edit",
     "be_a_bomb",
+    "change_cell",
     "change_gzipped",
     "change_json",
     "change_npy",
     "change_onnx",
     "change_safetensors",
     "double_line",
+    "drop_column",
     "drop_line",
     "every_number",
     "make_model",

@@ -245,12 +245,12 @@ def test_knobs_that_each_candidate_has_others_of(tmp_path: Path) -> None:
 REFUSED = {
     "is empty": b"",
     "is cut short or no JSON (it is no UTF-8": b"\xff\xfe\x00",
-    "is cut short or no JSON (Expecting value": b"time,kind\n",
+    "is cut short or no JSON (Expecting value": b"time and kind\n",
     "is cut short or no JSON (": json.dumps(RESULTS).encode()[:-30],
     "is cut short or no JSON (it is nested deeper than 100 levels": b"[" * 100_000,
     "is cut short or no gzip file": gzip.compress(json.dumps(RESULTS).encode())[:-30],
     "is cut short or no Parquet file": b"PAR1 and no more",
-    "neither T4 results nor a cache": {"Results": []},
+    "neither T4 results nor a cache": {"Result": []},
     "neither T4 results nor a cache ": [1],
     "has no times, its objectives are ['score']": t4(
         result(KNOBS[0], 3.0, measurements=[], objectives=["score"])

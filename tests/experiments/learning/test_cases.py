@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -337,3 +338,87 @@ def test_refused(record: Callable[..., Path], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert refusal(tmp_path / "empty").startswith(f"{tmp_path / 'empty'} holds no recordings")
     assert refusal() == "there is no recording"
+
+
+TABLE = "kernel,gpu,x,time\ngemm,A100,1,2\ngemm,A100,2,3\ngemm,H100,1,4\nconv,H100,1,5\n"
+MAP = """\
+time = "time"
+unit = "ms"
+knobs = ["x"]
+[problem]
+column = "kernel"
+[device]
+column = "gpu"
+"""
+
+
+def test_a_table_is_as_many_cases_as_it_has_problems_and_devices(tmp_path: Path) -> None:
+    (tmp_path / "map.toml").write_text(MAP)
+    (tmp_path / "data.csv").write_text(TABLE)
+    cases = read_cases([tmp_path / "data.csv"], tmp_path / "map.toml")
+    assert [(c.name, c.problem, c.device, c.times.tolist()) for c in cases] == [
+        ("data_gemm_A100", "gemm", "A100", [2000, 3000]),
+        ("data_gemm_H100", "gemm", "H100", [4000]),
+        ("data_conv_H100", "conv", "H100", [5000]),
+    ]
+    # What is the same everywhere is in no name.
+    (tmp_path / "data.csv").write_text(
+        TABLE.replace("H100", "A100").replace("A100,1,4", "A100,3,4")
+    )
+    cases = read_cases([tmp_path / "data.csv"], tmp_path / "map.toml")
+    assert [c.name for c in cases] == ["data_gemm", "data_conv"]
+
+
+def test_recordings_of_one_table_that_are_the_same_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "map.toml").write_text(MAP)
+    (tmp_path / "data.csv").write_text(TABLE.replace("1,5", "1,4"))
+    says = r"data\.csv: data_gemm_H100 and .*data\.csv: data_conv_H100 hold the same measurements"
+    with pytest.raises(InputError, match=says):
+        read_cases([tmp_path / "data.csv"], tmp_path / "map.toml")
+
+
+def test_what_columns_are_is_not_said_of_nothing(tmp_path: Path) -> None:
+    (tmp_path / "map.toml").write_text(MAP)
+    file = kernel(tmp_path / "a.json", {"x": 1})
+    with pytest.raises(InputError, match=r"map\.toml says what columns are, and none of 1 rec"):
+        read_cases([file], tmp_path / "map.toml")
+
+
+def test_names_in_tables_are_no_paths(tmp_path: Path) -> None:
+    (tmp_path / "map.toml").write_text(MAP)
+    (tmp_path / "data.csv").write_text(TABLE.replace("conv", '"../../x y"'))
+    cases = read_cases([tmp_path / "data.csv"], tmp_path / "map.toml")
+    assert cases[-1].name == "data_..-..-x-y_H100"
+    (tmp_path / "data.csv").write_text(TABLE.replace("conv", "a b").replace("gemm,H", "a/b,H"))
+    with pytest.raises(InputError, match="two recordings have the name data_a-b_H100"):
+        read_cases([tmp_path / "data.csv"], tmp_path / "map.toml")
+
+
+def test_a_problem_of_a_table_that_never_ran_is_named(tmp_path: Path) -> None:
+    (tmp_path / "map.toml").write_text(MAP)
+    (tmp_path / "data.csv").write_text(TABLE.replace("1,5", "1,inf"))
+    with pytest.raises(InputError, match=r"data\.csv: conv: H100 has no successful candidate"):
+        read_cases([tmp_path / "data.csv"], tmp_path / "map.toml")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_folder_has_the_tables_whose_columns_are_known(pack: Any, tmp_path: Path) -> None:
+    ending = "" if pack is bytes else ".gz"
+    known = b"x,compute_time\n1,2\n2,3\n"
+    (tmp_path / f"spmm_2630.csv{ending}").write_bytes(pack(known))
+    (tmp_path / f"notes.csv{ending}").write_bytes(pack(b"who,when\nme,now\n"))
+    assert [c.name for c in read_cases([tmp_path])] == ["spmm_2630"]
+    (tmp_path / f"spmm_2630.csv{ending}").unlink()
+    with pytest.raises(InputError, match="holds no recordings") as caught:
+        read_cases([tmp_path])
+    assert "--columns" in caught.value.hint
+
+
+def test_tables_in_other_words_are_of_one_kernel(tmp_path: Path) -> None:
+    for name, orders in (("a_1.csv", ("(0, 1)", "(1, 0)")), ("a_2.csv", ("[1, 0]", "[0, 1]"))):
+        rows = [f'{x},"{order}",{x}' for x, order in enumerate(orders, start=1)]
+        (tmp_path / name).write_text("\n".join(["x,order,compute_time", *rows]))
+    first, second = read_cases([tmp_path])
+    assert list(first.features) == list(second.features)
+    assert first.features["before.order.0.1"].tolist() == [1, 0]
+    assert second.features["before.order.0.1"].tolist() == [0, 1]
