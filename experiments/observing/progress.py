@@ -34,8 +34,11 @@ class Observer(Protocol):
     def on_phase(self, text: str) -> None:
         """A new stage of the run begins."""
 
-    def on_start(self, total: int | None, seconds: float | None) -> None:
-        """Candidates are run from now on: at most `total`, for at most `seconds`."""
+    def on_start(self, total: int | None, seconds: float | None, known: int = 0) -> None:
+        """Candidates are run from now on: at most `total`, for at most `seconds`.
+
+        The first `known` outcomes that are told are those of an earlier session.
+        """
 
     def on_baseline(self, us: float) -> None:
         """The compiler's default was measured."""
@@ -79,10 +82,15 @@ class RunStatus:
     failures: Counter[str] = field(default_factory=Counter)
     killed: int = 0
     started: float | None = None
+    known: int = 0
     devices: dict[str, DeviceStatus] = field(default_factory=dict)
 
-    def start(self, total: int | None, seconds: float | None) -> None:
+    def start(self, total: int | None, seconds: float | None, known: int = 0) -> None:
         self.total, self.seconds, self.started = total, seconds, self.clock()
+        self.known = known
+        # What was searched before is no part of what is packed now.
+        self.done, self.killed, self.best_us = 0, 0, None
+        self.failures.clear()
 
     def add(self, kind: str, best_us: float | None) -> bool:
         """Counts an outcome; tells whether it brought an improvement."""
@@ -123,8 +131,9 @@ class RunStatus:
         limits = []
         if self.seconds is not None:
             limits.append(self.seconds - elapsed)
-        if self.total is not None and self.done:
-            limits.append(elapsed / self.done * (self.total - self.done))
+        # Those of an earlier session took no time in this one.
+        if self.total is not None and (own := self.done - self.known) > 0:
+            limits.append(elapsed / own * (self.total - self.done))
         return max(min(limits), 0.0) if limits else None
 
     def describe_count(self) -> str:
@@ -161,7 +170,7 @@ class NullProgress:
 
     def on_phase(self, text: str) -> None: ...
 
-    def on_start(self, total: int | None, seconds: float | None) -> None: ...
+    def on_start(self, total: int | None, seconds: float | None, known: int = 0) -> None: ...
 
     def on_baseline(self, us: float) -> None: ...
 
@@ -186,8 +195,8 @@ class PlainProgress:
     def on_phase(self, text: str) -> None:
         self._write(text)
 
-    def on_start(self, total: int | None, seconds: float | None) -> None:
-        self.status.start(total, seconds)
+    def on_start(self, total: int | None, seconds: float | None, known: int = 0) -> None:
+        self.status.start(total, seconds, known)
 
     def on_baseline(self, us: float) -> None:
         self.status.baseline_us = us
@@ -240,8 +249,8 @@ class RichProgress:
         self._phase = text
         self._show()
 
-    def on_start(self, total: int | None, seconds: float | None) -> None:
-        self.status.start(total, seconds)
+    def on_start(self, total: int | None, seconds: float | None, known: int = 0) -> None:
+        self.status.start(total, seconds, known)
         self._show()
 
     def on_baseline(self, us: float) -> None:
@@ -306,7 +315,10 @@ def make_notify(*, quiet: bool = False) -> Notify:
 
 @contextmanager
 def progress_bar(title: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr, if a person is looking, to be told how many of how many parts are done."""
+    """A bar on stderr, if a person is looking, to be told how many of how many parts are done.
+
+    It moves to and fro until it is.
+    """
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=quiet or not sys.stderr.isatty()) as bar:
         task = bar.add_task(title, total=None)
