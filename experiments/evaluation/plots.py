@@ -96,14 +96,14 @@ def ranks(table: pd.DataFrame, names: list[str]) -> Figure:
 
 def feature_importances(importances: dict[str, pd.Series]) -> Figure:
     """The features that each ranker relies on most."""
-    figure = Figure(figsize=(7 * len(importances), 9), layout="constrained")
+    figure = Figure(figsize=(10 * len(importances), 10), layout="constrained")
     panels = figure.subplots(1, len(importances), squeeze=False)[0]
     for axes, (name, values) in zip(panels, importances.items(), strict=True):
         top = (values / values.sum()).nlargest(FEATURES)[::-1]
         axes.barh([_described(name) for name in top.index], top)
         axes.set_title(_text(name))
         axes.set_xlabel("share of all importance")
-        axes.tick_params(axis="y", labelsize="small")
+        axes.tick_params(axis="y", labelsize="x-small")
     return figure
 
 
@@ -139,7 +139,7 @@ def _described(feature: object) -> str:
     """A feature's name, and below it what it is."""
     texts = {one.name: one.doc for catalogue in catalogues() for one in catalogue.features}
     text = texts.get(str(feature), "")
-    return "\n".join(filter(None, [_text(feature), _text(shorten(text, 60))]))
+    return "\n".join(filter(None, [_text(feature), _text(shorten(text, 56))]))
 
 
 def _text(name: object) -> str:

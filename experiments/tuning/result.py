@@ -142,12 +142,14 @@ class TuneResult(StoredResult):
 
     @classmethod
     def from_file(cls, fields: dict[str, Any], folder: Path) -> Self:
-        own = ("pipeline", "knobs")
-        finalists = [dict(one) for one in fields["finalists"]]
-        told = [{name: one.pop(name) for name in own if name in one} for one in finalists]
-        if any(one.pop("candidate", one["index"] + 1) != one["index"] + 1 for one in finalists):
-            raise ValueError("a finalist's place is not that of its index")
-        fields = {**fields, "finalists": finalists, "configurations": told if all(told) else []}
+        if isinstance(found := fields["finalists"], list):
+            finalists = [dict(one) for one in found]
+            names = ("pipeline", "knobs")
+            told = [{name: one.pop(name) for name in names if name in one} for one in finalists]
+            if any(one.pop("candidate", one["index"] + 1) != one["index"] + 1 for one in finalists):
+                raise ValueError("a finalist's place is not that of its index")
+            known = told if all(told) else []
+            fields = {**fields, "finalists": finalists, "configurations": known}
         # The folder may have been moved.
         there = {
             "run": folder,

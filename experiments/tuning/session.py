@@ -149,10 +149,9 @@ class Session:
                 # Older versions wrote none.
                 if result.configuration not in (None, due):
                     wrong = f"its knobs are not those of candidate {result.winner}"
-            tried = zip(finals.standings, result.configurations, strict=False)
-            for standing, told in tried if not wrong else ():
-                if told != Configuration.of_candidate(self.queue, standing.index):
-                    wrong = f"its knobs are not those of candidate {standing.index + 1}"
+            for one, told in zip(finals.standings, result.configurations, strict=False):
+                if not wrong and told != Configuration.of_candidate(self.queue, one.index):
+                    wrong = f"its knobs are not those of candidate {one.index + 1}"
         if wrong:
             raise InputError(
                 f"{self.folder.result} does not follow from the run: {wrong}",
@@ -254,9 +253,8 @@ class Session:
         """
         budget, journal = self.options.budget, self.journal
         # A queue of 100,000 says nothing of how far a run of five minutes is.
-        total = budget.candidates or (None if budget.seconds else len(self.queue))
-        if total is not None:
-            total = min(total, len(self.queue))
+        total = None if budget.seconds and not budget.candidates else len(self.queue)
+        total = min(total, budget.candidates) if total and budget.candidates else total
         self.observer.on_start(total, budget.seconds, len(journal.outcomes))
         stopped = search(
             runner,

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...core import (
+    CHILD_FAILED,
     Child,
     ChildDied,
     ChildKilled,
@@ -105,7 +106,7 @@ def functions_of(path: Path) -> tuple[str, ...]:
     with Child(_NAMES) as child:
         try:
             answer = child.call({"text": text}, timeout=READ_TIMEOUT)
-        except (ChildDied, ChildTimeout):
+        except CHILD_FAILED:
             return ()
     return answer if len(answer) > 1 else ()
 

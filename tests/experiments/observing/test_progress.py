@@ -11,9 +11,9 @@ from frontrunner.experiments.observing.progress import (
     NullProgress,
     PlainProgress,
     RichProgress,
-    RunStatus,
     make_progress,
 )
+from frontrunner.experiments.observing.status import RunStatus
 
 
 class Clock:
