@@ -73,7 +73,7 @@ dist: env-dev  ## build the wheel and the sdist into dist, and check both
 # What tests need beside the package has no least versions: the newest that go with them.
 lowest: $(VENV)/.created  ## the quick tests with the least versions that pyproject.toml allows
 	$(BIN)/python -m venv --clear $(VENV)/lowest
-	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python --resolution lowest-direct -e .
+	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python --resolution lowest-direct -e '.[baselines]'
 	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python pytest pytest-xdist hypothesis
 	$(VENV)/lowest/bin/python -m pytest -n 2 --dist loadfile -q --no-header -p no:cacheprovider $(QUICK) $(ARGS)
 
