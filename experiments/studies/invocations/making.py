@@ -78,7 +78,8 @@ def draw(seed: str, count: int) -> list[Invocation]:
     rng = random.Random(seed)
     of_command: dict[str, list[Invocation]] = {}
     for name, command in leaves():
-        of_command[name] = rng.sample(found := list(_malformed(name, command)), len(found))
+        found = [*{one.words: one for one in _malformed(name, command)}.values()]
+        of_command[name] = rng.sample(found, len(found))
     drawn: list[Invocation] = []
     while len(drawn) < count and any(of_command.values()):
         for left in of_command.values():
