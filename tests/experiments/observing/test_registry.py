@@ -156,5 +156,5 @@ def test_the_pages_show_runs_and_models(home, browser):
         page.goto(f"{address}/#/models")
         page.get_by_text("mine").first.wait_for(timeout=60_000)
         page.context.close()
-    with pytest.raises(OSError, match="refused|reset"):  # by what is just ending
+    with pytest.raises(OSError, match=r"refused|reset"):  # by what is just ending
         urlopen(address)
