@@ -24,10 +24,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help env env-dev charts tune tune-vulkan evaluate gpu-kit models predictor test test-slow test-quick \
-	fuzz faults faults-1 faults-2 lint format lock clean
+	dist lowest pythons invocations fuzz faults faults-1 faults-2 lint format lock clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 env: $(VENV)/.env  ## create .venv with frontrunner in it
 
@@ -63,8 +63,30 @@ test-quick: env-dev  ## run those that compile and measure nothing, in under a m
 charts:  ## bundle what draws the charts of reports anew (needs npm)
 	cd experiments/reporting/drawing/assets && npm ci --ignore-scripts && npm run build && rm -r node_modules
 
+dist: env-dev  ## build the wheel and the sdist into dist, and check both
+	rm -rf dist
+	$(BIN)/python -c 'import setuptools.build_meta as b; b.build_sdist("dist"); b.build_wheel("dist")' > /dev/null
+	rm -rf build *.egg-info
+	$(BIN)/twine check --strict dist/*
+	@du -h dist/*
+
+# What tests need beside the package has no least versions: the newest that go with them.
+lowest: $(VENV)/.created  ## the quick tests with the least versions that pyproject.toml allows
+	$(BIN)/python -m venv --clear $(VENV)/lowest
+	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python --resolution lowest-direct -e '.[baselines]'
+	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python pytest pytest-xdist hypothesis
+	$(VENV)/lowest/bin/python -m pytest -n 2 --dist loadfile -q --no-header -p no:cacheprovider $(QUICK) $(ARGS)
+
+pythons: env-dev  ## tell whether all that is needed comes as wheels for each Python in the classifiers
+	@for version in 3.11 3.12 3.13 3.14; do $(BIN)/uv pip compile pyproject.toml --quiet --no-header \
+		--only-binary :all: --python-version $$version --python-platform x86_64-manylinux_2_28 \
+		--output-file /dev/null && echo "$$version: wheels of all" || exit 1; done
+
 # Another seed every day; it is printed, and FAULT_SEED=... takes it again.
 FAULT_SEED ?= $(shell date +%F)
+
+invocations: env-dev  ## try 200 malformed command lines: each is refused, and nothing is overwritten
+	$(BIN)/python -m frontrunner.experiments.studies.invocations --seed $(FAULT_SEED) --count 200
 
 fuzz: env-dev  ## damage 60 files: nothing may be executed, and errors have one line
 	$(BIN)/python -m frontrunner.experiments.fuzz --seed $(FAULT_SEED) --count 60 --jobs 2
@@ -110,7 +132,9 @@ $(VENV)/.created:
 		|| echo "uv is not to be had here: pip installs instead, in about a minute" >&2
 	@touch $@
 
-INSTALL = { $(BIN)/uv pip install --quiet --python $(BIN)/python -c $(LOCK) -b $(LOCK) -e '$(1)' \
+# Behind a company's certificate, uv has to be told to trust what the system trusts.
+UV_INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python -c $(LOCK) -b $(LOCK) -e '$(1)'
+INSTALL = { $(UV_INSTALL) 2> /dev/null || UV_SYSTEM_CERTS=true UV_NATIVE_TLS=true $(UV_INSTALL) \
 		|| { echo "uv did not manage: pip installs instead, in about a minute" >&2; \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile \
 			-c $(LOCK) -e '$(1)'; }; }

@@ -1,5 +1,5 @@
 """The command line: `frontrunner COMMAND ...`."""
 
-from .app import main
+from .app import COMMANDS, cli, main
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "cli", "main"]

@@ -19,6 +19,7 @@ import click
 
 from .. import __version__
 from ..core import in_temporary_folder
+from .examples import add_examples
 from .output import OutputState, UsageError, write_failure
 
 _IMPORTING = "<frozen importlib._bootstrap>"
@@ -46,7 +47,9 @@ COMMANDS = {
     "devices": "List the devices of a cluster, and what its hosts compile.",
     "bundle": "Carry compiled candidates to a machine that cannot compile, and results back.",
     "fuzz": "Look for failures of the compiler, and reduce each to a small reproducer.",
+    "ui": "Show what is tracked in MLflow, in this machine's browser.",
     "doctor": "Tell what is installed, which devices answer and what is missing.",
+    "completion": "Print what a shell needs to complete commands, options and names.",
 }
 
 
@@ -61,13 +64,14 @@ class LazyGroup(click.Group):
             return None
         module = importlib.import_module(f".{cmd_name.replace('-', '_')}", __package__)
         command: click.Command = module.command
+        add_examples(cmd_name, command)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             close = get_close_matches(name, COMMANDS, n=1)
             hint = f"did you mean '{close[0]}'?" if close else f"commands: {', '.join(COMMANDS)}"
             raise UsageError(f"no such command {name!r}", hint)

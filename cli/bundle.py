@@ -19,8 +19,10 @@ from .choices import (
     ranker_option,
     target_option,
 )
-from .files import check_new_file, check_new_folder
+from .completing import complete_devices
+from .files import check_new_file, check_new_folder, check_replaceable
 from .output import Interrupted, Output, shared_options
+from .several import function_option
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = click.Path(path_type=Path)
@@ -43,6 +45,7 @@ def command() -> None:
     metavar="N",
     help="Pack the first N candidates of the queue.",
 )
+@function_option
 @ranker_option
 @target_option
 @iree_flag_option
@@ -55,6 +58,7 @@ def pack(
     file: Path,
     out: Path,
     budget: int,
+    function: str | None,
     ranker: str | None,
     target: str,
     iree_flags: tuple[str, ...],
@@ -70,10 +74,11 @@ def pack(
     The file runs itself: `python FILE --device cuda://0 --out results.jsonl` needs Python 3.10,
     NumPy and the IREE runtime, and no frontrunner.
     """
-    check_new_file(out, "--out")
+    check_replaceable(out, "--out", b"frontrunner bundle", "bundle")
     extra_knobs = parse_extras(extras)
 
     from ..benchmarks.measuring import Budget
+    from ..experiments.arguments import optional_ranker
     from ..experiments.bundling import pack as pack_bundle
     from ..experiments.observing import make_progress
     from ..experiments.tuning import TuneOptions
@@ -82,9 +87,10 @@ def pack(
     output = Output(as_json)
     options = TuneOptions(
         input=file,
+        function=function,
         out=out,
         budget=Budget(budget),
-        ranker=ranker,
+        ranker=optional_ranker(ranker),
         devices=(),
         target=target,
         iree_flags=parse_flags(iree_flags),
@@ -106,6 +112,7 @@ def pack(
     "devices",
     multiple=True,
     metavar="URI",
+    shell_complete=complete_devices,
     help="Measure on this device; may be repeated [the usual one of the bundle's target].",
 )
 @click.option(
@@ -187,7 +194,7 @@ def ingest(
     """
     as_recording = out.suffix == ".parquet"
     if as_recording:
-        check_new_file(out, "--out")
+        check_replaceable(out, "--out", b"PAR1", "recording")
     else:
         check_new_folder(out, "--out", "name a new folder")
 

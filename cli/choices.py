@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from ..benchmarks.measuring import POOL_SIZE
+from .completing import complete_devices, complete_extras, complete_rankers, complete_targets
 from .output import Interrupted, Output, UsageError
 from .pages import write_page
 
@@ -37,6 +38,7 @@ target_option = click.option(
     default="host",
     show_default=True,
     metavar="NAME",
+    shell_complete=complete_targets,
     help="Compile for this machine (host), a named CPU, or a GPU: gfx942, mi300x, gfx1100, "
     "gfx1201, sm_80, sm_89, ...",
 )
@@ -45,6 +47,7 @@ device_option = click.option(
     "devices",
     multiple=True,
     metavar="URI",
+    shell_complete=complete_devices,
     help="Measure on this device; may be repeated [local-task for CPUs, cuda or hip for GPUs].",
 )
 default_specs_option = click.option(
@@ -66,14 +69,17 @@ extra_option = click.option(
     "extras",
     multiple=True,
     metavar="KNOB[=V,V...]",
+    shell_complete=complete_extras,
     help="Set a knob free that the compiler pins on GPUs: stages (of prefetching), bank_padding, "
     "waves_per_eu or flush_denormals; may be repeated.",
 )
 ranker_option = click.option(
     "--ranker",
-    metavar="NAME|FILE",
-    help="What orders the candidates: a name from `frontrunner rankers`, or a trained one's file "
-    "[cpu for CPUs, heuristic for GPUs].",
+    metavar="NAME|FILE|models:/...",
+    shell_complete=complete_rankers,
+    help="What orders the candidates: a name from `frontrunner rankers`, a trained one's file, or "
+    "one that MLflow has (models:/NAME/VERSION, models:/NAME@ALIAS) [cpu for CPUs, heuristic for "
+    "GPUs].",
 )
 keep_valid_option = click.option(
     "--keep-valid",

@@ -28,8 +28,13 @@ def command(seed: int, as_json: bool) -> int:
     output.line(f"CPU: {diagnosis.cpu.describe()}")
     for probe in (diagnosis.smoke, diagnosis.tracking):
         output.line(f"{probe.name}: {'ok' if probe.ok else 'failed'}, {probe.detail}")
-    if diagnosis.missing:
+    for check in diagnosis.checks:
+        output.line(check.describe())
+    if diagnosis.missing or any(check.remedy for check in diagnosis.checks):
         output.line()
+    for check in diagnosis.checks:
+        if check.remedy:
+            output.line(f"to mend {check.name}: {check.remedy}")
     for missing in diagnosis.missing:
         output.line(f"missing: {missing.what}; {missing.remedy}")
     output.line()

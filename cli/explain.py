@@ -17,12 +17,14 @@ from .choices import (
     target_option,
 )
 from .output import Output, UsageError, shared_options
+from .several import function_option
 
 if TYPE_CHECKING:
     from ..experiments.learning import Contribution, Explanation, Score
 
 # What says which candidates there are, where they are not those of a recording.
 SAMPLING_OPTIONS = {
+    "--function": "function",
     "--target": "target",
     "--pipeline": "pipeline",
     "--extra": "extras",
@@ -66,6 +68,7 @@ SAMPLING_OPTIONS = {
     metavar="N",
     help="Show the N features that add or take away most; --json has all.",
 )
+@function_option
 @target_option
 @pipeline_option
 @extra_option
@@ -81,6 +84,7 @@ def command(
     settings: tuple[str, ...],
     row: int | None,
     most: int,
+    function: str | None,
     target: str,
     pipeline: str | None,
     extras: tuple[str, ...],
@@ -114,6 +118,7 @@ def command(
         device_warning,
         explain,
     )
+    from ..experiments.observing import local_ranker
     from ..models import resolve_ranker
     from ..search.reading import read_dispatch
 
@@ -125,19 +130,20 @@ def command(
         raise UsageError("--row is for recordings", "choose with --candidate, --top or --set")
     output = Output(as_json)
     # A ranker that cannot be used is refused before the compiler is asked.
-    chosen_ranker = resolve_ranker(ranker, seed=seed) if ranker else None
+    chosen_ranker = resolve_ranker(local_ranker(ranker), seed=seed) if ranker else None
     if recorded:
         candidates = CandidatePool.of_recording(file)
     else:
         candidates = CandidatePool.of_dispatch(
-            read_dispatch(file, target), pool, seed, pipeline, extra_knobs
+            read_dispatch(file, target, function=function), pool, seed, pipeline, extra_knobs
         )
     if chosen_ranker is None:
         if not candidates.ranker:
             raise UsageError("--ranker is missing", "other people's kernels have no usual one")
         chosen_ranker = resolve_ranker(candidates.ranker, seed=seed)
     choice = CandidateSelection(position=candidate or 1, top=top, row=row, knobs=knobs)
-    explained = explain(chosen_ranker, candidates, choice, seed)
+    with output.working("explaining"):
+        explained = explain(chosen_ranker, candidates, choice, seed)
     if warning := device_warning(chosen_ranker, candidates.devices, candidates.arch):
         output.notify(warning)
     for one in explained:

@@ -9,6 +9,9 @@ from pathlib import Path
 from ..core import RUNS_FOLDER, remove_drafts
 from .output import UsageError
 
+# Of a file, at both of its ends.
+_LOOKED = 1 << 16
+
 
 def check_out(out: Path | None, hint: str) -> None:
     """Refuses a place where no run's folder can be laid out.
@@ -59,6 +62,34 @@ def check_new_file(path: Path, option: str) -> None:
     if not path.parent.is_dir():
         raise UsageError(f"{option}: there is no folder {path.parent}", "make it first")
     check_writable(path, option)
+
+
+def check_replaceable(path: Path, option: str, mark: bytes, what: str) -> None:
+    """Refuses to replace a file of another kind, as `check_new_file` refuses what is no file.
+
+    Args:
+        mark: what each file of the kind has near its beginning or its end.
+        what: the kind, in words.
+
+    Raises:
+        UsageError: naming the option.
+    """
+    check_new_file(path, option)
+    if not path.is_file() or not (size := path.stat().st_size):
+        return
+    try:
+        with path.open("rb") as file:
+            looked = file.read(_LOOKED)
+            file.seek(max(0, size - _LOOKED))
+            looked += file.read(_LOOKED)
+    except OSError as error:
+        raise UsageError(
+            f"{option}: cannot read {path}: {error.strerror}", "name another"
+        ) from None
+    if mark not in looked:
+        raise UsageError(
+            f"{option}: {path} is no {what}, so it is not replaced", "name another file, or move it"
+        )
 
 
 def check_writable(path: Path, option: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from .choices import jobs_option
+from .completing import complete_targets
 from .files import check_out
 from .output import Interrupted, Output, shared_options
 
@@ -34,6 +35,7 @@ from .output import Interrupted, Output, shared_options
     default=("host",),
     show_default=True,
     metavar="NAME",
+    shell_complete=complete_targets,
     help="Compile for this machine (host), where candidates are run and verified, too, a named "
     "CPU, or a GPU, which need not be here: gfx942, sm_80, ...; may be repeated.",
 )

@@ -76,7 +76,7 @@ def fused(**options: Any) -> None:
 @combine_options(
     sizes("images", "How many images.", "1"),
     sizes("height", "Rows of the result."),
-    sizes("width", "Columns of the result  [default: as many as rows]"),
+    sizes("width", "Columns of the result [as many as rows]."),
     sizes("channels", "Of what comes in, all groups together."),
     sizes("filters", "Channels of the result, all groups together."),
     pairs("window", "Size of the filters: 3, or rows x columns: 3x5."),
@@ -88,8 +88,7 @@ def fused(**options: Any) -> None:
         "layouts",
         type=click.Choice(["nhwc", "nchw", "nhwc_fhwc"]),
         multiple=True,
-        help="Of images, with filters as hwcf, fchw, fhwc; repeated: dispatches of each  "
-        "[default: nhwc]",
+        help="Of images, with filters as hwcf, fchw, fhwc; repeated: dispatches of each [nhwc].",
     ),
     fuse_option,
     shared,
@@ -103,7 +102,7 @@ def conv(**options: Any) -> None:
 @combine_options(
     sizes("heads", "Heads, of all sequences."),
     sizes("queries", "Queries of each head."),
-    sizes("keys", "Keys and values of each head  [default: as many as queries]"),
+    sizes("keys", "Keys and values of each head [as many as queries]."),
     sizes("head-dim", "Width of a query, a key and a value."),
     shared,
 )

@@ -68,7 +68,7 @@ shared = combine_options(
         multiple=True,
         metavar="TYPES",
         help="Element types of the operands and of their sums, such as f16,f16,f32; repeated: "
-        "dispatches of each  [default: f32,f32,f32]",
+        "dispatches of each [f32,f32,f32].",
     ),
     click.option(
         "--preset",

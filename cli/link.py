@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .choices import default_specs_option, iree_flag_option, is_given, target_option
-from .files import check_new_file, check_new_folder
+from .files import check_new_folder, check_replaceable
 from .output import Output, UsageError, shared_options
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def command(
     the compiler comes with are tried after all of them.
     """
     if out is not None:
-        check_new_file(out, "--out")
+        check_replaceable(out, "--out", b"transform.named_sequence", "tuning spec")
     for name in ("target", "default_specs", "iree_flags", "dump") if not models else ():
         if is_given(click.get_current_context(), name):
             option = "--iree-flag" if name == "iree_flags" else f"--{name.replace('_', '-')}"

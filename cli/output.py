@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
+import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -136,27 +136,24 @@ class Output:
         """Writes a remark that is not part of the result."""
         self._write(text, err=True)
 
+    @contextmanager
+    def working(self, title: str) -> Iterator[None]:
+        """Shows, to a person who looks, that something goes on whose end cannot be told."""
+        from ..experiments.observing import progress_bar
+
+        with progress_bar(title):
+            yield
+
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Writes a table; columns whose title starts with `#` are aligned to the right."""
-        from rich import box
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
+        from .tables import table_text
 
         stream = sys.stderr if self.as_json else sys.stdout
-        seen = stream.isatty()
-        # Not written by rich, which ends the process where a reader has left. Piped text is
-        # searched and cut, not looked at: never wrap it.
-        text = io.StringIO()
-        console = Console(file=text, force_terminal=seen, width=None if seen else 10_000)
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for column in columns:
-            right = column.startswith("#")
-            table.add_column(column.removeprefix("#"), justify="right" if right else "left")
-        for row in rows:
-            table.add_row(*(Text(str(cell)) for cell in row))
-        console.print(table)
-        self._write(text.getvalue().removesuffix("\n"), err=self.as_json)
+        # $COLUMNS goes before what a terminal says, and 80 is for pipes.
+        width = shutil.get_terminal_size((80, 24)).columns
+        cells = [[str(cell) for cell in row] for row in rows]
+        text = table_text(columns, cells, width=width, seen=stream.isatty())
+        self._write(text, err=self.as_json)
 
     def _write(self, text: str, err: bool) -> None:
         try:

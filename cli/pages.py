@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -15,9 +17,35 @@ class Finished(Summary, Protocol):
     def run(self) -> Path: ...
 
 
-def show_with_page(output: Output, result: Finished) -> None:
-    """Writes a result, and the page of its folder, which the last line names."""
-    page = write_page(output, result.run)
+class TrackedPage:
+    """Makes the page of a run when it ends, for MLflow keeps it, too."""
+
+    def __init__(self, output: Output) -> None:
+        self.output = output
+        self.made: Path | None = None
+
+    def __call__(self, folder: Path) -> Path | None:
+        self.made = write_page(self.output, folder)
+        return self.made
+
+
+@contextmanager
+def tracked_page(output: Output) -> Iterator[TrackedPage]:
+    """Has a run's page among the files that MLflow keeps of it."""
+    from ..experiments.observing import with_page
+
+    page = TrackedPage(output)
+    with with_page(page):
+        yield page
+
+
+def show_with_page(output: Output, result: Finished, page: Path | None = None) -> None:
+    """Writes a result, and the page of its folder, which the last line names.
+
+    Args:
+        page: that is there already; it is made if None.
+    """
+    page = page or write_page(output, result.run)
     for line in result.summary_lines():
         output.line(line)
     if page is not None:

@@ -15,6 +15,7 @@ from .choices import (
     keep_valid_option,
     target_option,
 )
+from .completing import complete_devices
 from .files import check_new_file
 from .output import Interrupted, Output, UsageError, shared_options
 
@@ -42,6 +43,7 @@ from .output import Interrupted, Output, UsageError, shared_options
     help="Time; --no-profile --verify runs dispatches to be verified alone.",
 )
 @click.option(
+    "--compile-only",
     "--compile",
     "compile_only",
     is_flag=True,
@@ -61,27 +63,31 @@ from .output import Interrupted, Output, UsageError, shared_options
     help="How rows are shown: a table, or some lines for each.",
 )
 @click.option(
+    "--out",
     "--output",
     "out",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.csv",
-    help="Write the table here, and as Parquet beside it  [default: profile.csv in DIR]",
+    help="Write the table here, and as Parquet beside it [profile.csv in DIR].",
 )
 @click.option(
     "--providers",
     metavar="NAME,NAME",
-    help="Libraries to compare with: numpy, torch, onnxruntime, or none  [default: those that "
-    "are installed; none for GPUs]",
+    help="Libraries to compare with: numpy, torch, onnxruntime, or none [those that are "
+    "installed; none for GPUs].",
 )
 @click.option(
-    "--device", metavar="URI", help="Run on this device  [default: the target's usual one]"
+    "--device",
+    metavar="URI",
+    shell_complete=complete_devices,
+    help="Run on this device [the target's usual one].",
 )
 @cluster_option
 @target_option
 @default_specs_option
 @iree_flag_option
 @jobs_option
-@click.option("--force", is_flag=True, help="Start anew, where --output has other rows already.")
+@click.option("--force", is_flag=True, help="Start anew, where --out has other rows already.")
 @keep_valid_option
 @shared_options(seed="Seeds the inputs.")
 def command(
@@ -101,7 +107,7 @@ def command(
     """
     if options["compile_only"] and (options["device"] or options["providers"]):
         raise UsageError(
-            "--device and --providers do nothing with --compile, which runs nothing",
+            "--device and --providers do nothing with --compile-only, which runs nothing",
             "leave them out",
         )
 
@@ -109,7 +115,7 @@ def command(
 
     out = out or usual_output(path)
     for ending in (*ENDINGS, ".jsonl"):
-        check_new_file(out.with_suffix(ending), "--output")
+        check_new_file(out.with_suffix(ending), "--out")
     output = Output(as_json)
     try:
         result = profile(path, dispatches=patterns, output=out, force=force, **options)
@@ -123,7 +129,8 @@ def command(
             output.line(line)
     else:
         titles, cells = table(result.rows)
-        output.table(titles, cells)
+        # What is too wide for a line comes in parts, which begin with the row's number.
+        output.table(["row", *titles], [[n, *row] for n, row in enumerate(cells, 1)])
     output.line()
     output.summary(result)
     return 1 if result.failed else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,10 @@ from .choices import (
     pipeline_option,
     target_option,
 )
+from .completing import complete_rankers
 from .files import check_writable
-from .output import Output, UsageError, shared_options, write_failure
+from .output import Output, shared_options, write_failure
+from .several import dispatches_of, functions_option
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -58,6 +59,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     "--rankers",
     multiple=True,
     metavar="A,B,...",
+    shell_complete=complete_rankers,
     help="Whose orders: names from `frontrunner rankers`, or files of trained ones; may be "
     "repeated [those that are ready to use on the target].",
 )
@@ -69,6 +71,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     metavar="N",
     help="Measure the N candidates, too, that an adaptive search takes.",
 )
+@functions_option
 @device_option
 @cluster_option
 @target_option
@@ -79,7 +82,12 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @jobs_option
 @shared_options(seed="Seeds the sample, the orders and the inputs of the kernels.")
 def command(
-    files: tuple[Path, ...], out: Path, extras: tuple[str, ...], as_json: bool, **options: Any
+    files: tuple[Path, ...],
+    function: tuple[str, ...],
+    out: Path,
+    extras: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Measure candidates in interleaved rounds, one recording per dispatch.
 
@@ -90,10 +98,8 @@ def command(
     meanwhile.
     """
     options["extras"] = parse_extras(extras)
-    for name, times in Counter(f.stem for f in files).items():
-        if times > 1:
-            raise UsageError(f"{times} files are called {name}", "recordings are named after files")
     check_writable(out, "--out")
+    dispatches = dispatches_of(files, function)
 
     from ..core import FrontrunnerError
     from ..experiments.bundling import record_all
@@ -103,7 +109,7 @@ def command(
     failed: list[dict[str, Any]] = []
     codes = []
     try:
-        for file, found in record_all(files, out, **options):
+        for file, found in record_all(dispatches, out, **options):
             if isinstance(found, FrontrunnerError):
                 text = f"{file}: {found}"
                 codes.append(write_failure(text, found.hint, found.exit_code, as_json=False))
@@ -119,4 +125,6 @@ def command(
         return write_failure("interrupted", hint, 130, as_json=False)
     first = {"error": failed[0]} if failed else {}
     output.result({"recordings": made, "failed": failed, **first})
+    if len(dispatches) > 1:
+        output.line(f"{len(made)} of {len(dispatches)} dispatches are recorded in {out}")
     return min(codes, default=0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .files import check_new_file
+from .files import check_replaceable
 from .output import Output, shared_options
 
 
@@ -32,8 +32,11 @@ def command(folders: tuple[Path, ...], out: Path | None, seed: int, as_json: boo
     or a folder of these; several are compared. Nothing in them is compiled or run.
     """
     if out is not None:
-        check_new_file(out, "--out")
+        check_replaceable(out, "--out", b"frontrunner", "page")
 
     from ..experiments.reporting import report
 
-    Output(as_json).summary(report(folders, out=out, seed=seed))
+    output = Output(as_json)
+    with output.working("drawing"):
+        result = report(folders, out=out, seed=seed)
+    output.summary(result)

@@ -15,8 +15,9 @@ from .choices import (
     pipeline_option,
     target_option,
 )
-from .files import check_new_file
+from .files import check_replaceable
 from .output import Output, UsageError, shared_options
+from .several import function_option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,7 @@ MOST_ROWS = 20_000_000
 @click.argument(
     "file", metavar="IN.mlir", type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
+@function_option
 @target_option
 @default_specs_option
 @iree_flag_option
@@ -52,6 +54,7 @@ MOST_ROWS = 20_000_000
 @shared_options(seed="Seeds the sample that --limit takes.")
 def command(
     file: Path,
+    function: str | None,
     target: str,
     default_specs: bool,
     iree_flags: tuple[str, ...],
@@ -64,7 +67,7 @@ def command(
 ) -> None:
     """Count the candidates of each pipeline, or list them."""
     if out is not None:
-        check_new_file(out, "--out")
+        check_replaceable(out, "--out", b"PAR1", "table")
         if out.suffix != ".parquet":
             raise UsageError(f"--out: {out} is to be a Parquet file", "such as candidates.parquet")
 
@@ -77,7 +80,9 @@ def command(
 
     output = Output(as_json)
     flags = parse_flags(iree_flags)
-    dispatch = read_dispatch(file, target, default_specs=default_specs, iree_flags=flags)
+    dispatch = read_dispatch(
+        file, target, function=function, default_specs=default_specs, iree_flags=flags
+    )
     spaces = build_spaces(dispatch, pipeline, extra_knobs)
     counts = [count(space) for space in spaces]
     total = sum(c.value for c in counts)
@@ -103,7 +108,8 @@ def command(
             data["out"] = out
         else:
             output.line()
-            output.table([str(c) for c in frame.columns], _cells(frame))
+            numbered = [[n, *cells] for n, cells in enumerate(_cells(frame), 1)]
+            output.table(["candidate", *map(str, frame.columns)], numbered)
             data["candidates"] = _records(frame)
     output.result(data)
 
@@ -149,6 +155,12 @@ def _show(
             for s, c in zip(spaces, counts, strict=True)
         ],
     )
+    for space, found in zip(spaces, counts, strict=True):
+        if not found.value:
+            rules = len(space.constraints)
+            output.notify(
+                f"{space.pipeline}: nothing satisfies all {rules} of its constraints here"
+            )
     if dispatch.f64_remark:
         output.notify(dispatch.f64_remark)
     if dispatch.no_constraints_reason:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from .choices import columns_option, is_given, recordings_argument
+from .completing import complete_rankers
 from .files import check_new_file
 from .output import Output, UsageError, shared_options
 
@@ -19,6 +20,7 @@ from .output import Output, UsageError, shared_options
     default="lightgbm",
     show_default=True,
     metavar="NAME",
+    shell_complete=complete_rankers,
     help="What to train: a ranker that learns, from `frontrunner rankers`.",
 )
 @click.option(
@@ -35,6 +37,12 @@ from .output import Output, UsageError, shared_options
     metavar="FILE",
     help="Write the predictor here; one that is there is replaced, but no other file.",
 )
+@click.option(
+    "--register",
+    metavar="NAME",
+    help="Have MLflow keep it, too, as a new version of this model, which "
+    "`--ranker models:/NAME/VERSION` uses.",
+)
 @shared_options(seed="Seeds training.")
 @click.pass_context
 def command(
@@ -44,6 +52,7 @@ def command(
     ranker: str,
     settings: tuple[str, ...],
     out: Path,
+    register: str | None,
     seed: int,
     as_json: bool,
 ) -> None:
@@ -61,5 +70,15 @@ def command(
     from ..experiments.learning import parse_parameters, train
 
     params = parse_parameters(ranker, settings)
-    trained = train(recordings, out, columns=columns, ranker=ranker, params=params, seed=seed)
-    Output(as_json).summary(trained)
+    output = Output(as_json)
+    with output.working(f"training {ranker}"):
+        trained = train(
+            recordings,
+            out,
+            columns=columns,
+            ranker=ranker,
+            params=params,
+            seed=seed,
+            register=register,
+        )
+    output.summary(trained)

@@ -28,12 +28,14 @@ from .choices import (
 )
 from .files import check_new_folder, check_out
 from .output import Output, UsageError, shared_options
-from .pages import show_with_page
+from .pages import show_with_page, tracked_page
+from .several import dispatches_of, functions_option
+from .tune_many import tune_each
 
 LIMITS = {"budget", "minutes", "patience"}
 # What a resumed run may be given anew; all else is read from its folder.
 NEW_PLACES = {"keep_failures", "stages", "cluster", "iree_flags"}
-RESUMABLE = {"file", "resume", "as_json", "keep_valid"} | NEW_PLACES | LIMITS
+RESUMABLE = {"files", "resume", "as_json", "keep_valid"} | NEW_PLACES | LIMITS
 ANEW = (
     "only --budget, --minutes, --patience, --stages, --cluster, --iree-flag and --keep-failures "
     "may be given anew"
@@ -46,9 +48,9 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 
 @click.command("tune")
 @click.argument(
-    "file",
-    metavar="[IN.mlir]",
-    required=False,
+    "files",
+    metavar="[IN.mlir...]",
+    nargs=-1,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
 )
 @click.option(
@@ -64,6 +66,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     metavar="N",
     help="Stop when N candidates in a row have brought no improvement.",
 )
+@functions_option
 @ranker_option
 @device_option
 @cluster_option
@@ -100,26 +103,32 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 def command(
     ctx: click.Context,
     /,
-    file: Path | None,
+    files: tuple[Path, ...],
+    function: tuple[str, ...],
     resume: Path | None,
     extras: tuple[str, ...],
     keep_valid: bool,
     as_json: bool,
     **options: Any,
-) -> None:
+) -> int:
     """Find a faster configuration for one dispatch, within a budget.
 
-    IN.mlir holds one dispatch: a linalg function, or a benchmark file that the compiler dumped.
+    IN.mlir holds a dispatch: a linalg function, or a benchmark file that the compiler dumped.
     The result is a tuning spec for `iree-compile --iree-codegen-tuning-spec-path=` (on CUDA:
     `--iree-codegen-transform-dialect-library=`). With --compile-only, it is a table of what the
     compiler makes of each pipeline's candidates.
+
+    Several files, and the functions of a file that has several, are tuned one after the other, each
+    within the same limits, into a folder of its own.
     """
     extra_knobs = parse_extras(extras)
     if keep_valid and resume is None:
         raise UsageError("--keep-valid does nothing without --resume", "leave it out")
     if resume is not None:
         check_resume(ctx, resume, RESUMABLE, ANEW)
-    elif file is None:
+        if len(files) > 1:
+            raise UsageError(f"a run is of one file, got {len(files)}", "leave them out")
+    elif not files:
         raise UsageError("IN.mlir is missing", "name a dispatch, or a run with --resume DIR")
     else:
         _check_new(ctx, options)
@@ -127,14 +136,21 @@ def command(
     from ..experiments import tuning
 
     output = Output(as_json)
-    with continued_by("tune --resume", resume, output):
+    out = options.pop("out")
+    dispatches = [] if resume is not None else dispatches_of(files, function)
+    if len(dispatches) > 1:
+        return tune_each(dispatches, out, output, {**options, "extras": extra_knobs})
+    with continued_by("tune --resume", resume, output), tracked_page(output) as page:
         if resume is not None:
             anew = {name: options[name] for name in LIMITS | NEW_PLACES}
-            result = tuning.resume(resume, input=file, keep_valid=keep_valid, **anew)
+            result = tuning.resume(
+                resume, input=next(iter(files), None), keep_valid=keep_valid, **anew
+            )
         else:
-            assert file is not None
-            result = tuning.tune(file, extras=extra_knobs, **options)
-    show_with_page(output, result)
+            ((file, name),) = dispatches
+            result = tuning.tune(file, function=name, out=out, extras=extra_knobs, **options)
+    show_with_page(output, result, page.made)
+    return 0
 
 
 def _check_new(ctx: click.Context, options: Mapping[str, Any]) -> None:

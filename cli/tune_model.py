@@ -19,9 +19,10 @@ from .choices import (
     ranker_option,
     target_option,
 )
+from .completing import complete_devices
 from .files import check_out
 from .output import Output, UsageError, shared_options
-from .pages import show_with_page
+from .pages import show_with_page, tracked_page
 
 RESUMABLE = {"file", "resume", "cluster", "iree_flags", "options", "as_json"}
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -81,7 +82,10 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @ranker_option
 @click.option(
-    "--device", metavar="URI", help="Measure here [local-task for CPUs, cuda or hip for GPUs]."
+    "--device",
+    metavar="URI",
+    shell_complete=complete_devices,
+    help="Measure on this device [local-task for CPUs, cuda or hip for GPUs].",
 )
 @cluster_option
 @target_option
@@ -118,7 +122,7 @@ def command(
     from ..experiments import network_tuning
 
     output = Output(as_json)
-    with continued_by("tune-model --resume", resume, output):
+    with continued_by("tune-model --resume", resume, output), tracked_page(output) as page:
         if resume is not None:
             again = {name: given[name] for name in ("cluster", "iree_flags")}
             again["options"] = given["options"] if is_given(ctx, "options") else None
@@ -128,7 +132,7 @@ def command(
             result = network_tuning.tune_model(file, parameters=archives, **given)
     output.table(network_tuning.COLUMNS, result.rows())
     output.line()
-    show_with_page(output, result)
+    show_with_page(output, result, page.made)
 
 
 def _archive(text: str) -> tuple[str, Path]:

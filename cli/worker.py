@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from .completing import complete_devices
 from .output import Output, shared_options
 
 
@@ -21,9 +22,11 @@ from .output import Output, shared_options
     "devices",
     multiple=True,
     metavar="URI",
+    shell_complete=complete_devices,
     help="Offer this device; may be repeated [none].",
 )
 @click.option(
+    "--jobs",
     "--compile",
     "jobs",
     type=click.IntRange(min=0),

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from .observing import local_ranker, make_notify
+
 
 def optional_path(path: str | os.PathLike[str] | None) -> Path | None:
     """A path, where one is given."""
@@ -13,8 +15,8 @@ def optional_path(path: str | os.PathLike[str] | None) -> Path | None:
 
 
 def optional_ranker(ranker: str | os.PathLike[str] | None) -> str | None:
-    """A ranker's name or file, where one is given."""
-    return None if ranker is None else os.fspath(ranker)
+    """A ranker's name or file, where one is given; what MLflow has is copied to a file."""
+    return None if ranker is None else local_ranker(os.fspath(ranker), make_notify())
 
 
 def extra_values(extras: Mapping[str, Sequence[int]] | None) -> dict[str, tuple[int, ...]]:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from .. import __version__
 from ..core import ChildTimeout, WorkError, run_tool, usable_cores
 from ..search.cpu import host_caches
+from .machine_checks import Check, check_machine, nearest_folder
 from .observing import find_store
 
 NOT_INSTALLED = "not installed"
@@ -123,6 +124,7 @@ class Diagnosis:
         versions: package to version, or `not installed`.
         smoke: compiling and running one kernel on the CPU.
         tracking: whether MLflow's store can be used.
+        checks: what makes times vary, or keeps results from being kept.
     """
 
     versions: dict[str, str]
@@ -131,6 +133,7 @@ class Diagnosis:
     smoke: Probe
     tracking: Probe
     missing: tuple[Missing, ...]
+    checks: tuple[Check, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -158,7 +161,13 @@ def diagnose(seed: int = 0) -> Diagnosis:
         Missing(f"device {probe.name}", DEVICES[probe.name]) for probe in devices if not probe.ok
     ]
     return Diagnosis(
-        versions, devices, read_cpu(), probe_smoke(seed), probe_tracking(), tuple(missing)
+        versions,
+        devices,
+        read_cpu(),
+        probe_smoke(seed),
+        probe_tracking(),
+        tuple(missing),
+        check_machine(),
     )
 
 
@@ -193,15 +202,17 @@ def probe_tracking() -> Probe:
     """Whether MLflow's store can be written, as far as that shows without touching it."""
     name = "MLflow store"
     try:
-        uri = find_store().uri
+        store = find_store()
     except OSError as error:
         return Probe(name, False, f"{error.strerror}: runs go untracked")
+    uri = store.uri
     if not uri.startswith("sqlite:///"):
         # A password may stand in the URI.
         host = urlsplit(uri).hostname
         return Probe(name, True, f"MLFLOW_TRACKING_URI is set ({host or uri}), not contacted")
     path = Path(uri.removeprefix("sqlite:///"))
-    place = path if path.exists() else path.parent
+    # The user's own folder is made by the first run.
+    place = nearest_folder(path) if store.artifacts else path if path.exists() else path.parent
     ok = os.access(place, os.W_OK)
     return Probe(name, ok, str(path) if ok else f"{place} cannot be written: runs go untracked")
 

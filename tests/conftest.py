@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import importlib.util
 import os
@@ -10,12 +11,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from datetime import date
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -31,6 +34,8 @@ from frontrunner.search import build_spaces, known_pipelines, spec_of
 from frontrunner.search.reading import dispatches, networks, read_dispatch
 from frontrunner.search.reading import source as asking
 
+# Browsers that may be there without playwright's own.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 EXAMPLES = Path(__file__).parents[1] / "examples"
 # Each element of the result is a workgroup of its own: 20 times slower than the compiler's choice.
 BAD = {"dist_m": 1, "cache_m": 1, "vec_m": 1, "dist_n": 1, "cache_n": 1, "vec_n": 1}
@@ -43,6 +48,11 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # Another one each day; workers of a test run inherit it.
     os.environ.setdefault("FRONTRUNNER_FUZZ_SEED", date.today().isoformat())
+    # No test may add to the runs and models of whoever runs it.
+    if "FRONTRUNNER_TEST_HOME" not in os.environ:
+        home = os.environ["FRONTRUNNER_TEST_HOME"] = tempfile.mkdtemp()
+        atexit.register(shutil.rmtree, home, ignore_errors=True)
+        os.environ |= {"XDG_DATA_HOME": f"{home}/data", "XDG_CACHE_HOME": f"{home}/cache"}
 
 
 def pytest_report_header() -> str:
@@ -216,6 +226,26 @@ def vulkan_device() -> None:
         chip_of("vulkan")
     except FrontrunnerError as error:
         pytest.skip(f"{error} (apt-get install mesa-vulkan-drivers libvulkan1)")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium: playwright's own, or one that is installed."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    named = os.environ.get("FRONTRUNNER_CHROMIUM")
+    places = [named] if named else [None, *filter(None, map(shutil.which, BROWSERS))]
+    with sync_api.sync_playwright() as playwright:
+        for place in places:
+            try:
+                opened = playwright.chromium.launch(executable_path=place, args=["--no-sandbox"])
+                break
+            except sync_api.Error:
+                if named:
+                    raise
+        else:
+            pytest.skip("no Chromium: `playwright install chromium`, or set FRONTRUNNER_CHROMIUM")
+        yield opened
+        opened.close()
 
 
 class Family:

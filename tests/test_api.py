@@ -21,7 +21,7 @@ from frontrunner.experiments.observing import Tracker
 EXAMPLE = Path(__file__).parents[1] / "examples" / "matmul_skinny.mlir"
 # What a command says in other words than its function, by the function's word.
 RENAMED = {
-    "tune": {"file": "input"},
+    "tune": {"files": "input"},
     "tune_model": {"file": "input"},
     "record": {"files": "input"},
     "train": {"settings": "params"},

@@ -68,16 +68,16 @@ MAY_IMPORT = {
             "core search benchmarks.verifying benchmarks.measuring benchmarks.compiling "
             "benchmarks.runners"
         ),
-        "experiments": "core",
+        "experiments.observing": "core",
+        "experiments": "core experiments.observing",
         "experiments.dataset": "core search benchmarks.measuring experiments",
         "experiments.queue": (
             "core search search.enumeration features models benchmarks.measuring"
         ),
-        "experiments.observing": "core",
-        "experiments.doctor": "core search.cpu experiments.observing",
+        "experiments.doctor": "core search.cpu experiments experiments.observing",
         "experiments.learning": (
             "experiments core search search.enumeration features models benchmarks.measuring "
-            "experiments.dataset experiments.queue"
+            "experiments.dataset experiments.queue experiments.observing"
         ),
         "experiments.evaluation": (
             "experiments core search features models benchmarks.measuring benchmarks.cluster "

@@ -32,6 +32,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def sdist(wheel: Path) -> Path:
+    """Of the copy that the wheel was built from."""
+    source = wheel.parent / "a folder of any name"
+    build = f"import setuptools.build_meta as b; b.build_sdist({str(wheel.parent)!r})"
+    done = subprocess.run([sys.executable, "-c", build], capture_output=True, text=True, cwd=source)
+    assert done.returncode == 0, done.stderr
+    (built,) = wheel.parent.glob("*.tar.gz")
+    return built
+
+
+@pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("site")
     pip("install", "--no-deps", "--no-compile", "--target", site, wheel)
@@ -79,6 +90,27 @@ def test_holds_nothing_else(wheel):
         inner = {name.split("/")[1] for name in archive.namelist() if name.count("/") > 1}
     assert folders == {"frontrunner", f"frontrunner-{frontrunner.__version__}.dist-info"}
     assert not inner & {"tests", "examples", ".venv"}
+
+
+def test_the_sdist_makes_the_same_wheel(wheel, sdist, tmp_path):
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, sdist)
+    (again,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(again) as second:
+        assert sorted(first.namelist()) == sorted(second.namelist())
+
+
+def test_both_can_be_uploaded(wheel, sdist):
+    """Their metadata, and how the README is shown."""
+    command = [sys.executable, "-m", "twine", "check", "--strict", wheel, sdist]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("PASSED") == 2
+
+
+def test_it_is_small(wheel, sdist):
+    """As docs/install.md says."""
+    assert wheel.stat().st_size < 3 << 20
+    assert sdist.stat().st_size < 3 << 20
 
 
 def test_is_what_runs_outside_the_checkout(installed, tmp_path):

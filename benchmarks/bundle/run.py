@@ -180,7 +180,7 @@ class _Session:
                 f"[{len(results.repeats)} further measurements] {left} candidates need more"
             )
 
-        self.notify("measuring again, in interleaved rounds")
+        self.notify("measuring again, in interleaved rounds: the best of single times is luck, too")
         for repeat in runner.measure_again(results.outcomes, results.repeats, on_round):
             results.repeat(repeat)
         self.notify(f"{len(results.repeats)} further measurements")

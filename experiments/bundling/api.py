@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from ...core import InputError
 from ...search import check_rendered, parse_flags
 from ..arguments import extra_values, split_names
 from ..dataset import Recording, write_t4
-from ..observing import make_notify, make_progress
-from ..tuning import TuneOptions
+from ..observing import local_ranker, make_notify, make_progress
+from ..tuning import TuneOptions, dispatch_name
 from .record_result import RecordResult
 from .recorder import record_dispatch
 from .selection import Selection
@@ -26,6 +26,7 @@ def record(
     input: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
+    function: str | None = None,
     candidates: int = 300,
     top: int = 64,
     adaptive: int = 200,
@@ -57,6 +58,7 @@ def record(
 
     Args:
         input: MLIR with one dispatch.
+        function: which one holds it, where the file has several.
         out: the folder for `<name>.parquet`, which is made if it is not there.
         candidates: how many of the uniform sample; all of the space if it has fewer.
         top: how many of each ranker's order.
@@ -83,16 +85,13 @@ def record(
     """
     if format not in (PARQUET, T4):
         raise InputError(f"there is no format {format!r}", f"give {PARQUET!r} or {T4!r}")
-    selection = Selection(top, adaptive, split_names(rankers))
+    selection = Selection(top, adaptive, tuple(map(local_ranker, split_names(rankers))))
     input, out = Path(input), Path(out)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}", "name another folder") from error
     check_rendered(pipeline, "a recording is of")
     options = TuneOptions(
         input=input,
-        out=out / f"{input.stem}.parquet",
+        function=function,
+        out=out / f"{dispatch_name(input, function)}.parquet",
         budget=Budget(candidates),
         cluster=cluster,
         target=target,
@@ -104,7 +103,7 @@ def record(
         extras=extra_values(extras),
         pipeline=pipeline,
     )
-    with closing(make_progress(quiet=quiet)) as progress:
+    with closing(make_progress(quiet=quiet)) as progress, _made(out):
         recorded = record_dispatch(
             options, selection, tuple(devices), progress, make_notify(quiet=quiet)
         )
@@ -113,3 +112,25 @@ def record(
         write_t4(Recording.read(recorded.path), path)
         recorded = replace(recorded, t4=path)
     return recorded
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """A folder, which goes again where nothing came of the work that it was made for.
+
+    Raises:
+        InputError: it cannot be made.
+    """
+    there = folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"cannot write {folder}: {error.strerror}", "name another folder"
+        ) from error
+    try:
+        yield
+    finally:
+        if not there:
+            with suppress(OSError):  # it holds something
+                folder.rmdir()

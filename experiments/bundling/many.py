@@ -32,17 +32,22 @@ Recorded = tuple[Path, RecordResult | FrontrunnerError]
 
 
 def record_all(
-    files: Sequence[Path], out: Path, *, cluster: str | None = None, **options: Any
+    dispatches: Sequence[tuple[Path, str | None]],
+    out: Path,
+    *,
+    cluster: str | None = None,
+    **options: Any,
 ) -> Iterator[Recorded]:
     """Records dispatches, each as `record` does; yields what came of each, in order.
 
     Args:
+        dispatches: files, and a function of each, or None for its only one.
         options: further ones of `record`.
     """
     if cluster is None:
-        for file in files:
+        for file, function in dispatches:
             try:
-                yield file, record(file, out, **options)
+                yield file, record(file, out, function=function, **options)
             except FrontrunnerError as error:
                 yield file, error
         return
@@ -50,12 +55,16 @@ def record_all(
     drivers = backend_of(options["target"]).drivers
     with (
         closing(open_cluster(cluster, drivers, options["devices"], notify)) as opened,
-        ChildPool(HANDLER, min(AT_A_TIME, len(files))) as pool,
+        ChildPool(HANDLER, min(AT_A_TIME, len(dispatches))) as pool,
     ):
         options = {**options, "cluster": opened.address, "quiet": True}
-        notify(f"recording {len(files)} dispatches, {pool.jobs} at a time")
+        notify(f"recording {len(dispatches)} dispatches, {pool.jobs} at a time")
         yield from pool.map(
-            _record, [(number, file, out, options) for number, file in enumerate(files)]
+            _record,
+            [
+                (number, file, out, {**options, "function": function})
+                for number, (file, function) in enumerate(dispatches)
+            ],
         )
 
 

@@ -54,6 +54,7 @@ def record_dispatch(
     dispatch = read_dispatch(
         options.input,
         options.target,
+        function=options.function,
         default_specs=options.default_specs,
         iree_flags=options.iree_flags,
     )

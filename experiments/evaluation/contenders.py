@@ -26,6 +26,7 @@ from ..learning import (
     parse_parameters,
     problems_trained_on,
 )
+from ..observing import is_registered, local_ranker
 
 SHUFFLE = "shuffle"
 # They learn to order candidates of any kind.
@@ -50,7 +51,7 @@ class Contender:
 
     @classmethod
     def parse(cls, text: str) -> Contender:
-        """Parses `NAME[:PARAM=VALUE...]`, or the path of a saved ranker.
+        """Parses `NAME[:PARAM=VALUE...]`, the path of a saved ranker, or `models:/...` of MLflow's.
 
         Args:
             text: parameters may follow a name: `forest:trees=30:min_leaf=20`. A file that is called
@@ -59,6 +60,9 @@ class Contender:
         Raises:
             InputError: it is neither, or there is no such parameter.
         """
+        if is_registered(text):
+            file = Path(local_ranker(text))
+            return cls(text, load(file).name, file=file)
         name, *settings = text.split(":")
         if name not in ranker_names() and names_a_file(text):
             return cls(escape_undecodable(text), load(text).name, file=Path(text))

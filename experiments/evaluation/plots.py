@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ...core import shorten
+from ...features import catalogues
 from .cross_validation import Evaluation
 
 # How many features are shown.
@@ -73,6 +75,7 @@ def iterations(results: pd.DataFrame, names: list[str]) -> Figure:
         label = _text(name)
         axes.errorbar(middle, place, xerr=reach, fmt="o", markersize=5, alpha=0.8, label=label)
     axes.set_xscale("log")
+    axes.set_title("mean of seeds; bars from the least to the most", fontsize="small", loc="left")
     axes.set_yticks(range(len(cases)), map(_text, cases), fontsize="small")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
     return figure
@@ -93,20 +96,20 @@ def ranks(table: pd.DataFrame, names: list[str]) -> Figure:
 
 def feature_importances(importances: dict[str, pd.Series]) -> Figure:
     """The features that each ranker relies on most."""
-    figure = Figure(figsize=(5 * len(importances), 5), layout="constrained")
+    figure = Figure(figsize=(10 * len(importances), 10), layout="constrained")
     panels = figure.subplots(1, len(importances), squeeze=False)[0]
     for axes, (name, values) in zip(panels, importances.items(), strict=True):
         top = (values / values.sum()).nlargest(FEATURES)[::-1]
-        axes.barh(top.index.map(_text), top)
+        axes.barh([_described(name) for name in top.index], top)
         axes.set_title(_text(name))
         axes.set_xlabel("share of all importance")
-        axes.tick_params(axis="y", labelsize="small")
+        axes.tick_params(axis="y", labelsize="x-small")
     return figure
 
 
 def size_and_quality(summary: pd.DataFrame) -> Figure:
     """How much better than random order, by the size of the ranker's file."""
-    figure, axes = _figure("file size, bytes", "times fewer candidates than random order")
+    figure, axes = _figure("size of the file", "times fewer candidates than random order")
     for name, row in summary.iterrows():
         value = row.fewer_than_shuffle
         limits = np.array([[row.fewer_than_shuffle_low], [row.fewer_than_shuffle_high]])
@@ -114,11 +117,29 @@ def size_and_quality(summary: pd.DataFrame) -> Figure:
         axes.errorbar(row.size_bytes, value, yerr=reach, fmt="o", capsize=3, label=_text(name))
     # Rankers that do not learn have no file.
     axes.set_xscale("symlog", linthresh=1000)
-    axes.set_xlim(-200, 10 * max(1000, summary.size_bytes.max()))
+    most = 10 * max(1000, summary.size_bytes.max())
+    axes.set_xlim(-200, most)
+    # The scale's own ticks below 1000 lie on each other.
+    sizes = [0, *(10**power for power in range(3, 10) if 10**power <= most)]
+    axes.set_xticks(sizes, [_size(size) for size in sizes])
+    axes.minorticks_off()
     axes.set_yscale("log")
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     axes.set_title("with 95 % confidence intervals")
     return figure
+
+
+def _size(size: int) -> str:
+    if size >= 1_000_000:
+        return f"{size // 1_000_000} MB"
+    return f"{size // 1000} kB" if size else "none"
+
+
+def _described(feature: object) -> str:
+    """A feature's name, and below it what it is."""
+    texts = {one.name: one.doc for catalogue in catalogues() for one in catalogue.features}
+    text = texts.get(str(feature), "")
+    return "\n".join(filter(None, [_text(feature), _text(shorten(text, 56))]))
 
 
 def _text(name: object) -> str:

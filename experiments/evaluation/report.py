@@ -149,7 +149,11 @@ def _fill(folder: Path, report: Report) -> list[str]:
 
 
 def track_report(report: Report, tracker: Tracker) -> None:
-    """Tracks what was written: figures, files, a run for each ranker and case, and predictors."""
+    """Tracks what was written: figures, files, and below it a run for each ranker.
+
+    A ranker's run has its figures, its mean curve by candidates, and how many it took of each
+    recording. Predictors are files of it: `train` registers models, where that is asked for.
+    """
     folder = report.out
     assert folder is not None, "it is written first"
     tracker.rename(folder.absolute().name)
@@ -158,17 +162,15 @@ def track_report(report: Report, tracker: Tracker) -> None:
         for ranker, value in values.items():
             tracker.log_metric(f"{figure}/{_plain(ranker)}", value)
     for path in sorted(folder.rglob("*.*")):
-        if path.suffix != PREDICTOR:
-            tracker.log_artifact(path)
-    for (ranker, case), rows in results.groupby(["ranker", "case"], sort=False):
-        about = _named(rows[ABOUT].iloc[0])
-        figures = _named(rows.drop(columns=[*ABOUT, "seed"]).mean())
+        tracker.log_artifact(path)
+    tracker.log_page(folder)
+    for ranker, rows in results.groupby("ranker", sort=False):
+        figures = _named(report.summary.loc[[str(ranker)]].iloc[0])
+        took = rows.groupby("case", sort=False)["iterations_5"].mean()
+        figures |= {f"candidates_to_near_optimal/{_plain(case)}": n for case, n in took.items()}
         curve = evaluation.curves.loc[rows.index].mean().to_list()
-        tracker.log_child_run(f"{ranker} {case}", about, figures | {"best_so_far": curve})
-    for ranker in evaluation.predictors:
-        figures = _named(report.summary.loc[[ranker]].iloc[0])
-        tracker.log_model(
-            f"frontrunner-{_plain(ranker)}", _predictor(folder, ranker), figures, report.asked
+        tracker.log_child_run(
+            str(ranker), {"ranker": ranker}, figures | {"best_so_far": curve}, {"mode": "ranker"}
         )
 
 

@@ -6,14 +6,15 @@ import os
 import shlex
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...core import FrontrunnerError, InputError
+from ...core import FrontrunnerError, InputError, WorkError
 from ...features import GENERIC
 from ...models import Ranker, create_ranker, is_saved, names_a_file, ranker_class, save
 from ..arguments import optional_path
+from ..observing import Tracker, check_model_name
 from ..readable import Readable
 from .cases import Files, paths_of, read_cases, training_frame
 from .parameters import write_settings
@@ -31,6 +32,7 @@ class TrainResult(Readable):
         devices: fingerprints of those that it is for.
         data: a hash of what it was trained on.
         seconds: that training took, without reading the recordings.
+        registered: what MLflow's registry has it as, where that was asked for.
     """
 
     predictor: Path
@@ -46,6 +48,7 @@ class TrainResult(Readable):
     data: str
     size_bytes: int
     seconds: float
+    registered: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -56,6 +59,7 @@ class TrainResult(Readable):
         # Rankers' names go before files' where one is asked for.
         file = str(self.predictor)
         file = shlex.quote(file if names_a_file(file) else f"./{file}")
+        file = self.registered or file
         contender = shlex.quote(self.contender)
         if self.catalogue == GENERIC:
             use = f"frontrunner explain RECORDING --ranker {file}; dispatches cannot be tuned by it"
@@ -69,6 +73,7 @@ class TrainResult(Readable):
             f"{self.problems} problems",
             f"device       {', '.join(self.devices)}",
             f"predictor    {self.predictor} ({self.size_bytes / 1e3:.0f} kB)",
+            *([f"registered   {self.registered}"] if self.registered else []),
             f"use it       {use}",
             f"judge it     frontrunner evaluate RECORDINGS {judge} that it was not trained on",
         ]
@@ -82,6 +87,7 @@ def train(
     ranker: str = "lightgbm",
     params: Mapping[str, Any] | None = None,
     seed: int = 0,
+    register: str | None = None,
 ) -> TrainResult:
     """Fits a ranker on recordings and saves it, for the devices that they were made on.
 
@@ -98,12 +104,15 @@ def train(
         ranker: a ranker that learns, from `frontrunner rankers`.
         params: parameters of the ranker that are not to have their defaults.
         seed: of training; a parameter `seed` goes before it.
+        register: the name of a model in MLflow's registry, of which it becomes a new version.
 
     Raises:
         InputError: the ranker does not learn, the recordings cannot be learned from, or the file
             holds something else.
-        WorkError: the file cannot be written.
+        WorkError: the file cannot be written, or it cannot be registered.
     """
+    if register is not None:
+        check_model_name(register)
     out, name, params = Path(out), ranker, dict(params or {})
     check_replaceable(out)
     cls = ranker_class(name)
@@ -132,7 +141,7 @@ def train(
     seconds = time.monotonic() - started
     training = describe_training(cases)
     save(learner, out, training)
-    return TrainResult(
+    result = TrainResult(
         predictor=out,
         ranker=name,
         contender=":".join([name, *settings]),
@@ -147,6 +156,34 @@ def train(
         size_bytes=out.stat().st_size,
         seconds=seconds,
     )
+    return result if register is None else _register(result, register)
+
+
+def _register(result: TrainResult, name: str) -> TrainResult:
+    """Has MLflow keep the predictor as a new version, with a run that tells of its training.
+
+    Raises:
+        WorkError: it does not; the file stays.
+    """
+    said: list[str] = []
+    figures = {
+        "recordings": float(result.recordings),
+        "problems": float(result.problems),
+        "candidates": float(result.candidates),
+        "seconds": result.seconds,
+        "size_bytes": float(result.size_bytes),
+    }
+    about = {"device": result.devices, "ranker": result.ranker, "data": result.data}
+    with Tracker(said.append) as tracker:
+        tracker.start(f"train {name}", result.params, {"mode": "train", **about})
+        tracker.log_model(name, result.predictor, figures, about)
+        tracker.finish(metrics=figures)
+    if name not in tracker.registered:
+        raise WorkError(
+            f"the predictor is in {result.predictor}, and not registered: {'; '.join(said)}",
+            "use the file, or see `frontrunner doctor`",
+        )
+    return replace(result, registered=f"models:/{name}/{tracker.registered[name]}")
 
 
 def check_replaceable(path: Path) -> None:

@@ -182,7 +182,13 @@ def _tune(
             bases = [plain, *_made_again(maker, [named(n, variants) for n in tried.faster], plain)]
             (base,) = (one for one in bases if one.variant.name == tried.tuned)
         tracker = stack.enter_context(Tracker(notify=notify))
-        tags = {"mode": "tune_model", "arch": network.target.arch}
+        tags = {
+            "mode": "tune_model",
+            "model": options.input.name,
+            "arch": network.target.arch,
+            "target": options.target,
+            "device": place.fingerprint,
+        }
         tracker.start(folder.path.name, asdict(options), tags)
         flags = (*options.iree_flags, *base.variant.flags)
         tuning = replace(options, device=place.asked, cluster=place.cluster, iree_flags=flags)
@@ -221,6 +227,7 @@ def _tune(
         )  # fmt: skip
         write_text(folder.report, report(result, options))
         write_text(folder.result, result.to_json())
+        tracker.log_page(folder.path)
         _track(tracker, folder, result)
     shutil.rmtree(folder.work, ignore_errors=True)
     return result
@@ -272,7 +279,10 @@ def _track(tracker: Tracker, folder: NetworkFolder, result: NetworkResult) -> No
         figures = {"share": row.share, "speedup": row.speedup, "kept": float(row.kept)}
         figures |= {"candidates": float(row.candidates), "seconds": row.seconds}
         tracker.log_child_run(
-            row.name, {"members": len(row.members), "reason": row.reason}, figures
+            row.name,
+            {"members": len(row.members), "reason": row.reason},
+            figures,
+            {"mode": "dispatch", "kept": row.kept},
         )
     for path in (folder.spec, folder.result, folder.report):
         if path.exists():

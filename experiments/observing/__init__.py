@@ -6,15 +6,24 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .progress import Observer, make_notify, make_progress, progress_bar
-    from .tracking import Tracker, find_store
+    from .registry import check_model_name, is_registered, local_ranker
+    from .serving import served_ui
+    from .stores import TrackingStore, find_store
+    from .tracking import Tracker, with_page
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "Observer",
     "Tracker",
+    "TrackingStore",
+    "check_model_name",
     "find_store",
+    "is_registered",
+    "local_ranker",
     "make_notify",
     "make_progress",
     "progress_bar",
+    "served_ui",
+    "with_page",
 ]

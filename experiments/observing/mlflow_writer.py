@@ -1,4 +1,4 @@
-"""Logs a run to MLflow: reads it from stdin as JSON, answers with one line of JSON on stdout.
+"""Logs a run to MLflow, or fetches a model: reads JSON from stdin, answers with a line of JSON.
 
 Runs in a process of its own and by its path (see `tracking`), so it imports nothing from here.
 """
@@ -31,26 +31,28 @@ MOST_PARAMS = 100
 TRIES, PAUSE = 3, 2.0
 
 
-def write(run: dict[str, Any]) -> dict[str, str]:
+def write(run: dict[str, Any]) -> dict[str, Any]:
     """Logs a run, the runs below it and the models that came of it.
 
     Returns:
-        `run_id`, and `error` if something of it could not be logged.
+        `run_id`, `registered` (versions of models by name), and `error` if something of it could
+        not be logged.
     """
     with only_writer(run["uri"]):
         client, experiment = open_store(run)
     run_id = create_run(client, experiment, run, run["tags"])
-    answer = {"run_id": run_id}
+    registered: dict[str, str] = {}
+    answer = {"run_id": run_id, "registered": registered}
     try:
         log_figures(client, run_id, run)
         for path in run["artifacts"]:
             client.log_artifact(run_id, path)
         for child in run["children"]:
-            child_id = create_run(client, experiment, run | child, {PARENT: run_id})
+            child_id = create_run(client, experiment, run | child, child["tags"] | {PARENT: run_id})
             log_figures(client, child_id, child)
             client.set_terminated(child_id, run["status"], end_time=run["end_ms"])
         for model in run["models"]:
-            register(client, experiment, run_id, model)
+            registered[model["name"]] = register(client, experiment, run_id, model)
     except Exception as error:
         answer["error"] = f"only in part: {describe(error)}"
     client.set_terminated(run_id, run["status"], end_time=run["end_ms"])
@@ -124,8 +126,11 @@ def log_figures(client: Any, run_id: str, run: dict[str, Any]) -> None:
         client.log_batch(run_id, metrics=some_metrics, params=some_params)
 
 
-def register(client: Any, experiment: str, run_id: str, model: dict[str, Any]) -> None:
+def register(client: Any, experiment: str, run_id: str, model: dict[str, Any]) -> str:
     """Logs a model as the file that it is, with its metrics, and makes it a registered version.
+
+    Returns:
+        The number of the version.
 
     MLflow's flavours would pickle it, or wrap it in code.
     """
@@ -145,7 +150,38 @@ def register(client: Any, experiment: str, run_id: str, model: dict[str, Any]) -
         client.create_registered_model(name)
     tags |= {key: f"{value:.6g}" for key, value, *_ in model["metrics"]}
     source = f"models:/{model_id}"
-    client.create_model_version(name, source, run_id, tags, model_id=model_id)
+    made = client.create_model_version(name, source, run_id, tags, model_id=model_id)
+    return str(made.version)
+
+
+def fetch(asked: dict[str, Any]) -> dict[str, str]:
+    """Copies the one predictor of a registered version; nothing of it is loaded.
+
+    Returns:
+        The `version`, and the `path` of the copy.
+    """
+    uri, name = asked["uri"], asked["name"]
+    if uri.startswith(SQLITE) and not os.path.exists(sqlite_file(uri)):
+        raise LookupError("nothing is registered there yet")
+
+    import mlflow
+
+    mlflow.set_tracking_uri(uri)
+    client = mlflow.MlflowClient()
+    version = asked["version"]
+    if asked["alias"]:
+        version = str(client.get_model_version_by_alias(name, asked["alias"]).version)
+    place = f"models:/{name}/{version}"
+    # What MLflow's flavours leave has many; what is in the one is judged by who loads it.
+    files = [one for one in mlflow.artifacts.list_artifacts(artifact_uri=place) if not one.is_dir]
+    if len(files) != 1:
+        raise LookupError(f"it holds {len(files)} files, not one predictor")
+    if (files[0].file_size or 0) > asked["most_bytes"]:
+        raise LookupError(f"{files[0].path} has {files[0].file_size:,} bytes")
+    path = mlflow.artifacts.download_artifacts(
+        artifact_uri=f"{place}/{files[0].path}", dst_path=asked["into"]
+    )
+    return {"version": version, "path": path}
 
 
 def check_sqlite(path: str) -> None:
@@ -201,11 +237,11 @@ def exit_on_hangup(pipe: int) -> None:
 def main() -> int:
     logging.disable(logging.CRITICAL)
     exit_on_hangup(int(sys.argv[1]))
-    run = json.load(sys.stdin)
+    asked = json.load(sys.stdin)
     # Nobody waits for longer.
-    signal.setitimer(signal.ITIMER_REAL, run["timeout_s"])
+    signal.setitimer(signal.ITIMER_REAL, asked["timeout_s"])
     try:
-        answer = write(run)
+        answer = fetch(asked) if "into" in asked else write(asked)
     except Exception as error:
         answer = {"error": describe(error)}
     print(json.dumps(answer))

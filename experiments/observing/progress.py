@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Protocol, TextIO
 
 from rich.console import Console, Group, RenderableType
@@ -19,13 +17,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ...core import Notify, escape_undecodable
+from .status import Clock, RunStatus
 
-Clock = Callable[[], float]
-
-# Kinds of outcomes that are not failures; what was killed from outside is told on its own.
-NOT_FAILURES = ("ok", "duplicate", "killed")
-# Devices that are shown, and how often where lines stay.
-MOST_DEVICES, DEVICE_SECONDS = 16, 30.0
+# How often devices are told where lines stay.
+DEVICE_SECONDS = 30.0
 
 
 class Observer(Protocol):
@@ -34,8 +29,11 @@ class Observer(Protocol):
     def on_phase(self, text: str) -> None:
         """A new stage of the run begins."""
 
-    def on_start(self, total: int | None, seconds: float | None) -> None:
-        """Candidates are run from now on: at most `total`, for at most `seconds`."""
+    def on_start(self, total: int | None, seconds: float | None, known: int = 0) -> None:
+        """Candidates are run from now on: at most `total`, for at most `seconds`.
+
+        The first `known` outcomes that are told are those of an earlier session.
+        """
 
     def on_baseline(self, us: float) -> None:
         """The compiler's default was measured."""
@@ -53,115 +51,12 @@ class Observer(Protocol):
         """The run is over; closing twice is fine."""
 
 
-@dataclass
-class DeviceStatus:
-    """What is shown of a device."""
-
-    since: float
-    done: int = 0
-    doing: str = ""
-
-    def describe(self, now: float) -> str:
-        pace = self.done / max(now - self.since, 1e-9) * 60
-        return f"{self.done} candidates, {pace:.0f} a minute, {self.doing}"
-
-
-@dataclass
-class RunStatus:
-    """Counts of a run for its display: candidates, best time, failures, time left."""
-
-    clock: Clock
-    total: int | None = None
-    seconds: float | None = None
-    done: int = 0
-    baseline_us: float | None = None
-    best_us: float | None = None
-    failures: Counter[str] = field(default_factory=Counter)
-    killed: int = 0
-    started: float | None = None
-    devices: dict[str, DeviceStatus] = field(default_factory=dict)
-
-    def start(self, total: int | None, seconds: float | None) -> None:
-        self.total, self.seconds, self.started = total, seconds, self.clock()
-
-    def add(self, kind: str, best_us: float | None) -> bool:
-        """Counts an outcome; tells whether it brought an improvement."""
-        self.done += 1
-        self.killed += kind == "killed"
-        if kind not in NOT_FAILURES:
-            self.failures[kind] += 1
-        better = best_us is not None and (self.best_us is None or best_us < self.best_us)
-        if better:
-            self.best_us = best_us
-        return better
-
-    def on_device(self, name: str, done: int, doing: str) -> None:
-        one = self.devices.setdefault(name, DeviceStatus(self.clock()))
-        one.done, one.doing = done, doing
-
-    def describe_devices(self) -> list[str]:
-        """A line for each device, up to `MOST_DEVICES`."""
-        now = self.clock()
-        lines = [f"{name}: {one.describe(now)}" for name, one in [*self.devices.items()]]
-        more = len(lines) - MOST_DEVICES
-        return lines[:MOST_DEVICES] + [f"and {more} more devices"] * (more > 0)
-
-    def fraction(self) -> float | None:
-        """How much of the budget is used; None if there is no budget."""
-        used = []
-        if self.total:
-            used.append(self.done / self.total)
-        if self.seconds and self.started is not None:
-            used.append((self.clock() - self.started) / self.seconds)
-        return min(max(used), 1.0) if used else None
-
-    def left(self) -> float | None:
-        """Seconds until the budget is used up, as far as one can tell."""
-        if self.started is None:
-            return None
-        elapsed = self.clock() - self.started
-        limits = []
-        if self.seconds is not None:
-            limits.append(self.seconds - elapsed)
-        if self.total is not None and self.done:
-            limits.append(elapsed / self.done * (self.total - self.done))
-        return max(min(limits), 0.0) if limits else None
-
-    def describe_count(self) -> str:
-        of = f"/{self.total}" if self.total is not None else ""
-        return f"{self.done}{of} candidates"
-
-    def describe_best(self) -> str:
-        if self.best_us is None:
-            # Without a default to compare with, nothing is measured at all.
-            return "no candidate has run yet" if self.baseline_us else ""
-        text = f"best {self.best_us:,.1f} µs"
-        if self.baseline_us:
-            text += f", {self.baseline_us / self.best_us:.2f}x the default's speed"
-        return text
-
-    def describe_failures(self) -> str:
-        """Failures by kind, most frequent first, and what was killed; empty if there are none."""
-        kinds = ", ".join(
-            f"{count} {kind.replace('_', ' ')}" for kind, count in self.failures.most_common()
-        )
-        parts = [f"failed: {kinds}"] * bool(kinds) + [f"killed: {self.killed}"] * bool(self.killed)
-        return "; ".join(parts)
-
-    def describe_left(self) -> str:
-        left = self.left()
-        if left is None:
-            return ""
-        minutes, seconds = divmod(round(left), 60)
-        return f"{minutes}:{seconds:02d} left"
-
-
 class NullProgress:
     """Shows nothing."""
 
     def on_phase(self, text: str) -> None: ...
 
-    def on_start(self, total: int | None, seconds: float | None) -> None: ...
+    def on_start(self, total: int | None, seconds: float | None, known: int = 0) -> None: ...
 
     def on_baseline(self, us: float) -> None: ...
 
@@ -186,8 +81,8 @@ class PlainProgress:
     def on_phase(self, text: str) -> None:
         self._write(text)
 
-    def on_start(self, total: int | None, seconds: float | None) -> None:
-        self.status.start(total, seconds)
+    def on_start(self, total: int | None, seconds: float | None, known: int = 0) -> None:
+        self.status.start(total, seconds, known)
 
     def on_baseline(self, us: float) -> None:
         self.status.baseline_us = us
@@ -240,8 +135,8 @@ class RichProgress:
         self._phase = text
         self._show()
 
-    def on_start(self, total: int | None, seconds: float | None) -> None:
-        self.status.start(total, seconds)
+    def on_start(self, total: int | None, seconds: float | None, known: int = 0) -> None:
+        self.status.start(total, seconds, known)
         self._show()
 
     def on_baseline(self, us: float) -> None:
@@ -306,7 +201,10 @@ def make_notify(*, quiet: bool = False) -> Notify:
 
 @contextmanager
 def progress_bar(title: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr, if a person is looking, to be told how many of how many parts are done."""
+    """A bar on stderr, if a person is looking, to be told how many of how many parts are done.
+
+    It moves to and fro until it is.
+    """
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=quiet or not sys.stderr.isatty()) as bar:
         task = bar.add_task(title, total=None)

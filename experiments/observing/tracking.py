@@ -8,66 +8,47 @@ may fall between measurements, and a process can be given up when its server is 
 
 from __future__ import annotations
 
-import errno
-import json
 import math
 import os
 import re
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ...core import Notify, temporary_folder
+from ... import __version__
+from ...core import Notify, iree_versions
+from .asking import ask_mlflow
+from .stores import SQLITE, TrackingStore, find_store
 
 EXPERIMENT = "frontrunner"
 
-# Of the process that logs; what the user has set stays. MLflow would try a dead server for
-# minutes, and report usage to its makers.
-DEFAULTS = {
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-}
+MakePage = Callable[[Path], Path | None]
+_make_page: ContextVar[MakePage | None] = ContextVar("make_page", default=None)
 
 
-@dataclass(frozen=True)
-class TrackingStore:
-    """Where runs are tracked.
+@contextmanager
+def with_page(make_page: MakePage) -> Iterator[None]:
+    """Has runs that are tracked meanwhile keep a page of their folder among their files.
 
-    Attributes:
-        uri: MLflow's tracking URI.
-        artifacts: where artifacts go, as a URI; None where MLflow or its server decides.
-    """
-
-    uri: str
-    artifacts: str | None = None
-
-
-def find_store(folder: Path | None = None) -> TrackingStore:
-    """The store that `MLFLOW_TRACKING_URI` names, or a SQLite file in a folder.
-
-    The file and the folder beside it are where MLflow itself looks, so that `mlflow ui` shows the
-    runs when it is started there.
+    What makes pages reads what runs leave, so runs cannot know it.
 
     Args:
-        folder: of the SQLite file; the current one if None.
-
-    Raises:
-        OSError: the current folder is gone, or no URI can name the file.
+        make_page: makes the page of a folder; None if there is none.
     """
-    uri = os.environ.get("MLFLOW_TRACKING_URI")
-    if uri:
-        return TrackingStore(uri)
-    place = (folder or Path()).absolute()
-    if "?" in str(place):
-        # SQLAlchemy takes what follows for options, escaped or not.
-        raise OSError(errno.EINVAL, "no SQLite URI can have a '?' in its path", str(place))
-    return TrackingStore(f"sqlite:///{place / 'mlflow.db'}", (place / "mlruns").as_uri())
+    before = _make_page.set(make_page)
+    try:
+        yield
+    finally:
+        _make_page.reset(before)
+
+
+def versions() -> dict[str, str]:
+    """What made a run's figures, as tags of it."""
+    return {"frontrunner": __version__, **iree_versions()}
 
 
 class Tracker:
@@ -89,6 +70,8 @@ class Tracker:
         self.store = store
         self.timeout_s = timeout_s
         self.run_id: str | None = None
+        # Versions in the registry, by name, once they are there.
+        self.registered: dict[str, str] = {}
         self._place = Path()
         self._run: dict[str, Any] | None = None
 
@@ -130,7 +113,7 @@ class Tracker:
             "name": run_name,
             "start_ms": _now_ms(),
             "params": _texts(params),
-            "tags": _texts(tags or {}),
+            "tags": _texts({**versions(), **(tags or {})}),
             "metrics": [],
             "artifacts": [],
             "children": [],
@@ -152,11 +135,18 @@ class Tracker:
         if self._run is not None:
             self._run["artifacts"].append(str(self._place / path))
 
+    def log_page(self, folder: Path) -> None:
+        """Has the page of a finished folder made, if somebody wants one, and notes it."""
+        make_page = _make_page.get()
+        if make_page is not None and (page := make_page(folder)) is not None:
+            self.log_artifact(page)
+
     def log_child_run(
         self,
         run_name: str,
         params: Mapping[str, object],
         metrics: Mapping[str, float | Sequence[float]],
+        tags: Mapping[str, object] | None = None,
     ) -> None:
         """Notes a run below this one.
 
@@ -166,7 +156,12 @@ class Tracker:
         if self._run is not None:
             points = list(_points(metrics))
             self._run["children"].append(
-                {"name": run_name, "params": _texts(params), "metrics": points}
+                {
+                    "name": run_name,
+                    "params": _texts(params),
+                    "metrics": points,
+                    "tags": _texts(tags or {}),
+                }
             )
 
     def log_model(
@@ -211,15 +206,16 @@ class Tracker:
             "experiment": EXPERIMENT,
             "uri": self.store.uri,
             "artifact_root": self.store.artifacts,
-            "timeout_s": self.timeout_s,
         }
+        if self.store.artifacts is not None:
+            with suppress(OSError):  # what writes there tells better
+                Path(self.store.uri.removeprefix(SQLITE)).parent.mkdir(parents=True, exist_ok=True)
         try:
             answer = self._write(run)
-        except subprocess.TimeoutExpired:
-            answer = {"error": f"no answer within {self.timeout_s:g} s"}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         self.run_id = answer.get("run_id")
+        self.registered = answer.get("registered", {})
         if "error" in answer:
             self._warn(answer["error"])
 
@@ -229,36 +225,28 @@ class Tracker:
         # A password may stand before the host.
         self.notify(re.sub(r"(?<=://)[^/\s]+@", "***@", text))
 
-    def _write(self, run: dict[str, Any]) -> dict[str, str]:
-        writer = Path(__file__).with_name("mlflow_writer.py")
-        theirs, ours = os.pipe()
-        try:
-            done = subprocess.run(
-                # -P: neither this folder nor the current one may shadow what MLflow imports.
-                [sys.executable, "-P", str(writer), str(theirs)],
-                input=json.dumps(run),
-                env=DEFAULTS | dict(os.environ) | {"TMPDIR": str(temporary_folder())},
-                # When this process ends, the other end is closed, and the writer ends, too.
-                pass_fds=[theirs],
-                capture_output=True,
-                text=True,
-                timeout=self.timeout_s,
-                # A second Ctrl-C ends frontrunner, not a half-written run.
-                start_new_session=True,
-            )
-        finally:
-            os.close(theirs)
-            os.close(ours)
-        lines = done.stdout.splitlines()
-        if done.returncode or not lines:
-            complaint = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-            return {"error": f"MLflow ended with exit code {done.returncode}: {complaint}"}
-        answer: dict[str, str] = json.loads(lines[-1])
-        return answer
+    def _write(self, run: dict[str, Any]) -> dict[str, Any]:
+        return ask_mlflow(run, self.timeout_s)
 
 
 def _texts(values: Mapping[str, object]) -> dict[str, str]:
-    return {k: str(v) for k, v in values.items()}
+    """As a person would type them; what is not given is left out."""
+    texts = {name: _text(value) for name, value in values.items()}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return " ".join(f"{name}={_text(one)}" for name, one in value.items())
+    if isinstance(value, list | tuple | set | frozenset):
+        return ",".join(map(_text, value))
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    return str(value)
 
 
 def _points(

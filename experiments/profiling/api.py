@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from .folder import GeneratedDispatch, find_generated
 from .libraries import NONE, parse_libraries
 from .log import ProfileLog, Row
 from .options import ProfileOptions
-from .profiles import check_profile, current_rows, make_missing_rows, planned_rows
+from .profiles import check_profile, current_rows, describe_place, make_missing_rows, planned_rows
 from .selection import parse_patterns, select
 from .tables import ENDINGS, frame_of, peak_line, summary, write_tables
 
@@ -39,12 +39,14 @@ class ProfileResult(Readable):
         output: the table as CSV; Parquet stands beside it.
         failures: the folder with what reproduces each failure; None if there is none.
         peak: what this machine reaches; None of GPUs.
+        about: where and with what all rows were made: columns of the table.
     """
 
     rows: tuple[Row, ...]
     output: Path
     failures: Path | None
     peak: Peak | None
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def failed(self) -> list[Row]:
@@ -54,12 +56,13 @@ class ProfileResult(Readable):
     @property
     def frame(self) -> pd.DataFrame:
         """The rows as a table."""
-        return frame_of(self.rows)
+        return frame_of(self.rows, self.about)
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
         return {
             "rows": [asdict(row) for row in self.rows],
+            "about": dict(self.about),
             "output": self.output,
             "failed": len(self.failed),
             "peak": self.peak and asdict(self.peak),
@@ -178,6 +181,7 @@ def profile(
         log = _open_log(out, chosen, options, force=force, keep_valid=keep_valid)
         if log.left_out:
             notify(log.left_out)
+        about = describe_place(log.made_how, options)
         # Tables are of all that is there: a part that is profiled again replaces no whole.
         planned = planned_rows(found, tuple(REQUIRED_PACKAGES))
         names = {one.name for one in chosen}
@@ -189,9 +193,10 @@ def profile(
                 raise RunInterrupted(out if log.has_records else None) from None
             finally:
                 if rows := current_rows(planned, log):
-                    write_tables(rows, out)
+                    write_tables(rows, out, about)
             failures = options.failures if options.failures.is_dir() else None
-            return ProfileResult(tuple(current_rows(asked, log)), out, failures, log.peak)
+            made = tuple(current_rows(asked, log))
+            return ProfileResult(made, out, failures, log.peak, about)
 
 
 def usual_output(path: str | os.PathLike[str]) -> Path:
@@ -219,6 +224,6 @@ def _open_log(
             if table.exists():
                 raise InputError(
                     f"{table} is there, and not what a profile can go on with",
-                    "name another --output, or replace it with --force",
+                    "name another --out, or replace it with --force",
                 )
     return ProfileLog(lines, common, overwrite=force, keep_valid=keep_valid)

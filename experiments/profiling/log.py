@@ -171,6 +171,7 @@ class ProfileLog:
         keep_valid: whether lines that were not written by a profile are left out, not refused.
 
     Attributes:
+        made_how: as given.
         has_records: whether there is something to go on with.
         left_out: what became of lines that were left out, for people; empty if none was.
 
@@ -187,6 +188,7 @@ class ProfileLog:
         keep_valid: bool = False,
     ) -> None:
         self._path, self._anew = path, overwrite
+        self.made_how = made_how
         self._header = {"format": FORMAT, **made_how}
         self.rows: dict[Key, Row] = {}
         self.peak: Peak | None = None
@@ -255,8 +257,8 @@ class ProfileLog:
                 raise InputError(
                     f"{self._path} holds a profile with another {name}: "
                     f"{str(header.get(name))[:200]}, not {value}",
-                    "name another --output, or start anew with --force",
+                    "name another --out, or start anew with --force",
                 )
 
     def _something_else(self) -> InputError:
-        return InputError(f"{self._path} holds something else", "name another --output")
+        return InputError(f"{self._path} holds something else", "name another --out")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import platform
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ... import __version__
 from ...benchmarks.measuring import check_drivers, check_uris, fingerprint
-from ...core import InputError, iree_versions, usable_cores
+from ...core import InputError, iree_versions, physical_cores, usable_cores
 from ...search import backend_of, flags_text
 from ..observing import Observer
 from .bench import Bench
@@ -54,6 +56,26 @@ def check_profile(every: Sequence[GeneratedDispatch], options: ProfileOptions) -
         "seed": options.seed,
         "cores": usable_cores(),
         **iree_versions(),
+    }
+
+
+def describe_place(made_how: Mapping[str, Any], options: ProfileOptions) -> dict[str, Any]:
+    """Where and with what all rows are made, as columns of the table.
+
+    Args:
+        made_how: what `check_profile` found.
+    """
+    here = options.cluster is None
+    threads = (
+        {"local-sync": 1, "local-task": physical_cores()}.get(options.device) if here else None
+    )
+    return {
+        "host": platform.node() if here else "",
+        "device": made_how["device"],
+        "threads": threads,
+        "target": made_how["target"],
+        "compiler": made_how["iree-base-compiler"],
+        "frontrunner": __version__,
     }
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from ...benchmarks.libraries import Peak
 from ...core import write_atomically
-from .log import IREE, PASSED, UNCHECKED, Row
+from .log import DEFAULT, IREE, PASSED, UNCHECKED, Row
 
 _TITLES = (
     "operation", "configuration", "provider", "verified", "#time", "#noise", "#GFLOP/s",
@@ -19,6 +21,7 @@ _TITLES = (
 )  # fmt: skip
 # What the table is written as.
 ENDINGS = (".csv", ".parquet")
+_PLAIN = (DEFAULT, IREE)
 _VERIFIED = {PASSED: "yes", UNCHECKED: ""}
 
 
@@ -103,12 +106,20 @@ def peak_line(peak: Peak) -> str:
     )
 
 
-def frame_of(rows: Sequence[Row]) -> pd.DataFrame:
-    """A column per figure, per size and per knob, and one for the time of each other library."""
+def frame_of(rows: Sequence[Row], about: Mapping[str, Any] | None = None) -> pd.DataFrame:
+    """A column per figure, per size and per knob; other libraries have rows of their own.
+
+    Args:
+        about: what holds for all rows: where and with what they were made.
+    """
     plain = [f.name for f in fields(Row) if f.name not in ("sizes", "knobs", "digest")]
     found = pd.DataFrame([asdict(row) for row in rows]).reindex(columns=plain)
-    for library, times in _times(rows).items():
-        found[f"{library}_us"] = pd.to_numeric(found["operation"].map(times))
+    defaults = {r.operation: r.time_us for r in rows if (r.configuration, r.provider) == _PLAIN}
+    # Of configurations over the compiler's default, and of libraries, too.
+    found["speedup"] = pd.to_numeric(found["operation"].map(defaults)) / found["time_us"]
+    found["version"] = [_version(row.provider) for row in rows]
+    for name, value in (about or {}).items():
+        found[name] = value
     for parts in ([r.sizes for r in rows], [r.knobs for r in rows]):
         columns = pd.DataFrame(parts, index=found.index).astype("Int64")
         taken = {name: f"{name}_knob" for name in columns if name in found}
@@ -116,13 +127,21 @@ def frame_of(rows: Sequence[Row]) -> pd.DataFrame:
     return found
 
 
-def write_tables(rows: Sequence[Row], output: Path) -> None:
-    """Writes CSV and Parquet.
+def _version(provider: str) -> str:
+    """Of the library as it is installed; empty where that is not told."""
+    try:
+        return version("iree-base-runtime" if provider == IREE else provider)
+    except PackageNotFoundError:
+        return ""
+
+
+def write_tables(rows: Sequence[Row], output: Path, about: Mapping[str, Any] | None = None) -> None:
+    """Writes CSV and Parquet, as `frame_of` has them.
 
     Raises:
         WorkError: the disk is full or the like.
     """
-    frame = frame_of(rows)
+    frame = frame_of(rows, about)
     remedy = "make room, then run the same command again: nothing is measured anew"
     write_atomically(output.with_suffix(".csv"), frame.to_csv(index=False).encode(), remedy)
     write_atomically(output.with_suffix(".parquet"), frame.to_parquet(index=False), remedy)

@@ -20,6 +20,7 @@ from .stages import USUAL_STAGES, Stage, check_stages, read_stages
 def tune(
     input: str | os.PathLike[str],
     *,
+    function: str | None = None,
     budget: int | None = None,
     minutes: float | None = None,
     patience: int | None = None,
@@ -54,6 +55,7 @@ def tune(
 
     Args:
         input: MLIR with one dispatch: a linalg function, or a benchmark file of the compiler.
+        function: which one holds it, where the file has several.
         budget: how many candidates to try; 64 if neither this nor `minutes` is given.
         minutes: after which to stop.
         patience: how many candidates in a row may bring no improvement.
@@ -96,6 +98,7 @@ def tune(
         budget = DEFAULT_BUDGET
     options = TuneOptions(
         input=Path(input),
+        function=function,
         out=optional_path(out),
         budget=Budget(budget, minutes_to_seconds(minutes), patience),
         ranker=optional_ranker(ranker),

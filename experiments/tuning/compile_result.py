@@ -23,6 +23,12 @@ _HEADS = {
     "share_ok": "share ok",
     "median_compile_s": "median s",
 }
+# Of columns whose titles do not say it.
+_LEGEND = (
+    "ok: compiled; as default: to the executable that the compiler makes by itself;",
+    "differ: to another; distinct: so many different executables;",
+    "share ok: of those that were not killed",
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,6 +121,7 @@ class CompileResult(StoredResult):
         for name, *cells in rows:
             right = (c.rjust(w) for c, w in zip(cells, widths[1:], strict=True))
             lines.append("  ".join([name.ljust(widths[0]), *right]))
+        lines += ["", *_LEGEND]
         index = "none" if self.failures is None else self.failures / "README.md"
         return [*lines, "", f"failures     {index}"]
 

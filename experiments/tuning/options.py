@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +17,21 @@ MOST_JOBS = 1024
 MOST_CANDIDATES = 10_000_000
 
 
+def dispatch_name(file: Path, function: str | None) -> str:
+    """What a dispatch is called in the names of files: like its own, and like its function."""
+    if function is None:
+        return file.stem
+    plain = re.sub(r"[^\w.-]", "_", function)
+    return f"{file.stem}-{plain}"
+
+
 @dataclass(frozen=True)
 class TuneOptions:
     """What a tuning run is asked for.
 
     Attributes:
         input: MLIR with one dispatch.
+        function: the one that holds it; None for the only one of the input.
         out: a new or empty folder; the next free `runs/<input>-<n>` if None.
         ranker: a ranker's name or a trained one's file; the usual one of the target if None.
         devices: to measure on; the usual one of the target if None. Of a cluster, names, URIs or
@@ -55,6 +65,12 @@ class TuneOptions:
     stages: tuple[Stage, ...] = USUAL_STAGES
     compile_only: bool = False
     keep_failures: Path | None = None
+    function: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What is tuned, as files are called."""
+        return dispatch_name(self.input, self.function)
 
     def __post_init__(self) -> None:
         check_stages(self.stages)

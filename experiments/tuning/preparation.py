@@ -39,6 +39,7 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     dispatch = read_dispatch(
         options.input,
         options.target,
+        function=options.function,
         default_specs=options.default_specs,
         iree_flags=options.iree_flags,
     )

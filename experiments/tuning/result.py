@@ -51,6 +51,7 @@ class TuneResult(StoredResult):
             there is one.
         stages: what each came to, where they are not the usual ones.
         measured: candidates by device, of a run on a cluster; empty otherwise.
+        configurations: of the finalists; empty in files of older versions.
         executable: the winner's, where an `ExecutablePipeline` makes these in place of specs.
     """
 
@@ -75,6 +76,7 @@ class TuneResult(StoredResult):
     stages: tuple[StageResult, ...] = ()
     executable: Path | None = None
     measured: dict[str, int] = field(default_factory=dict)
+    configurations: tuple[Configuration, ...] = ()
 
     @classmethod
     def build(
@@ -120,13 +122,34 @@ class TuneResult(StoredResult):
             seconds=round(seconds, 1),
             configuration=Configuration.of_candidate(setup.queue, winner.index) if winner else None,
             default=Configuration.of_default(setup.dispatch),
+            configurations=tuple(
+                Configuration.of_candidate(setup.queue, one.index) for one in finals.standings
+            ),
             load=finals.load,
             baseline=finals.baseline,
             stages=stages,
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Each finalist with its place in the queue, from 1 as the winner's, and its knobs."""
+        data = super().to_dict()
+        told = data.pop("configurations") or [{} for _ in self.finalists]
+        data["finalists"] = [
+            {"candidate": one["index"] + 1, **configuration, **one}
+            for one, configuration in zip(data["finalists"], told, strict=True)
+        ]
+        return data
+
     @classmethod
     def from_file(cls, fields: dict[str, Any], folder: Path) -> Self:
+        if isinstance(found := fields["finalists"], list):
+            finalists = [dict(one) for one in found]
+            names = ("pipeline", "knobs")
+            told = [{name: one.pop(name) for name in names if name in one} for one in finalists]
+            if any(one.pop("candidate", one["index"] + 1) != one["index"] + 1 for one in finalists):
+                raise ValueError("a finalist's place is not that of its index")
+            known = told if all(told) else []
+            fields = {**fields, "finalists": finalists, "configurations": known}
         # The folder may have been moved.
         there = {
             "run": folder,
@@ -162,6 +185,8 @@ class TuneResult(StoredResult):
         check_counts(self.outcomes, self.candidates)
         if wrong := finals_error(self.finals):
             raise ValueError(wrong)
+        if len(self.configurations) not in (0, len(self.finalists)):
+            raise ValueError("some finalists have no knobs")
         by_place = {s.index + 1: s for s in self.finalists}
         winner = by_place.get(self.winner or 0)
         stated = (self.speedup, self.speedup_ci, self.best_us)

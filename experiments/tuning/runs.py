@@ -88,7 +88,7 @@ def start_run(
         # A run may be resumed from another folder than it was started from.
         options = replace(options, keep_failures=options.keep_failures.absolute())
     run = prepare(options, observer)
-    folder = RunFolder.create(options.out, options.input.stem, run_files(run))
+    folder = RunFolder.create(options.out, options.name, run_files(run))
     options = replace(run.manifest.options, out=folder.path)
     with resumable(folder.path):
         session = Session(

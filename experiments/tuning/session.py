@@ -149,6 +149,9 @@ class Session:
                 # Older versions wrote none.
                 if result.configuration not in (None, due):
                     wrong = f"its knobs are not those of candidate {result.winner}"
+            for one, told in zip(finals.standings, result.configurations, strict=False):
+                if not wrong and told != Configuration.of_candidate(self.queue, one.index):
+                    wrong = f"its knobs are not those of candidate {one.index + 1}"
         if wrong:
             raise InputError(
                 f"{self.folder.result} does not follow from the run: {wrong}",
@@ -170,6 +173,8 @@ class Session:
             else:
                 result = self._compile(runner)
             write_text(self.folder.result, result.to_json())
+            if self.tracked:
+                self.tracker.log_page(self.folder.path)
             self._track(result)
         shutil.rmtree(self.folder.work, ignore_errors=True)
         return result
@@ -247,7 +252,10 @@ class Session:
             baseline_us: None where nothing is measured.
         """
         budget, journal = self.options.budget, self.journal
-        self.observer.on_start(budget.candidates or len(self.queue), budget.seconds)
+        # A queue of 100,000 says nothing of how far a run of five minutes is.
+        total = None if budget.seconds and not budget.candidates else len(self.queue)
+        total = min(total, budget.candidates) if total and budget.candidates else total
+        self.observer.on_start(total, budget.seconds, len(journal.outcomes))
         stopped = search(
             runner,
             self._order(),
@@ -296,13 +304,23 @@ class Session:
     def _params(self) -> dict[str, Any]:
         options = asdict(self.options)
         budget = options.pop("budget")
+        options["stages"] = [stage.describe() for stage in self.options.stages]
         sizes = {f"dim_{d.name}": d.size for d in self.dispatch.problem.dims}
         return {**options, **{f"budget_{k}": v for k, v in budget.items()}, **sizes}
 
     def _tags(self) -> dict[str, str]:
         problem, target = self.dispatch.problem, self.dispatch.target
         mode = "compile_only" if self.options.compile_only else "tune"
-        return {"problem": problem.label, "kind": problem.kind, "arch": target.arch, "mode": mode}
+        return {
+            "mode": mode,
+            "input": self.options.input.name,
+            "problem": problem.label,
+            "kind": problem.kind,
+            "arch": target.arch,
+            "target": target.name,
+            "device": ", ".join(self.setup.manifest.devices),
+            "ranker": self.options.ranker or "",
+        }
 
     def _track(self, result: Result) -> None:
         for path in (self.winning.path, self.folder.journal, self.folder.result):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .dispatches import READER, emit_constraints, read_dispatch
+    from .dispatches import READER, emit_constraints, functions_of, read_dispatch
     from .networks import (
         NETWORK_READER,
         READ_TIMEOUT,
@@ -28,6 +28,7 @@ __all__ = [
     "Network",
     "NetworkDispatch",
     "emit_constraints",
+    "functions_of",
     "read_dispatch",
     "read_network",
     "short_file_names",

@@ -17,13 +17,13 @@ from ..mlir import (
     describe_op,
     is_compute,
     new_context,
-    parse,
     symbol,
     users_compilation,
     walk,
 )
 from ..problem import KEEP_F64, Problem, Target
-from .benchmark_file import is_benchmark_file, rebuild
+from .benchmark_file import rebuild
+from .functions import choose
 
 # Of a model's ops, where one is expected: a model has hundreds.
 _NAMED = 3
@@ -34,19 +34,26 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
     name, text, flags = request["name"], request["text"], request["flags"]
     with new_context():
         try:
-            given = parse(text)
+            chosen = choose(text, name, request.get("function"))
         except NotMlir as error:
             raise InputError(
                 f"{name} is not MLIR: {error}", "give textual or bytecode MLIR"
             ) from None
+        given, text = chosen.module, chosen.text
         computes = _computes(given.operation)
-        dumped = is_benchmark_file(given)
-        if dumped:
+        dumped = chosen.function is None
+        if chosen.function is None:
             text = rebuild(given).encode()
         else:
-            if "f64" in _check_functions(given, name):
+            if "f64" in _check_function(chosen.function, name):
                 flags = [*flags, KEEP_F64]
             _check_configurations(given.operation, name)
+    if not dumped and b"flow.parameter.named" in text:
+        raise InputError(
+            f"{name} takes weights from an archive of parameters, which a dispatch cannot",
+            "make them arguments of the function, or tune the whole: frontrunner tune-model "
+            f"{name} --parameters SCOPE=FILE",
+        )
     with users_compilation(name, text, [*flags, "--iree-codegen-add-tuner-attributes"]) as unit:
         if not dumped:
             unit.run(stop=SOURCES)
@@ -75,25 +82,13 @@ def _check_configurations(module: ir.Operation, name: str) -> None:
                 )
 
 
-def _check_functions(module: ir.Module, name: str) -> set[str]:
-    """Element types of what the only public function takes and gives.
+def _check_function(function: ir.Operation, name: str) -> set[str]:
+    """Element types of what a function takes and gives.
 
     Raises:
-        InputError: there are several functions, or dynamic shapes.
+        InputError: there are dynamic shapes.
     """
-    public = [
-        op
-        for op in module.body.operations
-        if op.operation.name in ("func.func", "util.func")
-        and "private" not in str(op.operation.attributes.get("sym_visibility", ""))
-    ]
-    if len(public) != 1:
-        names = ", ".join(str(op.operation.attributes["sym_name"]) for op in public) or "none"
-        raise InputError(
-            f"{name} holds {len(public)} public functions ({names}), expected 1",
-            "keep the one that runs the dispatch",
-        )
-    kind = ir.TypeAttr(public[0].operation.attributes["function_type"]).value
+    kind = ir.TypeAttr(function.attributes["function_type"]).value
     shaped = [t for t in [*kind.inputs, *kind.results] if isinstance(t, ir.ShapedType)]
     for type_ in shaped:
         if not type_.has_static_shape:

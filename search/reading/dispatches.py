@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...core import (
+    CHILD_FAILED,
     Child,
     ChildDied,
     ChildKilled,
@@ -28,6 +29,9 @@ from .source import read_in_child, read_source
 
 READER = "frontrunner.search.reading.dispatch_inspection:read"
 READ_TIMEOUT = 300.0
+_NAMES = "frontrunner.search.reading.functions:names"
+# Also of private ones, and in comments: it only has to find all that may be.
+_FUNCTION = re.compile(rb"\b(?:func|util)\.func\b")
 _REMEDY = "reduce the input and report it to IREE"
 
 
@@ -36,6 +40,7 @@ def read_dispatch(
     target: str = "host",
     reader: Child | None = None,
     *,
+    function: str | None = None,
     default_specs: bool = False,
     iree_flags: tuple[str, ...] = (),
 ) -> Dispatch:
@@ -46,6 +51,8 @@ def read_dispatch(
             `--iree-hal-dump-executable-benchmarks-to=`.
         target: `host`, or the name of a CPU or GPU that the compiler knows.
         reader: a process of `READER` that is there already: a new one takes 0.5 s to start.
+        function: which one holds it, by its name; the only public one if None. Files may have
+            several, and several parts, with `// -----` between them.
         default_specs: whether what is compiled may use the specs that the compiler comes with.
         iree_flags: further ones of the user's for the compiler.
 
@@ -56,7 +63,15 @@ def read_dispatch(
     """
     text = read_source(path, "one dispatch")
     answer = read_in_child(
-        READER, str(path), text, target, READ_TIMEOUT, _REMEDY, reader, further=iree_flags
+        READER,
+        str(path),
+        text,
+        target,
+        READ_TIMEOUT,
+        _REMEDY,
+        reader,
+        further=iree_flags,
+        function=function,
     )
     found = replace(answer["target"], default_specs=default_specs, iree_flags=iree_flags)
     _check_target(path, target, found)
@@ -74,6 +89,26 @@ def read_dispatch(
         emitted=emitted,
         no_constraints_reason=silence,
     )
+
+
+def functions_of(path: Path) -> tuple[str, ...]:
+    """The public functions of a file, in order; none where there is at most one.
+
+    Nor of what cannot be read: reading a dispatch of it tells why.
+    """
+    try:
+        text = read_source(path, "one dispatch")
+    except InputError:
+        return ()
+    if len(_FUNCTION.findall(text)) < 2:
+        return ()  # which costs no process
+    answer: tuple[str, ...]
+    with Child(_NAMES) as child:
+        try:
+            answer = child.call({"text": text}, timeout=READ_TIMEOUT)
+        except CHILD_FAILED:
+            return ()
+    return answer if len(answer) > 1 else ()
 
 
 def emit_constraints(dispatch: Dispatch) -> Dispatch:

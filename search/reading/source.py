@@ -52,6 +52,7 @@ def read_in_child(
     child: Child | None = None,
     *,
     further: tuple[str, ...] = (),
+    function: str | None = None,
 ) -> dict[str, Any]:
     """Has a child process read MLIR for a target, and turns its failures into errors for the user.
 
@@ -61,13 +62,20 @@ def read_in_child(
         remedy: what the user can do if the compiler crashes.
         child: one of the handler that is there already; it stays.
         further: flags beside the target's.
+        function: which one is meant, where the file holds several.
 
     Raises:
         InputError: the target is unknown, or the MLIR cannot be used.
         KilledError: the child was killed.
     """
     flags = (*target_flags(target), *further)
-    request = {"name": name, "text": text, "target": target, "flags": flags}
+    request = {
+        "name": name,
+        "text": text,
+        "target": target,
+        "flags": flags,
+        "function": function,
+    }
     with Child(handler) if child is None else nullcontext(child) as reader:
         try:
             answer: dict[str, Any] = reader.call(request, timeout=timeout)

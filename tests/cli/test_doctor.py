@@ -9,6 +9,7 @@ from frontrunner.experiments import doctor
 
 def test_this_machine(frontrunner, tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     ran = frontrunner("doctor", "--json")
     assert ran.code == 0, ran.err
@@ -23,7 +24,8 @@ def test_this_machine(frontrunner, tmp_path, monkeypatch):
     for name, ok in answers.items():
         assert bool(missing.get(f"device {name}")) != ok
     assert data["cpu"]["cores"] >= 1
-    assert data["tracking"]["detail"] == str(tmp_path / "mlflow.db")
+    assert data["tracking"]["detail"] == str(tmp_path / "home" / "frontrunner" / "mlflow.db")
+    assert {"compiler and runtime", "load", "this folder"} <= {c["name"] for c in data["checks"]}
     assert "Ready to tune" in ran.err
     assert list(tmp_path.iterdir()) == []
 

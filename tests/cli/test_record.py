@@ -125,7 +125,7 @@ def test_one_that_fails_does_not_keep_the_others_from_it(
         ("a.mlir", "Missing option '--out'"),
         ("a.mlir --out a.mlir", "is a file"),
         ("a.mlir --out a.mlir/x", "cannot write"),
-        ("a.mlir other/a.mlir --out o", "2 files are called a"),
+        ("a.mlir other/a.mlir --out o", "2 dispatches are called a"),
         ("a.mlir --out o --candidates 0", "0 is not in the range"),
         ("a.mlir --out o --top -1", "-1 is not in the range"),
         ("a.mlir --out o --adaptive -1", "-1 is not in the range"),

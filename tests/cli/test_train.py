@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from frontrunner.experiments.observing import Tracker
 from frontrunner.models import load, read_manifest
 
 
@@ -41,6 +42,34 @@ def test_trains_and_says_what_next(recordings, frontrunner, tmp_path):
     assert "frontrunner tune IN.mlir --ranker f" in ran.out
     assert "frontrunner evaluate RECORDINGS --rankers lightgbm" in ran.out
     assert load("f").name == "lightgbm"
+
+
+def test_registered_on_request(recordings, frontrunner, monkeypatch):
+    runs = []
+    answer = {"run_id": "1", "registered": {"mine": "3"}}
+    monkeypatch.setattr(Tracker, "_write", lambda _, run: runs.append(run) or answer)
+    words = f"train {recordings} --set rounds=3 --out f".split()
+    assert frontrunner(*words).code == 0
+    assert runs == []
+    ran = frontrunner(*words, "--register", "mine")
+    assert ran.code == 0, ran.err
+    assert "registered   models:/mine/3\n" in ran.out
+    assert "frontrunner tune IN.mlir --ranker models:/mine/3\n" in ran.out
+    (run,) = runs
+    assert [Path(model["path"]).name for model in run["models"]] == ["f"]
+    assert run["params"]["rounds"] == "3"
+    assert run["tags"]["device"] == "local-task on a chip"
+
+
+def test_what_is_not_registered_is_kept(recordings, frontrunner, monkeypatch):
+    monkeypatch.setattr(Tracker, "_write", lambda _, run: {"error": "no server"})
+    words = f"train {recordings} --set rounds=3 --out f --register mine".split()
+    ran = frontrunner(*words)
+    assert ran.code == 1
+    assert "error: the predictor is in f, and not registered" in ran.err
+    assert load("f").get_params()["rounds"] == 3
+    ran = frontrunner(*words[:-1], "a/b")
+    assert (ran.code, "no model can be called 'a/b'" in ran.err) == (2, True)
 
 
 def test_what_to_do_next_can_be_pasted(recordings, frontrunner):

@@ -85,8 +85,8 @@ def test_the_cpu_is_described_without_the_compiler():
 
 def test_a_store_that_cannot_be_named(monkeypatch, tmp_path):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    (tmp_path / "what?").mkdir()
-    monkeypatch.chdir(tmp_path / "what?")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "what?"))
+    monkeypatch.chdir(tmp_path)
     probe = probe_tracking()
     assert not probe.ok
     assert probe.detail.endswith("'?' in its path: runs go untracked")

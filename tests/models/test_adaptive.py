@@ -24,7 +24,7 @@ TIMES = (
     100
     + 30 * np.abs(np.log2(_THREADS / 256)) ** 1.5
     + 25 * np.abs(np.log2(KNOBS.tile) - 2)
-    + 4 * KNOBS.stride * (2 - KNOBS.pad)
+    + 4 * KNOBS.stride * (2 - KNOBS["pad"])
     + 8 * np.abs(np.log2(KNOBS.block_y) - 3)
 ).to_numpy(dtype=np.float64, copy=True)
 TIMES[(_THREADS > 1024).to_numpy()] = np.nan

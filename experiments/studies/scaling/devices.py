@@ -89,7 +89,9 @@ def busy_share(
         with simulated_cluster([[kernel_s], []], COMPILE_S, 2, log) as address:
             given = {"target": TARGET, "devices": (), "rankers": ("heuristic",)}
             drawn = {"candidates": candidates, "top": candidates // 4, "adaptive": candidates // 2}
-            for _, found in record_all(files, folder / "out", cluster=address, **given, **drawn):
+            for _, found in record_all(
+                [(file, None) for file in files], folder / "out", cluster=address, **given, **drawn
+            ):
                 if isinstance(found, Exception):
                     raise found
         began, ended = zip(*(map(float, line.split()) for line in log.open()), strict=True)

@@ -11,9 +11,9 @@ from frontrunner.experiments.observing.progress import (
     NullProgress,
     PlainProgress,
     RichProgress,
-    RunStatus,
     make_progress,
 )
+from frontrunner.experiments.observing.status import RunStatus
 
 
 class Clock:
@@ -137,6 +137,32 @@ def test_plain_lines_come_at_intervals_and_at_the_end(clock):
     _, *lines = stream.getvalue().splitlines()
     assert [line.split()[0] for line in lines] == ["[3/7", "[6/7", "[7/7"]
     assert "no candidate has run yet; failed: 7 crashed" in lines[-1]
+
+
+def test_what_an_earlier_session_did_took_no_time(clock):
+    """Of which "0:00 left" had been said throughout."""
+    status = RunStatus(clock)
+    status.start(10, None, known=4)
+    for _ in range(4):
+        status.add("ok", 1.0)
+    assert status.describe_left() == ""
+    clock.now += 3.0
+    status.add("ok", 1.0)
+    assert (status.describe_count(), status.describe_left()) == ("5/10 candidates", "0:15 left")
+
+
+def test_each_part_of_the_work_counts_from_the_start(clock):
+    """Of which "[608/502 candidates] 0:00 left" had been said."""
+    status = RunStatus(clock)
+    status.start(2, None)
+    status.add("ok", 1.0)
+    status.add("crashed", 1.0)
+    status.start(4, None)
+    assert (status.describe_count(), status.describe_left()) == ("0/4 candidates", "")
+    assert (status.describe_failures(), status.best_us) == ("", None)
+    clock.now += 2.0
+    status.add("ok", None)
+    assert (status.describe_count(), status.describe_left()) == ("1/4 candidates", "0:06 left")
 
 
 def test_where_nothing_is_measured_nothing_is_said_of_times(clock):

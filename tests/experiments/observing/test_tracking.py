@@ -18,8 +18,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from frontrunner.experiments.observing import mlflow_writer, tracking
-from frontrunner.experiments.observing.tracking import Tracker, TrackingStore, find_store
+from frontrunner.experiments.observing import asking, mlflow_writer
+from frontrunner.experiments.observing.stores import TrackingStore, cache_folder, find_store
+from frontrunner.experiments.observing.tracking import Tracker, with_page
 
 
 @pytest.fixture
@@ -31,6 +32,7 @@ def warnings():
 def nowhere_else(tmp_path, monkeypatch):
     """No test may write to the store of whoever runs it."""
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
 
 
@@ -38,12 +40,14 @@ def nowhere_else(tmp_path, monkeypatch):
 def first(tmp_path_factory):
     """The first run in the default store, where it is, and what was warned of: making a store
     takes MLflow seconds."""
-    folder, warnings = tmp_path_factory.mktemp("first"), []
-    spec = folder / "spec.mlir"
+    home, warnings = tmp_path_factory.mktemp("first"), []
+    folder = home / "frontrunner"
+    spec = home / "spec.mlir"
     spec.write_text("module {}")
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        patch.chdir(folder)
+        patch.setenv("XDG_DATA_HOME", str(home))
+        patch.chdir(home)
         tracker = Tracker(warnings.append)
         tracker.start("matmul", {"budget": 64, "ranker": "heuristic"}, {"device": "local-task"})
         for step, best in enumerate([9.0, 7.0, 7.0]):
@@ -111,7 +115,9 @@ def test_runs_below_a_run_and_models(tmp_path, warnings, database):
             for case in ("matmul", "conv"):
                 curve = [0.5, math.nan, 1.0]
                 figures = {"iterations_5": 3, "seconds": math.nan, "best_so_far": curve}
-                tracker.log_child_run(f"lightgbm {case}", {"case": case}, figures)
+                tracker.log_child_run(
+                    f"lightgbm {case}", {"case": case}, figures, {"mode": "ranker"}
+                )
             tracker.log_model("frontrunner-lightgbm", predictor, {"score": 0.5}, {"seeds": 2})
     assert warnings == []
 
@@ -133,6 +139,9 @@ def test_runs_below_a_run_and_models(tmp_path, warnings, database):
         ("iterations_5", 0, 3.0, 4),
         ("score", 0, 0.5, 2),
     ]
+    modes = "select count(*) from tags where key = 'mode' and value = 'ranker'"
+    assert rows(database, modes) == [(4,)]
+    assert tracker.registered == {"frontrunner-lightgbm": "2"}
     versions = "select name, version, run_id, source from model_versions order by version"
     assert [row[:2] for row in rows(database, versions)] == [
         ("frontrunner-lightgbm", 1),
@@ -165,7 +174,8 @@ def test_two_first_runs_at_once(tmp_path, warnings):
     with ThreadPoolExecutor() as threads:
         list(threads.map(Tracker.finish, trackers))
     assert warnings == []
-    runs = rows(tmp_path / "mlflow.db", "select name, status from runs order by name")
+    database = tmp_path / "home" / "frontrunner" / "mlflow.db"
+    runs = rows(database, "select name, status from runs order by name")
     assert runs == [("0", "FINISHED"), ("1", "FINISHED")]
 
 
@@ -302,9 +312,9 @@ def test_a_python_that_does_not_start(warnings, monkeypatch, tmp_path):
 
 
 def test_an_mlflow_that_ends_badly(warnings, monkeypatch, tmp_path):
-    broken = tmp_path / "tracking.py"
+    broken = tmp_path / "asking.py"
     (tmp_path / "mlflow_writer.py").write_text("raise SystemExit('no module named mlflow')")
-    monkeypatch.setattr(tracking, "__file__", str(broken))
+    monkeypatch.setattr(asking, "__file__", str(broken))
     tracker = Tracker(warnings.append)
     tracker.start("lost", {})
     tracker.finish()
@@ -324,14 +334,13 @@ def test_a_password_is_not_told(warnings, monkeypatch):
 
 def test_a_folder_that_no_uri_can_name(warnings, tmp_path, monkeypatch):
     """The database would be beside it."""
-    (tmp_path / "what?").mkdir()
-    monkeypatch.chdir(tmp_path / "what?")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "what?"))
     with Tracker(warnings.append) as tracker:
         tracker.start("lost", {})
         tracker.log_metric("best_us", 1.0)
     assert len(warnings) == 1
     assert f"no SQLite URI can have a '?' in its path: {tmp_path}/what?" in warnings[0]
-    assert [p.name for p in tmp_path.iterdir()] == ["what?"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_current_folder_that_is_gone(warnings, tmp_path, monkeypatch):
@@ -356,7 +365,7 @@ def test_a_current_folder_that_goes_meanwhile(warnings, tmp_path, monkeypatch):
     (run,) = written.runs
     assert (warnings, run["artifacts"]) == ([], [f"{tmp_path}/here/x"])
     assert run["models"][0]["path"] == f"{tmp_path}/here/y"
-    assert run["uri"] == f"sqlite:///{tmp_path}/here/mlflow.db"
+    assert run["uri"] == f"sqlite:///{tmp_path}/home/frontrunner/mlflow.db"
 
 
 class Written:
@@ -402,12 +411,60 @@ def test_nothing_is_written_before_a_start(warnings, monkeypatch):
 
 
 def test_the_store_that_is_found(tmp_path, monkeypatch):
+    home = tmp_path / "home" / "frontrunner"
+    assert find_store() == TrackingStore(f"sqlite:///{home}/mlflow.db", f"file://{home}/mlruns")
+    (tmp_path / "mlflow.db").touch()
     assert find_store() == TrackingStore(
         f"sqlite:///{tmp_path}/mlflow.db", f"file://{tmp_path}/mlruns"
     )
-    assert find_store(tmp_path / "a").uri == f"sqlite:///{tmp_path}/a/mlflow.db"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://example.invalid")
     assert find_store() == TrackingStore("http://example.invalid")
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    assert cache_folder() == Path("/home/me/.cache/frontrunner")
+
+
+def test_parameters_read_as_they_are_typed(monkeypatch, warnings):
+    written = Written(monkeypatch)
+    with Tracker(warnings.append) as tracker:
+        tracker.start(
+            "typed",
+            {
+                "devices": ("local-task", "cuda://0"),
+                "extras": {"stages": (1, 2)},
+                "input": Path("a/b.mlir"),
+                "jobs": None,
+                "flags": (),
+                "compile_only": False,
+                "seed": 0,
+            },
+        )
+    (run,) = written.runs
+    assert run["params"] == {
+        "devices": "local-task,cuda://0",
+        "extras": "stages=1,2",
+        "input": "a/b.mlir",
+        "compile_only": "no",
+        "seed": "0",
+    }
+    assert {"frontrunner", "iree-base-compiler", "iree-base-runtime"} <= set(run["tags"])
+
+
+def test_the_page_of_a_run_is_one_of_its_files(monkeypatch, warnings, tmp_path):
+    written = Written(monkeypatch)
+
+    def make(folder):
+        return folder / "report.html" if folder.name == "good" else None
+
+    with with_page(make), Tracker(warnings.append) as tracker:
+        tracker.start("shown", {})
+        tracker.log_page(tmp_path / "good")
+        tracker.log_page(tmp_path / "bad")
+    with Tracker(warnings.append) as tracker:
+        tracker.start("unseen", {})
+        tracker.log_page(tmp_path / "good")
+    pages = [str(tmp_path / "good" / "report.html")]
+    assert [run["artifacts"] for run in written.runs] == [pages, []]
 
 
 def test_errors_are_told_in_one_line():

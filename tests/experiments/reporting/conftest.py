@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,8 +32,6 @@ WRONG = (
 )
 FAILS = 2  # a place in the queue, from 0
 COUNT = 8
-# Browsers that may be there without playwright's own.
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 @pytest.fixture(scope="module")
@@ -70,26 +67,6 @@ def written(tmp_path: Path) -> Callable[..., str]:
         return page.read_text()
 
     return write
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium: playwright's own, or one that is installed."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    named = os.environ.get("FRONTRUNNER_CHROMIUM")
-    places = [named] if named else [None, *filter(None, map(shutil.which, BROWSERS))]
-    with sync_api.sync_playwright() as playwright:
-        for place in places:
-            try:
-                opened = playwright.chromium.launch(executable_path=place, args=["--no-sandbox"])
-                break
-            except sync_api.Error:
-                if named:
-                    raise
-        else:
-            pytest.skip("no Chromium: `playwright install chromium`, or set FRONTRUNNER_CHROMIUM")
-        yield opened
-        opened.close()
 
 
 class Opened:

@@ -291,6 +291,8 @@ RESULT: dict[str, Callable[[dict[str, Any]], Any]] = {
     "there is no outcome 'splendid'": lambda r: r.update(outcomes={"splendid": COUNT}),
     "does not hold what was written": lambda r: [],
     "finalists is 5, not a list": lambda r: r.update(finalists=5),
+    "place is not that of its index": lambda r: r["finalists"][0].update(candidate=99),
+    "its knobs are not those of candidate": lambda r: r["finalists"][-1].update(knobs={}),
     "noise_floor is None": lambda r: r.update(noise_floor=None),
     "there is no more": lambda r: r.update(more=1),
 }

@@ -1,0 +1,38 @@
+"""`frontrunner ui`: MLflow's pages about what is tracked, in a browser of this machine."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+
+import click
+
+from .output import Output, shared_options
+
+
+@click.command("ui")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="Listen on this port of 127.0.0.1 [a free one].",
+)
+@click.option("--open", "opens", is_flag=True, help="Open it in the browser.")
+@shared_options(seed="Accepted as everywhere; nothing here is random.")
+def command(port: int, opens: bool, seed: int, as_json: bool) -> None:
+    """Show what is tracked in MLflow, in this machine's browser.
+
+    Runs of `tune`, `tune-model` and `evaluate` are tracked in one store of yours, or in mlflow.db
+    of the folder that you are in, and models there that `train --register` has registered. Ends
+    with Ctrl-C. Where MLFLOW_TRACKING_URI names a server, look there.
+    """
+    from ..experiments.observing import served_ui
+
+    output = Output(as_json)
+    with suppress(KeyboardInterrupt), served_ui(port=port) as address:
+        output.line(f"MLflow       {address}  (Ctrl-C ends it)")
+        output.result({"address": address})
+        if opens:
+            click.launch(address)
+        threading.Event().wait()

@@ -1,0 +1,63 @@
+"""Asks the process that knows MLflow."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...core import temporary_folder
+
+# What the user has set stays. MLflow would try a dead server for minutes, and report usage to its
+# makers.
+DEFAULTS = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+}
+
+
+def environment() -> dict[str, str]:
+    """Of processes that use MLflow."""
+    return DEFAULTS | dict(os.environ) | {"TMPDIR": str(temporary_folder())}
+
+
+def ask_mlflow(request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+    """Has `mlflow_writer` do something, in a process of its own.
+
+    Returns:
+        Its answer; what goes wrong is its `error`.
+    """
+    writer = Path(__file__).with_name("mlflow_writer.py")
+    theirs, ours = os.pipe()
+    try:
+        done = subprocess.run(
+            # -P: neither this folder nor the current one may shadow what MLflow imports.
+            [sys.executable, "-P", str(writer), str(theirs)],
+            input=json.dumps({**request, "timeout_s": timeout_s}),
+            env=environment(),
+            # When this process ends, the other end is closed, and the writer ends, too.
+            pass_fds=[theirs],
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            # A second Ctrl-C ends frontrunner, not a half-written run.
+            start_new_session=True,
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": f"no answer within {timeout_s:g} s"}
+    except OSError as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    finally:
+        os.close(theirs)
+        os.close(ours)
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        complaint = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        return {"error": f"MLflow ended with exit code {done.returncode}: {complaint}"}
+    answer: dict[str, Any] = json.loads(lines[-1])
+    return answer

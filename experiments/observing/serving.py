@@ -1,0 +1,93 @@
+"""MLflow's own pages about what is tracked, served to this machine."""
+
+from __future__ import annotations
+
+import re
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from ...core import Child, ChildDied, InputError, WorkError
+from .asking import DEFAULTS
+from .stores import SQLITE, find_store
+
+HOST = "127.0.0.1"
+START_SECONDS, LOOK_SECONDS = 120.0, 0.2
+# It would start processes for jobs that nobody gives it.
+ENVIRONMENT = {**DEFAULTS, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+
+
+@contextmanager
+def served_ui(*, port: int = 0) -> Iterator[str]:
+    """Starts MLflow's server on the store where runs are tracked, and gives its address.
+
+    Args:
+        port: 0 for a free one.
+
+    Raises:
+        InputError: nothing is tracked yet, the store has a server of its own, or the port is taken.
+        WorkError: MLflow does not start.
+    """
+    try:
+        store = find_store()
+    except OSError as error:
+        raise InputError(
+            f"there is no store: {error.strerror}", "set MLFLOW_TRACKING_URI"
+        ) from error
+    if not store.uri.startswith(SQLITE):
+        # A password may stand before the host.
+        where = re.sub(r"(?<=://)[^/\s]+@", "***@", store.uri)
+        raise InputError(f"runs are tracked at {where}", "open its own page in a browser")
+    database = Path(store.uri.removeprefix(SQLITE).partition("?")[0])
+    if not database.exists():
+        raise InputError(
+            f"nothing is tracked yet: there is no {database}",
+            "runs of tune, tune-model and evaluate are tracked when they end",
+        )
+    port = _free_port(port)
+    words = ["--backend-store-uri", store.uri, "--host", HOST, "--port", port, "--workers", 1]
+    if store.artifacts is not None:
+        words += ["--default-artifact-root", store.artifacts]
+    line = [sys.executable, "-P", "-m", "mlflow", "server", *map(str, words)]
+    ended: list[str] = []
+    with closing(Child("frontrunner.core.tools:run", ENVIRONMENT)) as child:
+
+        def serve() -> None:
+            try:
+                done = child.call(line)
+                ended.append((done.err.strip().splitlines() or ["no reason given"])[-1])
+            except ChildDied as death:  # as it should, in the end
+                ended.append(str(death))
+
+        threading.Thread(target=serve, daemon=True).start()
+        address = f"http://{HOST}:{port}"
+        _wait_for(address, ended)
+        yield address
+
+
+def _free_port(port: int) -> int:
+    try:
+        with socket.create_server((HOST, port)) as server:
+            return int(server.getsockname()[1])
+    except OSError as error:
+        raise InputError(f"port {port}: {error.strerror}", "give no port for a free one") from error
+
+
+def _wait_for(address: str, ended: list[str]) -> None:
+    """Waits until it answers."""
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and not ended:
+        try:
+            with urlopen(f"{address}/health", timeout=LOOK_SECONDS) as answer:
+                if answer.status == 200:
+                    return
+        except (URLError, OSError):
+            time.sleep(LOOK_SECONDS)
+    why = ended[0] if ended else f"no answer within {START_SECONDS:g} s"
+    raise WorkError(f"MLflow's server does not start: {why}", "see `frontrunner doctor`")

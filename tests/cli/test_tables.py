@@ -1,0 +1,66 @@
+"""Tables that fit a width, on terminals and in pipes."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from frontrunner.cli.tables import table_text
+
+COLUMNS = ["ranker", "#candidates", "#fewer than shuffle", "#worst ratio", "#regret of 16", "#size"]
+ROWS = [
+    ["heuristic", "12.0", "8.5x", "0.40x", "3.1%", "0.0"],
+    ["mine.predictor", "9.0", "11.2x", "0.91x", "2.2%", "85.3"],
+]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("seen", [False, True])
+def test_all_is_there_in_lines_that_fit(width, seen):
+    lines = table_text(COLUMNS, ROWS, width=width, seen=seen).splitlines()
+    assert max(map(len, lines)) <= width or seen  # which has codes for bold in it
+    text = "\n".join(lines)
+    for title in COLUMNS:
+        assert title.removeprefix("#") in text
+    for cell in (cell for row in ROWS for cell in row):
+        assert cell in text
+    assert "…" not in text
+
+
+def test_wide_ones_begin_each_part_with_the_first_column():
+    lines = table_text(COLUMNS, ROWS, width=50, seen=False).splitlines()
+    begun = [line for line in lines if line.startswith("mine.predictor")]
+    assert len(begun) == len([line for line in lines if line.startswith("ranker")]) > 1
+
+
+def test_what_is_too_long_alone_stays_whole_in_pipes_and_is_wrapped_on_terminals():
+    rows = [["hip", "no", "word " * 40]]
+    columns = ["device", "answers", "details"]
+    assert "word " * 39 in table_text(columns, rows, width=80, seen=False)
+    wrapped = table_text(columns, rows, width=80, seen=True).splitlines()
+    assert len(wrapped) >= 2 + 3
+    assert sum(line.count("word") for line in wrapped) == 40
+
+
+def test_no_color():
+    """Bold titles are codes, too."""
+
+    def shown(**more):
+        main, other = pty.openpty()
+        env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
+        command = [sys.executable, "-m", "frontrunner", "rankers"]
+        subprocess.run(
+            command, stdout=other, check=True, env=env | {"TERM": "xterm", "COLUMNS": "80"} | more
+        )
+        os.close(other)
+        found = os.read(main, 1 << 16).decode()
+        os.close(main)
+        return found
+
+    assert "\x1b[3" not in shown(NO_COLOR="1")
+    assert "\x1b" not in shown(TERM="dumb")
+    assert "shuffle" in shown()

@@ -1,0 +1,105 @@
+"""Files that hold several functions, several parts, or constants where inputs are expected."""
+
+from __future__ import annotations
+
+import pytest
+
+from frontrunner.core import InputError
+from frontrunner.search.reading import functions_of, read_dispatch
+
+PRODUCT = """func.func @{name}(%a: tensor<8x{k}xf32>, %b: tensor<{k}x8xf32>) -> tensor<8x8xf32> {{
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x8xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<8x{k}xf32>, tensor<{k}x8xf32>)
+      outs(%f : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}}
+"""
+CONSTANTS = """func.func @conv() -> tensor<1x8x14x14xf32> {
+  %x = CONSTANT dense<1.5> : tensor<1x4x16x16xf32>
+  %w = CONSTANT dense<0.5> : tensor<8x4x3x3xf32>
+  %f = arith.constant dense<0.0> : tensor<1x8x14x14xf32>
+  %r = linalg.conv_2d_nchw_fchw
+      ins(%x, %w : tensor<1x4x16x16xf32>, tensor<8x4x3x3xf32>)
+      outs(%f : tensor<1x8x14x14xf32>) -> tensor<1x8x14x14xf32>
+  return %r : tensor<1x8x14x14xf32>
+}
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text):
+        path = tmp_path / "several.mlir"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def sizes(dispatch):
+    return {dim.name: dim.size for dim in dispatch.problem.dims}
+
+
+@pytest.mark.parametrize("between", ["", "// -----\n"])
+def test_one_of_several_is_chosen_by_its_name(write, between):
+    path = write(PRODUCT.format(name="one", k=16) + between + PRODUCT.format(name="two", k=32))
+    assert functions_of(path) == ("one", "two")
+    assert sizes(read_dispatch(path, function="two"))["k"] == 32
+    assert sizes(read_dispatch(path, function="one"))["k"] == 16
+    with pytest.raises(InputError, match=r"holds 2 public functions \(one, two\)") as error:
+        read_dispatch(path)
+    assert "--function NAME" in error.value.hint
+    with pytest.raises(InputError, match="no function 'three'") as error:
+        read_dispatch(path, function="three")
+    assert error.value.hint == "there are: one, two"
+
+
+def test_parts_that_do_not_parse_are_passed_over(write):
+    path = write("not MLIR\n// -----\n" + PRODUCT.format(name="one", k=16))
+    assert functions_of(path) == ()
+    assert sizes(read_dispatch(path))["k"] == 16
+
+
+def test_two_parts_with_one_name(write):
+    path = write(PRODUCT.format(name="one", k=16) + "// -----\n" + PRODUCT.format(name="one", k=8))
+    with pytest.raises(InputError, match="2 functions 'one'"):
+        read_dispatch(path, function="one")
+
+
+def test_a_function_that_calls_another(write):
+    """Which is private meanwhile, and stays."""
+    outer = (
+        PRODUCT.format(name="inner", k=16)
+        + """
+func.func @outer(%a: tensor<8x16xf32>, %b: tensor<16x8xf32>) -> tensor<8x8xf32> {
+  %r = func.call @inner(%a, %b) : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}
+"""
+    )
+    assert sizes(read_dispatch(write(outer), function="outer"))["k"] == 16
+
+
+@pytest.mark.parametrize("constant", ["arith.constant", "util.unfoldable_constant"])
+def test_constants_that_are_read_become_inputs(write, constant):
+    """The compiler would compute all of it beforehand."""
+    dispatch = read_dispatch(write(CONSTANTS.replace("CONSTANT", constant)))
+    assert dispatch.problem.kind == "convolution"
+    assert [tensor.shape for tensor in dispatch.inputs] == [(1, 4, 16, 16), (8, 4, 3, 3)]
+
+
+def test_files_with_one_function_cost_no_process(write, monkeypatch):
+    monkeypatch.setattr("frontrunner.search.reading.dispatches.Child", None)
+    assert functions_of(write(PRODUCT.format(name="one", k=16))) == ()
+
+
+def test_weights_in_an_archive(write):
+    path = write(
+        'util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<16x8xf32>\n'
+        + PRODUCT.format(name="one", k=16)
+    )
+    with pytest.raises(InputError, match="archive of parameters") as error:
+        read_dispatch(path)
+    assert f"frontrunner tune-model {path} --parameters" in error.value.hint
