@@ -79,10 +79,11 @@ MAY_IMPORT = {
             "experiments core search search.enumeration features models benchmarks.measuring "
             "experiments.dataset experiments.queue"
         ),
+        "experiments.peers": "core models.knobs experiments.learning",
         "experiments.evaluation": (
             "experiments core search features models benchmarks.measuring benchmarks.cluster "
             "benchmarks.runners experiments.dataset experiments.queue experiments.observing "
-            "experiments.learning"
+            "experiments.learning experiments.peers"
         ),
         "experiments.tuning": (
             "core search search.gpu search.linking search.reading models benchmarks.verifying "

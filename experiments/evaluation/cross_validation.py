@@ -103,7 +103,7 @@ def cross_validate(
     others = [c for c in contenders if c.name != SHUFFLE]
     for contender in others:
         _check_trainable(contender, folds, holdout)
-        if contender.seeded:
+        if contender.seeded and contender.peer is None:
             contender.make(seeds[-1])  # refuses what cannot be, before any work
     tasks = _tasks(others, folds, cases, seeds)
     found = [score_shuffle(part, case) for part in folds for case in part.test]
@@ -143,7 +143,7 @@ def _tasks(
     ]
     if len({frozenset(case.features.columns) for case in cases}) > 1:
         return judging
-    kept = [n for n, one in enumerate(contenders) if one.file is None]
+    kept = [n for n, one in enumerate(contenders) if one.file is None and one.peer is None]
     return judging + [EvaluationTask(number, None, seeds[:1]) for number in kept]
 
 

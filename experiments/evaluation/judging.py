@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ...core import read_limited
 from ...models import AdaptiveRanker, Ranker, save
 from ..learning import Case, describe_training, training_frame
+from ..peers import Peer, peer_order
 from .contenders import SHUFFLE, Contender
 from .full_queue import unmeasured_features
 from .holdout import Fold
@@ -30,7 +31,7 @@ from .metrics import (
     expected_metrics,
     order_metrics,
 )
-from .replay import replay
+from .replay import Replay, replay, replay_rows
 
 # How long curves of the best so far are: what all rankers take at least.
 CURVE = max(BEST_OF_KS)
@@ -98,7 +99,10 @@ def run_task(data: EvaluationData, task: EvaluationTask) -> Result:
     contender = data.contenders[task.contender]
     if task.fold is None:
         return _train(contender, data.cases, task.seeds[0])
-    return _judge(contender, data.folds[task.fold], task.seeds)
+    fold = data.folds[task.fold]
+    if contender.peer is not None:
+        return _judge_peer(contender.name, contender.peer, fold, task.seeds)
+    return _judge(contender, fold, task.seeds)
 
 
 @cache
@@ -136,13 +140,38 @@ def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseS
                 "train_s": train_s,
                 "rank_s": time.perf_counter() - started,
             }
-            times = case.times[taken]
-            metrics = order_metrics(scale, times, case.seconds[taken])
-            about["skipped"] = float(replayed.skipped[int(metrics["iterations_5"]) - 1])
-            row = _row(contender.name, fold, case, scale, metrics | about)
             ranks = _ranks(contender.name, case, taken) if complete else None
-            found.append(CaseScore(row, _padded(best_shares(times, scale.best)), ranks))
+            found.append(_score(contender.name, fold, case, scale, replayed, about, ranks))
     return found
+
+
+def _judge_peer(name: str, peer: Peer, fold: Fold, seeds: Sequence[int]) -> list[CaseScore]:
+    found = []
+    for seed in seeds:
+        for case in fold.test:
+            scale = CaseReference.of(case.times, case.baseline_us, case.uniform)
+            started = time.perf_counter()
+            rows = peer_order(peer, case, fold.train, seed, scale.is_decided)
+            taken_s = time.perf_counter() - started
+            about = {"seed": seed, "size_bytes": 0, "train_s": 0.0, "rank_s": taken_s}
+            found.append(_score(name, fold, case, scale, replay_rows(rows, case), about))
+    return found
+
+
+def _score(
+    name: str,
+    fold: Fold,
+    case: Case,
+    scale: CaseReference,
+    replayed: Replay,
+    about: dict[str, float],
+    ranks: pd.DataFrame | None = None,
+) -> CaseScore:
+    times = case.times[replayed.rows]
+    metrics = order_metrics(scale, times, case.seconds[replayed.rows])
+    skipped = float(replayed.skipped[int(metrics["iterations_5"]) - 1])
+    row = _row(name, fold, case, scale, metrics | about | {"skipped": skipped})
+    return CaseScore(row, _padded(best_shares(times, scale.best)), ranks)
 
 
 def _train(contender: Contender, cases: Sequence[Case], seed: int) -> Predictor | None:
