@@ -85,6 +85,10 @@ MAY_IMPORT = {
             "benchmarks.runners experiments.dataset experiments.queue experiments.observing "
             "experiments.learning experiments.peers"
         ),
+        "experiments.leaderboard": (
+            "experiments core models experiments.dataset experiments.observing "
+            "experiments.learning experiments.peers experiments.evaluation"
+        ),
         "experiments.tuning": (
             "core search search.gpu search.linking search.reading models benchmarks.verifying "
             "benchmarks.measuring benchmarks.cluster benchmarks.compiling benchmarks.networks "

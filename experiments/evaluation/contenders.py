@@ -29,6 +29,8 @@ from ..learning import (
 from ..peers import PEERS, Peer, find_peer
 
 SHUFFLE = "shuffle"
+# The prior of an adaptive ranker that has none.
+COLD_PRIOR = "nothing"
 # They learn to order candidates of any kind.
 LEARNERS = ("forest", "lightgbm", "adaptive")
 
@@ -95,6 +97,11 @@ class Contender:
             return True
         cls = ranker_class(self.ranker)
         return issubclass(cls, AdaptiveRanker) and cls.reads_knobs
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether it starts from nothing, though others of its name learn beforehand."""
+        return self.params.get("prior") == COLD_PRIOR
 
     def make(self, seed: int) -> Ranker:
         """The ranker, not trained yet unless it is from a file."""

@@ -29,6 +29,7 @@ from .metrics import (
     best_shares,
     expected_best,
     expected_metrics,
+    is_near_optimal,
     order_metrics,
 )
 from .replay import Replay, replay, replay_rows
@@ -168,7 +169,9 @@ def _score(
     ranks: pd.DataFrame | None = None,
 ) -> CaseScore:
     times = case.times[replayed.rows]
-    metrics = order_metrics(scale, times, case.seconds[replayed.rows])
+    sample = slice(None) if case.uniform is None else case.uniform
+    usual_s = float(np.mean(case.seconds[sample]))
+    metrics = order_metrics(scale, times, case.seconds[replayed.rows], usual_s)
     skipped = float(replayed.skipped[int(metrics["iterations_5"]) - 1])
     row = _row(name, fold, case, scale, metrics | about | {"skipped": skipped})
     return CaseScore(row, _padded(best_shares(times, scale.best)), ranks)
@@ -213,6 +216,7 @@ def _row(
         "left_out": fold.left_out,
         "candidates": scale.candidates,
         "difficulty": scale.difficulty,
+        "near": int(is_near_optimal(case.times, scale.best).sum()),
         "default_wins": scale.default_wins,
         "expected": scale.expected_iterations(),
         "expected_log": scale.expected_log_iterations(),

@@ -127,18 +127,21 @@ class CaseReference:
         return enough and bool(is_near_optimal(taken, self.best, min(NEAR_LEVELS)).any())
 
 
-def order_metrics(scale: CaseReference, taken: Floats, seconds: Floats) -> dict[str, float]:
+def order_metrics(
+    scale: CaseReference, taken: Floats, seconds: Floats, usual_s: float = np.nan
+) -> dict[str, float]:
     """All metrics of an order.
 
     Args:
         taken: times in the order in which candidates were taken, at least until `scale.decided`.
         seconds: what taking each of them cost; NaN where that is not known.
+        usual_s: what that costs on average; NaN likewise.
 
     Returns:
         `iterations_1`, `_5` and `_10`: how many candidates are taken until the first within as many
         percent of the best; `log_iterations_1`, ...: their logarithms; `best_of_1`, `_8`, `_16` and
         `_64`: the best time as a share of the best among the first so many, 0 if they all failed;
-        `score`: see `performance_score`; `seconds`: what it costs until the first near-optimal one;
+        `score`: see `performance_score`; `score_time`: see `time_score`; `seconds`: what it costs until the first near-optimal one;
         `regret_1`, ...: see `CaseReference.regrets`, of the best of the first so many; `spec`:
         whether one of the first 64 beats the default by more than 5 %, NaN if that is not known.
     """
@@ -150,6 +153,7 @@ def order_metrics(scale: CaseReference, taken: Floats, seconds: Floats) -> dict[
         **{f"log_{_iterations(level)}": float(np.log(count)) for level, count in found.items()},
         **_at_ks("best_of", curve),
         "score": performance_score(scale, taken),
+        "score_time": time_score(scale, taken, seconds, usual_s),
         "seconds": float(seconds[: found[NEAR_OPTIMAL]].sum()),
         **_at_ks("regret", regrets),
         "spec": float(scale.gains(taken[:SPEC_K]).max()),
@@ -176,6 +180,7 @@ def expected_metrics(scale: CaseReference, times: Floats, seconds: Floats) -> di
         **{f"log_{_iterations(x)}": scale.expected_log_iterations(x) for x in NEAR_LEVELS},
         **_at_ks("best_of", curve),
         "score": 0.0,
+        "score_time": 0.0,
         "seconds": seconds_before + to_find_s,
         **_at_ks("regret", regrets),
         "spec": float(gains[-1]),
@@ -232,6 +237,23 @@ def performance_score(scale: CaseReference, taken: Floats) -> float:
     padded = np.nan_to_num(taken[:budget], nan=scale.worst)
     excess = np.minimum.accumulate(padded) - scale.best
     # Where random search is sure to have the optimum, so has any order: neither is better.
+    sure = scale.baseline == 0
+    return float(np.mean(np.where(sure, 0.0, 1 - excess / np.where(sure, 1.0, scale.baseline))))
+
+
+def time_score(scale: CaseReference, taken: Floats, seconds: Floats, usual_s: float) -> float:
+    """As `performance_score`, with the budget counted in time, in which fast candidates are cheap.
+
+    Random search takes `usual_s` per candidate; an order has the best of those that it has finished
+    by then, and the slowest time of the space before the first. NaN where costs are not known.
+    """
+    budget = len(scale.baseline)
+    ends = np.cumsum(seconds)
+    if np.isnan(ends).any() or not usual_s > 0:
+        return float("nan")
+    done = np.searchsorted(ends, usual_s * np.arange(1, budget + 1) * (1 + 1e-9), side="right")
+    best = np.minimum.accumulate(np.nan_to_num(taken, nan=scale.worst))
+    excess = np.concatenate([[scale.worst], best])[done] - scale.best
     sure = scale.baseline == 0
     return float(np.mean(np.where(sure, 0.0, 1 - excess / np.where(sure, 1.0, scale.baseline))))
 

@@ -5,6 +5,15 @@ nothing of rankers, and is no choice for `tune`.
 """
 
 from .asking import Subject
-from .registry import PEERS, Peer, find_peer, peer_order
+from .registry import DONORS, MODEL_LIMIT, NOTHING, PEERS, Peer, find_peer, peer_order
 
-__all__ = ["PEERS", "Peer", "Subject", "find_peer", "peer_order"]
+__all__ = [
+    "DONORS",
+    "MODEL_LIMIT",
+    "NOTHING",
+    "PEERS",
+    "Peer",
+    "Subject",
+    "find_peer",
+    "peer_order",
+]

@@ -8,6 +8,7 @@ does then: the strategy runs with its simulation runner, which looks each config
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import random
 import warnings
@@ -19,7 +20,9 @@ import pandas as pd
 from kernel_tuner.interface import Options, strategy_map
 from kernel_tuner.runners.simulation import SimulationRunner
 from kernel_tuner.searchspace import Searchspace
+from kernel_tuner.strategies import bayes_opt
 from kernel_tuner.util import RuntimeFailedConfig, TuningBudget
+from scipy.stats import qmc
 
 from .asking import Subject
 
@@ -48,9 +51,7 @@ def search(subject: Subject, strategy: str) -> None:
     entries = {_key(entry): entry for entry in knobs.to_dict("records")}
     rows = {_key(entry): row for row, entry in reversed(list(enumerate(knobs.to_dict("records"))))}
     parameters = {str(name): sorted(values.unique().tolist()) for name, values in knobs.items()}
-    space = Searchspace(
-        None, None, None, from_cache={"tune_params": parameters, "cache": entries}
-    )
+    space = Searchspace(None, None, None, from_cache={"tune_params": parameters, "cache": entries})
     runner = SimulationRunner(
         None, Options(kernel_name="recorded"), Options(quiet=True), iterations=1, observers=None
     )
@@ -75,9 +76,11 @@ def _as_parameters(knobs: pd.DataFrame) -> pd.DataFrame:
     """Knobs that vary, with numbers where all values are numbers, words elsewhere."""
     varying = knobs.loc[:, knobs.nunique(dropna=False) > 1]
     return varying.apply(
-        lambda values: values.astype(object)
-        if pd.api.types.is_numeric_dtype(values) and values.notna().all()
-        else values.astype(str)
+        lambda values: (
+            values.astype(object)
+            if pd.api.types.is_numeric_dtype(values) and values.notna().all()
+            else values.astype(str)
+        )
     )
 
 
@@ -87,8 +90,15 @@ def _key(entry: dict[Any, Any]) -> str:
 
 @contextlib.contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Its strategies draw from the generators that all share, which are left as they were."""
+    """Its strategies draw from the generators that all share, which are left as they were.
+
+    But for Latin hypercubes, which it seeds from the clock: here they get the seed.
+    """
     before, numpy_before = random.getstate(), np.random.get_state()
+    hypercube = qmc.LatinHypercube
+    places = (qmc, bayes_opt)
+    for place in places:
+        place.LatinHypercube = functools.partial(hypercube, seed=seed)
     random.seed(seed)
     np.random.seed(seed)
     try:
@@ -96,6 +106,8 @@ def _seeded(seed: int) -> Iterator[None]:
     finally:
         random.setstate(before)
         np.random.set_state(numpy_before)
+        for place in places:
+            place.LatinHypercube = hypercube
 
 
 @contextlib.contextmanager

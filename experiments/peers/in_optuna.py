@@ -1,10 +1,10 @@
-"""Optuna's samplers of boxes: for each point the nearest candidate is measured."""
+"""Optuna's samplers: for each point that they suggest the nearest candidate is measured."""
 
 from __future__ import annotations
 
 import numpy as np
 import optuna
-from optuna.distributions import BaseDistribution, FloatDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 
 from ...models.knobs import Grid
 from .asking import Subject
@@ -13,22 +13,28 @@ from .asking import Subject
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
-def search(subject: Subject, sampler: str) -> None:
+def search(subject: Subject, sampler: str, categories: bool = False) -> None:
     """Asks and tells until stopped.
 
     Where several suggestions have one nearest candidate it is measured once, and told each time. A
     failure is told as a little slower than the slowest so far.
+
+    Args:
+        sampler: the name of its class.
+        categories: whether knobs are categories; if not, places of their values from 0 to 1.
     """
-    points = Grid.of(subject.knobs)
-    unit = points.points / np.maximum(points.sizes - 1, 1)
-    box: dict[str, BaseDistribution] = {
-        str(place): FloatDistribution(0, 1) for place in range(unit.shape[1])
+    grid = Grid.of(subject.knobs)
+    unit, rows = grid.points / (grid.sizes - 1), np.arange(len(grid.points))
+    space: dict[str, BaseDistribution] = {
+        str(place): CategoricalDistribution(range(size)) if categories else FloatDistribution(0, 1)
+        for place, size in enumerate(grid.sizes.tolist())
     }
     study = optuna.create_study(sampler=getattr(optuna.samplers, sampler)(seed=subject.seed))
     slowest = 0.0
     while True:
-        trial = study.ask(box)
-        at = np.array([trial.params[name] for name in box])
-        time = subject.ask(int(np.argmin(((unit - at) ** 2).sum(axis=1))))
+        trial = study.ask(space)
+        at = np.array([trial.params[name] for name in space])
+        row = grid.nearest(at, rows) if categories else int(((unit - at) ** 2).sum(axis=1).argmin())
+        time = subject.ask(row)
         slowest = max(slowest, 0.0 if np.isnan(time) else time)
         study.tell(trial, 1.1 * slowest if np.isnan(time) else time)

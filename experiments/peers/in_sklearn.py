@@ -14,9 +14,9 @@ from .asking import Floats, Subject
 
 START = 10
 # The kernel is learned anew when there are so many times more measurements.
-GROWTH = 1.3
+GROWTH = 2
 # Candidates looked at for each choice, by lot.
-POOL = 1024
+POOL = 512
 
 
 def search(subject: Subject) -> None:
@@ -38,7 +38,7 @@ def search(subject: Subject) -> None:
             warnings.simplefilter("ignore")
             process.fit(inputs[taken], values)
         if learn:
-            kernel, learn_at = process.kernel_, int(len(taken) * GROWTH) + 1
+            kernel, learn_at = process.kernel_, len(taken) * GROWTH
         pool = np.array(left) if len(left) <= POOL else rng.choice(left, POOL, replace=False)
         mean, deviation = process.predict(inputs[pool], return_std=True)
         gap = (values.min() - mean) / np.maximum(deviation, 1e-9)

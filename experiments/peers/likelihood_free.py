@@ -38,9 +38,7 @@ def search(subject: Subject) -> None:
             times.append(subject.ask(row))
 
 
-def _chances(
-    seen: np.ndarray, times: Floats, left: np.ndarray, rng: np.random.Generator
-) -> Floats:
+def _chances(seen: np.ndarray, times: Floats, left: np.ndarray, rng: np.random.Generator) -> Floats:
     """How likely each candidate is to be among the best; all alike before anything ran."""
     if np.isnan(times).all():
         return np.zeros(len(left))

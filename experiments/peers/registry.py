@@ -15,9 +15,9 @@ from ...core import InputError
 from ..learning import Case
 from .asking import Asking, EnoughAsked, Floats, Subject, context_of
 
-NOTHING, DONORS = "nothing", "other recordings"
+NOTHING, DONORS = "nothing", "other devices or problems"
 # Models that are made anew for each candidate take minutes for more; what follows is by lot.
-MODEL_LIMIT = 200
+MODEL_LIMIT = 128
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,7 @@ class Peer:
 
 def _kernel_tuner(name: str, strategy: str, what: str, limit: int | None = None) -> Peer:
     summary, options = f"Kernel Tuner's {what}", {"strategy": strategy}
-    return Peer(
-        name, summary, "in_kernel_tuner", ("kernel_tuner",), options=options, limit=limit
-    )
+    return Peer(name, summary, "in_kernel_tuner", ("kernel_tuner",), options=options, limit=limit)
 
 
 _ALL = (
@@ -79,7 +77,15 @@ _ALL = (
     _kernel_tuner("kt_bayes", "bayes_opt", "Bayesian optimisation", limit=MODEL_LIMIT),
     _kernel_tuner("kt_hybrid_vndx", "hybrid_vndx", "hybrid VNDX, which an LLM wrote"),
     _kernel_tuner(
-        "kt_grey_wolf", "adaptive_tabu_grey_wolf", "adaptive tabu grey wolf, which an LLM wrote"
+        "kt_grey_wolf", "adaptive_tabu_greywolf", "adaptive tabu grey wolf, which an LLM wrote"
+    ),
+    Peer(
+        "optuna_tpe",
+        "Optuna's tree-structured Parzen estimator on categories",
+        "in_optuna",
+        ("optuna",),
+        options={"sampler": "TPESampler", "categories": True},
+        limit=MODEL_LIMIT,
     ),
     Peer(
         "optuna_cmaes",
@@ -94,7 +100,7 @@ _ALL = (
         "in_optuna",
         ("optuna", "torch"),
         options={"sampler": "GPSampler"},
-        limit=MODEL_LIMIT // 2,
+        limit=MODEL_LIMIT,
         install="pip install torch",
     ),
     Peer(

@@ -50,6 +50,10 @@ def _read(path: Path, seed: int) -> Article:
         from .evaluation import evaluation_article
 
         return evaluation_article(path)
+    if (path / "leaderboard.json").is_file():
+        from .leaderboard import leaderboard_article
+
+        return leaderboard_article(path)
     if (log := _profile_log(path)) is not None:
         from .profile import profile_article
 
