@@ -31,8 +31,8 @@ GO_ON = "finished parts are kept: the same command goes on"
     "--rankers",
     multiple=True,
     metavar="A,B,...",
-    help="Names from `frontrunner rankers`, with parameters or not, files of trained ones, or names "
-    "of other people's searches (kt_genetic, lfbo, ...); may be repeated; shuffle is always there "
+    help="Names from `frontrunner rankers`, with parameters or not, files of trained ones, or "
+    "other people's searches (kt_genetic, lfbo, ...); may be repeated; shuffle is always there "
     "[ours, plug-ins, and all others whose libraries are installed].",
 )
 @click.option(
@@ -65,9 +65,9 @@ GO_ON = "finished parts are kept: the same command goes on"
 def command(folders: tuple[Path, ...], out: Path | None, as_json: bool, **options: Any) -> None:
     """Compare our orders with other people's searches on a folder of data.
 
-    FOLDER holds recordings, T4 results or Kernel Tuner caches. Each space is ordered knowing nothing
-    of its device, or where its kernel has one only, of its problem. Finished parts are kept until
-    all is written: the same command goes on.
+    FOLDER holds recordings, T4 results or Kernel Tuner caches. Each space is ordered knowing
+    nothing of its device, or where its kernel has one only, of its problem. Finished parts are kept
+    until all is written: the same command goes on.
     """
     check_out(out, "name a new folder")
 

@@ -23,8 +23,8 @@ from .provenance import ForeignKernel
 from .recording import Recording
 
 SEPARABLE, RUGGED, FAILING, CONSTRAINED = KINDS = ("separable", "rugged", "failing", "constrained")
-# How many values each knob has: 2,880 candidates where none is left out.
-SIZES = (8, 6, 5, 4, 3)
+# How many values each knob has: 960 candidates where none is left out.
+SIZES = (8, 6, 5, 4)
 BEST_US = 100.0
 # What a candidate is slower by, as a logarithm: a knob at its far end, two of them, and noise.
 REACH, PAIRS, NOISE = 0.4, 0.6, 0.2

@@ -70,8 +70,8 @@ def evaluate(
 
     Recordings are replayed through the loop that tuning uses: a ranker's figure is how many
     candidates it takes until the first near-optimal one. Random order is there as its exact
-    expectation. Parts that are done are kept until all is written: where it was ended early, the same
-    call goes on.
+    expectation. Parts that are done are kept until all is written: where it was ended early, the
+    same call goes on.
 
     Example:
         >>> report = frontrunner.evaluate("recordings", rankers=["heuristic", "forest:trees=30"])

@@ -141,9 +141,10 @@ def order_metrics(
         `iterations_1`, `_5` and `_10`: how many candidates are taken until the first within as many
         percent of the best; `log_iterations_1`, ...: their logarithms; `best_of_1`, `_8`, `_16` and
         `_64`: the best time as a share of the best among the first so many, 0 if they all failed;
-        `score`: see `performance_score`; `score_time`: see `time_score`; `seconds`: what it costs until the first near-optimal one;
-        `regret_1`, ...: see `CaseReference.regrets`, of the best of the first so many; `spec`:
-        whether one of the first 64 beats the default by more than 5 %, NaN if that is not known.
+        `score`: see `performance_score`; `score_time`: see `time_score`; `seconds`: what it costs
+        until the first near-optimal one; `regret_1`, ...: see `CaseReference.regrets`, of the best
+        of the first so many; `spec`: whether one of the first 64 beats the default by more than
+        5 %, NaN if that is not known.
     """
     curve = best_shares(taken, scale.best)
     regrets = np.minimum.accumulate(scale.regrets(taken))

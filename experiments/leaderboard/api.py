@@ -59,7 +59,7 @@ def leaderboard(
 
     Each space is ordered knowing nothing of it: of its device where its kernel was measured on
     several, else of its problem. Other people's searches run by their own code where they have one
-    that can be had. All are replayed through the loop that tuning uses, and each runs in one thread.
+    that can be had. All are replayed through the loop that tuning uses, with as many threads each.
     Parts that are done are kept until all is written: where it was ended early, the same call goes
     on.
 
@@ -142,16 +142,16 @@ def _notes(results: pd.DataFrame, contenders: Sequence[Contender], seeds: int) -
         "resample spaces, of which those of one kernel on several devices are alike"
     )
     yield (
-        "candidates: until the first within 5 % of the best known, failures included, as a geometric "
-        "mean; within 10 % on spaces where one or two are within 5 %; random order is exact"
+        "candidates: until the first within 5 % of the best known, failures included, as a "
+        "geometric mean; within 10 % on spaces where one or two are within 5 %; random order is exact"
     )
     if limited := [c.name for c in contenders if c.peer and c.peer.limit]:
         yield (
-            f"{', '.join(limited)} choose the first {MODEL_LIMIT} candidates, and go on by lot, for "
+            f"{', '.join(limited)} choose the first {MODEL_LIMIT} candidates and go on by lot, for "
             "each choice takes long"
         )
     if wins:
-        yield f"{count_of(wins, 'space')} whose default is faster than all candidates are in regret only"
+        yield f"{count_of(wins, 'space')} whose default beats all candidates count in regret only"
 
 
 @contextmanager

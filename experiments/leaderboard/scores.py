@@ -1,4 +1,4 @@
-"""The figures of each contender over all spaces, and of each against each, with how sure they are."""
+"""The figures of each contender over all spaces, and of each against each."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def pair_table(results: pd.DataFrame, seed: int) -> pd.DataFrame:
     hard for all says nothing.
 
     Returns:
-        A row per ordered pair: `ranker`, `other`, `ratio` (of the first to the second), and its 95 %
-        interval `low`, `high`.
+        A row per ordered pair: `ranker`, `other`, `ratio` (of the first to the second), and its
+        95 % interval `low`, `high`.
     """
     found = results[~results["default_wins"]]
     means = found.pivot_table("log_taken", SPACE, "ranker", "mean", sort=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -161,9 +162,7 @@ def peer_order(
         seed=seed,
         ask=ask,
     )
-    try:
+    with suppress(EnoughAsked):
         peer.search(subject)
-    except EnoughAsked:
-        pass
     lots = np.random.default_rng([seed, len(case.times)]).permutation(len(case.times))
     return np.concatenate([ask.rows, lots[~np.isin(lots, ask.rows)]]).astype(np.intp)

@@ -65,7 +65,7 @@ def leaderboard_article(folder: Path) -> Article:
             ("What to know beside it", _notes),
         )
         return Article(
-            title=f"Leaderboard of {len(found['rankers'])} searches on {len(found['spaces'])} spaces",
+            title=f"{len(found['rankers'])} searches on {len(found['spaces'])} spaces",
             kind="leaderboard",
             path=str(folder),
             figures=tuple(_figures(found)),
