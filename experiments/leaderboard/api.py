@@ -143,7 +143,8 @@ def _notes(results: pd.DataFrame, contenders: Sequence[Contender], seeds: int) -
     )
     yield (
         "candidates: until the first within 5 % of the best known, failures included, as a "
-        "geometric mean; within 10 % on spaces where one or two are within 5 %; random order is exact"
+        "geometric mean; within 10 % on spaces where one or two are within 5 %; random order is "
+        "exact"
     )
     if limited := [c.name for c in contenders if c.peer and c.peer.limit]:
         yield (

@@ -110,11 +110,11 @@ def _page(board: Leaderboard) -> Iterator[str]:
         (
             [
                 str(name),
-                row.device,
+                str(row.device),
                 f"{row.candidates:,.0f}",
                 "the default wins" if row.default_wins else str(row.near),
                 f"within {row.level} %",
-                row.left_out,
+                str(row.left_out),
             ]
             for name, row in board.spaces.iterrows()
         ),
@@ -124,7 +124,7 @@ def _page(board: Leaderboard) -> Iterator[str]:
     yield ""
     yield from _table(
         ["file", "bytes", "SHA-256"],
-        ([row.file, f"{row.bytes:,}", f"`{row.sha256}`"] for row in board.data.itertuples()),
+        ([str(row.file), f"{row.bytes:,}", f"`{row.sha256}`"] for row in board.data.itertuples()),
     )
     yield ""
     yield "## Made with"

@@ -48,8 +48,12 @@ class _Cache(dict[str, dict[str, Any]]):
 def search(subject: Subject, strategy: str) -> None:
     """Runs a strategy with its defaults, and the whole space as its budget."""
     knobs = _as_parameters(subject.knobs)
-    entries = {_key(entry): entry for entry in knobs.to_dict("records")}
-    rows = {_key(entry): row for row, entry in reversed(list(enumerate(knobs.to_dict("records"))))}
+    entries: dict[str, dict[str, Any]] = {}
+    rows: dict[str, int] = {}
+    for row, values in enumerate(knobs.to_dict("records")):
+        entry = {str(name): value for name, value in values.items()}
+        entries.setdefault(_key(entry), entry)
+        rows.setdefault(_key(entry), row)
     parameters = {str(name): sorted(values.unique().tolist()) for name, values in knobs.items()}
     space = Searchspace(None, None, None, from_cache={"tune_params": parameters, "cache": entries})
     runner = SimulationRunner(
@@ -75,16 +79,16 @@ def search(subject: Subject, strategy: str) -> None:
 def _as_parameters(knobs: pd.DataFrame) -> pd.DataFrame:
     """Knobs that vary, with numbers where all values are numbers, words elsewhere."""
     varying = knobs.loc[:, knobs.nunique(dropna=False) > 1]
-    return varying.apply(
-        lambda values: (
-            values.astype(object)
-            if pd.api.types.is_numeric_dtype(values) and values.notna().all()
-            else values.astype(str)
-        )
-    )
+    columns = {
+        str(name): values.astype(object)
+        if pd.api.types.is_numeric_dtype(values) and values.notna().all()
+        else values.astype(str)
+        for name, values in varying.items()
+    }
+    return pd.DataFrame(columns)
 
 
-def _key(entry: dict[Any, Any]) -> str:
+def _key(entry: dict[str, Any]) -> str:
     return ",".join(map(str, entry.values()))
 
 
