@@ -31,6 +31,7 @@ from .metrics import (
     expected_metrics,
     is_near_optimal,
     order_metrics,
+    time_score,
 )
 from .replay import Replay, replay, replay_rows
 
@@ -120,6 +121,7 @@ def score_shuffle(fold: Fold, case: Case) -> CaseScore:
     metrics = expected_metrics(scale, case.times[sample], case.seconds[sample])
     curve = expected_best(scale.shares, CURVE)
     about = {"seed": 0, "size_bytes": 0, "train_s": 0.0, "rank_s": 0.0, "skipped": np.nan}
+    about["score_time"] = 0.0
     return CaseScore(_row(SHUFFLE, fold, case, scale, metrics | about), _padded(curve))
 
 
@@ -170,8 +172,9 @@ def _score(
 ) -> CaseScore:
     times = case.times[replayed.rows]
     sample = slice(None) if case.uniform is None else case.uniform
-    usual_s = float(np.mean(case.seconds[sample]))
-    metrics = order_metrics(scale, times, case.seconds[replayed.rows], usual_s)
+    seconds, usual_s = case.seconds[replayed.rows], float(np.mean(case.seconds[sample]))
+    metrics = order_metrics(scale, times, seconds)
+    metrics["score_time"] = time_score(scale, times, seconds, usual_s)
     skipped = float(replayed.skipped[int(metrics["iterations_5"]) - 1])
     row = _row(name, fold, case, scale, metrics | about | {"skipped": skipped})
     return CaseScore(row, _padded(best_shares(times, scale.best)), ranks)

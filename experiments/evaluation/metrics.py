@@ -127,24 +127,20 @@ class CaseReference:
         return enough and bool(is_near_optimal(taken, self.best, min(NEAR_LEVELS)).any())
 
 
-def order_metrics(
-    scale: CaseReference, taken: Floats, seconds: Floats, usual_s: float = np.nan
-) -> dict[str, float]:
+def order_metrics(scale: CaseReference, taken: Floats, seconds: Floats) -> dict[str, float]:
     """All metrics of an order.
 
     Args:
         taken: times in the order in which candidates were taken, at least until `scale.decided`.
         seconds: what taking each of them cost; NaN where that is not known.
-        usual_s: what that costs on average; NaN likewise.
 
     Returns:
         `iterations_1`, `_5` and `_10`: how many candidates are taken until the first within as many
         percent of the best; `log_iterations_1`, ...: their logarithms; `best_of_1`, `_8`, `_16` and
         `_64`: the best time as a share of the best among the first so many, 0 if they all failed;
-        `score`: see `performance_score`; `score_time`: see `time_score`; `seconds`: what it costs
-        until the first near-optimal one; `regret_1`, ...: see `CaseReference.regrets`, of the best
-        of the first so many; `spec`: whether one of the first 64 beats the default by more than
-        5 %, NaN if that is not known.
+        `score`: see `performance_score`; `seconds`: what it costs until the first near-optimal one;
+        `regret_1`, ...: see `CaseReference.regrets`, of the best of the first so many; `spec`:
+        whether one of the first 64 beats the default by more than 5 %, NaN if that is not known.
     """
     curve = best_shares(taken, scale.best)
     regrets = np.minimum.accumulate(scale.regrets(taken))
@@ -154,7 +150,6 @@ def order_metrics(
         **{f"log_{_iterations(level)}": float(np.log(count)) for level, count in found.items()},
         **_at_ks("best_of", curve),
         "score": performance_score(scale, taken),
-        "score_time": time_score(scale, taken, seconds, usual_s),
         "seconds": float(seconds[: found[NEAR_OPTIMAL]].sum()),
         **_at_ks("regret", regrets),
         "spec": float(scale.gains(taken[:SPEC_K]).max()),
@@ -181,7 +176,6 @@ def expected_metrics(scale: CaseReference, times: Floats, seconds: Floats) -> di
         **{f"log_{_iterations(x)}": scale.expected_log_iterations(x) for x in NEAR_LEVELS},
         **_at_ks("best_of", curve),
         "score": 0.0,
-        "score_time": 0.0,
         "seconds": seconds_before + to_find_s,
         **_at_ks("regret", regrets),
         "spec": float(gains[-1]),
