@@ -130,11 +130,12 @@ MAY_IMPORT = {
             "experiments.learning"
         ),
         "experiments.reporting.drawing": "",
+        "experiments.reporting.comparing": "core experiments experiments.reporting.drawing",
         "experiments.reporting": (
             "experiments core search models benchmarks.measuring benchmarks.compiling "
             "benchmarks.libraries experiments.dataset experiments.queue experiments.learning "
             "experiments.tuning experiments.network_tuning experiments.profiling "
-            "experiments.reporting.drawing"
+            "experiments.reporting.drawing experiments.reporting.comparing"
         ),
         "experiments.watching": "core experiments.reporting experiments.reporting.drawing",
         "experiments.fuzz.traps": "",

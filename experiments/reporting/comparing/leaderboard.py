@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...core import InputError, parse_json, read_limited
-from .drawing import (
+from ....core import InputError, parse_json, read_limited
+from ..drawing import (
     Article,
     Block,
     Cell,
