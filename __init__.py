@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .experiments.dataset import read_recording
     from .experiments.evaluation import evaluate
     from .experiments.insights import insights
+    from .experiments.leaderboard import leaderboard
     from .experiments.learning import train
     from .experiments.network_tuning import resume_model, tune_model
     from .experiments.profiling import generate, profile
@@ -37,6 +38,7 @@ __all__ = [
     "fuzz",
     "generate",
     "insights",
+    "leaderboard",
     "profile",
     "read_recording",
     "record",

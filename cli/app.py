@@ -41,6 +41,7 @@ COMMANDS = {
     "insights": "Tell what the best configurations have in common, for those who write heuristics.",
     "explain": "Tell why an order put a candidate where it did.",
     "evaluate": "Compare orders on recordings, each judged on what it was not trained on.",
+    "leaderboard": "Compare our orders with other people's searches on a folder of data.",
     "report": "Write a page for a browser: one file, which needs no network.",
     "watch": "Serve a page about a run to this machine's browser while the run goes on.",
     "worker": "Offer this machine's devices and cores to clients elsewhere.",

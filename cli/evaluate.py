@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..experiments.evaluation import Report
 
 NOTHING_SAVED = "nothing is saved; --folds, or fewer rankers or --seeds, take less time"
+GO_ON = "finished parts are kept: the same command goes on"
 
 
 @click.command("evaluate")
@@ -97,8 +98,9 @@ def command(
     except ReportNotWritten as error:
         _show(output, error.report, verbose)  # figures that cannot be kept are still shown
         raise
-    except KeyboardInterrupt:
-        raise Interrupted(NOTHING_SAVED) from None
+    except KeyboardInterrupt as interrupt:
+        kept = getattr(interrupt, "kept", None)
+        raise Interrupted(NOTHING_SAVED if kept is None else GO_ON) from None
     _show(output, report, verbose, page.made)
 
 

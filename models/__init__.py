@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         order_chunks,
     )
     from .registry import (
+        BUILT_IN,
         ENTRY_POINTS,
         RankerInfo,
         create_ranker,
@@ -34,6 +35,7 @@ else:
 
 __all__ = [
     "BASE",
+    "BUILT_IN",
     "ENTRY_POINTS",
     "TIME_COLUMN",
     "AdaptiveRanker",

@@ -41,7 +41,7 @@ def command_of(name: str) -> click.Command:
     "name",
     [
         *("tune", "tune_model", "record", "calibrate", "train", "evaluate", "profile", "insights"),
-        *("fuzz", "report"),
+        *("fuzz", "report", "leaderboard"),
     ],
 )
 def test_a_function_takes_the_options_of_its_command(name):
@@ -86,7 +86,7 @@ def test_docstrings_name_every_parameter(name):
 def test_every_command_with_a_function_is_shown():
     found = {name.replace("-", "_") for name in COMMANDS} & set(frontrunner.__all__)
     usual = {"tune", "tune_model", "record", "train", "evaluate", "profile", "generate"}
-    assert found == usual | {"calibrate", "insights", "fuzz", "report"}
+    assert found == usual | {"calibrate", "insights", "fuzz", "report", "leaderboard"}
 
 
 def test_importing_it_is_light():

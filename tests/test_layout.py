@@ -79,10 +79,15 @@ MAY_IMPORT = {
             "experiments core search search.enumeration features models benchmarks.measuring "
             "experiments.dataset experiments.queue experiments.observing"
         ),
+        "experiments.peers": "core models.knobs experiments.learning",
         "experiments.evaluation": (
             "experiments core search features models benchmarks.measuring benchmarks.cluster "
             "benchmarks.runners experiments.dataset experiments.queue experiments.observing "
-            "experiments.learning"
+            "experiments.learning experiments.peers"
+        ),
+        "experiments.leaderboard": (
+            "experiments core models experiments.dataset experiments.observing "
+            "experiments.learning experiments.peers experiments.evaluation"
         ),
         "experiments.tuning": (
             "core search search.gpu search.linking search.reading models benchmarks.verifying "
@@ -125,11 +130,12 @@ MAY_IMPORT = {
             "experiments.learning"
         ),
         "experiments.reporting.drawing": "",
+        "experiments.reporting.comparing": "core experiments experiments.reporting.drawing",
         "experiments.reporting": (
             "experiments core search models benchmarks.measuring benchmarks.compiling "
             "benchmarks.libraries experiments.dataset experiments.queue experiments.learning "
             "experiments.tuning experiments.network_tuning experiments.profiling "
-            "experiments.reporting.drawing"
+            "experiments.reporting.drawing experiments.reporting.comparing"
         ),
         "experiments.watching": "core experiments.reporting experiments.reporting.drawing",
         "experiments.fuzz.traps": "",

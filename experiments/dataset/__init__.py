@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         read_recordings,
     )
     from .recording import Recording
+    from .synthetic import KINDS, make_synthetic, write_synthetic
     from .t4 import write_t4
     from .validity import check_problem, check_target
 else:
@@ -35,6 +36,7 @@ else:
 __all__ = [
     "ADAPTIVE",
     "DEFAULT",
+    "KINDS",
     "ORIGIN",
     "UNIFORM",
     "Columns",
@@ -49,6 +51,7 @@ __all__ = [
     "is_known_table",
     "join_origins",
     "looks_like_recording",
+    "make_synthetic",
     "may_be_table",
     "read_columns",
     "read_recording",
@@ -56,5 +59,6 @@ __all__ = [
     "recording_name",
     "split_origins",
     "top_of",
+    "write_synthetic",
     "write_t4",
 ]

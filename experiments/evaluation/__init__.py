@@ -6,25 +6,32 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .api import EvaluationInterrupted, ReportNotWritten, evaluate
-    from .contenders import Contender, find_contenders, usual_rankers
+    from .contenders import SHUFFLE, Contender, find_contenders, usual_rankers
     from .cross_validation import cross_validate
-    from .holdout import PROBLEM
+    from .finished import FinishedParts
+    from .holdout import DEVICE_OR_PROBLEM, PROBLEM, make_folds
     from .metrics import is_near_optimal
     from .report import Report, track_report, write_report
+    from .resampling import Bootstrap
     from .summary import summarise
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "DEVICE_OR_PROBLEM",
     "PROBLEM",
+    "SHUFFLE",
+    "Bootstrap",
     "Contender",
     "EvaluationInterrupted",
+    "FinishedParts",
     "Report",
     "ReportNotWritten",
     "cross_validate",
     "evaluate",
     "find_contenders",
     "is_near_optimal",
+    "make_folds",
     "summarise",
     "track_report",
     "usual_rankers",

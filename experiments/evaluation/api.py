@@ -6,16 +6,18 @@ import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 from ... import __version__
 from ...benchmarks.cluster import Cluster, open_cluster
-from ...core import InputError, Notify, WorkError
+from ...core import RUNS_FOLDER, InputError, Notify, WorkError
 from ..arguments import optional_path
 from ..interrupted import RunInterrupted
 from ..learning import Files, cases_digest, paths_of, read_cases
 from ..observing import Tracker, make_notify, progress_bar
 from .contenders import find_contenders, usual_rankers
 from .cross_validation import cross_validate
+from .finished import FinishedParts
 from .holdout import PROBLEM, make_folds
 from .notes import contender_notes
 from .report import Report, track_report, write_report
@@ -68,7 +70,8 @@ def evaluate(
 
     Recordings are replayed through the loop that tuning uses: a ranker's figure is how many
     candidates it takes until the first near-optimal one. Random order is there as its exact
-    expectation.
+    expectation. Parts that are done are kept until all is written: where it was ended early, the
+    same call goes on.
 
     Example:
         >>> report = frontrunner.evaluate("recordings", rankers=["heuristic", "forest:trees=30"])
@@ -119,6 +122,8 @@ def evaluate(
         "data": cases_digest(cases),
         "frontrunner": __version__,
     }
+    folder = optional_path(out)
+    finished = FinishedParts(RUNS_FOLDER if folder is None else folder.parent, asked, contenders)
     report = None
     try:
         with Tracker(notify, timeout_s=TRACKING_SECONDS) as tracker:
@@ -136,14 +141,17 @@ def evaluate(
                     seeds=range(seed, seed + seeds),
                     jobs=jobs,
                     cluster=opened,
+                    finished=finished,
                     progress=progress,
                 )
             report = Report.of(evaluation, asked, holdout=holdout, seed=seed, notes=notes)
-            report = _write(report, out, notify)
+            report = _write(report, folder, notify)
+            finished.remove()
             track_report(report, tracker)
     except KeyboardInterrupt:  # also while the tracker writes, which it does at the end
         if report is None:
-            raise RunInterrupted(None) from None
+            kept = finished.folder if finished.folder.is_dir() else None
+            raise RunInterrupted(kept) from None
         raise EvaluationInterrupted(report) from None
     return report
 
@@ -153,10 +161,10 @@ def _opened(address: str | None, notify: Notify) -> AbstractContextManager[Clust
     return nullcontext() if address is None else open_cluster(address, (), (), notify)
 
 
-def _write(report: Report, out: str | os.PathLike[str] | None, notify: Notify) -> Report:
+def _write(report: Report, out: Path | None, notify: Notify) -> Report:
     """The report with its folder, after warning of pictures that cannot be drawn."""
     try:
-        folder, missing = write_report(report, optional_path(out))
+        folder, missing = write_report(report, out)
     except WorkError as error:
         raise ReportNotWritten(error, report) from error
     for text in missing:

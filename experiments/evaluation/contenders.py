@@ -1,4 +1,4 @@
-"""The rankers of an evaluation: by name, to be trained, or from a file, as they are."""
+"""What an evaluation compares: rankers by name or from a file, and other people's searches."""
 
 from __future__ import annotations
 
@@ -27,19 +27,22 @@ from ..learning import (
     problems_trained_on,
 )
 from ..observing import is_registered, local_ranker
+from ..peers import PEERS, Peer, find_peer
 
 SHUFFLE = "shuffle"
+# The prior of an adaptive ranker that has none.
+COLD_PRIOR = "nothing"
 # They learn to order candidates of any kind.
 LEARNERS = ("forest", "lightgbm", "adaptive")
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A ranker that takes part.
+    """A ranker or a peer that takes part.
 
     Attributes:
         name: what it is called in the results.
-        ranker: its name in the registry.
+        ranker: its name in the registry, or that of the peer.
         params: of its constructor; with a seed among them, it is made with that one only.
         file: of one that is trained already, and used as it is.
     """
@@ -51,7 +54,7 @@ class Contender:
 
     @classmethod
     def parse(cls, text: str) -> Contender:
-        """Parses `NAME[:PARAM=VALUE...]`, the path of a saved ranker, or `models:/...` of MLflow's.
+        """Parses `NAME[:PARAM=VALUE...]`, a saved ranker's path, `models:/...`, or a peer's name.
 
         Args:
             text: parameters may follow a name: `forest:trees=30:min_leaf=20`. A file that is called
@@ -63,6 +66,9 @@ class Contender:
         if is_registered(text):
             file = Path(local_ranker(text))
             return cls(text, load(file).name, file=file)
+        if text in PEERS:
+            find_peer(text)  # refuses what is not installed
+            return cls(text, text)
         name, *settings = text.split(":")
         if name not in ranker_names() and names_a_file(text):
             return cls(escape_undecodable(text), load(text).name, file=Path(text))
@@ -71,21 +77,35 @@ class Contender:
         return contender
 
     @property
+    def peer(self) -> Peer | None:
+        """Which peer it is; None for a ranker."""
+        return PEERS.get(self.ranker)
+
+    @property
     def needs_fit(self) -> bool:
         """Whether it cannot do without recordings to learn from."""
-        return self.file is None and ranker_class(self.ranker).needs_fit
+        return self.file is None and self.peer is None and ranker_class(self.ranker).needs_fit
 
     @property
     def seeded(self) -> bool:
         """Whether its order depends on a seed that is not among its parameters."""
+        if self.peer is not None:
+            return True
         takes = self.file is None and "seed" in ranker_class(self.ranker).param_names()
         return takes and "seed" not in self.params
 
     @property
     def searches_knobs(self) -> bool:
         """Whether it steps from candidate to candidate by their knobs, having learned nothing."""
+        if self.peer is not None:
+            return True
         cls = ranker_class(self.ranker)
         return issubclass(cls, AdaptiveRanker) and cls.reads_knobs
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether it starts from nothing, though others of its name learn beforehand."""
+        return self.params.get("prior") == COLD_PRIOR
 
     def make(self, seed: int) -> Ranker:
         """The ranker, not trained yet unless it is from a file."""
@@ -106,6 +126,8 @@ class Contender:
 
     def cases_trained_on(self, cases: Sequence[Case]) -> list[str]:
         """Names of the cases that it has learned from as it is: as saved, or as it ships."""
+        if self.peer is not None:
+            return []
         known = problems_trained_on(self.make(seed=0))
         return [case.name for case in cases if (case.problem, case.device) in known]
 

@@ -28,6 +28,7 @@ from ...core import (
 )
 from ..learning import Case
 from .contenders import SHUFFLE, Contender
+from .finished import FinishedParts
 from .holdout import PROBLEM, Fold, make_folds
 from .judging import (
     CURVE,
@@ -44,6 +45,7 @@ HANDLER = "frontrunner.experiments.evaluation.judging:answer"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Progress = Callable[[int, int], None]
+OnDone = Callable[[EvaluationTask, Result], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +54,8 @@ class Evaluation:
 
     Attributes:
         results: a row per ranker, case and seed: who and what it was, `candidates` and `difficulty`
-            (the share that is near-optimal) of the case, `default_wins` (whether the compiler's
+            (the share that is near-optimal) of the case, `near` (how many are, those that were not
+            drawn by lot included), `default_wins` (whether the compiler's
             default is faster than all of them), the metrics of `metrics.order_metrics`,
             `expected` (iterations of random order to 5 %; `expected_log`: their logarithm), and
             `size_bytes`, `train_s` and `rank_s` of the ranker. Random order is there once per case,
@@ -79,6 +82,8 @@ def cross_validate(
     seeds: Sequence[int] = (0,),
     jobs: int | None = None,
     cluster: Cluster | None = None,
+    finished: FinishedParts | None = None,
+    keep_predictors: bool = True,
     progress: Progress = lambda done, total: None,
 ) -> Evaluation:
     """Cross-validates rankers: each is trained without a fold, and replayed on that fold.
@@ -89,6 +94,8 @@ def cross_validate(
         seeds: each ranker that depends on a seed is trained and judged with all of them.
         jobs: how many processes work at it; one per core if None.
         cluster: whose workers work at it, in place of processes of this machine.
+        finished: parts that need not be done again; those that are done are added.
+        keep_predictors: whether to train on everything, too, and keep what that gives.
         progress: is told how many of how many parts are done.
 
     Raises:
@@ -103,21 +110,39 @@ def cross_validate(
     others = [c for c in contenders if c.name != SHUFFLE]
     for contender in others:
         _check_trainable(contender, folds, holdout)
-        if contender.seeded:
+        if contender.seeded and contender.peer is None:
             contender.make(seeds[-1])  # refuses what cannot be, before any work
-    tasks = _tasks(others, folds, cases, seeds)
+    tasks = _tasks(others, folds, cases, seeds, keep_predictors)
     found = [score_shuffle(part, case) for part in folds for case in part.test]
     predictors = {}
+    keys = [_key(others[task.contender], folds, task) for task in tasks]
+    known = {key: got[0] for key in keys if finished and (got := finished.read(key)) is not None}
+    left = {key: task for key, task in zip(keys, tasks, strict=True) if key not in known}
+
+    def on_done(task: EvaluationTask, result: Result) -> None:
+        if finished:
+            finished.write(_key(others[task.contender], folds, task), result)
+
     data = EvaluationData(others, folds, cases)
-    count = min(jobs or usable_cores(), max(len(tasks), 1))
-    work = _carry_out(data, tasks, count) if cluster is None else _send(data, tasks, cluster)
+    count = min(jobs or usable_cores(), max(len(left), 1))
+    todo = list(left.values())
+    work = (
+        _carry_out(data, todo, count, on_done)
+        if cluster is None
+        else _send(data, todo, cluster, on_done)
+    )
+    if known:
+        progress(len(known), len(tasks))
     with closing(work) as results:
-        for done, (task, result) in enumerate(zip(tasks, results, strict=True), 1):
-            if isinstance(result, Predictor):
-                predictors[others[task.contender].name] = result
-            elif result is not None:
-                found += result
+        for done, (key, result) in enumerate(zip(left, results, strict=True), len(known) + 1):
+            known[key] = result
             progress(done, len(tasks))
+    for key, task in zip(keys, tasks, strict=True):
+        result = known[key]
+        if isinstance(result, Predictor):
+            predictors[others[task.contender].name] = result
+        elif result is not None:
+            found += result
     return Evaluation(
         results=pd.DataFrame([one.row for one in found]),
         curves=pd.DataFrame([one.curve for one in found], columns=range(1, CURVE + 1)),
@@ -134,6 +159,7 @@ def _tasks(
     folds: Sequence[Fold],
     cases: Sequence[Case],
     seeds: Sequence[int],
+    keep_predictors: bool,
 ) -> list[EvaluationTask]:
     """All that is to be done, in order: to judge each ranker on each part, then to keep it."""
     judging = [
@@ -141,18 +167,28 @@ def _tasks(
         for part in range(len(folds))
         for number, one in enumerate(contenders)
     ]
-    if len({frozenset(case.features.columns) for case in cases}) > 1:
+    if not keep_predictors or len({frozenset(case.features.columns) for case in cases}) > 1:
         return judging
-    kept = [n for n, one in enumerate(contenders) if one.file is None]
+    kept = [n for n, one in enumerate(contenders) if one.file is None and one.peer is None]
     return judging + [EvaluationTask(number, None, seeds[:1]) for number in kept]
 
 
+def _key(contender: Contender, folds: Sequence[Fold], task: EvaluationTask) -> str:
+    """What a task is about; what all tasks have in common is in the folder's name."""
+    left_out = "" if task.fold is None else folds[task.fold].left_out
+    place = -1 if task.fold is None else task.fold
+    return repr((contender.name, place, left_out, list(task.seeds)))
+
+
 def _carry_out(
-    data: EvaluationData, tasks: Sequence[EvaluationTask], jobs: int
+    data: EvaluationData, tasks: Sequence[EvaluationTask], jobs: int, on_done: OnDone
 ) -> Generator[Result, None, None]:
     """What comes of the tasks, in order; in this process if one is enough."""
     if jobs == 1:
-        yield from (run_task(data, task) for task in tasks)
+        for task in tasks:
+            result = run_task(data, task)
+            on_done(task, result)
+            yield result
         return
     threads = str(max(1, usable_cores() // jobs))
     env = {name: threads for name in THREADS if name not in os.environ}
@@ -171,13 +207,14 @@ def _carry_out(
                     f"a process of the evaluation ended: {first_line(death)}",
                     "fewer --jobs take less memory",
                 ) from death
+            on_done(task, result)
             return result
 
         yield from pool.map(ask, tasks)
 
 
 def _send(
-    data: EvaluationData, tasks: Sequence[EvaluationTask], cluster: Cluster
+    data: EvaluationData, tasks: Sequence[EvaluationTask], cluster: Cluster, on_done: OnDone
 ) -> Generator[Result, None, None]:
     """As `_carry_out`, by the workers of a cluster, through joblib's Dask backend."""
     with cluster.as_joblib_backend(data) as threads:
@@ -185,7 +222,9 @@ def _send(
         found = Parallel(batch_size=1)(
             delayed(_run_with_threads)(threads, data, task) for task in tasks
         )
-    yield from found
+    for task, result in zip(tasks, found, strict=True):
+        on_done(task, result)
+        yield result
 
 
 def _run_with_threads(threads: int, data: EvaluationData, task: EvaluationTask) -> Result:

@@ -10,6 +10,8 @@ from ..learning import Case
 
 PROBLEM, FAMILY, DEVICE = "problem", "family", "device"
 HOLDOUTS = (PROBLEM, FAMILY, DEVICE)
+# Where recordings of many kinds are compared at once: a device where a kind has several.
+DEVICE_OR_PROBLEM = "device or problem"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +36,15 @@ def make_folds(cases: Sequence[Case], holdout: str, parts: int | None = None) ->
     cases. What was recorded on several devices counts as each of them.
 
     Args:
-        holdout: one of `HOLDOUTS`.
+        holdout: one of `HOLDOUTS`, or `DEVICE_OR_PROBLEM`.
         parts: leaves out so many parts of the problems, families or devices of a kind in turn, not
             each of them: that is as many times to train.
 
     Raises:
         InputError: `holdout` is none of them, or no other device or family is left to learn from.
     """
+    if holdout == DEVICE_OR_PROBLEM:
+        return _folds_of_kinds(cases, parts)
     if holdout not in HOLDOUTS:
         raise InputError(f"{holdout!r} cannot be left out", f"give one of {', '.join(HOLDOUTS)}")
     keys = [getattr(case, holdout) for case in cases]
@@ -57,6 +61,15 @@ def make_folds(cases: Sequence[Case], holdout: str, parts: int | None = None) ->
             known = {word for key in left for word in _words(key)}
             train = tuple(case for k, case in alike if known.isdisjoint(_words(k)))
             found.append(Fold(name, train, tuple(case for k, case in alike if k in left)))
+    return found
+
+
+def _folds_of_kinds(cases: Sequence[Case], parts: int | None) -> list[Fold]:
+    found = []
+    for columns in dict.fromkeys(map(_columns, cases)):
+        alike = [case for case in cases if _columns(case) == columns]
+        several = len({case.device for case in alike}) > 1
+        found += make_folds(alike, DEVICE if several else PROBLEM, parts)
     return found
 
 

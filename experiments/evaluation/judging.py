@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 import time
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from ...core import read_limited
 from ...models import AdaptiveRanker, Ranker, save
 from ..learning import Case, describe_training, training_frame
+from ..peers import Peer, peer_order
 from .contenders import SHUFFLE, Contender
 from .full_queue import unmeasured_features
 from .holdout import Fold
@@ -28,9 +30,11 @@ from .metrics import (
     best_shares,
     expected_best,
     expected_metrics,
+    is_near_optimal,
     order_metrics,
+    time_score,
 )
-from .replay import replay
+from .replay import Replay, replay, replay_rows
 
 # How long curves of the best so far are: what all rankers take at least.
 CURVE = max(BEST_OF_KS)
@@ -98,7 +102,10 @@ def run_task(data: EvaluationData, task: EvaluationTask) -> Result:
     contender = data.contenders[task.contender]
     if task.fold is None:
         return _train(contender, data.cases, task.seeds[0])
-    return _judge(contender, data.folds[task.fold], task.seeds)
+    fold = data.folds[task.fold]
+    if contender.peer is not None:
+        return _judge_peer(contender.name, contender.peer, fold, task.seeds)
+    return _judge(contender, fold, task.seeds)
 
 
 @cache
@@ -115,6 +122,7 @@ def score_shuffle(fold: Fold, case: Case) -> CaseScore:
     metrics = expected_metrics(scale, case.times[sample], case.seconds[sample])
     curve = expected_best(scale.shares, CURVE)
     about = {"seed": 0, "size_bytes": 0, "train_s": 0.0, "rank_s": 0.0, "skipped": np.nan}
+    about["score_time"] = 0.0
     return CaseScore(_row(SHUFFLE, fold, case, scale, metrics | about), _padded(curve))
 
 
@@ -136,13 +144,43 @@ def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseS
                 "train_s": train_s,
                 "rank_s": time.perf_counter() - started,
             }
-            times = case.times[taken]
-            metrics = order_metrics(scale, times, case.seconds[taken])
-            about["skipped"] = float(replayed.skipped[int(metrics["iterations_5"]) - 1])
-            row = _row(contender.name, fold, case, scale, metrics | about)
             ranks = _ranks(contender.name, case, taken) if complete else None
-            found.append(CaseScore(row, _padded(best_shares(times, scale.best)), ranks))
+            found.append(_score(contender.name, fold, case, scale, replayed, about, ranks))
     return found
+
+
+def _judge_peer(name: str, peer: Peer, fold: Fold, seeds: Sequence[int]) -> list[CaseScore]:
+    found = []
+    for seed in seeds:
+        for case in fold.test:
+            scale = CaseReference.of(case.times, case.baseline_us, case.uniform)
+            started = time.perf_counter()
+            # By its name, too: a lucky start would be the same on all spaces of a size.
+            lot = zlib.crc32(f"{case.name} {seed}".encode())
+            rows = peer_order(peer, case, fold.train, lot, scale.is_decided)
+            taken_s = time.perf_counter() - started
+            about = {"seed": seed, "size_bytes": 0, "train_s": 0.0, "rank_s": taken_s}
+            found.append(_score(name, fold, case, scale, replay_rows(rows, case), about))
+    return found
+
+
+def _score(
+    name: str,
+    fold: Fold,
+    case: Case,
+    scale: CaseReference,
+    replayed: Replay,
+    about: dict[str, float],
+    ranks: pd.DataFrame | None = None,
+) -> CaseScore:
+    times = case.times[replayed.rows]
+    sample = slice(None) if case.uniform is None else case.uniform
+    seconds, usual_s = case.seconds[replayed.rows], float(np.mean(case.seconds[sample]))
+    metrics = order_metrics(scale, times, seconds)
+    metrics["score_time"] = time_score(scale, times, seconds, usual_s)
+    skipped = float(replayed.skipped[int(metrics["iterations_5"]) - 1])
+    row = _row(name, fold, case, scale, metrics | about | {"skipped": skipped})
+    return CaseScore(row, _padded(best_shares(times, scale.best)), ranks)
 
 
 def _train(contender: Contender, cases: Sequence[Case], seed: int) -> Predictor | None:
@@ -184,6 +222,7 @@ def _row(
         "left_out": fold.left_out,
         "candidates": scale.candidates,
         "difficulty": scale.difficulty,
+        "near": int(is_near_optimal(case.times, scale.best).sum()),
         "default_wins": scale.default_wins,
         "expected": scale.expected_iterations(),
         "expected_log": scale.expected_log_iterations(),

@@ -236,6 +236,23 @@ def performance_score(scale: CaseReference, taken: Floats) -> float:
     return float(np.mean(np.where(sure, 0.0, 1 - excess / np.where(sure, 1.0, scale.baseline))))
 
 
+def time_score(scale: CaseReference, taken: Floats, seconds: Floats, usual_s: float) -> float:
+    """As `performance_score`, with the budget counted in time, in which fast candidates are cheap.
+
+    Random search takes `usual_s` per candidate; an order has the best of those that it has finished
+    by then, and the slowest time of the space before the first. NaN where costs are not known.
+    """
+    budget = len(scale.baseline)
+    ends = np.cumsum(seconds)
+    if np.isnan(ends).any() or not usual_s > 0:
+        return float("nan")
+    done = np.searchsorted(ends, usual_s * np.arange(1, budget + 1) * (1 + 1e-9), side="right")
+    best = np.minimum.accumulate(np.nan_to_num(taken, nan=scale.worst))
+    excess = np.concatenate([[scale.worst], best])[done] - scale.best
+    sure = scale.baseline == 0
+    return float(np.mean(np.where(sure, 0.0, 1 - excess / np.where(sure, 1.0, scale.baseline))))
+
+
 def expected_best(ranked: Floats, count: int | None = None) -> Floats:
     """The expected best of the first 1, 2, ... values in uniformly random order, exactly.
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         drop_killed,
         paths_of,
         read_cases,
+        recording_files,
         training_frame,
     )
     from .explanations import (
@@ -70,6 +71,7 @@ __all__ = [
     "predictors_folder",
     "problems_trained_on",
     "read_cases",
+    "recording_files",
     "saved_predictors",
     "scores_of",
     "train",

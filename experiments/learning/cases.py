@@ -103,17 +103,13 @@ def read_cases(paths: Sequence[Path], columns: Path | None = None) -> list[Case]
     Raises:
         InputError: there is none, one cannot be used, or two hold the same measurements.
     """
-    found = {f.resolve(): f for path in paths for f in _files(path, columns is not None)}
-    files = sorted(found.values())
-    if not files:
-        raise InputError("there is no recording", "name a file or a folder of `frontrunner record`")
+    named = recording_files(paths, tables=columns is not None)
     said = None if columns is None else (read_columns(columns), columns)
-    if said is not None and not any(f.is_file() and may_be_table(f) for f in files):
+    if said is not None and not any(f.is_file() and may_be_table(f) for f in named.values()):
         raise InputError(
-            f"{columns} says what columns are, and none of {len(files)} recordings is a table",
+            f"{columns} says what columns are, and none of {len(named)} recordings is a table",
             "leave it out, or give a table (CSV)",
         )
-    named = dict(sorted(zip(_names(files), files, strict=True)))
     recordings: dict[str, Recording] = {}
     places: list[str] = []
     for name, file in named.items():
@@ -141,6 +137,21 @@ def read_cases(paths: Sequence[Path], columns: Path | None = None) -> list[Case]
         )
         for name, recording in recordings.items()
     ]
+
+
+def recording_files(paths: Sequence[Path], *, tables: bool = False) -> dict[str, Path]:
+    """The files that `read_cases` reads, by their names, sorted by these.
+
+    Args:
+        tables: whether tables (CSV) in folders are meant, too.
+
+    Raises:
+        InputError: there is none, or two have one name.
+    """
+    files = sorted({f.resolve(): f for path in paths for f in _files(path, tables)}.values())
+    if not files:
+        raise InputError("there is no recording", "name a file or a folder of `frontrunner record`")
+    return dict(sorted(zip(_names(files), files, strict=True)))
 
 
 def training_frame(cases: Sequence[Case]) -> tuple[pd.DataFrame, NDArray[np.str_]]:

@@ -47,9 +47,13 @@ def _read(path: Path, seed: int) -> Article:
 
         return network_article(path)
     if (path / "evaluation.json").is_file():
-        from .evaluation import evaluation_article
+        from .comparing import evaluation_article
 
         return evaluation_article(path)
+    if (path / "leaderboard.json").is_file():
+        from .comparing import leaderboard_article
+
+        return leaderboard_article(path)
     if (log := _profile_log(path)) is not None:
         from .profile import profile_article
 

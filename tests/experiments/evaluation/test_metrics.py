@@ -18,6 +18,8 @@ from frontrunner.experiments.evaluation.metrics import (
     is_near_optimal,
     iterations_to,
     order_metrics,
+    performance_score,
+    time_score,
 )
 
 NAN = np.nan
@@ -188,3 +190,17 @@ def test_expectations_of_a_large_space():
     assert curve[0] == pytest.approx(ranked.mean())
     assert (np.diff(curve) < 0).all()
     assert expected_best(ranked[:50])[-1] == ranked[0]
+
+
+def test_the_score_over_time_counts_what_candidates_cost():
+    times = np.array([4.0, 3.0, 2.0, 1.0] * 5)
+    scale = CaseReference.of(times)
+    even = np.full(20, 2.0)
+    # Where all cost the same it is the score over candidates.
+    assert time_score(scale, times, even, 2.0) == pytest.approx(performance_score(scale, times))
+    # Who has the best first is worth less if that one takes long.
+    best_first = np.sort(times)
+    slow = np.concatenate([[5.0], even[1:]])
+    assert time_score(scale, best_first, slow, 2.0) < time_score(scale, best_first, even, 2.0)
+    assert np.isnan(time_score(scale, times, np.full(20, np.nan), 2.0))
+    assert np.isnan(time_score(scale, times, even, np.nan))

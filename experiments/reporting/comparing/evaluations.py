@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core import InputError, parse_json, read_limited
-from ..parquet import read_table, to_frame
+from ....core import InputError, parse_json, read_limited
+from ...parquet import read_table, to_frame
 
 FILE = "evaluation.json"
 _WRITTEN = "give the folder that `frontrunner evaluate` wrote"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from .drawing import (
+from ..drawing import (
     Article,
     Block,
     Cell,

@@ -1,0 +1,109 @@
+"""`frontrunner leaderboard`: our orders and other people's searches on a folder of data."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .files import check_out
+from .output import Interrupted, Output, shared_options
+from .pages import page_line, write_page
+
+if TYPE_CHECKING:
+    from ..experiments.leaderboard import Leaderboard
+
+NOTHING_KEPT = "nothing is saved; fewer --rankers or --seeds take less time"
+GO_ON = "finished parts are kept: the same command goes on"
+
+
+@click.command("leaderboard")
+@click.argument(
+    "folders",
+    metavar="FOLDER...",
+    type=click.Path(exists=True, path_type=Path),
+    nargs=-1,
+    required=True,
+)
+@click.option(
+    "--rankers",
+    multiple=True,
+    metavar="A,B,...",
+    help="Names from `frontrunner rankers`, with parameters or not, files of trained ones, or "
+    "other people's searches (kt_genetic, lfbo, ...); may be repeated; shuffle is always there "
+    "[ours, plug-ins, and all others whose libraries are installed].",
+)
+@click.option(
+    "--synthetic/--no-synthetic",
+    default=True,
+    show_default=True,
+    help="Add made-up spaces whose best candidate is known.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Run those that depend on a seed with N of them.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where to write the page, tables and figures [runs/leaderboard-<n>].",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Train and replay in N processes [one per core].",
+)
+@shared_options(seed="The first seed; also of the made-up spaces and the confidence intervals.")
+def command(folders: tuple[Path, ...], out: Path | None, as_json: bool, **options: Any) -> None:
+    """Compare our orders with other people's searches on a folder of data.
+
+    FOLDER holds recordings, T4 results or Kernel Tuner caches. Each space is ordered knowing
+    nothing of its device, or where its kernel has one only, of its problem. Finished parts are kept
+    until all is written: the same command goes on.
+    """
+    check_out(out, "name a new folder")
+
+    from ..experiments.leaderboard import leaderboard
+
+    output = Output(as_json)
+    try:
+        board = leaderboard(folders, out=out, **options)
+    except KeyboardInterrupt as interrupt:
+        kept = getattr(interrupt, "kept", None)
+        raise Interrupted(NOTHING_KEPT if kept is None else GO_ON) from None
+    _show(output, board)
+
+
+def _show(output: Output, board: Leaderboard) -> None:
+    assert board.out is not None, "it was written"
+    page = write_page(output, board.out)
+    output.result({**board.to_dict(), "out": board.out, "report": page})
+    output.table(
+        ["ranker", "given", "#candidates", "#(95 %)", "#to 10 %", "#regret of 16", "#score"],
+        [
+            [
+                name,
+                board.given[str(name)],
+                f"{row.taken:.1f}",
+                "-" if math.isnan(row.low) else f"{row.low:.1f}-{row.high:.1f}",
+                f"{row.to_10:.1f}",
+                f"{row.regret_16:.1%}",
+                f"{row.score:.2f}",
+            ]
+            for name, row in board.scores.iterrows()
+        ],
+    )
+    for note in board.notes:
+        output.line(note)
+    output.line()
+    output.line(f"written to {board.out}")
+    if page is not None:
+        output.line(page_line(page))

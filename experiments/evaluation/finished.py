@@ -1,0 +1,132 @@
+"""Finished parts of an evaluation on disk, so that the same command goes on where it was ended."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import inspect
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ... import __file__ as package_file
+from ...core import FrontrunnerError, parse_json, read_limited, write_atomically
+from ...models import ranker_class
+from .contenders import Contender
+from .judging import CaseScore, Predictor, Result
+
+# What figures depend on; a change of any of it makes what was kept useless.
+SOURCES = ("core", "search", "features", "models", "benchmarks", "experiments")
+
+
+class FinishedParts:
+    """Results of tasks, a file each, in a folder that is there while an evaluation is unfinished.
+
+    What cannot be written is not kept, and what cannot be read is worked out again.
+    """
+
+    def __init__(
+        self, beside: Path, asked: Mapping[str, Any], contenders: Sequence[Contender]
+    ) -> None:
+        """
+        Args:
+            beside: the folder to make the folder in.
+            asked: all that results depend on, but for what files and code say.
+        """
+        files = {c.name: _file_digest(c) for c in contenders}
+        told = json.dumps(
+            {**asked, "files": files, "code": _code_digest()}, sort_keys=True, default=str
+        )
+        self.folder = beside / f".evaluation-{_digest(told)}"
+
+    def read(self, key: str) -> tuple[Result] | None:
+        """The result that was kept under a key, in a tuple since it may be None itself."""
+        try:
+            return (_from_json(parse_json(read_limited(self._path(key)))),)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, FrontrunnerError):
+            return None
+
+    def write(self, key: str, result: Result) -> None:
+        """Keeps a result, whole or not at all."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(self._path(key), json.dumps(_to_json(result)).encode())
+        except (OSError, FrontrunnerError):
+            return
+
+    def remove(self) -> None:
+        """Forgets all: the evaluation is written."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{_digest(key)}.json"
+
+
+def _to_json(result: Result) -> Any:
+    if result is None:
+        return None
+    if isinstance(result, Predictor):
+        importances = result.importances
+        return {
+            "data": base64.b64encode(result.data).decode(),
+            "train_s": result.train_s,
+            "importances": None if importances is None else importances.to_dict(),
+        }
+    return [
+        {
+            "row": {name: _plain(value) for name, value in one.row.items()},
+            "curve": one.curve.tolist(),
+            "ranks": None if one.ranks is None else one.ranks.to_dict("list"),
+        }
+        for one in result
+    ]
+
+
+def _from_json(told: Any) -> Result:
+    if told is None:
+        return None
+    if isinstance(told, dict):
+        importances = told["importances"]
+        return Predictor(
+            base64.b64decode(told["data"]),
+            told["train_s"],
+            None if importances is None else pd.Series(importances),
+        )
+    return [
+        CaseScore(
+            one["row"],
+            np.array(one["curve"], dtype=np.float64),
+            None if one["ranks"] is None else pd.DataFrame(one["ranks"]),
+        )
+        for one in told
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _file_digest(contender: Contender) -> str:
+    """Of a saved ranker's file, or of the code of one that another package brings."""
+    if contender.peer is not None:
+        return ""
+    code = inspect.getfile(ranker_class(contender.ranker))
+    data = read_limited(contender.file) if contender.file else Path(code).read_bytes()
+    return hashlib.sha256(data).hexdigest()
+
+
+def _code_digest() -> str:
+    found, root = hashlib.sha256(), Path(package_file).parent
+    for room in SOURCES:
+        for path in sorted((root / room).rglob("*.py")):
+            found.update(path.read_bytes())
+    return found.hexdigest()

@@ -1,0 +1,216 @@
+"""`frontrunner.leaderboard`, which the command `leaderboard` calls."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from ... import __version__
+from ...core import RUNS_FOLDER, InputError, WorkError, make_output_folder, usable_cores
+from ...models import BUILT_IN, list_rankers
+from ..arguments import optional_path
+from ..dataset import write_synthetic
+from ..evaluation import (
+    DEVICE_OR_PROBLEM,
+    SHUFFLE,
+    Contender,
+    FinishedParts,
+    cross_validate,
+    find_contenders,
+    make_folds,
+)
+from ..interrupted import RunInterrupted
+from ..learning import Case, Files, cases_digest, paths_of, read_cases, recording_files
+from ..observing import make_notify, progress_bar
+from ..peers import DONORS, MODEL_LIMIT, NOTHING, PEERS
+from ..readable import count_of
+from .provenance import describe_files, installed_versions, processor_name
+from .scores import pair_table, score_table, space_table, with_main_figure
+from .table import FILE, PAGE, Leaderboard
+
+HEURISTIC = "heuristic"
+WARM, COLD = "adaptive", "adaptive:prior=nothing"
+OURS = (WARM, COLD, "lightgbm", "forest")
+SEEDS = 3
+# Synthetic kernels have so many devices, of which each is ordered knowing the others.
+DEVICES = 2
+HAND, FROM_FILE = "what a person wrote", "what its file was trained on"
+
+
+def leaderboard(
+    folders: Files,
+    *,
+    rankers: Sequence[str] = (),
+    synthetic: bool = True,
+    seeds: int = SEEDS,
+    seed: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    quiet: bool = False,
+) -> Leaderboard:
+    """Compares our orders with other people's searches on a folder of anybody's data.
+
+    Each space is ordered knowing nothing of it: of its device where its kernel was measured on
+    several, else of its problem. Other people's searches run by their own code where they have one
+    that can be had. All are replayed through the loop that tuning uses, with as many threads each.
+    Parts that are done are kept until all is written: where it was ended early, the same call goes
+    on.
+
+    Example:
+        >>> board = frontrunner.leaderboard("recordings", rankers=["adaptive", "kt_genetic"])
+        >>> board.scores["taken"]
+
+    Args:
+        folders: recordings of any format, or folders of them.
+        rankers: names from `frontrunner rankers`, with parameters or not, files of trained ones, or
+            names of peers; by default ours, plug-ins and all peers whose libraries are there.
+        synthetic: whether to add made-up spaces whose best candidate is known.
+        seeds: how many seeds each contender that depends on one has.
+        seed: the first of them; also of the made-up spaces and the confidence intervals.
+        out: a new folder for the tables; by default the next free `runs/leaderboard-<n>`.
+        jobs: in how many processes to train and replay; by default one per core.
+        quiet: whether to show no progress and no warnings on stderr.
+
+    Raises:
+        InputError: something given cannot be used.
+        WorkError: the folder cannot be written.
+        RunInterrupted: Ctrl-C; finished parts are kept.
+    """
+    notify, folder = make_notify(quiet=quiet), optional_path(out)
+    with _with_synthetic(paths_of(folders), synthetic, seed) as paths:
+        files, cases = recording_files(paths), read_cases(paths)
+        data = describe_files(files)
+    contenders, notes = _contenders(rankers, cases)
+    for note in notes:
+        notify(f"warning: {note}")
+    asked = {
+        "rankers": ",".join(c.name for c in contenders),
+        "left out": "a device where a kernel has several, else a problem",
+        "seeds": f"{seeds} from {seed}",
+        "spaces": len(cases),
+        "data": cases_digest(cases),
+        "frontrunner": __version__,
+        "versions": installed_versions(),
+    }
+    finished = FinishedParts(RUNS_FOLDER if folder is None else folder.parent, asked, contenders)
+    try:
+        with progress_bar("training and replaying", quiet=quiet) as progress:
+            evaluation = cross_validate(
+                cases,
+                contenders,
+                DEVICE_OR_PROBLEM,
+                seeds=range(seed, seed + seeds),
+                jobs=jobs,
+                finished=finished,
+                keep_predictors=False,
+                progress=progress,
+            )
+        results = with_main_figure(evaluation.results)
+        scores = score_table(results, seed)
+        names = [str(name) for name in scores.index]
+        board = Leaderboard(
+            scores=scores,
+            pairs=pair_table(results, seed),
+            spaces=space_table(results, names),
+            given={name: _given(name, contenders) for name in names},
+            against=[name for name in (WARM, COLD) if name in names],
+            provenance={**asked, "processor": f"{processor_name()}, {usable_cores()} cores"},
+            data=data,
+            notes=(*notes, *_notes(results.drop_duplicates("case"), contenders, seeds)),
+            results=results,
+        )
+        board = replace(board, out=_write(board, folder))
+        finished.remove()
+    except KeyboardInterrupt:
+        raise RunInterrupted(finished.folder if finished.folder.is_dir() else None) from None
+    return board
+
+
+def _notes(results: pd.DataFrame, contenders: Sequence[Contender], seeds: int) -> Iterator[str]:
+    spaces, wins = len(results), int(results["default_wins"].sum())
+    kinds = results["problem"].nunique()
+    yield (
+        f"{count_of(spaces, 'space')} of {count_of(kinds, 'problem')} on "
+        f"{count_of(results['device'].nunique(), 'device')}, {count_of(seeds, 'seed')}: intervals "
+        "resample spaces, of which those of one kernel on several devices are alike"
+    )
+    yield (
+        "candidates: until the first within 5 % of the best known, failures included, as a "
+        "geometric mean; within 10 % on spaces where one or two are within 5 %; random order is "
+        "exact"
+    )
+    if limited := [c.name for c in contenders if c.peer and c.peer.limit]:
+        yield (
+            f"{', '.join(limited)} choose the first {MODEL_LIMIT} candidates and go on by lot, for "
+            "each choice takes long"
+        )
+    if wins:
+        yield f"{count_of(wins, 'space')} whose default beats all candidates count in regret only"
+
+
+@contextmanager
+def _with_synthetic(paths: list[Path], synthetic: bool, seed: int) -> Iterator[list[Path]]:
+    if not synthetic:
+        yield paths
+        return
+    with tempfile.TemporaryDirectory() as place:
+        yield [*paths, *write_synthetic(Path(place), DEVICES, [seed])]
+
+
+def _contenders(rankers: Sequence[str], cases: Sequence[Case]) -> tuple[list[Contender], list[str]]:
+    """Those that take part, and who does not and why."""
+    if rankers:
+        return find_contenders(*rankers), []
+    brought = [
+        r.name for r in list_rankers() if r.source != BUILT_IN and r.needs_training is not None
+    ]
+    notes, names = [], [*OURS, *brought]
+    for peer in PEERS.values():
+        try:
+            peer.check()
+            names.append(peer.name)
+        except InputError as error:
+            notes.append(f"{peer.name} is left out: {error}")
+    found = find_contenders(",".join(names))
+    alone = [f.left_out for f in make_folds(cases, DEVICE_OR_PROBLEM) if not f.train]
+    if alone and (learners := [c.name for c in found if c.needs_fit]):
+        notes.append(f"{', '.join(learners)} left out: there is nothing to learn {alone[0]} from")
+        found = [c for c in found if not c.needs_fit]
+    return found, notes
+
+
+def _given(name: str, contenders: Sequence[Contender]) -> str:
+    contender = next(c for c in contenders if c.name == name)
+    if contender.peer is not None:
+        return contender.peer.given
+    if contender.ranker == HEURISTIC:
+        return HAND
+    if contender.file is not None:
+        return FROM_FILE
+    knows_nothing = contender.name == SHUFFLE or contender.searches_knobs or contender.is_cold
+    return NOTHING if knows_nothing else DONORS
+
+
+def _write(board: Leaderboard, out: Path | None) -> Path:
+    """Writes all files at once, or none."""
+
+    def fill(folder: Path) -> None:
+        (folder / FILE).write_text(json.dumps(board.to_dict(), indent=2, allow_nan=False) + "\n")
+        (folder / PAGE).write_text(board.to_markdown())
+        board.results.to_csv(folder / "results.csv", index=False)
+        board.pairs.to_csv(folder / "pairs.csv", index=False)
+
+    try:
+        return make_output_folder(out, "leaderboard", fill)
+    except OSError as error:
+        raise WorkError(
+            f"cannot write to {out or RUNS_FOLDER}: {error.strerror}",
+            "make room, or name another place",
+        ) from error

@@ -1,0 +1,52 @@
+"""What a leaderboard was made of and with: files, libraries, processor."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pandas as pd
+
+from ...core import read_limited
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm", "optuna", "cmaes", "kernel-tuner")
+
+
+def describe_files(files: Mapping[str, Path]) -> pd.DataFrame:
+    """Name, size and hash of each file, by the space that it holds."""
+    rows = []
+    for space, path in files.items():
+        data = read_limited(path)
+        rows.append(
+            {
+                "space": space,
+                "file": path.name,
+                "bytes": len(data),
+                "sha256": hashlib.sha256(data).hexdigest(),
+            }
+        )
+    return pd.DataFrame(rows, columns=["space", "file", "bytes", "sha256"])
+
+
+def installed_versions() -> dict[str, str]:
+    """Of what searches and models are made with."""
+    found = {"Python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def processor_name(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    """As the system calls it."""
+    try:
+        lines = cpuinfo.read_text(errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

@@ -1,0 +1,54 @@
+"""`frontrunner leaderboard`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from frontrunner.experiments.dataset import write_synthetic
+
+QUICK = ("--rankers", "kt_annealing", "--seeds", "1", "--jobs", "1", "--no-synthetic")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    for path in write_synthetic(folder):
+        if "separable" not in path.name:
+            path.unlink()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_table_and_the_pages(frontrunner, folder):
+    ran = frontrunner("leaderboard", folder, *QUICK, "--json")
+    assert ran.code == 0
+    told = json.loads(ran.out)
+    assert told["out"] == "runs/leaderboard-1"
+    assert set(told["rankers"]) == {"shuffle", "kt_annealing"}
+    assert "kt_annealing" in ran.err
+    assert Path(told["report"]).is_file()
+    assert Path("runs/leaderboard-1/leaderboard.md").read_text().startswith("# Leaderboard\n")
+
+
+def test_ctrl_c_says_how_to_go_on(frontrunner, folder, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("frontrunner.experiments.leaderboard.api.score_table", interrupt)
+    ran = frontrunner("leaderboard", folder, *QUICK)
+    assert (ran.code, "the same command goes on" in ran.err) == (130, True)
+
+
+def test_what_cannot_be_used_is_refused(frontrunner, folder, tmp_path):
+    ran = frontrunner("leaderboard", folder, "--rankers", "kt_fastest", "--no-synthetic")
+    assert ran.code == 2 and "kt_fastest" in ran.err
+    (tmp_path / "empty").mkdir()
+    ran = frontrunner("leaderboard", "empty", *QUICK)
+    assert ran.code == 2 and "empty holds no recordings" in ran.err

@@ -1,0 +1,81 @@
+"""Parts of an evaluation that are on disk, and need not be done again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from frontrunner.experiments.dataset import write_synthetic
+from frontrunner.experiments.evaluation import FinishedParts, cross_validate, find_contenders
+from frontrunner.experiments.evaluation import cross_validation as module
+from frontrunner.experiments.learning import read_cases
+
+CONTENDERS = find_contenders("forest:trees=3:min_leaf=9,tree_top10")
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory):
+    paths = write_synthetic(tmp_path_factory.mktemp("made"))
+    return read_cases([path for path in paths if "separable" in path.name])
+
+
+def evaluate(cases, finished):
+    return cross_validate(cases, CONTENDERS, "device", seeds=(0, 1), jobs=1, finished=finished)
+
+
+def figures(evaluation):
+    return evaluation.results.drop(columns=["train_s", "rank_s"])
+
+
+def test_what_was_ended_goes_on_with_what_is_left(cases, tmp_path, monkeypatch):
+    whole = evaluate(cases, None)
+    done = []
+    real = module.run_task
+
+    def interrupted(data, task):
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(task)
+        return real(data, task)
+
+    finished = FinishedParts(tmp_path, {"seed": 0}, CONTENDERS)
+    monkeypatch.setattr(module, "run_task", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(cases, finished)
+    assert len(list(finished.folder.iterdir())) == 3
+    monkeypatch.setattr(module, "run_task", lambda *it: done.append(it[1]) or real(*it))
+    told = []
+    again = cross_validate(
+        cases,
+        CONTENDERS,
+        "device",
+        seeds=(0, 1),
+        jobs=1,
+        finished=FinishedParts(tmp_path, {"seed": 0}, CONTENDERS),
+        progress=lambda *parts: told.append(parts),
+    )
+    assert told[0] == (3, 5)
+    assert len(done) == 5
+    pd.testing.assert_frame_equal(figures(again), figures(whole))
+    np.testing.assert_array_equal(again.curves, whole.curves)
+    pd.testing.assert_frame_equal(again.ranks, whole.ranks)
+    assert again.predictors.keys() == whole.predictors.keys() == {CONTENDERS[1].name}
+    finished.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_question_and_damage_are_worked_out_anew(cases, tmp_path):
+    first = FinishedParts(tmp_path, {"seed": 0}, CONTENDERS)
+    first.write("key", None)
+    assert first.read("key") == (None,)
+    assert FinishedParts(tmp_path, {"seed": 1}, CONTENDERS).read("key") is None
+    for path in first.folder.iterdir():
+        path.write_text("[{")
+    assert first.read("key") is None
+
+
+def test_what_cannot_be_kept_stops_nothing(cases, tmp_path):
+    (tmp_path / "file").write_text("")
+    finished = FinishedParts(tmp_path / "file", {}, CONTENDERS)
+    assert len(evaluate(cases, finished).results) == len(evaluate(cases, None).results)

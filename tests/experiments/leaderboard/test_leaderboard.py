@@ -1,0 +1,121 @@
+"""A leaderboard of a small folder: its figures, its page, and going on after Ctrl-C."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import frontrunner
+from frontrunner.experiments.dataset import write_synthetic
+from frontrunner.experiments.evaluation import cross_validation
+from frontrunner.experiments.interrupted import RunInterrupted
+from frontrunner.experiments.leaderboard.scores import pair_table, score_table, with_main_figure
+
+RANKERS = ["forest:trees=3:min_leaf=9", "kt_genetic", "tree_top10"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    for path in write_synthetic(folder):
+        if "separable" not in path.name and "failing" not in path.name:
+            path.unlink()
+    return folder
+
+
+def make(folder, out):
+    return frontrunner.leaderboard(
+        folder, rankers=RANKERS, synthetic=False, seeds=2, out=out, jobs=1, quiet=True
+    )
+
+
+@pytest.fixture(scope="module")
+def board(folder, tmp_path_factory):
+    return make(folder, tmp_path_factory.mktemp("out") / "board")
+
+
+def test_all_are_there_and_told_what_they_knew(board):
+    assert set(board.scores.index) == {"shuffle", *RANKERS}
+    assert board.given == {
+        "shuffle": "nothing",
+        "kt_genetic": "nothing",
+        "tree_top10": "other devices or problems",
+        RANKERS[0]: "other devices or problems",
+    }
+    assert board.scores.loc["shuffle", "score"] == 0
+    assert (board.scores["taken"].diff().dropna() >= 0).all()
+    assert set(board.spaces["left_out"]) == {"synthetic 0", "synthetic 1"}
+
+
+def test_the_folder_holds_the_page_and_hashes(board, folder):
+    told = json.loads((board.out / "leaderboard.json").read_text())
+    for row in told["data"]:
+        data = (folder / row["file"]).read_bytes()
+        assert row["sha256"] == hashlib.sha256(data).hexdigest()
+        assert row["bytes"] == len(data)
+    page = (board.out / "leaderboard.md").read_text()
+    assert "| `kt_genetic` | nothing |" in page
+    assert told["data"][0]["sha256"] in page
+    assert {"numpy", "Python"} <= set(told["versions"])
+    assert len(pd.read_csv(board.out / "results.csv")) == 4 * (1 + 3 * 2)
+    written = frontrunner.report(board.out)
+    assert written.kinds == {str(board.out): "leaderboard"}
+    html = written.page.read_text()
+    assert "kt_genetic" in html and told["data"][0]["sha256"] in html
+
+
+def test_ctrl_c_keeps_what_is_done(folder, board, tmp_path, monkeypatch):
+    real, done = cross_validation.run_task, []
+
+    def interrupted(data, task):
+        done.append(task)
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        return real(data, task)
+
+    monkeypatch.setattr(cross_validation, "run_task", interrupted)
+    with pytest.raises(RunInterrupted) as caught:
+        make(folder, tmp_path / "board")
+    assert caught.value.kept is not None and caught.value.kept.parent == tmp_path
+    again = make(folder, tmp_path / "board")
+    columns = ["taken", "low", "high", "score"]
+    pd.testing.assert_frame_equal(again.scores[columns], board.scores[columns])
+    assert len(done) == 13
+    assert [path.name for path in tmp_path.iterdir()] == ["board"]
+
+
+def results(**taken):
+    """A row per ranker, space and seed, from lists of candidates until 5 %."""
+    rows = [
+        {
+            "ranker": name, "case": f"space {space}", "seed": seed, "near": 1 if space == 2 else 9,
+            "default_wins": False, "log_iterations_1": np.log(value), "rank_s": 0.0,
+            "log_iterations_5": np.log(value), "log_iterations_10": np.log(value / 2),
+            "train_s": 0.0, "score": 0.5, "score_time": np.nan,
+            "regret_8": 0.1, "regret_16": 0.1, "regret_64": 0.0,
+        }
+        for name, values in taken.items()
+        for space, value in enumerate(values)
+        for seed in (0, 1)
+    ]  # fmt: skip
+    return with_main_figure(pd.DataFrame(rows))
+
+
+def test_where_one_or_two_are_near_ten_percent_is_asked_for():
+    table = score_table(results(a=[8.0, 8.0, 8.0]), 0)
+    assert table.loc["a", "taken"] == pytest.approx((8 * 8 * 4) ** (1 / 3))
+    assert table.loc["a", "to_5"] == pytest.approx(8)
+
+
+def test_pairs_are_compared_on_the_same_spaces():
+    spread = np.array([3.0, 400.0, 50.0, 9.0])
+    pairs = pair_table(results(a=spread, b=spread * 2), 0)
+    row = pairs[(pairs.ranker == "b") & (pairs.other == "a")].iloc[0]
+    # However much spaces differ, one takes twice as many on each.
+    assert [row.ratio, row.low, row.high] == pytest.approx([2, 2, 2])
+    apart = pair_table(results(a=spread, b=spread[::-1]), 0).iloc[0]
+    assert apart.low < 1 < apart.high

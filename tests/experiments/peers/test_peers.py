@@ -1,0 +1,167 @@
+"""Other people's searches: by their own code, on what a recording holds."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import json
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+from frontrunner.core import InputError
+from frontrunner.experiments.learning import read_cases
+from frontrunner.experiments.peers import PEERS, find_peer, peer_order
+from frontrunner.experiments.peers.asking import MAX_REPEATS, Asking, EnoughAsked
+
+SIZES = (8, 6, 5)
+# So many are compared: what a search asks for after it repeats itself is not its own.
+FIRST = 40
+INSTALLED = [
+    name for name, peer in PEERS.items() if all(map(importlib.util.find_spec, peer.libraries))
+]
+
+
+def time_of(a: int, b: int, c: int) -> float | str:
+    if a == 16 and c == 3:
+        return "RuntimeFailedConfig"
+    return 1 + abs(a - 32) / 16 + (b - 3) ** 2 / 5 + (0.4 if c % 2 else 0.0) + (a * b * c % 7) / 9
+
+
+def cache_file(path, device="x", restrictions=()):
+    """A Kernel Tuner cache over all configurations, in the order in which its solver lists them."""
+    from kernel_tuner.searchspace import Searchspace
+
+    parameters = {
+        "a": [8 * i for i in range(1, SIZES[0] + 1)],
+        "b": list(range(SIZES[1])),
+        "c": list(range(SIZES[2])),
+    }
+    listed = Searchspace(parameters, list(restrictions), 1024).list
+    entries = {
+        ",".join(map(str, config)): {
+            **dict(zip(parameters, config, strict=True)),
+            "time": time_of(*config),
+            "compile_time": 1.0,
+            "verification_time": 0.0,
+            "benchmark_time": 1.0,
+        }
+        for config in listed
+    }
+    content = {
+        "device_name": device,
+        "kernel_name": "k",
+        "problem_size": [1],
+        "tune_params_keys": list(parameters),
+        "tune_params": parameters,
+        "objective": "time",
+        "cache": entries,
+    }
+    path.write_text(json.dumps(content))
+    return parameters
+
+
+def few(taken):
+    return len(taken) >= 48
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cache") / "kernel.json"
+    cache_file(path)
+    return read_cases([path])[0]
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_a_peer_orders_all_candidates_and_the_same_way_with_the_same_seed(name, case):
+    before = (random.getstate(), np.random.get_state()[1].tolist())
+    orders = [peer_order(find_peer(name), case, (), seed, few) for seed in (1, 1, 2)]
+    assert sorted(orders[0]) == list(range(len(case.times)))
+    np.testing.assert_array_equal(orders[0], orders[1])
+    assert list(orders[0]) != list(orders[2])
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
+
+
+@pytest.mark.parametrize("name", ["kt_genetic", "kt_annealing", "lfbo"])
+def test_a_search_finds_the_best_sooner_than_by_lot(name, case):
+    best = int(np.nanargmin(case.times))
+    found = lambda taken: np.nanmin(taken) <= case.times[best]  # noqa: E731
+    orders = [peer_order(find_peer(name), case, (), seed, found) for seed in range(5)]
+    taken = [list(order).index(best) for order in orders]
+    assert np.mean(taken) < 0.75 * (len(case.times) - 1) / 2
+
+
+@pytest.mark.parametrize(
+    ("name", "strategy"),
+    [
+        ("kt_random", "random_sample"),
+        ("kt_genetic", "genetic_algorithm"),
+        ("kt_annealing", "simulated_annealing"),
+        ("kt_pso", "pso"),
+    ],
+)
+def test_the_order_is_that_of_kernel_tuners_own_tool(name, strategy, tmp_path):
+    """`tune_kernel` simulates, with the restrictions of the space and the same seed."""
+    from kernel_tuner import tune_kernel
+
+    path = tmp_path / "kernel.json"
+    restrictions = ["a * b <= 160"]
+    parameters = cache_file(path, restrictions=restrictions)
+    case = read_cases([path])[0]
+    random.seed(3)
+    np.random.seed(3)
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results, _ = tune_kernel(
+            "k",
+            "__global__ void k() {}",
+            1,
+            [],
+            parameters,
+            restrictions=restrictions,
+            strategy=strategy,
+            strategy_options={"max_fevals": len(case.times)},
+            cache=str(path),
+            simulation_mode=True,
+            quiet=True,
+            lang="CUDA",
+        )
+    its = list(dict.fromkeys((r["a"], r["b"], r["c"]) for r in results))
+    ours = [tuple(case.knobs.iloc[row]) for row in peer_order(find_peer(name), case, (), seed=3)]
+    assert len(its) > FIRST
+    assert ours[:FIRST] == its[:FIRST]
+
+
+def test_what_donors_did_best_is_tried_first(tmp_path):
+    for device in ("x", "y"):
+        cache_file(tmp_path / f"{device}.json", device)
+    here, there = read_cases([tmp_path / "x.json"])[0], read_cases([tmp_path / "y.json"])[0]
+    peer = find_peer("tree_top10")
+    rows = peer_order(peer, here, [there], seed=0)
+    assert set(rows[:10]) == set(np.argsort(here.times, kind="stable")[:10])
+    assert set(peer_order(peer, here, [], seed=0)[:10]) != set(rows[:10])
+
+
+def test_asking_ends_where_it_is_enough_and_where_nothing_new_is_asked_for():
+    times = np.arange(1.0, 101.0)
+    ask = Asking(times, lambda taken: len(taken) >= 20, None)
+    with pytest.raises(EnoughAsked):
+        [ask(row) for row in range(100)]
+    assert ask.rows == list(range(32))
+    ask = Asking(times, lambda taken: False, 5)
+    with pytest.raises(EnoughAsked):
+        [ask(row) for row in range(100)]
+    assert ask.rows == list(range(5))
+    ask = Asking(times, lambda taken: False, None)
+    with pytest.raises(EnoughAsked):
+        [ask(7) for _ in range(MAX_REPEATS + 2)]
+    assert ask.rows == [7]
+
+
+def test_a_peer_that_is_not_installed_is_refused_in_words(monkeypatch):
+    monkeypatch.setattr("frontrunner.experiments.peers.registry.find_spec", lambda name: None)
+    with pytest.raises(InputError, match="needs kernel_tuner"):
+        find_peer("kt_pso")
