@@ -83,8 +83,7 @@ pythons: env-dev  ## tell whether all that is needed comes as wheels for each Py
 		--output-file /dev/null && echo "$$version: wheels of all" || exit 1; done
 
 docs: env-dev  ## build the site of the documentation in build/site, strictly, with no network
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
-	@echo "see build/site/index.html"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 picture: env  ## record the run that README shows, in docs/images/tune.svg
 	$(BIN)/python docs/site/terminal.py examples/matmul_skinny.mlir docs/images/tune.svg

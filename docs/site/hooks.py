@@ -24,6 +24,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = ("*.md", "docs/**/*.md", "search/*.md", "experiments/**/*.md")
 STYLE = "docs/site/site.css"
 LINK = re.compile(r"\]\((?!\w+:)([^)\s#]+)")
+# Of a table; GitHub takes the backslash away, MkDocs shows it.
+CODE_WITH_BAR = re.compile(r"`([^`\n]*\\\|[^`\n]*)`")
 # Of what functions return and of what others extend, beside the functions at the root.
 RESULTS = (
     "experiments.tuning.TuneResult",
@@ -76,6 +78,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return found
 
 
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """A page's text, with bars in the code of tables as GitHub shows them."""
+
+    def shown(code: re.Match[str]) -> str:
+        return f"<code>{html.escape(code[1]).replace(chr(92) + '|', '&#124;')}</code>"
+
+    return CODE_WITH_BAR.sub(shown, markdown)
+
+
 def linked_files(page: Path) -> Iterator[Path]:
     """What a page links to in the repository, other pages aside."""
     for target in LINK.findall(page.read_text()):
@@ -105,7 +116,8 @@ def _command(command: click.Command, context: click.Context) -> Iterator[str]:
     yield from ("| option | |", "| --- | --- |")
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
-        if record is not None:
+        # Arguments stand in the usage; those with words of their own are few.
+        if record is not None and record[1]:
             names, words = (part.replace("|", "\\|") for part in record)
             yield f"| `{names}` | {_plain(words)} |"
     yield ""
