@@ -60,7 +60,7 @@ def test_braces_and_stars(tmp_path, monkeypatch):
         ("record a.mlir b.mlir --top 2", "record a.mlir --top 2 --candidates 3 --adaptive 2 --jobs 1"),
         ("evaluate x --seeds 2", "evaluate x --seeds 2 --jobs 1 --no-mlflow"),
         ("generate matmul --m 64:1024:128", "generate matmul --m 64:192:128"),
-        ("generate conv --configurations 8", "generate conv --configurations 1"),
+        ("generate conv --configurations 8 --out x", "generate conv --out x"),
         ("rankers", "rankers"),
     ],
 )

@@ -142,11 +142,17 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
         "tune": {"budget": 3, "pool": 200, "jobs": 1},
         "record": {"candidates": 3, "top": 1, "adaptive": 2, "jobs": 1},
         "evaluate": {"seeds": 1, "jobs": 1, "mlflow": False},
+        "generate": {},
         "profile": {"providers": "none"},
     }
 
     def little(function: Callable[..., Any], more: dict[str, Any]) -> Callable[..., Any]:
-        return lambda *arguments, **options: function(*arguments, **(options | more))
+        def called(*arguments: Any, **options: Any) -> Any:
+            # Two sizes are enough of a range.
+            short = {n: list(v)[:2] if isinstance(v, range) else v for n, v in options.items()}
+            return function(*arguments, **(short | more))
+
+        return called
 
     for name, more in less.items():
         monkeypatch.setattr(package, name, little(getattr(package, name), more), raising=False)
