@@ -11,7 +11,7 @@ from .reading import ROOT
 
 FOLDER = ROOT / "examples" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-SECONDS = 120  # for a cell, on a busy machine
+SECONDS = 300  # for a cell, on a busy machine
 
 
 def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import pytest
 
 from .reading import Block, Line, expanded, read, shortened
 
+FEW = "--candidates 3 --top 1 --adaptive 2"
 PAGE = """# A page
 
     make tune   # not this
@@ -57,7 +58,7 @@ def test_braces_and_stars(tmp_path, monkeypatch):
     [
         ("tune x --budget 64", "tune x --budget 3 --pool 200 --jobs 1"),
         ("tune --resume x --budget 128", "tune --resume x --budget 4"),
-        ("record a.mlir b.mlir --top 2", "record a.mlir --top 2 --candidates 3 --adaptive 2 --jobs 1"),
+        ("record a b.mlir c.mlir --jobs 1", f"record a b.mlir --jobs 1 {FEW}"),
         ("evaluate x --seeds 2", "evaluate x --seeds 2 --jobs 1 --no-mlflow"),
         ("generate matmul --m 64:1024:128", "generate matmul --m 64:192:128"),
         ("generate conv --configurations 8 --out x", "generate conv --out x"),
