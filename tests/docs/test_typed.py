@@ -63,7 +63,7 @@ def test_python_calls_and_imports_what_exists(item):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("frontrunner"):
             module = importlib.import_module(str(node.module))
             assert all(hasattr(module, alias.name) for alias in node.names)
-        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("frontrunner."):
+        if isinstance(node, ast.Call) and re.fullmatch(r"frontrunner\.\w+", ast.unparse(node.func)):
             function = getattr(package, ast.unparse(node.func).partition(".")[2])
             keywords = {str(k.arg): k.value for k in node.keywords}
             inspect.signature(function).bind(*node.args, **keywords)
