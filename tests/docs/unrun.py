@@ -20,7 +20,7 @@ UNRUN = {
     r"frontrunner tune-model ": "minutes; tests/experiments/network_tuning",
     r"iree-compile my_model.mlir @runs": "what tune-model leaves",
     # Other people's programs and files.
-    r"frontrunner evaluate convolution": "files that are not here (FOREIGN.md)",
+    r"frontrunner evaluate (convolution|catbench)": "files that are not here (FOREIGN.md)",
     r"^(git|mkdir|for|cp|done|cd|npm) ?": "fetches or lays out other people's files",
     r"python -m (dispatch_tuner|model_tuner)": "another program",
     r"import torch": "torch, which tests do without; tests/experiments/importing",
