@@ -23,7 +23,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env env-dev charts tune tune-vulkan evaluate gpu-kit models predictor test test-slow test-quick \
+.PHONY: help env env-dev charts docs picture tune tune-vulkan evaluate gpu-kit models predictor test test-slow test-quick \
 	dist lowest pythons invocations fuzz faults faults-1 faults-2 lint format lock clean
 
 help:  ## show this list
@@ -81,6 +81,12 @@ pythons: env-dev  ## tell whether all that is needed comes as wheels for each Py
 	@for version in 3.11 3.12 3.13 3.14; do $(BIN)/uv pip compile pyproject.toml --quiet --no-header \
 		--only-binary :all: --python-version $$version --python-platform x86_64-manylinux_2_28 \
 		--output-file /dev/null && echo "$$version: wheels of all" || exit 1; done
+
+docs: env-dev  ## build the site of the documentation in build/site, strictly, with no network
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+picture: env  ## record the run that README shows, in docs/images/tune.svg
+	$(BIN)/python docs/site/terminal.py examples/matmul_skinny.mlir docs/images/tune.svg
 
 # Another seed every day; it is printed, and FAULT_SEED=... takes it again.
 FAULT_SEED ?= $(shell date +%F)

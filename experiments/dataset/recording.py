@@ -30,7 +30,7 @@ from ...benchmarks.measuring import (
 from ...core import InputError, parse_json, read_limited, write_atomically
 from ...search import DERIVED, PIPELINE
 from ..parquet import read_table, to_frame
-from ..readable import Readable
+from ..readable import SHOWN_ROWS, Readable, lines_html
 from .origins import ORIGIN, UNIFORM, check_origins
 from .provenance import FIRST_FORMAT, Provenance
 from .validity import check_knobs, check_rows
@@ -128,7 +128,7 @@ class Recording(Readable):
         ]
 
     def _repr_html_(self) -> str:
-        return self.frame.to_html(max_rows=20)
+        return lines_html(self.summary_lines()) + self.frame.to_html(max_rows=SHOWN_ROWS)
 
     @property
     def knobs(self) -> list[str]:

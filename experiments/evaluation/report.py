@@ -24,7 +24,7 @@ import pandas as pd
 
 from ...core import RUNS_FOLDER, WorkError, make_output_folder
 from ..observing import Tracker
-from ..readable import Readable
+from ..readable import Readable, lines_html
 from .cross_validation import Evaluation
 from .holdout import PROBLEM
 from .notes import count_data, data_notes
@@ -85,7 +85,8 @@ class Report(Readable):
         return [*table.splitlines(), *self.notes, f"written to {self.out}"]
 
     def _repr_html_(self) -> str:
-        return self.summary[SHOWN].round(2).to_html()
+        table = self.summary[SHOWN].round(2).to_html()
+        return table + lines_html([*self.notes, f"written to {self.out}"])
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as JSON has them: what is not known is None."""

@@ -69,6 +69,7 @@ def summarise(results: pd.DataFrame, holdout: str = PROBLEM, seed: int = 0) -> p
         for name, group in results.groupby("ranker", sort=False)
     }
     summary = pd.DataFrame.from_dict(rows, orient="index", dtype=float).rename_axis("ranker")
+    summary = summary.astype({"size_bytes": "int64"})
     summary["win_rate"] = _win_rates(results[~results.default_wins])
     return summary.sort_values("iterations_geomean", kind="stable")
 

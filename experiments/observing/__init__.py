@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .progress import Observer, make_notify, make_progress, progress_bar
+    from .progress import Observer
     from .registry import check_model_name, is_registered, local_ranker
     from .serving import served_ui
+    from .showing import make_notify, make_progress, progress_bar
     from .stores import TrackingStore, find_store
     from .tracking import Tracker, with_page
 else:

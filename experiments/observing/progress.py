@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Protocol, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress import Progress
 from rich.progress_bar import ProgressBar
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from ...core import Notify, escape_undecodable
 from .status import Clock, RunStatus
 
 # How often devices are told where lines stay.
@@ -187,42 +183,3 @@ class RichProgress:
     def _show(self) -> None:
         if not self._live.is_started:
             self._live.start()
-
-
-def make_notify(*, quiet: bool = False) -> Notify:
-    """What shows a line on stderr, or nothing; that nobody reads it keeps no work from going on."""
-
-    def notify(text: str) -> None:
-        with suppress(OSError):
-            print(escape_undecodable(text), file=sys.stderr, flush=True)
-
-    return (lambda _: None) if quiet else notify
-
-
-@contextmanager
-def progress_bar(title: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr, if a person is looking, to be told how many of how many parts are done.
-
-    It moves to and fro until it is.
-    """
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=quiet or not sys.stderr.isatty()) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def make_progress(stream: TextIO | None = None, *, quiet: bool = False) -> Observer:
-    """The display that fits a stream: live on a terminal, plain lines elsewhere.
-
-    Args:
-        stream: stderr if None.
-        quiet: whether to show nothing.
-    """
-    if quiet:
-        return NullProgress()
-    stream = stream or sys.stderr
-    console = Console(file=stream, highlight=False)
-    # `is_terminal` heeds FORCE_COLOR, so a dumb terminal or a pipe may claim to be one.
-    if console.is_terminal and not console.is_dumb_terminal and stream.isatty():
-        return RichProgress(console)
-    return PlainProgress(stream)

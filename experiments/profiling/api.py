@@ -18,7 +18,7 @@ from ...core import InputError, check_inside
 from ...search import backend_of, parse_flags
 from ..interrupted import RunInterrupted
 from ..observing import make_notify, make_progress
-from ..readable import Readable, count_of
+from ..readable import SHOWN_ROWS, Readable, count_of, lines_html
 from .folder import GeneratedDispatch, find_generated
 from .libraries import NONE, parse_libraries
 from .log import ProfileLog, Row
@@ -80,7 +80,7 @@ class ProfileResult(Readable):
         return lines
 
     def _repr_html_(self) -> str:
-        return self.frame.to_html()
+        return lines_html(self.summary_lines()) + self.frame.to_html(max_rows=SHOWN_ROWS)
 
 
 def profile(

@@ -23,6 +23,8 @@ _TITLES = (
 ENDINGS = (".csv", ".parquet")
 _PLAIN = (DEFAULT, IREE)
 _VERIFIED = {PASSED: "yes", UNCHECKED: ""}
+# By the annotations of `Row`.
+_DTYPES = {"str": "string", "int": "int64", "float | None": "float64"}
 
 
 def table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
@@ -114,6 +116,8 @@ def frame_of(rows: Sequence[Row], about: Mapping[str, Any] | None = None) -> pd.
     """
     plain = [f.name for f in fields(Row) if f.name not in ("sizes", "knobs", "digest")]
     found = pd.DataFrame([asdict(row) for row in rows]).reindex(columns=plain)
+    # Also where a column holds nothing but None, or nothing at all.
+    found = found.astype({f.name: _DTYPES[str(f.type)] for f in fields(Row) if f.name in plain})
     defaults = {r.operation: r.time_us for r in rows if (r.configuration, r.provider) == _PLAIN}
     # Of configurations over the compiler's default, and of libraries, too.
     found["speedup"] = pd.to_numeric(found["operation"].map(defaults)) / found["time_us"]

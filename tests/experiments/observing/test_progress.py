@@ -11,8 +11,8 @@ from frontrunner.experiments.observing.progress import (
     NullProgress,
     PlainProgress,
     RichProgress,
-    make_progress,
 )
+from frontrunner.experiments.observing.showing import make_progress
 from frontrunner.experiments.observing.status import RunStatus
 
 
