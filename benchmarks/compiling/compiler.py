@@ -74,8 +74,8 @@ class CompilePool(ChildPool):
     Args:
         folder: where executables and the specs they were compiled with go.
         jobs: workers; as many as cores by default.
-        tries: how often to compile what takes longer than `timeout`. In one of fifty models the
-            threads of the compiler wait for each other for ever, and the next time they do not.
+        tries: how often to compile what takes longer than `timeout`. Specs had one in fifty models
+            wait for ever, and not the next time, before `Compilation.configure` kept to one thread.
         children: compile workers of other hosts, in place of `jobs` of this one.
     """
 
