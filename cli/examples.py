@@ -56,6 +56,10 @@ EXAMPLES = {
         "evaluate recordings --rankers heuristic,lightgbm,mine.predictor",
         "evaluate recordings --rankers forest:trees=30 --holdout device",
     ),
+    "leaderboard": (
+        "leaderboard recordings",
+        "leaderboard recordings --rankers lightgbm,kt_genetic --seeds 1",
+    ),
     "report": ("report runs/matmul-1", "report runs/a-1 runs/b-1 --out both.html"),
     "watch": ("watch runs/matmul-1 --open",),
     "ui": ("ui", "ui --port 5001 --open"),

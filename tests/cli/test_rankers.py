@@ -46,8 +46,10 @@ def test_predictors_are_listed_with_what_they_know(frontrunner, tmp_path, monkey
     (tmp_path / "here").mkdir()
     save(create_ranker("heuristic"), tmp_path / "here" / "mine.predictor", training)
     ran = frontrunner("rankers", "--models", "here")
-    (line,) = (line for line in ran.out.splitlines() if "mine.predictor" in line)
-    assert line.split()[:5] == ["mine.predictor", "heuristic", "a", "chip", "(znver4)"]
+    # In parts, each of which fits 80 columns.
+    rows = [line.split() for line in ran.out.splitlines() if line.startswith("mine.predictor")]
+    told = [word for _, *words in rows for word in words]
+    assert told[:6] == ["heuristic", "a", "chip", "(znver4)", "1", "9"]
     listed = json.loads(frontrunner("rankers", "--models", "here", "--json").out)
     assert [one["problems"] for one in listed["predictors"]] == [1]
     assert json.loads(frontrunner("rankers", "--json").out)["predictors"] is None

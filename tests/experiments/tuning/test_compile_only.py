@@ -275,7 +275,8 @@ def test_the_summary_is_a_table(tmp_path: Path) -> None:
         outcomes, dict(enumerate(["First", "Second", "First", "Second"])),
         failures=tmp_path / "f", run=tmp_path, stopped="all 4 candidates", seconds=1.23,
     )  # fmt: skip
-    first, _, head, *rows, _, last = result.summary_lines()
+    first, _, head, *rest, last = result.summary_lines()
+    rows, legend = rest[:2], rest[2:]
     assert first == "4 candidates compiled, none measured, in 1 s; stopped by: all 4 candidates"
     assert head.split() == (
         "pipeline candidates ok as default differ distinct crashed share ok median s".split()
@@ -285,6 +286,8 @@ def test_the_summary_is_a_table(tmp_path: Path) -> None:
         ["Second", "2", "0", "0", "0", "0", "2", "0%", "-"],
     ]
     assert len({len(line) for line in (head, *rows)}) == 1
+    words = " ".join(legend)
+    assert all(f"{name}: " in words for name in ("as default", "differ", "distinct", "share ok"))
     assert last == f"failures     {tmp_path / 'f' / 'README.md'}"
     assert json.loads(result.to_json())["pipelines"]["Second"]["median_compile_s"] is None
     given = {"run": tmp_path, "stopped": "", "seconds": 0.0}
