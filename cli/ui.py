@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import suppress
 
 import click
@@ -30,9 +29,9 @@ def command(port: int, opens: bool, seed: int, as_json: bool) -> None:
     from ..experiments.observing import served_ui
 
     output = Output(as_json)
-    with suppress(KeyboardInterrupt), served_ui(port=port) as address:
-        output.line(f"MLflow       {address}  (Ctrl-C ends it)")
-        output.result({"address": address})
+    with suppress(KeyboardInterrupt), served_ui(port=port) as server:
+        output.line(f"MLflow       {server.address}  (Ctrl-C ends it)")
+        output.result({"address": server.address})
         if opens:
-            click.launch(address)
-        threading.Event().wait()
+            click.launch(server.address)
+        server.wait()

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -23,9 +24,40 @@ START_SECONDS, LOOK_SECONDS = 120.0, 0.2
 ENVIRONMENT = {**DEFAULTS, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
 
 
+@dataclass(frozen=True, eq=False)
+class UiServer:
+    """MLflow's server, which may end by itself.
+
+    Attributes:
+        address: of its start page.
+    """
+
+    address: str
+    _ended: threading.Event = field(default_factory=threading.Event)
+    _said: list[str] = field(default_factory=list)
+
+    def end(self, said: str) -> None:
+        self._said.append(said)
+        self._ended.set()
+
+    @property
+    def reason(self) -> str | None:
+        """Why it has ended; None while it runs."""
+        return self._said[0] if self._ended.is_set() else None
+
+    def wait(self) -> None:
+        """Waits until it ends.
+
+        Raises:
+            WorkError: it has ended, as nobody asked it to.
+        """
+        self._ended.wait()
+        raise WorkError(f"MLflow's server has ended: {self.reason}", "start it again")
+
+
 @contextmanager
-def served_ui(*, port: int = 0) -> Iterator[str]:
-    """Starts MLflow's server on the store where runs are tracked, and gives its address.
+def served_ui(*, port: int = 0) -> Iterator[UiServer]:
+    """Starts MLflow's server on the store where runs are tracked.
 
     Args:
         port: 0 for a free one.
@@ -55,20 +87,19 @@ def served_ui(*, port: int = 0) -> Iterator[str]:
     if store.artifacts is not None:
         words += ["--default-artifact-root", store.artifacts]
     line = [sys.executable, "-P", "-m", "mlflow", "server", *map(str, words)]
-    ended: list[str] = []
+    server = UiServer(f"http://{HOST}:{port}")
     with closing(Child("frontrunner.core.tools:run", ENVIRONMENT)) as child:
 
         def serve() -> None:
             try:
                 done = child.call(line)
-                ended.append((done.err.strip().splitlines() or ["no reason given"])[-1])
-            except ChildDied as death:  # as it should, in the end
-                ended.append(str(death))
+                server.end((done.err.strip().splitlines() or ["no reason given"])[-1])
+            except (ChildDied, OSError) as death:  # as it should, in the end
+                server.end(str(death))
 
         threading.Thread(target=serve, daemon=True).start()
-        address = f"http://{HOST}:{port}"
-        _wait_for(address, ended)
-        yield address
+        _wait_for(server)
+        yield server
 
 
 def _free_port(port: int) -> int:
@@ -79,15 +110,15 @@ def _free_port(port: int) -> int:
         raise InputError(f"port {port}: {error.strerror}", "give no port for a free one") from error
 
 
-def _wait_for(address: str, ended: list[str]) -> None:
+def _wait_for(server: UiServer) -> None:
     """Waits until it answers."""
     until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until and not ended:
+    while time.monotonic() < until and server.reason is None:
         try:
-            with urlopen(f"{address}/health", timeout=LOOK_SECONDS) as answer:
+            with urlopen(f"{server.address}/health", timeout=LOOK_SECONDS) as answer:
                 if answer.status == 200:
                     return
         except (URLError, OSError):
             time.sleep(LOOK_SECONDS)
-    why = ended[0] if ended else f"no answer within {START_SECONDS:g} s"
+    why = server.reason or f"no answer within {START_SECONDS:g} s"
     raise WorkError(f"MLflow's server does not start: {why}", "see `frontrunner doctor`")

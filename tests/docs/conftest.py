@@ -30,6 +30,7 @@ NAMED = {
 # Only to be named: what uses them is not run.
 EMPTY = ("my_model.irpa", "mlp.mlir", "mlp.irpa", "my_model.onnx", "results.jsonl", "my.bundle")
 EMPTY += ("convolution_A100_T4.json.gz", "convolution", "dedispersion")
+EMPTY += ("spmm_gpu.csv", "data.csv", "map.toml")
 EMPTY += tuple(f"catbench/{kernel}_gpu.csv" for kernel in ("harris", "kmeans", "stencil"))
 EMPTY += tuple(f"catbench/{k}_{n}.csv" for k in ("mttkrp", "spmm", "ttv") for n in (6242, 7742))
 COMMANDS = "MIOpenDriver conv -n 1 -c 8 -H 8 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1\n"

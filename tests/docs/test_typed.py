@@ -41,7 +41,9 @@ def parse(words: list[str]) -> click.Context:
         found = command.get_command(context, words[0])
         assert found is not None, words[0]
         command, words = found, words[1:]
-    return command.make_context(str(command.name), list(words))
+    # A shell takes what follows for itself.
+    given = list(words[: words.index(">")] if ">" in words else words)
+    return command.make_context(str(command.name), given)
 
 
 def test_there_is_much_to_type():

@@ -15,12 +15,19 @@ UNRUN = {
     r"frontrunner worker ": "serves until it is ended; tests/benchmarks/cluster",
     # Until somebody ends them.
     r"frontrunner watch ": "serves until it is ended; tests/experiments/watching",
+    r"frontrunner ui": "serves until it is ended; tests/experiments/observing/test_registry",
     r"frontrunner calibrate ": "minutes; tests/experiments/calibrating",
     # Minutes, whatever the options.
     r"frontrunner tune-model ": "minutes; tests/experiments/network_tuning",
     r"iree-compile my_model.mlir @runs": "what tune-model leaves",
+    # What one sets up for oneself.
+    r"^(uvx|pipx|pip) .*\bfrontrunner\b": "needs an index; tests/test_wheel installs the wheel",
+    r"frontrunner completion ": "writes where the shell looks; tests/cli/test_completion",
+    r"frontrunner .*(--register|models:/)": "a registry; tests/experiments/observing/test_registry",
+    r"frontrunner leaderboard": "minutes; tests/experiments/leaderboard",
     # Other people's programs and files.
-    r"frontrunner evaluate (convolution|catbench)": "files that are not here (FOREIGN.md)",
+    r"frontrunner evaluate (convolution|catbench|spmm)": "files that are not here (FOREIGN.md)",
+    r"frontrunner evaluate data.csv": "a table of the reader's; tests/cli/test_evaluate",
     r"^(git|mkdir|for|cp|done|cd|npm) ?": "fetches or lays out other people's files",
     r"python -m (dispatch_tuner|model_tuner)": "another program",
     r"import torch": "torch, which tests do without; tests/experiments/importing",

@@ -142,9 +142,35 @@ def test_a_server_that_does_not_start(home, monkeypatch, tmp_path):
         pass
 
 
+# Answers once, and ends.
+SHORT_LIVED = """
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Handler).handle_request()
+sys.exit("out of disk")
+"""
+
+
+def test_a_server_that_ends_is_told(home, monkeypatch, tmp_path):
+    package = tmp_path / "mlflow"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(SHORT_LIVED)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with served_ui() as server, pytest.raises(WorkError, match="has ended: out of disk"):
+        server.wait()
+
+
 @pytest.mark.slow
 def test_the_pages_show_runs_and_models(home, browser):
-    with served_ui() as address:
+    with served_ui() as server:
+        address = server.address
         asked = Request(
             f"{address}/api/2.0/mlflow/experiments/get-by-name?experiment_name=frontrunner"
         )
