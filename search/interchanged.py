@@ -3,8 +3,8 @@
 A 1x1 convolution with channels first is a product to the compiler, with channels as its outer loop
 and pixels as its inner one, but with pixels as the lhs. It lowers products of vectors that have the
 lhs's loops first; of others, each step transposes what it accumulates, unless the tile has one
-channel. With pixels first, 48 to 104 channels of 28x28, bias and ReLU take 64 us, by default 445,
-and 118 at best with the loops as they are (AVX-512, two cores).
+channel. With pixels first, eight of torch models are 4.8 to 11.9 times as fast as by default, and
+1.3 to 3.7 times with the loops as they are (AVX-512, two cores; `studies.pointwise`).
 """
 
 from __future__ import annotations
