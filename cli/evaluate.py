@@ -11,7 +11,7 @@ import click
 from .choices import columns_option, recordings_argument
 from .completing import complete_rankers
 from .files import check_out
-from .output import Interrupted, Output, shared_options
+from .output import Interrupted, Output, interrupted_parts, shared_options
 from .pages import page_line, tracked_page, write_page
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..experiments.evaluation import Report
 
 NOTHING_SAVED = "nothing is saved; --folds, or fewer rankers or --seeds, take less time"
-GO_ON = "finished parts are kept: the same command goes on"
 
 
 @click.command("evaluate")
@@ -99,8 +98,7 @@ def command(
         _show(output, error.report, verbose)  # figures that cannot be kept are still shown
         raise
     except KeyboardInterrupt as interrupt:
-        kept = getattr(interrupt, "kept", None)
-        raise Interrupted(NOTHING_SAVED if kept is None else GO_ON) from None
+        raise interrupted_parts(interrupt, NOTHING_SAVED) from None
     _show(output, report, verbose, page.made)
 
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .files import check_out
-from .output import Interrupted, Output, shared_options
+from .output import Output, interrupted_parts, shared_options
 from .pages import page_line, write_page
 
 if TYPE_CHECKING:
     from ..experiments.leaderboard import Leaderboard
 
 NOTHING_KEPT = "nothing is saved; fewer --rankers or --seeds take less time"
-GO_ON = "finished parts are kept: the same command goes on"
 
 
 @click.command("leaderboard")
@@ -77,8 +76,7 @@ def command(folders: tuple[Path, ...], out: Path | None, as_json: bool, **option
     try:
         board = leaderboard(folders, out=out, **options)
     except KeyboardInterrupt as interrupt:
-        kept = getattr(interrupt, "kept", None)
-        raise Interrupted(NOTHING_KEPT if kept is None else GO_ON) from None
+        raise interrupted_parts(interrupt, NOTHING_KEPT) from None
     _show(output, board)
 
 

@@ -39,6 +39,17 @@ class Interrupted(click.ClickException):
         self.hint = hint
 
 
+def interrupted_parts(interrupt: KeyboardInterrupt, nothing: str) -> Interrupted:
+    """Of what keeps its finished parts, if there are any.
+
+    Args:
+        nothing: the hint where there are none.
+    """
+    if getattr(interrupt, "kept", None) is None:
+        return Interrupted(nothing)
+    return Interrupted("finished parts are kept: the same command goes on")
+
+
 def _limit(ctx: click.Context, _: click.Parameter, text: str | None) -> None:
     """Puts the limit of `--max-bytes` in force until the command ends."""
     if text is None:
