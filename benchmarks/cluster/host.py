@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import platform
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,9 +21,9 @@ from ...core import (
     InputError,
     WorkError,
     check_free_space,
-    temporary_folder,
 )
 from ..compiling import CompileReply
+from .exclusion import MachineCores
 from .messages import (
     COMPILING,
     HANDLERS,
@@ -66,6 +64,7 @@ class Host:
     def __init__(self, folder: Path, quiet: Sequence[str]) -> None:
         self._folder = folder
         self._quiet = frozenset(quiet)
+        self._cores = MachineCores()
         self._store = ExecutableStore(folder / "executables")
         self._sessions: dict[str, _Session] = {}
         self._lock = threading.Lock()
@@ -180,6 +179,7 @@ class Host:
     def close(self) -> None:
         for name in list(self._sessions):
             self.close_session(name)
+        self._cores.close()
 
     def _session(self, work: Work) -> _Session:
         with self._lock:
@@ -187,17 +187,11 @@ class Host:
                 self._sessions[work.session] = _Session(Child(work.handler, work.env))
             return self._sessions[work.session]
 
-    @contextmanager
-    def _turn(self, work: Work) -> Iterator[None]:
+    def _turn(self, work: Work) -> AbstractContextManager[None]:
         """Waits until nothing is compiled, or measured, that would disturb the other."""
         if work.handler == COMPILING:
-            with _shared_by_machine(exclusive=False):
-                yield
-        elif work.device in self._quiet:
-            with _shared_by_machine(exclusive=True):
-                yield
-        else:
-            yield
+            return self._cores.compiling()
+        return self._cores.measuring() if work.device in self._quiet else nullcontext()
 
 
 # Of a folder, and the URIs of devices that share the machine's cores.
@@ -209,18 +203,3 @@ def _raise_if_full() -> None:
         check_free_space()
     except WorkError as full:
         raise HostFullError(f"{platform.node()}: {full}", full.hint) from full
-
-
-@contextmanager
-def _shared_by_machine(*, exclusive: bool) -> Iterator[None]:
-    """A lock of all workers of a user on this machine.
-
-    It is on the folder that their temporary files have in common, so that no file is left. What
-    compiles stops when the measuring falls behind, so that who waits to be alone has its turn.
-    """
-    handle = os.open(temporary_folder().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(handle)  # which gives the lock back
