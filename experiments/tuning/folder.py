@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from typing import Any, Self
 from ...core import (
     RUNS_FOLDER,
     InputError,
+    WorkError,
     check_no_links,
     decode,
     describe_error,
@@ -137,10 +139,12 @@ class RunFolder:
         return look_at_run_files(lambda name: read_limited(self.path / name, _WRITTEN), self.path)
 
 
-def unwritable_error(path: Path | None, error: OSError) -> InputError:
-    """Tells that a folder cannot be laid out."""
-    return InputError(
-        f"cannot write to {path or RUNS_FOLDER}: {error.strerror}", "give another --out folder"
+def unwritable_error(path: Path | None, error: OSError) -> InputError | WorkError:
+    """Tells that a folder cannot be laid out; a full disk is not the user's mistake."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    kind, hint = (WorkError, "make room, or give") if full else (InputError, "give")
+    return kind(
+        f"cannot write to {path or RUNS_FOLDER}: {error.strerror}", f"{hint} another --out folder"
     )
 
 

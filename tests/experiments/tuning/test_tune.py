@@ -27,6 +27,7 @@ from frontrunner.core.errors import KilledError
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning import runs, session
+from frontrunner.experiments.tuning.folder import unwritable_error
 from frontrunner.experiments.tuning.journal import Journal
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.result import TuneResult
@@ -233,6 +234,19 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(
     monkeypatch.setattr(Journal, "append", append)
     assert resume_run(run, None, NullProgress()).candidates == 4
     assert lines(run)[:2] == before
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "hint"),
+    [
+        (errno.ENOSPC, WorkError, "make room, or give another --out folder"),
+        (errno.EACCES, InputError, "give another --out folder"),
+    ],
+)
+def test_a_full_disk_is_no_mistake_of_the_users(number: int, kind: type, hint: str) -> None:
+    error = unwritable_error(Path("run"), OSError(number, os.strerror(number)))
+    assert type(error) is kind
+    assert (str(error), error.hint) == (f"cannot write to run: {os.strerror(number)}", hint)
 
 
 @pytest.mark.usefixtures("no_tracking")
