@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .choices import columns_option
 from .files import check_out
 from .output import Output, interrupted_parts, shared_options
 from .pages import page_line, write_page
@@ -34,6 +35,7 @@ NOTHING_KEPT = "nothing is saved; fewer --rankers or --seeds take less time"
     "other people's searches (kt_genetic, lfbo, ...); may be repeated; shuffle is always there "
     "[ours, plug-ins, and all others whose libraries are installed].",
 )
+@columns_option
 @click.option(
     "--synthetic/--no-synthetic",
     default=True,
@@ -64,7 +66,7 @@ NOTHING_KEPT = "nothing is saved; fewer --rankers or --seeds take less time"
 def command(folders: tuple[Path, ...], out: Path | None, as_json: bool, **options: Any) -> None:
     """Compare our orders with other people's searches on a folder of data.
 
-    FOLDER holds recordings, T4 results or Kernel Tuner caches. Each space is ordered knowing
+    FOLDER holds recordings, T4 results, Kernel Tuner caches or tables. Each space is ordered knowing
     nothing of its device, or where its kernel has one only, of its problem. Finished parts are kept
     until all is written: the same command goes on.
     """

@@ -48,6 +48,7 @@ def leaderboard(
     folders: Files,
     *,
     rankers: Sequence[str] = (),
+    columns: str | os.PathLike[str] | None = None,
     synthetic: bool = True,
     seeds: int = SEEDS,
     seed: int = 0,
@@ -71,6 +72,7 @@ def leaderboard(
         folders: recordings of any format, or folders of them.
         rankers: names from `frontrunner rankers`, with parameters or not, files of trained ones, or
             names of peers; by default ours, plug-ins and all peers whose libraries are there.
+        columns: a file in TOML that says what columns of tables (CSV) are.
         synthetic: whether to add made-up spaces whose best candidate is known.
         seeds: how many seeds each contender that depends on one has.
         seed: the first of them; also of the made-up spaces and the confidence intervals.
@@ -84,9 +86,10 @@ def leaderboard(
         RunInterrupted: Ctrl-C; finished parts are kept.
     """
     notify, folder = make_notify(quiet=quiet), optional_path(out)
+    meaning = optional_path(columns)
     with _with_synthetic(paths_of(folders), synthetic, seed) as paths:
-        files, cases = recording_files(paths), read_cases(paths)
-        data = describe_files(files)
+        cases = read_cases(paths, meaning)
+        data = describe_files(recording_files(paths, tables=meaning is not None))
     contenders, notes = _contenders(rankers, cases)
     for note in notes:
         notify(f"warning: {note}")

@@ -52,3 +52,17 @@ def test_what_cannot_be_used_is_refused(frontrunner, folder, tmp_path):
     (tmp_path / "empty").mkdir()
     ran = frontrunner("leaderboard", "empty", *QUICK)
     assert ran.code == 2 and "empty holds no recordings" in ran.err
+
+
+def test_tables_with_what_their_columns_are(frontrunner, tmp_path):
+    (tmp_path / "data").mkdir()
+    rows = [f"{gpu},{x},{x + at}" for at, gpu in enumerate("ab") for x in range(1, 31)]
+    (tmp_path / "data" / "mine.csv").write_text("\n".join(["gpu,x,time", *rows]))
+    ran = frontrunner("leaderboard", "data", *QUICK)
+    assert (ran.code, "--columns map.toml" in ran.err) == (2, True)
+    said = 'time = "time"\nunit = "us"\nknobs = ["x"]\n[device]\ncolumn = "gpu"\n'
+    (tmp_path / "map.toml").write_text(said)
+    ran = frontrunner("leaderboard", "data", "--columns", "map.toml", *QUICK, "--json")
+    assert ran.code == 0, ran.err
+    told = json.loads(ran.out)
+    assert "mine.csv" in Path(told["out"], "leaderboard.md").read_text()
