@@ -26,7 +26,6 @@ from random import Random
 
 from ..fuzz import PRODUCT
 from ..kill_loop.ending import INT, KILL, CommandProcess, left_over, wait_for
-from .invocations.making import SPEC
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 # Long enough to be interrupted while it is measured.
@@ -98,7 +97,6 @@ TASKS = (
     Interrupted("evaluate", "evaluate measured/zen3 --rankers heuristic,forest", "", None, True),
     Interrupted("insights", "insights measured/zen3 measured/zen4"),
     Interrupted("report", "report old"),
-    Interrupted("link", "link old/spec.mlir old/spec.mlir --out both.mlir"),
     Interrupted("bundle pack", "bundle pack mm.mlir --budget 8 --pool 50 --out new.bundle"),
     Interrupted("bundle run", "bundle run old.bundle --out results.jsonl", "", None, True),
     Interrupted("watch", "watch old", "http", 1.0),
@@ -128,9 +126,6 @@ def lay_out(folder: Path) -> None:
         ended = CommandProcess(line, folder, str(folder)).wait(MOST_SECONDS)
         if ended is None or ended.code:
             raise RuntimeError(f"`frontrunner {line}` fails by itself: {ended}")
-    # A spec that there is whether anything was faster or not.
-    if not (work / "old" / "spec.mlir").exists():
-        (work / "old" / "spec.mlir").write_text(SPEC)
 
 
 def seconds_alone(task: Interrupted, laid_out: Path, folder: Path) -> float:
