@@ -25,7 +25,7 @@ from pathlib import Path
 from random import Random
 
 from ..fuzz import PRODUCT
-from ..kill_loop.ending import INT, KILL, CommandProcess, left_over, wait_for
+from ..kill_loop import INT, KILL, CommandProcess, left_over, wait_for
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 # Long enough to be interrupted while it is measured.
