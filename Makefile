@@ -128,7 +128,7 @@ clean:  ## remove .venv and caches, but no results
 
 # uv installs in seconds what takes pip a minute; where it cannot be had or cannot reach an index
 # (it does not read pip.conf), pip does the work. A pip of its own takes 4.0 of the 4.4 s of a core
-# that making .venv takes, so the one that is there fetches uv, and uv fetches pip, in 0.2 s.
+# that making .venv takes, so the one that is there fetches uv, and uv fetches pip.
 $(VENV)/.created:
 	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or newer is needed;" \
 		"name one with: make PYTHON=/path/to/python3.12 ..." >&2; exit 2; }
