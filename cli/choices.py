@@ -11,8 +11,7 @@ from click.core import ParameterSource
 
 from ..benchmarks.measuring import POOL_SIZE
 from .completing import complete_devices, complete_extras, complete_rankers, complete_targets
-from .output import Interrupted, Output, UsageError
-from .pages import write_page
+from .output import Interrupted, UsageError
 
 recordings_argument = click.argument(
     "recordings",
@@ -131,8 +130,10 @@ def parse_extras(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 
 @contextmanager
-def continued_by(command: str, folder: Path | None, output: Output) -> Iterator[None]:
-    """Has Ctrl-C tell the command that goes on, and write the page of what is there.
+def continued_by(command: str, folder: Path | None) -> Iterator[None]:
+    """Has Ctrl-C tell the command that goes on, and the one that makes a page of what is there.
+
+    That page is not made unasked: it takes a second, in which somebody waits for the prompt.
 
     Args:
         folder: what work goes on in, also where nothing was done yet.
@@ -143,10 +144,8 @@ def continued_by(command: str, folder: Path | None, output: Output) -> Iterator[
         kept = getattr(interrupt, "kept", None) or folder
         if kept is None:
             raise Interrupted() from None
-        output.notify("writing the report of what is there; Ctrl-C leaves it out")
-        page = write_page(output, kept)
-        seen = f"; report: {page}" if page else ""
-        raise Interrupted(f"continue with: frontrunner {command} {kept}{seen}") from None
+        hint = f"continue with: frontrunner {command} {kept}"
+        raise Interrupted(f"{hint}; see what is there: frontrunner report {kept}") from None
 
 
 def is_given(ctx: click.Context, name: str) -> bool:

@@ -17,7 +17,8 @@ def command(seed: int, as_json: bool) -> int:
     from ..experiments import diagnose
 
     output = Output(as_json)
-    diagnosis = diagnose(seed)
+    with output.working("trying what is installed"):
+        diagnosis = diagnose(seed)
     output.table(["package", "version"], diagnosis.versions.items())
     output.line()
     output.table(

@@ -99,13 +99,14 @@ def command(
         raise
     except KeyboardInterrupt as interrupt:
         raise interrupted_parts(interrupt, NOTHING_SAVED) from None
-    _show(output, report, verbose, page.made)
+    seen = page.made
+    if report.out is not None:
+        seen = seen or write_page(output, report.out)
+    _show(output, report, verbose, seen)
 
 
 def _show(output: Output, report: Report, verbose: bool, page: Path | None = None) -> None:
     """Shows the figures, and where they are if that is somewhere, as a page, too."""
-    if report.out is not None:
-        page = page or write_page(output, report.out)
     if report.out is not None:
         output.result({**report.to_dict(), "out": report.out, "report": page})
     _show_rankers(output, report.summary)

@@ -83,14 +83,16 @@ def command(
     from ..search.reading import read_network
 
     output, flags = Output(as_json), parse_flags(iree_flags)
-    linked = link_specs(specs)
+    with output.working("merging specs"):
+        linked = link_specs(specs)
     for conflict in linked.conflicts:
         output.notify(f"conflict: {conflict}")
     for dropped in linked.dropped:
         output.notify(f"dropped: {dropped}")
     found: dict[str, Any] = {}
     for model in models:
-        network = read_network(model, target, default_specs=default_specs, iree_flags=flags)
+        with output.working(f"compiling {model}"):
+            network = read_network(model, target, default_specs=default_specs, iree_flags=flags)
         found[str(model)] = _show_matches(output, model, network, linked)
         if dump is not None:
             found[str(model)]["final"] = _dump(output, model, network, linked, dump)
@@ -117,8 +119,9 @@ def _show_matches(
 ) -> dict[str, Any]:
     from ..search.linking import find_break, find_matches
 
-    found = find_matches(network, linked)
-    broken = find_break(network, linked)
+    with output.working(f"compiling {model} with the specs"):
+        found = find_matches(network, linked)
+        broken = find_break(network, linked)
     for name, dispatches in found.by_matcher.items():
         output.notify(f"{name} matches {', '.join(dispatches) or f'nothing in {model}'}")
     if found.by_default_specs:

@@ -80,11 +80,12 @@ def command(
 
     output = Output(as_json)
     flags = parse_flags(iree_flags)
-    dispatch = read_dispatch(
-        file, target, function=function, default_specs=default_specs, iree_flags=flags
-    )
-    spaces = build_spaces(dispatch, pipeline, extra_knobs)
-    counts = [count(space) for space in spaces]
+    with output.working("counting candidates"):
+        dispatch = read_dispatch(
+            file, target, function=function, default_specs=default_specs, iree_flags=flags
+        )
+        spaces = build_spaces(dispatch, pipeline, extra_knobs)
+        counts = [count(space) for space in spaces]
     total = sum(c.value for c in counts)
     data: dict[str, Any] = {
         "problem": dispatch.problem.to_dict(),
@@ -101,9 +102,11 @@ def command(
                 f"{rows:,} candidates are too many for one table",
                 f"take a sample: --limit N, at most {MOST_ROWS:,}",
             )
-        frame = _sample(spaces, split_sample([c.value for c in counts], rows), seed)
+        with output.working(f"listing {rows:,} candidates"):
+            frame = _sample(spaces, split_sample([c.value for c in counts], rows), seed)
+            table = frame.to_parquet(index=False) if out is not None else b""
         if out is not None:
-            write_atomically(out, frame.to_parquet(index=False))
+            write_atomically(out, table)
             output.line(f"{len(frame):,} candidates written to {out}")
             data["out"] = out
         else:

@@ -140,7 +140,7 @@ def command(
     dispatches = [] if resume is not None else dispatches_of(files, function)
     if len(dispatches) > 1:
         return tune_each(dispatches, out, output, {**options, "extras": extra_knobs})
-    with continued_by("tune --resume", resume, output), tracked_page(output) as page:
+    with continued_by("tune --resume", resume), tracked_page(output) as page:
         if resume is not None:
             anew = {name: options[name] for name in LIMITS | NEW_PLACES}
             result = tuning.resume(

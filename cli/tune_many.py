@@ -41,7 +41,7 @@ def tune_each(
     ):
         output.notify(f"{number + 1} of {len(dispatches)}: {name}")
         try:
-            with continued_by("tune --resume", None, output), tracked_page(output) as page:
+            with continued_by("tune --resume", None), tracked_page(output) as page:
                 result = tuning.tune(file, function=function, out=place, **options)
         except Interrupted as interrupt:
             hint = [interrupt.hint] if interrupt.hint else []

@@ -122,7 +122,7 @@ def command(
     from ..experiments import network_tuning
 
     output = Output(as_json)
-    with continued_by("tune-model --resume", resume, output), tracked_page(output) as page:
+    with continued_by("tune-model --resume", resume), tracked_page(output) as page:
         if resume is not None:
             again = {name: given[name] for name in ("cluster", "iree_flags")}
             again["options"] = given["options"] if is_given(ctx, "options") else None

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .ending import KILL, TERM, CommandProcess, ExitResult, left_over, marked, wait_for
+    from .ending import INT, KILL, TERM, CommandProcess, ExitResult, left_over, marked, wait_for
     from .tasks import check_outcomes, check_run, lost, read_logs
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "INT",
     "KILL",
     "TERM",
     "CommandProcess",

@@ -15,9 +15,10 @@ from random import Random
 MARK = "FRONTRUNNER_KILL_LOOP"
 PACKAGE = __name__.partition(".")[0]
 # How long a command that was asked to end may take to save, and its processes to notice its death.
-# What logs to MLflow ends what it began, in some 5 s.
+# What logs to MLflow when it is interrupted leaves that to a process of its own, which takes some
+# 5 s of a core.
 SAVING = 60.0
-GRACE = 15.0
+GRACE = 60.0
 # Names of ends, and how often they come.
 KILL, TERM, INT, CHILD = "kill -9", "SIGTERM", "Ctrl-C", "kill -9 of a child"
 HOW = (KILL, KILL, KILL, KILL, KILL, TERM, INT, CHILD)

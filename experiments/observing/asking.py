@@ -12,6 +12,7 @@ from typing import Any
 
 from ...core import temporary_folder
 
+WRITER = Path(__file__).with_name("mlflow_writer.py")
 # What the user has set stays. MLflow would try a dead server for minutes, and report usage to its
 # makers.
 DEFAULTS = {
@@ -26,18 +27,39 @@ def environment() -> dict[str, str]:
     return DEFAULTS | dict(os.environ) | {"TMPDIR": str(temporary_folder())}
 
 
+def tell_mlflow(request: Mapping[str, Any], timeout_s: float) -> None:
+    """Has `mlflow_writer` do something that nobody waits for: it outlives this process.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-P", str(WRITER)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        # Without our folder of temporary files, which is about to be removed.
+        env=DEFAULTS | dict(os.environ),
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    with process.stdin as stdin:
+        stdin.write(json.dumps({**request, "timeout_s": timeout_s}).encode())
+    # Python would warn of a process that is never waited for.
+    process.returncode = 0
+
+
 def ask_mlflow(request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
     """Has `mlflow_writer` do something, in a process of its own.
 
     Returns:
         Its answer; what goes wrong is its `error`.
     """
-    writer = Path(__file__).with_name("mlflow_writer.py")
     theirs, ours = os.pipe()
     try:
         done = subprocess.run(
             # -P: neither this folder nor the current one may shadow what MLflow imports.
-            [sys.executable, "-P", str(writer), str(theirs)],
+            [sys.executable, "-P", str(WRITER), str(theirs)],
             input=json.dumps({**request, "timeout_s": timeout_s}),
             env=environment(),
             # When this process ends, the other end is closed, and the writer ends, too.

@@ -236,7 +236,9 @@ def exit_on_hangup(pipe: int) -> None:
 
 def main() -> int:
     logging.disable(logging.CRITICAL)
-    exit_on_hangup(int(sys.argv[1]))
+    # Without a pipe to watch, it goes on when the process that started it is gone.
+    if len(sys.argv) > 1:
+        exit_on_hangup(int(sys.argv[1]))
     asked = json.load(sys.stdin)
     # Nobody waits for longer.
     signal.setitimer(signal.ITIMER_REAL, asked["timeout_s"])

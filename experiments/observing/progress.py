@@ -73,6 +73,7 @@ class PlainProgress:
         self.every = every
         self.status = RunStatus(clock)
         self._told = clock()
+        self._untold = False
 
     def on_phase(self, text: str) -> None:
         self._write(text)
@@ -88,12 +89,9 @@ class PlainProgress:
         status = self.status
         better = status.add(kind, best_us)
         if better or status.done % self.every == 0 or status.done == status.total:
-            parts = (
-                status.describe_best(),
-                status.describe_failures(),
-                status.describe_left(),
-            )
-            self._write(f"[{status.describe_count()}] " + "; ".join(p for p in parts if p))
+            self._tell(status.describe_left())
+        else:
+            self._untold = True
         now = status.clock()
         if status.devices and (now - self._told > DEVICE_SECONDS or status.done == status.total):
             self._told = now
@@ -106,7 +104,16 @@ class PlainProgress:
     def notify(self, text: str) -> None:
         self._write(text)
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Tells how far it came, where it ends between two lines."""
+        if self._untold:
+            self._tell()
+
+    def _tell(self, left: str = "") -> None:
+        self._untold = False
+        status = self.status
+        parts = (status.describe_best(), status.describe_failures(), left)
+        self._write(f"[{status.describe_count()}] " + "; ".join(p for p in parts if p))
 
     def _write(self, text: str) -> None:
         # Flushed, for a log is watched while it grows. Work goes on when nobody reads it any more.

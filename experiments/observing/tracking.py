@@ -21,10 +21,11 @@ from typing import Any, Self
 
 from ... import __version__
 from ...core import Notify, iree_versions
-from .asking import ask_mlflow
+from .asking import ask_mlflow, tell_mlflow
 from .stores import SQLITE, TrackingStore, find_store
 
 EXPERIMENT = "frontrunner"
+KILLED = "KILLED"
 
 MakePage = Callable[[Path], Path | None]
 _make_page: ContextVar[MakePage | None] = ContextVar("make_page", default=None)
@@ -55,7 +56,7 @@ class Tracker:
     """One run in MLflow. No method raises; what goes wrong is told once, through `notify`.
 
     Use it as a context: a run left by an exception is tracked as failed, one left by Ctrl-C as
-    killed, with what was logged until then.
+    killed, with what was logged until then; nobody waits for that to be written.
 
     Args:
         notify: is called with one line if the run could not be tracked.
@@ -87,7 +88,7 @@ class Tracker:
         if kind is None:
             self.finish()
         else:
-            self.finish("KILLED" if issubclass(kind, KeyboardInterrupt) else "FAILED")
+            self.finish(KILLED if issubclass(kind, KeyboardInterrupt) else "FAILED")
 
     def start(
         self,
@@ -226,6 +227,10 @@ class Tracker:
         self.notify(re.sub(r"(?<=://)[^/\s]+@", "***@", text))
 
     def _write(self, run: dict[str, Any]) -> dict[str, Any]:
+        if run["status"] == KILLED:
+            # After Ctrl-C somebody waits for the prompt, and what is told then takes seconds.
+            tell_mlflow(run, self.timeout_s)
+            return {}
         return ask_mlflow(run, self.timeout_s)
 
 

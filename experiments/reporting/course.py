@@ -161,8 +161,8 @@ def candidates(run: Run) -> Iterator[Block]:
     counts = frame["shown"].value_counts()
     yield Chart(
         "Every candidate",
-        "Time against place in the queue, drift taken out; ticks on the axis failed. Point at one "
-        "for its knobs.",
+        "Did fast ones come early, and what failed? Time against place in the queue, drift taken "
+        "out; ticks on the axis failed. Point at one for its knobs.",
         f"{len(frame)} candidates: {', '.join(f'{n} {k}' for k, n in counts.items())}.",
         layered(*layers, height=340 if points else 90),
     )

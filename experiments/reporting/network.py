@@ -192,7 +192,8 @@ def _dispatches(run: NetworkRun) -> Iterator[Block]:
         rest = f" The other {len(rows) - len(shown)} take {left:.1f} %." if left else ""
         yield Chart(
             "Time by dispatch",
-            f"With the options that dispatches were tuned with.{rest}",
+            "Where does the time go, and where was it won? With the options that dispatches were "
+            f"tuned with.{rest}",
             f"Shares of the model's time, and what became of them: {listed}.",
             spec,
         )

@@ -140,8 +140,9 @@ def _roofline(timed: Sequence[Row], peak: Peak | None, folder: Path) -> Iterator
     nearest = max(points, key=lambda p: p["share"] or 0.0)
     yield Chart(
         "Roofline",
-        "The line is what the machine's measured arithmetic and bandwidth allow: left of its bend "
-        "memory limits, right of it arithmetic. Caches can put small dispatches above it.",
+        "How far is each from what the machine allows, and what limits it? The line is measured "
+        "arithmetic and bandwidth: left of its bend memory limits, right of it arithmetic. Caches "
+        "can put small dispatches above it.",
         f"{len(points)} rows under a roof of {peak.flops / 1e9:,.0f} GFLOP/s and "
         f"{peak.bandwidth / 1e9:,.1f} GB/s; the nearest to it is {nearest['name']} in "
         f"{nearest['provider']} with {nearest['y']:,.1f} GFLOP/s.",
@@ -192,7 +193,10 @@ def _times(timed: Sequence[Row]) -> Iterator[Block]:
         f"{v['name']} by {v['who']}: {time_text(v['time'] or 0)}" for v in values[:20]
     )
     yield Chart(
-        "Time by dispatch and provider", "Left is faster.", f"Times of dispatches: {listed}.", spec
+        "Time by dispatch and provider",
+        "Who is fastest on each dispatch? Left is faster.",
+        f"Times of dispatches: {listed}.",
+        spec,
     )
 
 

@@ -132,8 +132,8 @@ def _spread(case: Case, frame: pd.DataFrame) -> Iterator[Block]:
         )
     yield Chart(
         "Candidates by time",
-        "The dashed level is the compiler's default. Only uniform ones are a fair sample of the "
-        "space.",
+        "How much is there to win, and how rare are good candidates? The dashed level is the "
+        "compiler's default. Only uniform ones are a fair sample of the space.",
         f"{len(ran)} candidates that ran, from {ran[_TIME].iloc[0]:,.1f} to "
         f"{ran[_TIME].iloc[-1]:,.1f} µs; the median is {ran[_TIME].median():,.1f} µs.",
         layered(*layers, height=320),
@@ -283,7 +283,8 @@ def _gains(rows: list[dict[str, Any]]) -> Iterator[Block]:
         )
         yield Chart(
             "The best candidate over the compiler's default",
-            f"The {len(shown)} with most to win." if len(shown) < len(known) else "",
+            "On which is most to win?"
+            + (f" The {len(shown)} with most." if len(shown) < len(known) else ""),
             f"From {shown[-1]['gain']:.2f} to {shown[0]['gain']:.2f} times as fast as the default.",
             spec,
         )

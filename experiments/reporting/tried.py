@@ -77,7 +77,8 @@ def _in_model(run: NetworkRun) -> Iterator[Block]:
         )
         yield Chart(
             "Candidates in the model",
-            "Each dot is one profile of one candidate; a single one is off by 10 % and more.",
+            "Which made their dispatch faster within the model? Each dot is one profile of one "
+            "candidate; a single one is off by 10 % and more.",
             f"{len(ran)} profiles of candidates of {len(counts)} dispatches.",
             spec,
         )
@@ -124,7 +125,10 @@ def variants(run: NetworkRun) -> Iterator[Block]:
         )
         listed = "; ".join(f"{one.name} {one.speedup:.2f}x" for one in ran)
         yield Chart(
-            "Options, before anything was tuned", "", f"The model with options: {listed}.", spec
+            "Options, before anything was tuned",
+            "What do they bring by themselves?",
+            f"The model with options: {listed}.",
+            spec,
         )
     yield Table.of(
         "Options that were tried",

@@ -6,6 +6,7 @@ because the compiler can crash on what users bring.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +37,7 @@ _REMEDY = "reduce the input and report it to IREE"
 
 
 def read_dispatch(
-    path: Path,
+    path: str | os.PathLike[str],
     target: str = "host",
     reader: Child | None = None,
     *,
@@ -61,6 +62,7 @@ def read_dispatch(
         NotTunableError: its root op is not one that can be tuned.
         KilledError: the compiler was killed from outside.
     """
+    path = Path(path)
     text = read_source(path, "one dispatch")
     answer = read_in_child(
         READER,

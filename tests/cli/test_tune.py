@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.measuring.budget import Budget
-from frontrunner.cli import choices, pages
+from frontrunner.cli import pages
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.tuning import api
 from frontrunner.experiments.tuning.options import TuneOptions
@@ -66,7 +66,6 @@ def loop(monkeypatch, tmp_path):
     monkeypatch.setattr(api, "start_run", loop.tune)
     monkeypatch.setattr(api, "resume_run", loop.resume)
     monkeypatch.setattr(pages, "write_page", lambda _, folder: folder / "report.html")
-    monkeypatch.setattr(choices, "write_page", lambda _, folder: folder / "report.html")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mm.mlir").write_text("module {}")
     return loop
@@ -202,7 +201,7 @@ def test_interrupted(loop, frontrunner):
     ran = frontrunner("tune", "mm.mlir")
     assert ran.code == 130
     assert ran.err.splitlines() == [
-        "writing the report of what is there; Ctrl-C leaves it out",
         "error: interrupted",
-        "hint: continue with: frontrunner tune --resume runs/mm-1; report: runs/mm-1/report.html",
+        "hint: continue with: frontrunner tune --resume runs/mm-1; "
+        "see what is there: frontrunner report runs/mm-1",
     ]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.cli import choices, pages
+from frontrunner.cli import pages
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.network_tuning import api
 from frontrunner.experiments.network_tuning.options import NetworkOptions
@@ -62,7 +62,6 @@ def loop(monkeypatch, tmp_path):
     monkeypatch.setattr(api, "start_network_run", loop.tune_model)
     monkeypatch.setattr(api, "resume_network_run", loop.resume_model)
     monkeypatch.setattr(pages, "write_page", lambda _, folder: folder / "report.html")
-    monkeypatch.setattr(choices, "write_page", lambda _, folder: folder / "report.html")
     monkeypatch.chdir(tmp_path)
     for name in ("mm.mlir", "a.mlir", "b.mlir"):
         (tmp_path / name).write_text("module {}")
@@ -136,10 +135,9 @@ def test_interrupted(loop, frontrunner):
     ran = frontrunner("tune-model", "mm.mlir")
     assert ran.code == 130
     assert ran.err.splitlines() == [
-        "writing the report of what is there; Ctrl-C leaves it out",
         "error: interrupted",
         "hint: continue with: frontrunner tune-model --resume runs/mm-1; "
-        "report: runs/mm-1/report.html",
+        "see what is there: frontrunner report runs/mm-1",
     ]
 
 

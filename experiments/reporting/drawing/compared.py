@@ -62,7 +62,10 @@ def _speedups(articles: Sequence[Article]) -> Chart:
     )
     listed = "; ".join(f"{v['name']}: {v['x']:.2f}x" for v in values)
     return Chart(
-        "Speedups", "With 95 % intervals, each over its own default.", f"Speedups. {listed}.", spec
+        "Speedups",
+        "Which won most? With 95 % intervals, each over its own default.",
+        f"Speedups. {listed}.",
+        spec,
     )
 
 
@@ -92,7 +95,7 @@ def _courses(articles: Sequence[Article]) -> Chart:
     )
     return Chart(
         "The best so far",
-        "As the search timed candidates, beside the default of each.",
+        "Which found it soonest? As the search timed candidates, beside the default of each.",
         f"The best so far by candidates taken. {ends}.",
         spec,
     )

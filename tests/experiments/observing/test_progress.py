@@ -64,6 +64,19 @@ def test_live_display_shows_where_the_run_stands(clock):
     assert "0:08 left" in text
 
 
+def test_plain_lines_end_with_how_far_it_came(clock):
+    stream = io.StringIO()
+    progress = PlainProgress(stream, clock=clock)
+    run_some(progress, clock)
+    progress.on_outcome("timeout", 100.0)
+    progress.close()
+    before = stream.getvalue()
+    assert before.splitlines()[-1].startswith("[5/8 candidates] best 100.0 µs, 4.00x")
+    assert "left" not in before.splitlines()[-1]
+    progress.close()
+    assert stream.getvalue() == before
+
+
 def test_live_display_without_a_limit_on_candidates(clock):
     progress = RichProgress(Console(file=Terminal(), force_terminal=True, width=100), clock)
     progress.on_start(None, 60.0)

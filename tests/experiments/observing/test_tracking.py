@@ -393,6 +393,28 @@ def test_a_run_that_an_exception_ends(warnings, monkeypatch, error, status):
     assert [(r["status"], len(r["metrics"])) for r in written.runs] == [(status, 1)]
 
 
+def test_nobody_waits_for_what_is_written_after_ctrl_c(warnings, database, monkeypatch):
+    started = []
+
+    class Kept(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(self)
+
+    def run():
+        with Tracker(warnings.append) as tracker:
+            tracker.start("cut", {})
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("frontrunner.experiments.observing.asking.subprocess.Popen", Kept)
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    (writer,) = started
+    assert os.waitpid(writer.pid, 0)[1] == 0
+    assert rows(database, "select name, status from runs") == [("cut", "KILLED")]
+    assert warnings == []
+
+
 def test_only_the_first_finish_counts(warnings, monkeypatch):
     written = Written(monkeypatch)
     with Tracker(warnings.append) as tracker:

@@ -125,6 +125,10 @@ def test_names_the_root_ops_dims_and_types(
     assert " ".join(o.dtype for o in problem.operands) == types
 
 
+def test_paths_may_be_text() -> None:
+    assert read_dispatch(str(DATA / "matmul.mlir")).problem.kind == "contraction"
+
+
 @pytest.mark.parametrize(
     ("name", "trait"),
     [
