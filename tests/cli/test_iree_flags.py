@@ -17,6 +17,7 @@ FLAG = "--iree-flag=--iree-llvmcpu-debug-symbols=false"
 pytestmark = pytest.mark.usefixtures("brief", "untracked")
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_the_flags_that_it_was_started_with(
     tmp_path: Path, frontrunner: Callable[..., Any]
 ) -> None:

@@ -296,6 +296,7 @@ def test_of_devices_that_join_those_are_taken_that_the_run_would_have_chosen() -
     assert devices_that_joined(later, chosen, ["a/cuda://0"]) == []
 
 
+@pytest.mark.slow
 def test_a_device_that_joins_while_a_run_goes_on_is_used(
     start_worker: Callable[..., object], dispatch: Dispatch, tmp_path: Path
 ) -> None:

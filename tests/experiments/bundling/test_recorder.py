@@ -117,6 +117,7 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert out.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_interrupted_recording_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "matmul.parquet"
 
@@ -367,6 +368,7 @@ def test_what_was_killed_is_not_settled(tmp_path: Path, monkeypatch: pytest.Monk
     assert pack(given, NullProgress(), work).outcomes == {"ok": 3}
 
 
+@pytest.mark.slow
 def test_a_damaged_folder_is_found_before_measuring(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

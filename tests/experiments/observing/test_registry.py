@@ -66,6 +66,7 @@ def home(tmp_path_factory):
     ("uri", "version"),
     [("models:/mine/1", "1"), ("models:/mine/2", "2"), ("models:/mine@best", "1")],
 )
+@pytest.mark.slow
 def test_versions_and_aliases(home, uri, version):
     said = []
     path = Path(local_ranker(uri, said.append))
@@ -113,6 +114,7 @@ def test_a_store_that_is_not_there_is_not_made(home, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_commands_take_them(home, frontrunner, monkeypatch, tmp_path):
     matmul = Path(__file__).parents[2] / "data" / "matmul.mlir"
     monkeypatch.chdir(tmp_path)

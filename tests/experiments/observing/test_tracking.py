@@ -80,6 +80,7 @@ def rows(database: Path, query: str) -> list[tuple[object, ...]]:
         return connection.execute(query).fetchall()
 
 
+@pytest.mark.slow
 def test_a_run_in_the_default_store(first):
     tracker, folder, warnings = first
     assert warnings == []
@@ -104,6 +105,7 @@ def test_a_run_in_the_default_store(first):
     assert kept.read_text() == "module {}"
 
 
+@pytest.mark.slow
 def test_runs_below_a_run_and_models(tmp_path, warnings, database):
     database = database.rename(tmp_path / "elsewhere.db")
     predictor = tmp_path / "lightgbm.predictor"
@@ -155,6 +157,7 @@ def test_runs_below_a_run_and_models(tmp_path, warnings, database):
     assert sorted(path.read_text() for path in kept) == ["one", "two"]
 
 
+@pytest.mark.slow
 def test_a_second_run_joins_the_first_wherever_that_is(tmp_path, warnings, monkeypatch, database):
     database = database.rename(tmp_path / "elsewhere.db")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{database}")
@@ -166,6 +169,7 @@ def test_a_second_run_joins_the_first_wherever_that_is(tmp_path, warnings, monke
     assert not (tmp_path / "mlflow.db").exists()
 
 
+@pytest.mark.slow
 def test_two_first_runs_at_once(tmp_path, warnings):
     """Of which one failed, each time, while MLflow made its tables."""
     trackers = [Tracker(warnings.append, timeout_s=300) for _ in range(2)]
@@ -312,9 +316,9 @@ def test_a_python_that_does_not_start(warnings, monkeypatch, tmp_path):
 
 
 def test_an_mlflow_that_ends_badly(warnings, monkeypatch, tmp_path):
-    broken = tmp_path / "asking.py"
-    (tmp_path / "mlflow_writer.py").write_text("raise SystemExit('no module named mlflow')")
-    monkeypatch.setattr(asking, "__file__", str(broken))
+    broken = tmp_path / "mlflow_writer.py"
+    broken.write_text("raise SystemExit('no module named mlflow')")
+    monkeypatch.setattr(asking, "WRITER", broken)
     tracker = Tracker(warnings.append)
     tracker.start("lost", {})
     tracker.finish()

@@ -90,6 +90,7 @@ def test_a_winner_is_a_module_that_computes_the_product(
         frontrunner.resume(tmp_path / "run", quiet=True)
 
 
+@pytest.mark.slow
 def test_what_does_not_build_and_what_is_wrong_is_told(installed: Path, tmp_path: Path) -> None:
     kernel = installed / "kernel.c"
     wrong = kernel.read_text().replace("sum[ROWS][VECTORS] = {0}", "sum[ROWS][VECTORS] = {1}")

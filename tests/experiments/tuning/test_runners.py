@@ -143,6 +143,7 @@ def test_a_noisy_machine_is_told_of_in_the_result(tmp_path: Path) -> None:
     assert resume_run(tmp_path / "run", None, NullProgress(), tracked=False) == result
 
 
+@pytest.mark.slow
 def test_an_order_that_looks_back_does_not_depend_on_how_much_is_run_at_once(
     tmp_path: Path,
 ) -> None:

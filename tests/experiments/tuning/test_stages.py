@@ -87,6 +87,7 @@ def test_a_bad_default_is_beaten_by_a_verified_spec(source: Path, tmp_path: Path
     assert_verified(source, result)
 
 
+@pytest.mark.slow
 def test_one_stage(source: Path, tmp_path: Path) -> None:
     result = tuned(source, tmp_path / "run", [Stage("screen", keep=1)])
     assert result.stages == (StageResult("screen", 6, 1),)
@@ -114,6 +115,7 @@ def test_dispatches_then_a_command_of_ones_own(source: Path, tmp_path: Path) -> 
     assert RunFolder(tmp_path / "run").load().manifest.options.stages == read_stages(file)
 
 
+@pytest.mark.slow
 def test_what_fails_does_not_go_on_and_is_not_asked_again(source: Path, tmp_path: Path) -> None:
     log = tmp_path / "asked.txt"
     stages = [Stage("screen", keep=2), Stage("command", command=evaluating(source, log, "all"))]

@@ -64,6 +64,7 @@ FOLLOWED = """  %t = tensor.empty() : tensor<1x8x16x16xf32>
 """
 
 
+@pytest.mark.slow
 def test_what_follows_is_in_the_same_loops(tmp_path: Path) -> None:
     text = module("depthwise").replace(") -> tensor", ", %c: tensor<16xf32>) -> tensor", 1)
     text = text.replace("-> tensor<1x16x8x16xf32> {\n", "-> tensor<1x8x16x16xf32> {\n", 1)
