@@ -81,7 +81,7 @@ def test_nothing_is_left_of_a_tuning_that_is_ended_while_it_links(
         _, said = run.communicate()
     if how == signal.SIGTERM:
         assert run.returncode == 130
-        assert said.endswith("runs/matmul-1; report: runs/matmul-1/report.html\n")
+        assert said.endswith("runs/matmul-1; see what is there: frontrunner report runs/matmul-1\n")
     assert started.left() == []
 
 
