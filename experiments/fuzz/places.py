@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,7 +87,9 @@ def _tree(folder: Path, name: str) -> dict[str, str]:
         for one in [*folders, *files]:
             path = Path(root, one)
             shown = f"{name}/{path.relative_to(folder)}"
-            found[shown.encode(errors="backslashreplace").decode()] = _kind(path)
+            # Two commands make the stock side by side: what one removes is gone for the other.
+            with suppress(FileNotFoundError):
+                found[shown.encode(errors="backslashreplace").decode()] = _kind(path)
     return found
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from frontrunner.experiments.fuzz import kinds
+from frontrunner.experiments.fuzz import kinds, places
 from frontrunner.experiments.fuzz.case import FuzzCase, kind_of, make_case
 from frontrunner.experiments.fuzz.changes import (
     believed,
@@ -229,6 +229,24 @@ def test_a_case_depends_on_seed_and_number_alone(kind, stock, tmp_path):
     assert cases[0::3] == cases[1::3]
     assert found[0::3] == found[1::3]
     assert found[0::3] != found[2::3]
+
+
+def test_what_is_removed_while_it_is_looked_at_is_gone(tmp_path, monkeypatch):
+    made = Places(tmp_path)
+    made.clear()
+    (made.work / "goes").write_text("")
+    (made.work / "stays").write_text("")
+    looked_at = places._kind
+
+    def removed_before(path):
+        if path.name == "goes":
+            path.unlink()
+        return looked_at(path)
+
+    monkeypatch.setattr(places, "_kind", removed_before)
+    found = made.snapshot()
+    assert "work/stays" in found
+    assert "work/goes" not in found
 
 
 def test_every_kind_takes_its_turn():
