@@ -34,7 +34,7 @@ def tell_mlflow(request: Mapping[str, Any], timeout_s: float) -> None:
         OSError: it cannot be started.
     """
     process = subprocess.Popen(
-        [sys.executable, "-P", str(WRITER)],
+        _command(),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -44,7 +44,7 @@ def tell_mlflow(request: Mapping[str, Any], timeout_s: float) -> None:
     )
     assert process.stdin is not None
     with process.stdin as stdin:
-        stdin.write(json.dumps({**request, "timeout_s": timeout_s}).encode())
+        stdin.write(_told(request, timeout_s).encode())
     # Python would warn of a process that is never waited for.
     process.returncode = 0
 
@@ -58,9 +58,8 @@ def ask_mlflow(request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
     theirs, ours = os.pipe()
     try:
         done = subprocess.run(
-            # -P: neither this folder nor the current one may shadow what MLflow imports.
-            [sys.executable, "-P", str(WRITER), str(theirs)],
-            input=json.dumps({**request, "timeout_s": timeout_s}),
+            [*_command(), str(theirs)],
+            input=_told(request, timeout_s),
             env=environment(),
             # When this process ends, the other end is closed, and the writer ends, too.
             pass_fds=[theirs],
@@ -83,3 +82,13 @@ def ask_mlflow(request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
         return {"error": f"MLflow ended with exit code {done.returncode}: {complaint}"}
     answer: dict[str, Any] = json.loads(lines[-1])
     return answer
+
+
+def _command() -> list[str]:
+    # -P: neither this folder nor the current one may shadow what MLflow imports.
+    return [sys.executable, "-P", str(WRITER)]
+
+
+def _told(request: Mapping[str, Any], timeout_s: float) -> str:
+    """What the writer reads."""
+    return json.dumps({**request, "timeout_s": timeout_s})

@@ -1,6 +1,6 @@
 """What an adaptive order loses where many devices measure at a time, and outcomes come late.
 
-    python -m frontrunner.experiments.studies.in_flight [RECORDINGS...] [--devices 1,4] [--seeds N]
+    python -m frontrunner.experiments.studies.in_flight [FILE...] [--devices 1,4] [--lies worst]
 
 For each recording: candidates until one is within 5 % of the best, in the order in which they are
 measured, with so many devices, by what is believed of candidates that are being measured:
@@ -73,14 +73,16 @@ def main() -> None:
     here = Path(__file__).parents[1] / "recordings" / "zen4"
     parser.add_argument("recordings", nargs="*", type=Path, default=[here])
     parser.add_argument("--devices", default="1,4,16")
+    parser.add_argument("--lies", default=",".join(LIES), help="[%(default)s]")
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args()
     cases = read_cases(paths_of(given.recordings))
     print(f"{len(cases)} recordings, {given.seeds} seeds")
-    print("devices", *LIES, sep="\t")
+    lies = given.lies.split(",")
+    print("devices", *lies, sep="\t")
     for devices in map(int, given.devices.split(",")):
         row = []
-        for lie in LIES:
+        for lie in lies:
             logs = [
                 math.log(candidates(case, devices, lie, seed))
                 for case in cases

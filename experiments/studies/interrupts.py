@@ -33,6 +33,10 @@ LARGE = PRODUCT.replace("64", "1024").replace("32x", "256x")
 MOST_SECONDS = 600.0
 # Python itself tells of signals that come before `main` is there, in a traceback.
 STARTING = 0.3
+HEADER = (
+    "| command | interrupted | said, median | worst | gone, median | worst | codes | "
+    "names what goes on |\n| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: |"
+)
 _BROKEN = re.compile(r"^Traceback|internal error", re.M)
 _GOES_ON = re.compile(r"frontrunner \S+ --resume \S+|[Tt]he same command")
 
@@ -123,17 +127,18 @@ def lay_out(folder: Path) -> None:
         "tune mm.mlir --budget 4 --pool 12 --out old",
         "bundle pack mm.mlir --budget 8 --pool 50 --out old.bundle",
     ):
-        ended = CommandProcess(line, folder, str(folder)).wait(MOST_SECONDS)
-        if ended is None or ended.code:
-            raise RuntimeError(f"`frontrunner {line}` fails by itself: {ended}")
+        seconds_alone(line, folder)
 
 
-def seconds_alone(task: Interrupted, laid_out: Path, folder: Path) -> float:
-    """How long a command takes that nobody interrupts."""
-    shutil.copytree(laid_out, folder, symlinks=True)
-    ended = CommandProcess(task.line, folder, str(folder)).wait(MOST_SECONDS)
+def seconds_alone(line: str, folder: Path) -> float:
+    """How long a command takes that nobody interrupts.
+
+    Raises:
+        RuntimeError: it fails.
+    """
+    ended = CommandProcess(line, folder, str(folder)).wait(MOST_SECONDS)
     if ended is None or ended.code:
-        raise RuntimeError(f"`frontrunner {task.line}` fails by itself: {ended}")
+        raise RuntimeError(f"`frontrunner {line}` fails by itself: {ended}")
     return ended.seconds
 
 
@@ -199,16 +204,15 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         lay_out(folder / "base")
-        print(
-            "| command | interrupted | said, median | worst | gone, median | worst | codes |",
-            end="",
-        )
-        print(" names what goes on |\n| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: |")
+        print(HEADER)
         for task in TASKS:
             if not task.name.startswith(begins):
                 continue
-            span = task.span or seconds_alone(task, folder / "base", folder / "alone")
-            shutil.rmtree(folder / "alone", ignore_errors=True)
+            span = task.span
+            if span is None:
+                shutil.copytree(folder / "base", folder / "alone", symlinks=True)
+                span = seconds_alone(task.line, folder / "alone")
+                shutil.rmtree(folder / "alone")
             rng = Random(f"{given.seed} {task.name}")
             answers = []
             for _ in range(given.count):
