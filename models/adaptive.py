@@ -30,10 +30,10 @@ SLOPE, STUBBORN = 0.5, 10.0
 # be right about all candidates but the best ones, and no outcome would tell.
 PATIENCE = 16
 # The kernel is learned from 8 measurements, and again when there are so many times more; from the
-# best, and others by lot, where there are more than this.
+# best, and others at random, where there are more than this.
 FIRST, GROWTH = 8, 1.4
 BEST, OTHERS = 40, 120
-# Candidates that the process looks at, half of them by lot: 8 choices among so many take 0.5 s.
+# Candidates that the process looks at, half of them at random: 8 choices among so many take 0.5 s.
 SHORTLIST = 4096
 # Of two features that vary alike, one is enough: there are fewer length scales to learn.
 MAX_CORRELATION = 0.95
@@ -48,7 +48,7 @@ class GaussianRanker(AdaptiveRanker):
     Times are explained by a line in the logarithm of the prior's rank, and what is left by a
     Gaussian process over the features. Where the prior is wrong, the line's slope goes to zero and
     the process decides alone. What promises most improvement comes next, and a share of each batch
-    by lot: greed would never see what prior and process are both wrong about.
+    at random: greed would never see what prior and process are both wrong about.
     """
 
     name = "adaptive"
@@ -64,10 +64,10 @@ class GaussianRanker(AdaptiveRanker):
         """
         Args:
             prior: name or file of the ranker to start from; `usual` for the one that is used where
-                none is asked for, `nothing` to start by lot. With a file, it cannot be trained.
+                none is asked for, `nothing` to start at random. With a file, it cannot be trained.
             batch: how many candidates to take between two looks.
-            explore: the share of a batch that is chosen by lot.
-            seed: of the lots, and of the prior's training.
+            explore: the share of a batch that is chosen at random.
+            seed: of what is chosen at random, and of the prior's training.
         """
         self.prior = prior
         self.batch = batch
@@ -125,10 +125,13 @@ class GaussianRanker(AdaptiveRanker):
         return self._ranks(expected, [], np.random.default_rng([self.seed, _STREAM, 0]))
 
     def _ranks(self, expected: Array, first: list[int], rng: np.random.Generator) -> Scores:
-        """Places from 0: the first ones, some by lot, and all others as expected."""
-        lots = rng.permutation(len(expected))
-        order = np.lexsort((lots, expected))
-        drawn = lots[: round(self.explore * self.batch)].tolist()
+        """Places from 0: the first ones, some at random, and all others as expected."""
+        shuffled = rng.permutation(len(expected))
+        order = np.lexsort((shuffled, expected))
+        share = self.explore * self.batch
+        # Of a small batch, now and then one.
+        more = share % 1 > 0 and rng.random() < share % 1
+        drawn = shuffled[: int(share) + more].tolist()
         at = self.batch - len(drawn)
         likely = [*first, *order[:at].tolist()][:at]
         return places(list(dict.fromkeys([*likely, *drawn, *first])), order)
@@ -156,10 +159,11 @@ class GaussianRanker(AdaptiveRanker):
 
         It depends on nothing else, so that a run which is resumed takes the same order.
         """
-        size = min(FIRST, len(times))
+        size = FIRST
         while int(size * GROWTH) <= len(times):
             size = int(size * GROWTH)
-        size = max(size, int(np.argmax(np.isfinite(times))) + 1)  # failures alone teach nothing
+        first_success = int(np.argmax(np.isfinite(times)))
+        size = max(min(size, len(times)), first_success + 1)  # failures alone teach nothing
         # Candidates that were killed are known no more, and with them features may vary no more.
         key = times[:size].tobytes() + inputs.shape[1].to_bytes(4, "little")
         learned_from, kernel = self._learned.get(doubting, (b"", None))
@@ -168,8 +172,9 @@ class GaussianRanker(AdaptiveRanker):
             rows = np.arange(size)
             if size > BEST + OTHERS:
                 ranked = np.argsort(residual, kind="stable")
-                lots = np.random.default_rng([self.seed, _STREAM, size]).permutation(size - BEST)
-                rows = np.concatenate([ranked[:BEST], ranked[BEST:][lots[:OTHERS]]])
+                rng = np.random.default_rng([self.seed, _STREAM, size])
+                others = ranked[BEST:][rng.permutation(size - BEST)[:OTHERS]]
+                rows = np.concatenate([ranked[:BEST], others])
             kernel = Kernel.fit(inputs[rows], residual[rows])
             self._learned = {**self._learned, doubting: (key, kernel)}
         return kernel
@@ -246,7 +251,8 @@ def _fit_prior_line(times: Array, belief: Array) -> tuple[Array, Array]:
     """
     logs = np.log(times)
     worst, best = np.nanmax(logs), np.nanmin(logs)
-    values = _standardize(np.where(np.isnan(logs), worst + (worst - best) / 10, logs))
+    spread = (worst - best) or 1.0
+    values = _standardize(np.where(np.isnan(logs), worst + spread / 10, logs))
     line = np.column_stack([np.ones(len(belief)), belief])
     seen = line[: len(times)]
     pull = np.diag([0.0, STUBBORN])
@@ -256,7 +262,7 @@ def _fit_prior_line(times: Array, belief: Array) -> tuple[Array, Array]:
 
 
 def _shortlist(expected: Array, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Candidates to look at: all of a few; of many, the most promising and others by lot."""
+    """Candidates to look at: all of a few; of many, the most promising and others at random."""
     if len(expected) <= SHORTLIST:
         return np.arange(len(expected))
     order = np.argsort(expected, kind="stable")

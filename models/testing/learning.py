@@ -94,6 +94,9 @@ def check_observing_reorders_what_is_left(subject: CheckedRanker) -> None:
         told.append(scores_of(ranker, left))
     for scores in told[1:]:
         require_equal(scores, told[0], "what was observed before still counts after observe()")
+    for few in (1, 2, 3):  # a run may be ended after its first
+        ranker = _adaptive(subject).fit(frame, groups).observe(one.head(few))
+        require_order(ranker, left)
     failed = _adaptive(subject).fit(frame, groups)
     require_order(failed.observe(one.head(_TAKEN).assign(**{TIME_COLUMN: np.nan})), left)
 

@@ -189,6 +189,24 @@ def test_failures_are_avoided():
     assert np.isnan(TIMES[chosen]).mean() < np.isnan(TIMES).mean()
 
 
+def test_failures_are_avoided_where_one_alone_succeeded():
+    """There is no spread of times by which they could be worse than the worst."""
+    narrow = (KNOBS.block_x <= 32).to_numpy()
+    rng = np.random.default_rng(0)
+    rows = [rng.choice(np.flatnonzero(~narrow)), *rng.choice(np.flatnonzero(narrow), 7, False)]
+    ranker = adaptive(np.zeros(len(TIMES)), explore=0.0)
+    ranker.observe(FRAME.iloc[rows].assign(time_us=[50.0] + [np.nan] * 7))
+    left = FRAME.drop(index=FRAME.index[rows])
+    assert not narrow[left.index[order(ranker, left)][:8]].any()
+
+
+def test_small_batches_explore_now_and_then():
+    """A quarter of one candidate is none, and one in four batches."""
+    best = order(adaptive(SLOWNESS, batch=1, explore=0.0), FRAME)[0]
+    firsts = [order(adaptive(SLOWNESS, batch=1, seed=seed), FRAME)[0] for seed in range(40)]
+    assert 0 < np.sum(np.array(firsts) != best) < 20
+
+
 def test_equal_times_are_no_reason_to_fail():
     ranker = adaptive(SLOWNESS).observe(FRAME.iloc[:16].assign(time_us=5.0))
     assert sorted(ranker.score(FRAME.iloc[16:])) == list(range(len(FRAME) - 16))
