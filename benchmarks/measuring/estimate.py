@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from math import comb
 from typing import Any
 
@@ -25,8 +26,8 @@ ENOUGH = 30
 # error of the median over that of the mean.
 IQR_PER_DEVIATION = 1.35
 MEDIAN_ERROR_RATIO = 1.25
-# Of intervals.
-CONFIDENCE = 0.95
+# Intervals of 95 %: one value in so many lies outside.
+OUTSIDE_ONE_IN = 20
 
 
 @dataclass(frozen=True)
@@ -114,9 +115,11 @@ def median_interval(values: ArrayLike) -> tuple[float, float]:
     """
     ordered = np.sort(np.asarray(values, np.float64))
     count = len(ordered)
-    # How often no more than so many values lie below the median, as of throws of a coin.
-    below = np.cumsum([comb(count, n) for n in range(count)]) / 2.0**count
-    outside = max(0, int(np.sum(2 * below <= 1 - CONFIDENCE)) - 1)
+    # In how many of 2^count throws of coins no more than so many heads come up: as often, no more
+    # values lie below the median. Whole numbers: those of 64 values overflow NumPy's.
+    tails = accumulate(comb(count, heads) for heads in range(count))
+    rare = [tail for tail in tails if 2 * tail * OUTSIDE_ONE_IN <= 2**count]
+    outside = max(0, len(rare) - 1)
     return float(ordered[outside]), float(ordered[count - 1 - outside])
 
 

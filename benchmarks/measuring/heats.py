@@ -104,7 +104,8 @@ class _Rounds:
     def noise_floor(self) -> float:
         """As `Finals.noise_floor`: the baseline after over that before, or the other way round."""
         before, after = np.array(self._baselines).T
-        swapped = np.arange(len(before)) % 2 == 1
+        # In every other round, whatever the number of devices.
+        swapped = np.arange(len(before)) // len(self._devices) % 2 == 1
         return noise_floor(
             median_interval(np.where(swapped, before, after) / np.where(swapped, after, before))
         )
@@ -178,6 +179,10 @@ def confirm(devices: Sequence[Device], index: int, executable: Path, seed: int) 
 
 
 def _turns(devices: Sequence[Device], seconds: float, turn: float) -> int:
-    """How many turns of so many seconds there is time for, where each is some runs at least."""
+    """How many turns there is time for, each on all devices one after the other.
+
+    Args:
+        turn: seconds of a turn on one device, which is some runs at least.
+    """
     slowest = max(device.baseline_us for device in devices) / 1e6
-    return int(seconds / max(turn, (MIN_RUNS + 1) * slowest))
+    return int(seconds / len(devices) / max(turn, (MIN_RUNS + 1) * slowest))

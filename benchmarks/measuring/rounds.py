@@ -34,8 +34,6 @@ def estimate_times(
     """Estimates of the times of all candidates that ran, by queue position.
 
     Those that ever failed, or that share another one's executable, have none.
-
-    One that ever failed is left out, and so is one that another stands for.
     """
     known = estimates(repeats)
     failed = {repeat.index for repeat in repeats if repeat.time_us is None}

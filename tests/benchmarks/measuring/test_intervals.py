@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from frontrunner.benchmarks.measuring.estimate import median_interval, noise_floor
 
@@ -33,6 +34,16 @@ def test_an_interval_lies_between_two_of_the_values() -> None:
     assert median_interval(values) == (3.0, 10.0)
     assert median_interval(values[:6]) == (7.0, 12.0)
     assert median_interval([2.0, 1.0]) == (1.0, 2.0)
+
+
+@pytest.mark.parametrize("count", [*range(1, 200), 1100])
+def test_of_any_number_of_values_the_interval_is_the_binomial_distributions(count: int) -> None:
+    low, high = median_interval(range(count))
+    outside = max(0, int(binom.ppf(0.025, count, 0.5)) - 1)
+    assert 2 * binom.cdf(low, count, 0.5) <= 0.05 or low == 0
+    assert abs(low - outside) <= 1
+    assert low + high == count - 1
+    assert low <= high
 
 
 def test_a_noise_floor_is_how_far_the_interval_reaches() -> None:
