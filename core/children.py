@@ -87,6 +87,7 @@ class Child:
         assert process is not None and connection is not None and stderr is not None
         self._in_call = True
         try:
+            before = os.fstat(stderr.fileno()).st_size  # what it said of earlier requests
             connection.send(request)
             if not connection.poll(timeout):
                 self.close()
@@ -96,7 +97,7 @@ class Child:
             code, peak = _reap(process)
             if code == -signal.SIGKILL and process is not self._closed:
                 raise ChildKilled(self._kill_message(peak)) from error
-            raise ChildDied(_exit_message(code, stderr)) from error
+            raise ChildDied(_exit_message(code, stderr, before)) from error
         except BaseException:
             # Ctrl-C between send and receive: a late answer must not meet the next request.
             self.close()
@@ -196,10 +197,14 @@ def _reap(process: subprocess.Popen[bytes]) -> tuple[int, int]:
     return process.wait(), 0
 
 
-def _exit_message(code: int, stderr: IO[bytes]) -> str:
-    """How a process ended, and its last words."""
+def _exit_message(code: int, stderr: IO[bytes], before: int) -> str:
+    """How a process ended, and its last words.
+
+    Args:
+        before: bytes that it had said before.
+    """
     how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - STDERR_TAIL_BYTES))
+    stderr.seek(max(before, stderr.seek(0, os.SEEK_END) - STDERR_TAIL_BYTES))
     words = stderr.read().decode(errors="replace").strip()
     return f"{how}\n{words}" if words else how
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .client import Cluster, HostLost
+    from .client import Cluster
     from .device_pool import DevicePool
     from .devices import ClusterDevices, open_devices
     from .host import Host
     from .local import hosts_of, open_cluster
-    from .messages import Answer, HostDescription, OfferedDevice, Work
+    from .messages import Answer, HostDescription, HostLost, OfferedDevice, Work
     from .runner import ClusterRunner
     from .selection import choose_devices
     from .turns import with_priority

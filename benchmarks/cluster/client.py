@@ -11,47 +11,39 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from ...core import InputError, KilledError, WorkError, first_line
-from .messages import MARK, Answer, HostDescription, Piece, Work, wrong_versions
+from ...core import InputError, WorkError, first_line
+from .connecting import CONNECT_SECONDS, connect_client, other_version
+from .messages import (
+    MARK,
+    Answer,
+    HostDescription,
+    HostFullError,
+    HostLost,
+    Piece,
+    Work,
+    wrong_versions,
+)
 from .turns import PRIORITY
 
 if TYPE_CHECKING:
-    from distributed import Client
+    pass
 
-CONNECT_SECONDS = 5.0
-# That wait for an answer at once, each with a connection: one for each device, and each core that
-# compiles. Dask's own limit of 512 held up a thousand devices.
-MOST_CALLS = 16_384
-# For a connection to a worker that the scheduler knows of: busy ones, asked by a thousand devices
-# at once, took more than 5.
-CALL_SECONDS = 60.0
 # Until what was lost is tried again, and until nobody waits any more for a host, or a device.
 AGAIN_SECONDS, ALONE_SECONDS = 5.0, 300.0
 # How often a client looks who is still there while it waits for an answer.
 LOOK_SECONDS = 1.0
 # What is larger is sent in so many pieces that neither side holds more of it.
 PIECE_BYTES = 16 << 20
-_HINT = "start one with `frontrunner worker --serve`, and others with `frontrunner worker --join`"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 Found = TypeVar("Found")
-
-
-class HostLost(KilledError):
-    """The host that was to do the work is gone, so that nothing is known of it."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.hint = "`frontrunner devices` tells which are there; go on when it is back"
 
 
 class Cluster:
@@ -67,7 +59,7 @@ class Cluster:
 
     def __init__(self, address: str, warn: Callable[[str], None] = lambda message: None) -> None:
         self.address = address if "://" in address else f"tcp://{address}"
-        self._client = _connect(self.address)
+        self._client = connect_client(self.address)
         from distributed.utils import silence_logging_cmgr
 
         # It writes what it meets of lost connections, with tracebacks: we tell that in a line.
@@ -79,7 +71,7 @@ class Cluster:
                 f"{self.address} is plain TCP: whoever reaches it can run code on its workers; "
                 f"see SECURITY.md for TLS"
             )
-        if other := _other_version(self._client):
+        if other := other_version(self._client):
             warn(other)
         self._priority = PRIORITY.get()
         self._alive: frozenset[str] = frozenset()
@@ -153,8 +145,8 @@ class Cluster:
             sender: tells files apart that are sent to a host at the same time.
 
         Raises:
-            HostLost: the host is gone.
-            FrontrunnerError: the host cannot keep it.
+            HostLost: the host is gone, or full.
+            FrontrunnerError: the host cannot keep it, or the file changes.
         """
         from distributed.protocol.serialize import to_serialize
 
@@ -162,9 +154,13 @@ class Cluster:
         with path.open("rb") as file:
             while left:
                 place, data = file.tell(), file.read(PIECE_BYTES)
+                if not data:
+                    raise WorkError(f"{path} changed while it was sent", "leave it alone")
                 left -= len(data)
                 piece = Piece(sender, place, data, "" if left else name)
                 answer = self._ask(host, "frontrunner_keep", piece=to_serialize(piece))
+                if isinstance(answer.raised, HostFullError):
+                    raise HostLost(first_line(answer.raised))
                 if answer.raised is not None:
                     raise answer.raised
 
@@ -285,45 +281,10 @@ class Cluster:
         try:
             with self._connecting:
                 if self._client.status == "closed":  # Dask looks for a scheduler once, for a while
-                    self._client = _connect(self.address)
+                    self._client = connect_client(self.address)
             info = self._client.scheduler_info(n_workers=-1)
             workers = info["workers"] if self._client.status == "running" else {}
         except Exception:  # the scheduler may be gone, and come back
             workers = {}
         ours = (address for address, one in workers.items() if MARK in one["resources"])
         self._alive = frozenset(ours)
-
-
-def _other_version(client: Client) -> str:
-    """Tells that the scheduler has another Dask, with which not all may work."""
-    found: Any = client.get_versions(check=False)
-    there, here = found["scheduler"]["packages"].get("distributed"), version("distributed")
-    return "" if there == here else f"the scheduler has Dask {there}, this is {here}"
-
-
-def _connect(address: str) -> Client:
-    try:
-        from distributed import Client
-        from distributed.comm.core import connect
-        from distributed.security import Security
-    except ImportError:
-        raise InputError(
-            "clusters need Dask, which is not installed", "pip install 'frontrunner[cluster]'"
-        ) from None
-
-    async def knock() -> None:
-        secured = Security().get_connection_args("client")  # as Dask's own settings have it
-        (await connect(address, timeout=CONNECT_SECONDS, **secured)).abort()
-
-    try:
-        # A client that does not come to be is heard of for seconds. A notebook runs a loop here.
-        with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, knock()).result()
-        client = Client(
-            address, timeout=CONNECT_SECONDS, set_as_default=False, connection_limit=MOST_CALLS
-        )
-        client.rpc.timeout = CALL_SECONDS
-        return client
-    except Exception as error:  # Dask's own, of many kinds
-        first = first_line(error)
-        raise InputError(f"no scheduler answers at {address}: {first}", _HINT) from error

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from ...core import Notify, first_line
 from ..measuring import Device
-from .client import AGAIN_SECONDS, ALONE_SECONDS, HostLost
+from .client import AGAIN_SECONDS, ALONE_SECONDS
+from .messages import HostLost
 
 Found = TypeVar("Found")
 

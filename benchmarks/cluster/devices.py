@@ -10,9 +10,9 @@ from ...core import Child, Notify
 from ...search import backend_of
 from ..measuring import HANDLER, KEEP_MEMORY, Device
 from ..verifying import Call
-from .client import Cluster, HostLost
+from .client import Cluster
 from .local import open_cluster
-from .messages import COMPILING, HostDescription, OfferedDevice
+from .messages import COMPILING, HostDescription, HostLost, OfferedDevice
 from .remote_child import RemoteChild, Travelled
 from .selection import ChosenDevices, choose_devices, compiling_hosts, devices_that_joined
 

@@ -7,8 +7,8 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -50,6 +50,10 @@ class _Session:
     child: Child
     lock: threading.Lock = field(default_factory=threading.Lock)
     used: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_idle(self) -> bool:
+        return time.monotonic() - self.used > IDLE_SECONDS
 
 
 class Host:
@@ -101,8 +105,7 @@ class Host:
         if lacking := tuple(name for name, path in found.items() if path is None):
             return Answer(lacking=lacking)
         places = {Path(name): path for name, path in found.items() if path is not None}
-        session = self._session(work)
-        with session.lock, tempfile.TemporaryDirectory(dir=self._folder) as name:
+        with self._held(work) as session, tempfile.TemporaryDirectory(dir=self._folder) as name:
             request = work.request
             if files_read(request):
                 request = with_files_read(request, places)
@@ -163,29 +166,39 @@ class Host:
             gone = self._sessions.pop(session, None)
         if gone is not None:
             gone.child.close()
+        self._store.forget(session)
 
     def close_idle(self) -> None:
         """Ends children that nobody has asked for long."""
-        now = time.monotonic()
         with self._lock:
-            idle = [
-                name
-                for name, one in self._sessions.items()
-                if now - one.used > IDLE_SECONDS and not one.lock.locked()
-            ]
-        for name in idle:
-            self.close_session(name)
+            known = list(self._sessions.items())
+        for name, one in known:
+            # Not while it works; what comes next waits, and is done by a child of its own.
+            if one.is_idle and one.lock.acquire(blocking=False):
+                try:
+                    if one.is_idle:
+                        self.close_session(name)
+                finally:
+                    one.lock.release()
+        self._store.remove_abandoned(IDLE_SECONDS)
 
     def close(self) -> None:
         for name in list(self._sessions):
             self.close_session(name)
         self._cores.close()
 
-    def _session(self, work: Work) -> _Session:
-        with self._lock:
-            if work.session not in self._sessions:
-                self._sessions[work.session] = _Session(Child(work.handler, work.env))
-            return self._sessions[work.session]
+    @contextmanager
+    def _held(self, work: Work) -> Iterator[_Session]:
+        """The client's session, which nobody else uses or ends meanwhile."""
+        while True:
+            with self._lock:
+                if work.session not in self._sessions:
+                    self._sessions[work.session] = _Session(Child(work.handler, work.env))
+                session = self._sessions[work.session]
+            with session.lock:
+                if self._sessions.get(work.session) is session:
+                    yield session
+                    return
 
     def _turn(self, work: Work) -> AbstractContextManager[None]:
         """Waits until nothing is compiled, or measured, that would disturb the other."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -18,6 +18,7 @@ from ..measuring import (
     BASELINE_SECONDS,
     BATCH_PER_DEVICE,
     FIRST_BASELINE_SECONDS,
+    KILLED,
     OK,
     CompileOutcome,
     Device,
@@ -32,6 +33,9 @@ MOST_SECONDS = 120.0
 # A default that takes so many times as long as before, or as little, is drift that is told.
 DRIFT = 1.5
 
+# After so many faults of devices with one candidate, it is given up.
+MOST_TRIES = 5
+
 CompiledCandidate = tuple[int, CompileOutcome]
 
 
@@ -42,17 +46,25 @@ class Ready:
         self._waiting: deque[CompiledCandidate] = deque()
         self._changed = threading.Condition()
         self._closed = False
+        self._times_back: Counter[int] = Counter()
 
     def put(self, candidate: CompiledCandidate) -> None:
         with self._changed:
             self._waiting.append(candidate)
             self._changed.notify()
 
-    def put_back(self, candidate: CompiledCandidate) -> None:
-        """Before all others: it has waited already."""
+    def put_back(self, candidate: CompiledCandidate) -> bool:
+        """Before all others, since it has waited already; False after so many times.
+
+        It may be what puts each device at fault that takes it.
+        """
         with self._changed:
+            self._times_back[candidate[0]] += 1
+            if self._times_back[candidate[0]] >= MOST_TRIES:
+                return False
             self._waiting.appendleft(candidate)
             self._changed.notify()
+            return True
 
     def take(self) -> CompiledCandidate | None:
         """The next one, when there is one; None when there will be no more."""
@@ -219,8 +231,11 @@ def work(
         try:
             outcome = lane.measure(*candidate)
         except (DeviceDrifted, FrontrunnerError) as error:
-            ready.put_back(candidate)
-            lane.put_aside(first_line(error))
+            first = first_line(error)
+            lane.put_aside(first)
             tell(lane)
+            if not ready.put_back(candidate):
+                reason = f"{MOST_TRIES} times, a device was at fault with it: {first}"
+                arrived(candidate[0], Outcome(KILLED, stage="run", reason=reason))
             continue
         arrived(candidate[0], outcome)

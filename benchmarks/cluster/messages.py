@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
-from ...core import InputError, WorkError, iree_versions
+from ...core import InputError, KilledError, WorkError, iree_versions
 from ..compiling import BuildRequest, CompileReply, CompileRequest
 from ..measuring import HANDLER, MeasureRequest, Timing, chip_of, executable_digest
 
@@ -162,6 +162,14 @@ class Piece:
     place: int
     data: bytes
     name: str = ""
+
+
+class HostLost(KilledError):
+    """The host that was to do the work is gone, so that nothing is known of it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.hint = "`frontrunner devices` tells which are there; go on when it is back"
 
 
 class HostFullError(WorkError):

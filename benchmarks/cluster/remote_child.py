@@ -13,11 +13,12 @@ from typing import Any
 from uuid import uuid4
 
 from ...core import Child, WorkError, first_line
-from .client import AGAIN_SECONDS, ALONE_SECONDS, PIECE_BYTES, Cluster, HostLost
+from .client import AGAIN_SECONDS, ALONE_SECONDS, PIECE_BYTES, Cluster
 from .messages import (
     Answer,
     HostDescription,
     HostFullError,
+    HostLost,
     Work,
     files_read,
     with_files_read,

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from ...core import Notify, WorkError, first_line
+from ...core import KilledError, Notify, WorkError, first_line
 from ...search import Dispatch, ExecutablePipeline
 from ..compiling import call_of, raise_if_killed, save_log
 from ..measuring import (
@@ -26,10 +26,10 @@ from ..measuring import (
     verify_on,
 )
 from ..runners import QueueCompiler
-from .client import AGAIN_SECONDS, ALONE_SECONDS, HostLost
+from .client import AGAIN_SECONDS, ALONE_SECONDS
 from .devices import ClusterDevices
-from .lanes import Lane
-from .messages import OfferedDevice
+from .lanes import MOST_TRIES, Lane
+from .messages import HostLost, OfferedDevice
 from .streaming import AHEAD, stream
 
 # Devices that finals are measured on: rounds on more of them tell no more in the same time.
@@ -207,12 +207,14 @@ class ClusterRunner:
             self._devices.tell(lane.name, "", lane.drift)
 
     def _on_devices(self, do: Callable[[Sequence[Device]], Found]) -> Found:
-        """Does something on devices that work; where one is lost meanwhile, again on others.
+        """Does something on devices that work; where one is at fault meanwhile, again on others.
 
         Raises:
-            WorkError: there was none for long.
+            KilledError: what was done was killed from outside, on a host that is there.
+            WorkError: there was no device for long, or too many were at fault.
         """
         until = time.monotonic() + ALONE_SECONDS
+        faults = 0
         while True:
             for lane in self._lanes:
                 if lane.device is None:
@@ -224,7 +226,11 @@ class ClusterRunner:
                 raise WorkError("no device of the cluster is left", "resume the run when one is")
             try:
                 return do([lane.device for lane in working if lane.device is not None])
-            except HostLost as lost:
+            except WorkError as lost:
+                if not isinstance(lost, HostLost):
+                    faults += 1
+                    if isinstance(lost, KilledError) or faults >= MOST_TRIES:
+                        raise
                 self._notify(f"measuring again: {first_line(lost)}")
                 until = time.monotonic() + ALONE_SECONDS
                 for lane in working:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import shutil
 import threading
+import time
 from collections import OrderedDict
+from contextlib import suppress
 from pathlib import Path
 
 from ...core import InputError
@@ -77,11 +79,15 @@ class ExecutableStore:
         """
         if not sender.isalnum():
             raise InputError(f"{sender!r} is no sender", "it is made of letters and digits")
-        part = self.folder / f"{sender}.part"
+        part = self._part(sender)
         if (came := part.stat().st_size if place else 0) != place:
             raise InputError(f"{came} bytes of a file came, not {place}", "send it again")
-        with part.open("ab" if place else "wb") as file:
-            file.write(data)
+        try:
+            with part.open("ab" if place else "wb") as file:
+                file.write(data)
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise
         if not name:
             return
         if digest_of_path(part) != _digest_in(name):
@@ -90,6 +96,21 @@ class ExecutableStore:
         with self._lock:
             part.replace(self.folder / name)
             self._add(name, (self.folder / name).stat().st_size)
+
+    def forget(self, sender: str) -> None:
+        """Lets go of a file of which more is not to come."""
+        if sender.isalnum():
+            self._part(sender).unlink(missing_ok=True)
+
+    def remove_abandoned(self, seconds: float) -> None:
+        """Lets go of files of which nothing has come for so long."""
+        for part in self.folder.glob("*.part"):
+            with suppress(OSError):  # it is whole since
+                if time.time() - part.stat().st_mtime > seconds:
+                    part.unlink()
+
+    def _part(self, sender: str) -> Path:
+        return self.folder / f"{sender}.part"
 
     def _add(self, name: str, size: int) -> None:
         self._sizes[name] = size

@@ -77,7 +77,9 @@ def stream(
                     todo.put(index)
             if not out:
                 return
-            found = _next(arrived, lanes)
+            found = _next(arrived, lanes, should_continue)
+            if found is None:
+                return
             out.discard(found[0])
             yield found
             if not should_continue():
@@ -107,12 +109,17 @@ def _guarded(do: Callable[[], None], arrived: Arrived) -> threading.Thread:
     return threading.Thread(target=body, daemon=True)
 
 
-def _next(arrived: Arrived, lanes: Sequence[Lane]) -> tuple[int, Outcome]:
+def _next(
+    arrived: Arrived, lanes: Sequence[Lane], should_continue: Callable[[], bool]
+) -> tuple[int, Outcome] | None:
+    """The next outcome; None if there is none by the time that the run is to end."""
     alone = 0.0
     while True:
         try:
             found = arrived.get(timeout=1.0)
         except Empty:
+            if not should_continue():
+                return None
             alone = 0.0 if any(lane.device for lane in lanes) else alone + 1.0
             if alone >= ALONE_SECONDS:
                 reasons = ", ".join(f"{lane.name}: {lane.set_aside}" for lane in lanes)

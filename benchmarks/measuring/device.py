@@ -22,7 +22,7 @@ from ...core import (
     WorkError,
     first_line,
 )
-from ..verifying import Call, Reference, check_memory
+from ..verifying import Call, Reference
 from .kernel import Chip, MeasureRequest, SetupRequest
 from .outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
 from .timing import Timing
@@ -118,11 +118,10 @@ class Device:
         """Runs the baseline once, if there is one; its outputs are the reference.
 
         Raises:
-            InputError: the inputs do not fit into this machine's memory.
+            InputError: the inputs do not fit into the memory of the device's machine.
             WorkError: the device does not answer, or the baseline does not run.
             KilledError: the process was killed from outside, twice.
         """
-        check_memory((*self._setup.call.inputs, *self._setup.call.outputs))
         what = "run the compiler's default" if self._setup.baseline else "hold the inputs"
         try:
             self._child.call_with_retry(self._setup, timeout=SETUP_TIMEOUT)

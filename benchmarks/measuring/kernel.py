@@ -14,7 +14,7 @@ from pathlib import Path
 
 import iree.runtime as rt
 
-from ..verifying import Array, Call, Reference, Verification, make_inputs
+from ..verifying import Array, Call, Reference, Verification, check_memory, make_inputs
 from .buffers import copy_to_device, copy_to_host, open_device
 from .timing import Timing, time_runs
 
@@ -105,6 +105,7 @@ class _Device:
         # then runs in 25 ms.
         self.compiles_late = not setup.device.startswith("local-")
         self.hal = rt.create_hal_module(self.instance, self.device)
+        check_memory((*setup.call.inputs, *setup.call.outputs))
         inputs = make_inputs(setup.call.inputs, setup.seed)
         dtypes = [dtype for _, dtype in setup.call.inputs]
         self.arguments = copy_to_device(self.device, zip(inputs, dtypes, strict=True))

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from ...benchmarks.cluster import choose_devices, hosts_of
 from ...benchmarks.compiling import call_of
-from ...benchmarks.measuring import check_drivers, check_uris, fingerprint
+from ...benchmarks.measuring import check_uris, fingerprint
 from ...benchmarks.verifying import check_memory
 from ...core import InputError, Notify, check_regular
 from ...models import AdaptiveRanker, default_ranker, resolve_ranker
 from ...search import Dispatch, Target
 from ...search.reading import read_dispatch
+from ..device_checks import check_devices
 from ..learning import device_warning, predictor_for
 from ..observing import Observer
 from ..queue import make_queue
@@ -54,13 +55,13 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     else:
         if options.devices is None:
             options = replace(options, devices=target.drivers[:1])
-        check_drivers(options.devices or (), target.drivers, target.arch, ", or --compile-only")
+        check_devices(options.devices or (), target, observer.notify, ", or --compile-only")
         fingerprints = [fingerprint(uri) for uri in options.devices or ()]
     devices = options.devices or ()
     if options.ranker is None:
         options = replace(options, ranker=usual_ranker(fingerprints, target, observer.notify))
     name = options.ranker or ""
-    if devices:
+    if devices and options.cluster is None:  # of a cluster, its hosts make the inputs
         call = call_of(dispatch)
         check_memory((*call.inputs, *call.outputs))
     ranker = resolve_ranker(name, seed=options.seed)

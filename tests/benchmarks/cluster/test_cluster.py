@@ -22,11 +22,11 @@ import pytest
 
 import frontrunner
 from frontrunner.benchmarks.cluster import Cluster, ClusterRunner, choose_devices, open_devices
-from frontrunner.benchmarks.cluster.client import HostLost
 from frontrunner.benchmarks.cluster.messages import (
     COMPILING,
     DeviceState,
     HostDescription,
+    HostLost,
     OfferedDevice,
     Work,
 )
@@ -186,7 +186,7 @@ def test_a_scheduler_that_was_gone_for_long_is_found_again(
     start_worker: Callable[..., object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dask closes a client that finds none for as long as it may take to connect, and says so."""
-    monkeypatch.setattr("frontrunner.benchmarks.cluster.client.CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr("frontrunner.benchmarks.cluster.connecting.CONNECT_SECONDS", 1.0)
     served = start_worker("--serve", "127.0.0.1:0", "--compile", "1")
     address = served.address  # type: ignore[attr-defined]
     written = io.StringIO()
@@ -218,7 +218,7 @@ def test_a_cluster_is_found_where_a_loop_runs(address: str) -> None:
 
 
 def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("frontrunner.benchmarks.cluster.client.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("frontrunner.benchmarks.cluster.connecting.CONNECT_SECONDS", 0.2)
     with pytest.raises(InputError, match=r"no scheduler answers at tcp://127.0.0.1:1"):
         Cluster("127.0.0.1:1")
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks.cluster.lanes import DeviceDrifted, Lane
-from frontrunner.benchmarks.measuring import OK, TIMEOUT, CompileOutcome, DeviceScreening, RunFailed
+from frontrunner.benchmarks.cluster.lanes import DeviceDrifted, Lane, Ready, work
+from frontrunner.benchmarks.measuring import (
+    KILLED,
+    OK,
+    TIMEOUT,
+    CompileOutcome,
+    DeviceScreening,
+    RunFailed,
+)
 
 
 @dataclass
@@ -54,3 +62,27 @@ def test_what_is_measured_again_since_the_device_was_at_fault_is_not_the_same_as
     outcome = lane.measure(4, compiled)
     assert (outcome.kind, outcome.same_as, outcome.time_us) == (OK, None, 50.0)
     assert lane.measure(5, compiled).same_as == 4
+
+
+def test_a_candidate_that_puts_every_device_at_fault_is_given_up() -> None:
+    """It went back to the first place each time, and no other was measured any more."""
+    device: Any = FakeDevice([100.0, 300.0, 300.0] * 10)
+    offered: Any = FakeDevice([1.0])
+
+    def again() -> Any:
+        device.hangs = True
+        return device
+
+    lane = Lane(offered, again, lambda d: DeviceScreening(d, "default"))
+    ready, arrived = Ready(), []
+    ready.put((4, CompileOutcome(OK, Path("four.vmfb"), "four")))
+
+    def arrive(index: int, outcome: Any) -> None:
+        arrived.append((index, outcome))
+        ready.close()
+
+    waits = SimpleNamespace(is_set=lambda: False, wait=lambda _: False)
+    work(lane, ready, arrive, lambda _: None, waits)  # type: ignore[arg-type]
+    ((index, outcome),) = arrived
+    assert (index, outcome.kind) == (4, KILLED)
+    assert outcome.reason.startswith("5 times, a device was at fault with it: ")

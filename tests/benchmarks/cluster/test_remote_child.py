@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks.cluster.client import HostLost
 from frontrunner.benchmarks.cluster.messages import (
     COMPILING,
     Answer,
     HostDescription,
     HostFullError,
+    HostLost,
 )
 from frontrunner.benchmarks.cluster.remote_child import TRIES, RemoteChild, Travelled
 from frontrunner.benchmarks.measuring import HANDLER
