@@ -14,8 +14,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .. import __version__
-from ..core import ChildTimeout, WorkError, run_tool, usable_cores
+from ..core import (
+    ChildTimeout,
+    FrontrunnerError,
+    WorkError,
+    format_size,
+    run_tool,
+    usable_cores,
+)
 from ..search.cpu import host_caches
+from ..search.vulkan import LIVE, PREFIX, ask_device, choose_profile
 from .machine_checks import Check, check_machine, nearest_folder
 from .observing import find_store
 
@@ -187,8 +195,24 @@ def probe_device(name: str, timeout_s: float = 30.0) -> Probe:
     answer = _ask(DEVICE_PROBE, [name], timeout_s)
     if "error" in answer:
         return Probe(name, False, _first_words(answer["error"]))
-    names = answer["names"]
-    return Probe(name, bool(names), ", ".join(names) if names else "no device found")
+    if not answer["names"]:
+        return Probe(name, False, "no device found")
+    details = [", ".join(answer["names"])]
+    if name == "vulkan":
+        details += _first_vulkan_device()
+    return Probe(name, True, "; ".join(details))
+
+
+def _first_vulkan_device() -> list[str]:
+    """What the first one can do, and which profile suits it."""
+    try:
+        device = ask_device()
+    except FrontrunnerError:
+        return []
+    limits = "limits not known, which takes vulkaninfo: apt-get install vulkan-tools"
+    if device.max_threads:
+        limits = f"{device.max_threads:,} threads, {format_size(device.shared_bytes)} shared"
+    return [limits, f"--target {LIVE} is {PREFIX}{choose_profile(device)}"]
 
 
 def probe_smoke(seed: int, timeout_s: float = 60.0) -> Probe:

@@ -8,7 +8,7 @@ compiler find them there, too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -42,6 +42,8 @@ class Backend:
         flags: what selects it, whatever the target.
         target_flags: what selects a target, by its name.
         resolve: the name of the target that a name stands for here; most stand for themselves.
+        shortages: what a device of this machine, by its driver's path, has less of than code for
+            a target may use; None if that is not known.
         form: a pattern of the format of its executables. Others could have the compiler run a
             linker or write a file.
         describe: the target, from the compiler's attribute and its name. It is called in a child
@@ -71,6 +73,7 @@ class Backend:
     features: str
     drivers: tuple[str, ...]
     resolve: Callable[[str], str] = str
+    shortages: Callable[[str, Target], Sequence[str]] | None = None
     architectures: str = ""
     gpu: bool = False
     extras: Extras = field(default_factory=dict)

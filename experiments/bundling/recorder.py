@@ -15,12 +15,13 @@ from pathlib import Path
 
 from ...benchmarks.bundle import measure_bundle
 from ...benchmarks.cluster import open_devices
-from ...benchmarks.measuring import HERE, Budget, DeviceSource, check_drivers, check_uris
+from ...benchmarks.measuring import HERE, Budget, DeviceSource, check_uris
 from ...core import Child, Notify, check_inside, check_no_links
 from ...search import PIPELINE, Dispatch, build_spaces
 from ...search.enumeration import sample
 from ...search.reading import read_dispatch
 from ..dataset import ORIGIN, Provenance, Recording, SampledFrom
+from ..device_checks import check_devices
 from ..observing import Observer
 from ..tuning import RunManifest, RunSetup, TuneOptions, digest_of_file, notify_of
 from .ingest import IngestedBundle
@@ -60,7 +61,7 @@ def record_dispatch(
     )
     if options.cluster is None:
         # Before candidates are chosen and compiled, which takes minutes.
-        check_drivers(devices, dispatch.target.drivers, dispatch.target.arch)
+        check_devices(devices or dispatch.target.drivers[:1], dispatch.target, notify)
     selection.resolve(dispatch.target, options.seed)
     out = options.out
     assert out is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..backend import Backend, Extras, Spaces
@@ -21,6 +22,12 @@ def _resolve(name: str) -> str:
     from ..vulkan import resolve_profile
 
     return resolve_profile(name)
+
+
+def _shortages(path: str, target: Target) -> Sequence[str]:
+    from ..vulkan import ask_device, shortages
+
+    return () if target.gpu is None else [*shortages(ask_device(path), target.gpu)]
 
 
 def _describe(attribute: Any, name: str) -> Target:
@@ -48,6 +55,7 @@ BACKENDS = (
         flags=("--iree-hal-target-device=vulkan",),
         target_flags=_flags,
         resolve=_resolve,
+        shortages=_shortages,
         form="vulkan-spirv-fb",
         describe=_describe,
         spaces=_spaces,

@@ -5,10 +5,21 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .live import profile_of, resolve_profile
+    from .device import ask_device, shortages
+    from .live import LIVE, PREFIX, choose_profile, profile_of, resolve_profile
     from .spaces import vulkan_spaces
     from .target import vulkan_target
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["profile_of", "resolve_profile", "vulkan_spaces", "vulkan_target"]
+__all__ = [
+    "LIVE",
+    "PREFIX",
+    "ask_device",
+    "choose_profile",
+    "profile_of",
+    "resolve_profile",
+    "shortages",
+    "vulkan_spaces",
+    "vulkan_target",
+]

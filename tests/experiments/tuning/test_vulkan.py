@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,10 @@ import pytest
 import frontrunner
 from frontrunner.benchmarks.measuring import Device, chip_of
 from frontrunner.core import InputError
+from frontrunner.experiments import doctor
+from frontrunner.experiments.device_checks import check_devices
 from frontrunner.experiments.tuning import RunFolder, TuneResult
+from frontrunner.search.reading import read_dispatch
 from frontrunner.search.vulkan import live
 
 DATA = Path(__file__).parents[2] / "data"
@@ -85,3 +90,23 @@ def test_mesas_driver_for_cpus_shares_the_cores() -> None:
     on_cpu = chip_of("vulkan").name.startswith("llvmpipe")
     device = Device("vulkan", call=None, baseline=None, seed=0)  # type: ignore[arg-type]
     assert device.shares_cores == on_cpu
+
+
+def test_a_device_with_less_than_the_profile_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`vulkaninfo` says so, which this stands in for: no device here has so little."""
+    limits = {"maxComputeWorkGroupInvocations": 64, "maxComputeSharedMemorySize": 1 << 20}
+    properties = {"VkPhysicalDeviceProperties": {"limits": limits}}
+    told = tmp_path / "told.json"
+    told.write_text(json.dumps({"capabilities": {"device": {"properties": properties}}}))
+    script = tmp_path / "vulkaninfo"
+    script.write_text(f'#!/bin/sh\ncp "{told}" "$PWD/VP_VULKANINFO_some (chip).json"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    target = read_dispatch(DATA / "matmul.mlir", "vulkan-valhall4").target
+    said: list[str] = []
+    check_devices(["vulkan"], target, said.append)
+    (warning,) = said
+    assert warning.startswith("warning: device vulkan has 64 threads per workgroup (of 512): code")
+    assert "64 threads" in doctor.probe_device("vulkan").detail

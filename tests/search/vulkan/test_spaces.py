@@ -13,6 +13,7 @@ from frontrunner.search.enumeration import candidate_dicts, enumerate_space, sam
 from frontrunner.search.mlir import compile_with_spec
 from frontrunner.search.reading import read_dispatch
 from frontrunner.search.spec import spec_of
+from frontrunner.search.vulkan.device import VulkanDevice, parse_device, shortages
 from frontrunner.search.vulkan.live import BASELINE, LAVAPIPE, choose_profile, profile_of
 
 DATA = Path(__file__).parents[2] / "data"
@@ -82,10 +83,25 @@ def test_names_that_others_have_too_are_prefixed() -> None:
 
 @pytest.mark.parametrize(
     ("vendor", "profile"),
-    [("0x10005", LAVAPIPE), ("0x1002", "rdna1"), ("0x13b5", "valhall1"), ("0xffff", BASELINE)],
+    [(0x10005, LAVAPIPE), (0x1002, "rdna1"), (0x13B5, "valhall1"), (0xFFFF, BASELINE)],
 )
-def test_a_profile_suits_the_device(vendor: str, profile: str) -> None:
-    assert choose_profile(f"name: some\nvendor_id: {vendor}\n") == profile
+def test_a_profile_suits_the_device(vendor: int, profile: str) -> None:
+    assert choose_profile(VulkanDevice(vendor)) == profile
+
+
+def test_a_device_is_what_the_runtime_and_vulkaninfo_tell() -> None:
+    told = (
+        "name: some\nvendor_id: 0x13b5\nfeatures: storageBuffer8BitAccess=yes "
+        "storageBuffer16BitAccess=no shaderInt8=yes shaderFloat16=yes"
+    )
+    limits = {"maxComputeWorkGroupInvocations": 256, "maxComputeSharedMemorySize": 32768}
+    found = parse_device(told, limits)
+    assert found == VulkanDevice(0x13B5, ("f16",), 256, 32768)
+    gpu = read_dispatch(DATA / "matmul.mlir", LAVAPIPE).target.gpu
+    assert gpu is not None
+    assert [*shortages(found, gpu)] == ["256 threads per workgroup (of 512)", "no f16"]
+    # Without `vulkaninfo`, limits are not known.
+    assert [*shortages(parse_device(told, {}), gpu)] == ["no f16"]
 
 
 def test_a_machine_without_a_driver_says_what_to_install(

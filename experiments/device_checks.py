@@ -1,0 +1,31 @@
+"""Whether devices of this machine can run what is compiled for a target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..benchmarks.measuring import check_drivers, chip_of
+from ..core import Notify
+from ..search import Target, backend_named
+
+
+def check_devices(uris: Sequence[str], target: Target, notify: Notify, instead: str = "") -> None:
+    """Refuses devices that do not run code for a target, and tells what others are short of.
+
+    Args:
+        instead: what else the user can do.
+
+    Raises:
+        InputError: a device runs other code.
+        WorkError: one does not answer.
+    """
+    check_drivers(uris, target.drivers, target.arch, instead)
+    shortages = backend_named(target.backend).shortages
+    if shortages is None:
+        return
+    for uri in uris:
+        if short := ", ".join(shortages(chip_of(uri).path, target)):
+            notify(
+                f"warning: device {uri} has {short}: code for {target.name} that needs more does "
+                "not run there; name another target"
+            )
