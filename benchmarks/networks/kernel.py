@@ -62,25 +62,25 @@ class CompareRequest:
 class _Host:
     """A device with a model's inputs and parameters."""
 
-    def __init__(self, subject: NetworkSetup) -> None:
-        self.subject = subject
+    def __init__(self, setup: NetworkSetup) -> None:
+        self.setup = setup
         self.instance = rt.VmInstance()
-        self.device = open_device(subject.device)
+        self.device = open_device(setup.device)
         self.modules = [rt.create_hal_module(self.instance, self.device)]
-        if subject.parameters:
-            archives = load_archives(subject.parameters).items()
+        if setup.parameters:
+            archives = load_archives(setup.parameters).items()
             providers = [index.create_provider(scope) for scope, index in archives]
             self.modules.insert(0, rt.create_io_parameters_module(self.instance, *providers))
         self.arguments = [
             copy_to_device(self.device, ((one.read(), one.dtype) for one in inputs))
-            for inputs in subject.inputs
+            for inputs in setup.inputs
         ]
         self._loaded: dict[Path, LoadedExecutable] = {}
 
     def load(self, *paths: Path) -> list[LoadedExecutable]:
         """Variants, ready to run; others give their memory back."""
         self._loaded = {path: one for path, one in self._loaded.items() if path in paths}
-        function, outputs = self.subject.function, self.subject.outputs
+        function, outputs = self.setup.function, self.setup.outputs
         for path in paths:
             if path not in self._loaded:
                 self._loaded[path] = LoadedExecutable(
@@ -109,7 +109,7 @@ class _Host:
         for inputs, arguments in enumerate(self.arguments, 1):
             pairs = zip(variant.outputs(arguments), expected.outputs(arguments), strict=True)
             for place, (got, wanted) in enumerate(pairs):
-                dtype = self.subject.outputs[place]
+                dtype = self.setup.outputs[place]
                 tolerance = Tolerance(dtype, NARROW_SUMMED.get(dtype, SUMMED))
                 wrong = tolerance.find_mismatch(got, wanted)
                 if wrong is not None:
@@ -121,10 +121,10 @@ _host: _Host | None = None
 
 
 def answer(request: NetworkSetup | RaceRequest | CompareRequest) -> list[list[float]] | str | None:
-    """Serves one request; a Subject comes first."""
+    """Serves one request; a setup comes first."""
     global _host
     if isinstance(request, NetworkSetup):
         _host = _Host(request)
         return None
-    assert _host is not None, "a subject first"
+    assert _host is not None, "a setup first"
     return _host.race(request) if isinstance(request, RaceRequest) else _host.compare(request)

@@ -37,32 +37,32 @@ class ProfileRequest:
     """Asks a child process for what `profile` finds."""
 
     executable: Path
-    subject: NetworkSetup
+    setup: NetworkSetup
     runs: int
 
 
 def answer(request: ProfileRequest) -> list[DispatchTime]:
     """The child's side."""
-    return profile(request.executable, request.subject, request.runs)
+    return profile(request.executable, request.setup, request.runs)
 
 
-def profile(executable: Path, subject: NetworkSetup, runs: int = RUNS) -> list[DispatchTime]:
+def profile(executable: Path, setup: NetworkSetup, runs: int = RUNS) -> list[DispatchTime]:
     """Profiles runs of a model, on the first set of its inputs.
 
     Raises:
         WorkError: the tools of the runtime fail.
         KilledError: one was killed from outside.
     """
-    mode = "host-execution" if shares_cores(subject.device) else "dispatch-events"
+    mode = "host-execution" if shares_cores(setup.device) else "dispatch-events"
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "profile"
         _run(
             "iree-benchmark-module",
-            f"--device={subject.device}",
+            f"--device={setup.device}",
             f"--module={executable}",
-            f"--function={subject.function}",
-            *(f"--input={one.tool_argument()}" for one in subject.inputs[0]),
-            *(f"--parameters={scope}={path}" for scope, path in subject.parameters),
+            f"--function={setup.function}",
+            *(f"--input={one.tool_argument()}" for one in setup.inputs[0]),
+            *(f"--parameters={scope}={path}" for scope, path in setup.parameters),
             f"--benchmark_min_time={runs}x",
             f"--device_profiling_mode={mode}",
             f"--device_profiling_output={data}",

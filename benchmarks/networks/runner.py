@@ -37,7 +37,8 @@ TIMEOUT = 600.0
 # What the processes run that measure whole models, and that profile them.
 RACER = "frontrunner.benchmarks.networks.kernel:answer"
 PROFILER = "frontrunner.benchmarks.networks.profiling:answer"
-
+# Of the speedup: an interval that is narrower is exact enough. One that is beyond 1.1 is clear.
+EXACT, CLEAR = 0.04, 1.1
 
 MakeChild = Callable[[str, Mapping[str, str]], Child]
 
@@ -67,6 +68,12 @@ class Speedup:
     ratios: tuple[float, ...]
 
     @property
+    def is_known(self) -> bool:
+        """Whether further rounds would change little: it is exact, or far from 1."""
+        low, high = self.interval
+        return high - low < EXACT * self.speedup or low > CLEAR or high < 1 / CLEAR
+
+    @property
     def beyond_noise(self) -> bool:
         """Whether the second variant is faster by more than noise explains."""
         return self.interval[0] > 1.0 and self.speedup > 1 + self.noise_floor
@@ -76,18 +83,18 @@ class NetworkRunner:
     """Runs variants of a model on one device, in a process of its own.
 
     Args:
-        subject: what all variants have in common.
+        setup: what all variants have in common.
         make_child: what makes the processes that run a handler, if not of this machine.
     """
 
-    def __init__(self, subject: NetworkSetup, make_child: MakeChild = Child) -> None:
-        self.subject = subject
+    def __init__(self, setup: NetworkSetup, make_child: MakeChild = Child) -> None:
+        self.setup = setup
         self._child = make_child(RACER, KEEP_MEMORY)
         self._profiler = make_child(PROFILER, {})
 
     def profile(self, executable: Path, runs: int = RUNS) -> list[DispatchTime]:
         """As `profile`, where the model runs."""
-        request = ProfileRequest(executable, self.subject, runs)
+        request = ProfileRequest(executable, self.setup, runs)
         try:
             found: list[DispatchTime] = self._profiler.call(request, 2 * PROFILE_TIMEOUT)
         except ChildKilled as death:
@@ -100,7 +107,7 @@ class NetworkRunner:
         """Compares outputs on all sets of inputs.
 
         Raises:
-            ModelFailed: they differ, or a variant does not run.
+            NetworkFailed: they differ, or a variant does not run.
             KilledError: the process was killed from outside.
         """
         wrong = self._ask(CompareRequest(variant, expected))
@@ -113,11 +120,11 @@ class NetworkRunner:
         """How much faster one variant is than another, measured in turn.
 
         Args:
-            patience: seconds for further rounds, as long as it seems to be faster, but not beyond
-                noise.
+            patience: seconds for further rounds, until the speedup is known well, whatever it is:
+                going on only while it is not yet what one hopes for would flatter it.
 
         Raises:
-            ModelFailed: one of them does not run.
+            NetworkFailed: one of them does not run.
             KilledError: the process was killed from outside.
         """
         until = time.monotonic() + patience
@@ -126,7 +133,7 @@ class NetworkRunner:
             race = RaceRequest((before, before, after), rounds, TURN_SECONDS, seed + len(times))
             times = np.vstack([times, np.array(self._ask(race))])
             found = _gain(times)
-            if found.beyond_noise or found.speedup <= 1 or time.monotonic() > until:
+            if found.is_known or time.monotonic() > until:
                 return found
 
     def close(self) -> None:
@@ -163,14 +170,14 @@ class NetworkRunner:
             ChildKilled: the process was killed.
         """
         try:
-            self._child.call(self.subject, timeout=SETUP_TIMEOUT)
+            self._child.call(self.setup, timeout=SETUP_TIMEOUT)
         except ChildKilled:
             raise
         except CHILD_FAILED as error:
             self._child.close()
             first = first_line(error)
             raise WorkError(
-                f"device {self.subject.device} cannot be used: {first}", DOCTOR_HINT
+                f"device {self.setup.device} cannot be used: {first}", DOCTOR_HINT
             ) from error
 
 

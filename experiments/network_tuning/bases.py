@@ -17,7 +17,15 @@ from ...benchmarks.measuring import (
     CompileOutcome,
 )
 from ...benchmarks.networks import NetworkFailed, NetworkRunner
-from ...core import Child, ChildPool, InputError, Notify, WorkError, usable_cores
+from ...core import (
+    Child,
+    ChildPool,
+    InputError,
+    KilledError,
+    Notify,
+    WorkError,
+    usable_cores,
+)
 from ...search.linking import find_matches, link_specs
 from ...search.reading import NETWORK_READER, Network, read_network
 from .options import NetworkOptions
@@ -108,7 +116,7 @@ class BaseMaker:
                         str(given.input),
                         default_specs=given.default_specs,
                         iree_flags=(*given.iree_flags, *variant.flags),
-                        timeout=max(2 * plain.timeout, LEAST_TIMEOUT),
+                        timeout=2 * plain.timeout,
                         child=reader,
                     )
                     with self._compiler(variant, network, plain.timeout) as compiler:
@@ -200,6 +208,8 @@ def try_variants(
                 if isinstance(base, InputError):
                     raise base
                 base = replace(base, speedup=_compare(base, plain, runner, seed))
+            except KilledError:
+                raise
             except (InputError, NetworkFailed, WorkError) as failure:
                 found[variant] = VariantOutcome.of(variant, reason=str(failure))
                 continue

@@ -93,6 +93,7 @@ def _tune_one(
         devices=(options.device or "",),
         cluster=options.cluster,
         target=options.target,
+        default_specs=options.default_specs,
         iree_flags=options.iree_flags,
         seed=options.seed,
         jobs=options.jobs,

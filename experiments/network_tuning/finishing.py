@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...benchmarks.compiling import raise_if_killed
 from ...benchmarks.measuring import DROP_ROUNDS, OK, RACE_PATIENCE
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup
+from ...core import WorkError
 from .bases import Base, BaseMaker
 from .trial import TrialResult
 
@@ -55,10 +57,11 @@ def finish(
 
     Args:
         tuned: the base that dispatches were tuned on.
-        bases: all that are faster than the first, which is the model as it was.
+        bases: the model as it was, and then all that are faster.
 
     Raises:
         KilledError: the compiler or the model was killed, which is no contender's fault.
+        WorkError: what is best, or the model as it was, does not run any more.
     """
     plain, *_ = bases
     best = Contender(tuned, tuned.compiled.executable)
@@ -81,12 +84,15 @@ def finish(
                 continue
             if gain.beyond_noise:
                 best = contender
-    if best.base is plain:
+    if best.base is plain and tuned is plain:
         # It was measured when the spec was tried.
         return Finish(best if best.spec is not None else None, trial.gain)
     maker.notify("measuring the whole model against what it was")
     before = plain.compiled.executable
-    found = runner.measure_speedup(before, best.executable, seed, patience=RACE_PATIENCE)
+    try:
+        found = runner.measure_speedup(before, best.executable, seed, patience=RACE_PATIENCE)
+    except NetworkFailed as failure:
+        raise WorkError(f"the model does not run any more: {failure}", "try --resume") from failure
     return Finish(best if found.beyond_noise else None, found)
 
 
@@ -96,6 +102,7 @@ def _with_spec(
     """The spec with the options of another base, where it applies, and computes the same."""
     with maker.compiler(base) as compiler:
         (compiled,) = compiler.compile([("tuned", spec)])
+    raise_if_killed(compiled, f"the model with {base.variant.name} and the spec")
     if compiled.kind != OK:
         maker.notify(f"the spec is left out with {base.variant.name}: {compiled.reason}")
         return []

@@ -3,9 +3,12 @@
 | file | holds |
 | --- | --- |
 | `model.json` | options, versions, the device |
+| `options.json` | what became of the compiler's options, and those that dispatches are tuned with |
 | `plan.json` | what the profile said is worth tuning, and what is not |
 | `dispatches/` | the dispatches of the model, each as MLIR that `tune` takes |
-| `runs/` | a run's folder for each that was tuned |
+| `runs/` | a run's folder for each that was tuned by itself |
+| `candidates.jsonl` | what was tried of those that were tuned in the model |
+| `flags.txt` | what `iree-compile` takes, if the model is faster with it |
 | `spec.mlir` | the tuning spec, if the model is faster with it |
 | `result.json`, `report.md` | the figures |
 """
@@ -45,7 +48,7 @@ from ..tuning import (
 )
 from .options import NetworkOptions
 from .plan import HotDispatch, Plan, read_plan
-from .variants import OptionVariant, TriedVariants, named
+from .variants import PLAIN, OptionVariant, TriedVariants, named
 
 FORMAT = 2
 FLAGS = "flags.txt"
@@ -197,6 +200,8 @@ class NetworkFolder:
             found = decode(TriedVariants, data)
             for name in (found.tuned, *found.faster):
                 named(name, variants)
+            if found.tuned not in (PLAIN.name, *found.faster):
+                raise ValueError(f"{found.tuned!r:.80} was tuned, and is none that was faster")
             return found
 
         return read_json(path, parse, "remove it, for the options to be tried again")

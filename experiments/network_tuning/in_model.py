@@ -124,7 +124,7 @@ class InModelSearch:
                 coming = {name: log.choose(at_once, again=again) for name, log in logs.items()}
                 variants = [
                     {name: places[nth] for name, places in coming.items() if nth < len(places)}
-                    for nth in range(max(map(len, coming.values())))
+                    for nth in range(max(map(len, coming.values()), default=0))
                 ]
                 if not variants:
                     break

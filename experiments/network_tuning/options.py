@@ -11,6 +11,7 @@ from ...benchmarks.networks import Archives
 from ...core import InputError
 from ...models import names_a_file
 from ...search import resolve_target
+from ..arguments import check_jobs
 from .variants import AUTO, NONE
 
 
@@ -57,6 +58,7 @@ class NetworkOptions:
 
     def __post_init__(self) -> None:
         minutes_to_seconds(self.minutes)  # refused where it is no span of time
+        check_jobs(self.jobs)
         object.__setattr__(self, "target", resolve_target(self.target))
         if not 0 < self.coverage <= 1:
             raise InputError(

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from ...benchmarks.compiling import CompilePool
-from ...benchmarks.measuring import CompileOutcome, check_drivers, check_uris, fingerprint
+from ...benchmarks.measuring import CompileOutcome, check_uris, fingerprint
 from ...benchmarks.networks import (
     Archives,
     NetworkFailed,
@@ -22,6 +22,7 @@ from ...core import InputError, Notify, WorkError, lock_folder, make_folder
 from ...models import resolve_ranker
 from ...search import flags_text
 from ...search.reading import Network, read_network
+from ..device_checks import check_devices
 from ..importing import as_mlir
 from ..interrupted import resumable
 from ..observing import Tracker
@@ -91,7 +92,11 @@ def resume_network_run(
     options = folder.load(input, cluster, iree_flags, variants)
     if (done := NetworkResult.read(folder.result)) is not None:
         return done
-    with lock_folder(path), _opened(options, notify) as (mlir, network, weighted):
+    with (
+        lock_folder(path),
+        resumable(path),
+        _opened(options, notify) as (mlir, network, weighted),
+    ):
         return _tune(mlir, network, folder, weighted, started, make_observer, notify)
 
 
@@ -103,7 +108,8 @@ def _opened(
     _check(options)
     notify(f"reading {options.input}")
     with as_mlir(options.input, options.parameters) as (mlir, parameters):
-        yield mlir, _read(options, mlir, parameters), replace(options, parameters=parameters)
+        network = _read(options, mlir, parameters, notify)
+        yield mlir, network, replace(options, parameters=parameters)
 
 
 def _check(options: NetworkOptions) -> None:
@@ -126,7 +132,7 @@ def _check(options: NetworkOptions) -> None:
             )
 
 
-def _read(options: NetworkOptions, mlir: Path, parameters: Archives) -> Network:
+def _read(options: NetworkOptions, mlir: Path, parameters: Archives, notify: Notify) -> Network:
     network = read_network(
         mlir,
         options.target,
@@ -137,8 +143,9 @@ def _read(options: NetworkOptions, mlir: Path, parameters: Archives) -> Network:
     check_archives(parameters, network.parameters)
     target = network.target
     if options.cluster is None:
-        check_drivers([options.device] if options.device else [], target.drivers, target.arch)
-        fingerprint(options.device or target.drivers[0])  # refused where it does not answer
+        device = options.device or target.drivers[0]
+        check_devices([device], target, notify)
+        fingerprint(device)  # refused where it does not answer
     return network
 
 
@@ -247,6 +254,8 @@ def _made_again(maker: BaseMaker, variants: Sequence[OptionVariant], plain: Base
 
 def _write_winner(folder: NetworkFolder, end: Finish, device: str) -> None:
     """What `iree-compile` takes: the flags, and the spec if there is one."""
+    for of_earlier_session in (folder.flags, folder.spec):
+        of_earlier_session.unlink(missing_ok=True)
     if end.winner is None or end.gain is None:
         return
     flags = flags_text(end.winner.base.network.target.flags)

@@ -46,7 +46,7 @@ def race_torch(name: str, runner: NetworkRunner, default: Path, tuned: Path) -> 
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     network = MODELS[name]()
     module = network.module.eval()
-    inputs = [torch.from_numpy(file.read()) for file in runner.subject.inputs[0]]
+    inputs = [torch.from_numpy(file.read()) for file in runner.setup.inputs[0]]
     peers: dict[str, Callable[[], object]] = {"eager": lambda: module(*inputs)}
     with torch.inference_mode():
         compiled = torch.compile(module)

@@ -163,6 +163,17 @@ def test_a_compiler_that_is_killed_is_no_fault_of_the_options(world: World) -> N
         world.tried(A, B)
 
 
+def test_a_model_that_is_killed_is_no_fault_of_the_options(world: World) -> None:
+    def killed(variant: Path, expected: Path) -> None:
+        raise KilledError("the model's process was killed by SIGKILL")
+
+    world.compare_outputs = killed  # type: ignore[method-assign]
+    with pytest.raises(KilledError):
+        world.tried(A)
+    with pytest.raises(KilledError):
+        world.finished(PLAIN, A)
+
+
 def test_nothing_is_made_after_the_time_is_up(world: World) -> None:
     found, kept = world.tried(A, B, deadline=0.0)
     assert (kept, world.made) == ([], [])
@@ -213,6 +224,15 @@ def test_what_was_tuned_with_options_is_compared_with_the_model_as_it_was(world:
     world.times = {"a": 100.0, "a spec": 99.5}
     end = world.finished(A, A)
     assert end.winner is None
+
+
+def test_the_gain_is_over_the_model_as_it_was_whatever_was_tuned(world: World) -> None:
+    world.times = {"a": 80.0, "a spec": 50.0, "plain spec": 25.0}
+    end = world.finished(A, A)
+    assert end.winner is not None
+    assert end.winner.executable.name == "plain spec"
+    assert end.gain is not None
+    assert end.gain.speedup == 4.0
 
 
 def test_without_a_spec_and_options_nothing_wins(world: World) -> None:

@@ -81,7 +81,9 @@ class World:
         if self.wrong & {*variant.read_text().split()}:
             raise NetworkFailed("wrong results: of output 0")
 
-    def search(self, seconds: float = 1e6) -> dict[str, in_model.InModelResult]:
+    def search(
+        self, seconds: float = 1e6, names: Sequence[str] = NAMES
+    ) -> dict[str, in_model.InModelResult]:
         default = self.folder / "default.vmfb"
         default.write_text("")
         search = InModelSearch(
@@ -93,7 +95,7 @@ class World:
             path.write_text(path.name)
             return path
 
-        queued = [QueuedDispatch(hot(n), COUNT, partial(spec, name=n), "", ()) for n in NAMES]
+        queued = [QueuedDispatch(hot(n), COUNT, partial(spec, name=n), "", ()) for n in names]
         return search.search(queued, seconds, 2)
 
     @property
@@ -203,6 +205,10 @@ def test_those_that_seem_to_be_faster_are_timed_again(world: World) -> None:
     world.profile = profile_with_luck  # type: ignore[method-assign]
     assert world.search()["a"].best == (1,)
     assert [o["candidate"] for o in world.log if o["dispatch"] == "a"].count(0) == 3
+
+
+def test_where_no_dispatch_has_candidates_there_is_nothing_to_do(world: World) -> None:
+    assert world.search(names=()) == {}
 
 
 def test_nothing_is_tried_after_the_time_is_up(world: World) -> None:

@@ -117,7 +117,7 @@ class World:
         )  # fmt: skip
         return trial.decide([(hot(d), [Path(n) for n in names]) for d, names in specs.items()])
 
-    subject = None
+    setup = None
 
 
 @pytest.fixture
