@@ -6,9 +6,7 @@ Less is better of the numbers that they give; the compiler's default is judged, 
 from __future__ import annotations
 
 import math
-import os
-import signal
-import subprocess
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,7 +16,7 @@ from pathlib import Path
 from ...benchmarks.compiling import Compiler, raise_if_killed, require_default
 from ...benchmarks.measuring import BASELINE, OK
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, NetworkSetup, prepare_inputs
-from ...core import InputError, shorten
+from ...core import ChildTimeout, InputError, run_tool, shorten
 from ...search import Target
 from ...search.reading import read_network
 from .stages import DEFAULT, SPEC, VMFB, Stage
@@ -48,7 +46,13 @@ def command_judge(
         default: the compiled module of the compiler's default.
         executables: those of candidates, by queue position.
         spec: the text of a candidate's tuning spec.
+
+    Raises:
+        InputError: there is no such program.
     """
+    program, *_ = stage.words({VMFB: default, SPEC: default, DEFAULT: default})
+    if shutil.which(program) is None:
+        raise InputError(f"{program} is no program", "see the command of the stage")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "spec.mlir"
 
@@ -121,9 +125,10 @@ def model_judge(
 
 
 def _number(printed: str) -> Verdict:
-    """What the last word of a command says, if it is a number."""
+    """What the last line of a command says, if it is a number."""
+    lines = printed.strip().splitlines()
     try:
-        value = float(printed.split()[-1])
+        value = float(lines[-1])
     except (IndexError, ValueError):
         return Verdict()
     return Verdict(value=value) if math.isfinite(value) else Verdict(f"it says {value}")
@@ -132,28 +137,10 @@ def _number(printed: str) -> Verdict:
 def _run(words: Sequence[str], timeout: float) -> tuple[str, str]:
     """Why a command failed, in words, and what it printed."""
     try:
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,  # what it starts ends with it
-        )
-    except OSError as error:
-        raise InputError(
-            f"{words[0]} cannot be run: {error.strerror}", "see the command of the stage"
-        ) from error
-    try:
-        printed, said = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
+        done = run_tool(words, timeout)
+    except ChildTimeout:
         return f"it took over {timeout:g} s", ""
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-    if process.returncode:
-        last = (said or printed).strip().splitlines()[-1:] or [""]
-        return shorten(f"exit code {process.returncode}: {last[0]}".rstrip(": ")), printed
-    return "", printed
+    if done.code:
+        last = (done.err or done.out).strip().splitlines()[-1:] or [""]
+        return shorten(f"exit code {done.code}: {last[0]}".rstrip(": ")), done.out
+    return "", done.out

@@ -46,12 +46,13 @@ class Stage:
             `command` or `model`.
         keep: how many candidates go on, the best; None for all that may be the best (`screen`,
             `heats`), or that passed (`command`, `model`).
-        within: only those go on that take at most so many times as long as the best.
+        within: only those go on that take at most so many times as long as the best. Of a command
+            that says numbers of 0 and less, which are no times, all go on.
         minutes: after which no candidate is begun; those not judged do not go on.
         command: what is run for each candidate, as a line of words. `{vmfb}` is its compiled
             module, `{default}` that of the compiler's default, `{spec}` its tuning spec. It exits
-            with 0 for candidates that may go on. If its last line is a number, less is better, and
-            those that are no better than the default do not go on.
+            with 0 for the default, and for candidates that may go on. If its last line is a
+            number, less is better, and those that are no better than the default do not go on.
         model: a file of MLIR. It is compiled with each candidate's spec, its outputs are compared
             and its time is measured, in turn with the compiler's default; candidates by which it
             gets no faster do not go on.

@@ -20,6 +20,7 @@ from ...benchmarks.measuring import (
     distinct_candidates,
     screening_noise,
 )
+from ...core import WorkError
 from .judging import Judge
 from .stage_log import Judgement, StageLog
 from .stages import HEATS, Stage
@@ -66,6 +67,7 @@ class Staging:
 
         Raises:
             KilledError: the process of a candidate was killed from outside, twice.
+            WorkError: a command fails for the compiler's default.
         """
         chosen = first_choice(stages[0], self._outcomes)
         finals = _screened(self._outcomes, chosen)
@@ -84,7 +86,11 @@ class Staging:
         return replace(finals, standings=left), tuple(told)
 
     def _judged(self, place: int, stage: Stage, chosen: Sequence[int]) -> list[int]:
-        """Those that pass the stage and are better than the default, the best first."""
+        """Those that pass the stage and are better than the default, the best first.
+
+        Raises:
+            WorkError: the default does not pass, so that the stage says nothing of candidates.
+        """
         log = self._log
         assert log is not None
         started = time.monotonic()
@@ -97,14 +103,20 @@ class Staging:
                 if judge is None:  # a model takes long to read and compile
                     judge = stack.enter_context(self._open_judge(stage, chosen))
                 said = judge(index)
+                if index == BASELINE and said.reason:
+                    raise WorkError(
+                        f"{stage.describe()} fails for the compiler's default: {said.reason}",
+                        "mend the command, then go on with --resume",
+                    )
                 log.append(Judgement(place, index, not said.reason, said.value, said.reason))
         said_of = {index: log.known.get((place, index)) for index in (BASELINE, *chosen)}
         default = said_of[BASELINE]
         most = math.inf if default is None or default.value is None else default.value
         passed = [one for index in chosen if (one := said_of[index]) is not None and one.passed]
         better = [one for one in passed if one.value is None or one.value < most]
-        # Without numbers, the order stays.
-        return limit(stage, [(one.index, one.value or 0.0) for one in better])
+        # Those without a number come last; without any, the order stays.
+        numbers = [math.inf if one.value is None else one.value for one in better]
+        return limit(stage, [(one.index, n) for one, n in zip(better, numbers, strict=True)])
 
 
 def first_choice(stage: Stage, outcomes: Mapping[int, Outcome]) -> list[int]:
@@ -121,7 +133,7 @@ def limit(stage: Stage, judged: Sequence[tuple[int, float]]) -> list[int]:
         judged: candidates with a number, of which less is better.
     """
     ranked = sorted(judged, key=lambda one: one[1])
-    if stage.within is not None and ranked:
+    if stage.within is not None and ranked and ranked[0][1] > 0:
         most = stage.within * ranked[0][1]
         ranked = [one for one in ranked if one[1] <= most]
     return [index for index, _ in ranked[: stage.keep]]
