@@ -131,7 +131,7 @@ def command(
     elif not files:
         raise UsageError("IN.mlir is missing", "name a dispatch, or a run with --resume DIR")
     else:
-        _check_new(ctx, options)
+        _check_new(ctx, options, single=len(files) == 1)
 
     from ..experiments import tuning
 
@@ -153,10 +153,11 @@ def command(
     return 0
 
 
-def _check_new(ctx: click.Context, options: Mapping[str, Any]) -> None:
+def _check_new(ctx: click.Context, options: Mapping[str, Any], *, single: bool) -> None:
     """Refuses places that cannot be written, and options that have no meaning together."""
     out, failures = options["out"], options["keep_failures"]
-    check_out(out, f"continue it with `tune --resume {out}`, or name a new folder")
+    run = f"it with `tune --resume {out}`" if single else f"each with `tune --resume {out}/NAME`"
+    check_out(out, f"continue {run}, or name a new folder")
     if failures is not None:
         check_new_folder(failures, "--keep-failures", "name a new folder")
     chosen = [option for option, name in MEASURING_OPTIONS.items() if is_given(ctx, name)]

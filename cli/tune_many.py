@@ -22,7 +22,7 @@ def tune_each(
         out: the folder for a folder of each; that of all runs if None.
 
     Returns:
-        The exit code: that of the first failure, if there is one.
+        The exit code: 1 if work failed, 2 if only what was asked for was wrong.
     """
     from ..core import FrontrunnerError
     from ..experiments import tuning
@@ -66,8 +66,8 @@ def tune_each(
             rows.append(
                 [
                     name,
-                    f"{result.speedup:.2f}x" if result.left else "the default stays",
-                    f"{low:.2f} to {high:.2f}" if result.left else "",
+                    f"{result.speedup:.2f}x" if result.winner_file else "the default stays",
+                    f"{low:.2f} to {high:.2f}" if result.winner_file else "",
                     f"{result.noise_floor:.1%}",
                     str(result.run),
                 ]

@@ -9,15 +9,13 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .failure import EMISSION, Failure, Size, Variant
-    from .reduction import REDUCE_SECONDS, REDUCE_TRIES, Reduction, reduce_failure
+    from .reduction import Reduction, reduce_failure
     from .script import run_script
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "EMISSION",
-    "REDUCE_SECONDS",
-    "REDUCE_TRIES",
     "Failure",
     "Reduction",
     "Size",

@@ -39,7 +39,6 @@ class Failure:
         outcome: as a run has it; or of stage `EMISSION`, for a crash over no candidate.
         default_specs: whether the compiler used the specs that it comes with.
         extras: knobs that were set free, as of `build_spaces`.
-        log: all that was said.
         seed: of the inputs that it was run with.
     """
 
@@ -48,7 +47,6 @@ class Failure:
     outcome: Outcome
     default_specs: bool = False
     extras: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    log: str = ""
     seed: int = 0
 
 

@@ -43,7 +43,7 @@ def simpler_knobs(space: Space, knobs: Knobs) -> Iterator[tuple[str, dict[str, i
 def _nowhere_larger(
     space: Space, knobs: Knobs, default: Knobs
 ) -> Iterator[tuple[str, dict[str, int]]]:
-    """Candidates of the space by lot, those that ask for least first."""
+    """Candidates of the space at random, those that ask for least first."""
     if default:
         return
     drawn = candidate_dicts(sample(space, _DRAWN, seed=0))

@@ -68,7 +68,8 @@ def reduce_failure(
 ) -> Reduction | None:
     """The smallest reproducer that is found within limits; None if the failure does not reproduce.
 
-    The same failure and number of tries give the same reproducer. Constraints of the space that the
+    The same failure and number of tries give the same reproducer, unless the seconds run out
+    first. Constraints of the space that the
     original meets are met by what is left of it.
     """
     started = time.monotonic()

@@ -28,7 +28,6 @@ class Trial:
     Attributes:
         space: that its knobs are of; None where there is no configuration.
         manner: how its script fails.
-        said: all that the script said.
         write: writes its reproducer.
     """
 
@@ -37,7 +36,6 @@ class Trial:
     space: Space | None
     size: Size
     manner: str
-    said: str
     write: Callable[[Path], None]
 
 
@@ -133,7 +131,7 @@ class Trials:
         size = Size.of(dispatch, len(source) + len(spec), changed)
         if not manner:
             return None
-        return Trial(variant, dispatch, space, size, manner, said, write)
+        return Trial(variant, dispatch, space, size, manner, write)
 
     def __enter__(self) -> Self:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -20,14 +21,12 @@ from ...search import spec_of
 from ..dataset import ORIGIN, UNIFORM, Provenance, Recording, SampledFrom, top_of
 from ..queue import renderer, with_derived
 from ..tuning import (
-    Journal,
     RunFolder,
     RunSetup,
     TuneResult,
     expectation_comment,
     read_run_files,
     run_files,
-    write_text,
 )
 from .selection import SHUFFLE, ranker_label
 
@@ -153,25 +152,27 @@ class IngestedBundle:
             devices=header.devices,
             measured_by={"bundle": header.bundle, "iree-base-runtime": header.runtime},
         )
+        folder = RunFolder(path)
+        outcomes = dict(sorted(self.measured.outcomes.items()))
+        result = TuneResult.build(
+            self.run,
+            outcomes,
+            verdict.finals,
+            verdict.winner,
+            winner_file=folder.spec,
+            run=path,
+            stopped=verdict.stopped,
+            seconds=verdict.seconds,
+        )
+        # All at once: what was measured elsewhere cannot be gone on with here.
+        log = "".join(json.dumps(o.to_record(index)) + "\n" for index, o in outcomes.items())
         files = run_files(replace(self.run, manifest=manifest))
-        folder = RunFolder.create(path, path.name, files)
-        with Journal(folder.journal, len(self.run.queue), header.uris) as journal:
-            for index, outcome in sorted(self.measured.outcomes.items()):
-                journal.append(index, outcome)
-            self._report(folder, journal.outcomes)
-            if spec is not None:
-                write_text(folder.spec, spec)
-            result = TuneResult.build(
-                self.run,
-                journal.outcomes,
-                verdict.finals,
-                verdict.winner,
-                left=folder.spec,
-                run=folder.path,
-                stopped=verdict.stopped,
-                seconds=verdict.seconds,
-            )
-        write_text(folder.result, result.to_json())
+        files[folder.journal.name] = log.encode()
+        files[folder.result.name] = result.to_json().encode()
+        if spec is not None:
+            files[folder.spec.name] = spec.encode()
+        RunFolder.create(path, path.name, files)
+        self._report(folder, outcomes)
         return result
 
     def _spec(self, winner: FinalistResult, verdict: BundleResult) -> str:

@@ -144,8 +144,8 @@ def choose(
         queue = ordered(searcher).reset_index(drop=True)
         taken = _search(queue, searcher, selection.adaptive, options, dispatch, devices, observer)
         parts[ADAPTIVE] = queue.iloc[taken]
-    lots = np.random.default_rng([seed, _STREAM])
-    return _merged(parts).sample(frac=1, random_state=lots, ignore_index=True)
+    rng = np.random.default_rng([seed, _STREAM])
+    return _merged(parts).sample(frac=1, random_state=rng, ignore_index=True)
 
 
 def _merged(parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Looks for failures of the compiler: candidates by lot, a small reproducer of each way to fail.
+"""Looks for failures of the compiler: candidates at random, a small reproducer of each way to fail.
 
 Nothing is measured for its speed, and nothing is learned. (What breaks frontrunner itself, files of
 others, is looked for by `experiments.fuzz`.)

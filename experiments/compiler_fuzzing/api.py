@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...core import InputError, NotTunableError, first_line, make_output_folder
 from ...search.reading import read_dispatch
-from ..arguments import optional_path
+from ..arguments import check_jobs, optional_path
 from ..interrupted import resumable
 from ..observing import make_progress
 from .drawing import Drawn
@@ -58,8 +58,7 @@ def fuzz(
     """
     if not minutes > 0:
         raise InputError(f"minutes must be more than 0, got {minutes:g}", "such as 10")
-    if jobs is not None and jobs < 1:
-        raise InputError(f"jobs must be at least 1, got {jobs}", "such as 2")
+    check_jobs(jobs)
     given = [dispatches] if isinstance(dispatches, str | os.PathLike) else dispatches
     if not given or not targets:
         raise InputError("there is nothing to compile", "name a dispatch and a target")

@@ -1,9 +1,9 @@
-"""Candidates of a dispatch on a target, by lot, and what becomes of them."""
+"""Candidates of a dispatch on a target, at random, and what becomes of them."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,8 @@ TURN = 32
 
 # What tells ways to fail apart: target, kind, stage, and the reason without numbers.
 Key = tuple[str, str, str, str]
+# Its queue position, what became of it, and what was said.
+FailedCandidate = tuple[int, Outcome, str]
 
 
 def key_of(target: str, outcome: Outcome) -> Key:
@@ -93,19 +95,24 @@ class Drawn:
         except CannotRender as failure:
             return f"// {failure}"
 
+    def simplest(self, members: Sequence[FailedCandidate]) -> FailedCandidate:
+        """The one that asks for least."""
+        return min(members, key=lambda one: config_magnitude(self.render(one[0])))
+
     def take_turn(
-        self, should_continue: Callable[[], bool], show: Callable[[Outcome], None]
-    ) -> dict[Key, list[tuple[int, Outcome, str]]]:
+        self,
+        found: dict[Key, list[FailedCandidate]],
+        should_continue: Callable[[], bool],
+        show: Callable[[Outcome], None],
+    ) -> None:
         """Takes the next candidates.
 
-        Returns:
-            By the way in which they failed, those that ask for least first: queue position, outcome
-            and what was said.
+        Args:
+            found: is added to as they fail, by the way in which they do.
 
         Raises:
             WorkError: the compiler's default does not compile or run.
         """
-        found: dict[Key, list[tuple[int, Outcome, str]]] = {}
         batch = range(self.next, min(self.next + TURN, len(self.queue)))
         with tempfile.TemporaryDirectory() as folder:
             logs = Path(folder) / "logs"
@@ -118,11 +125,9 @@ class Drawn:
                 said = index if outcome.same_as is None else outcome.same_as
                 log = logs / f"{said:05d}.txt"
                 words = log.read_text(errors="replace") if log.exists() else ""
-                found.setdefault(key_of(self.target, outcome), []).append((index, outcome, words))
-        self.keys |= set(found)
-        for members in found.values():
-            members.sort(key=lambda one: config_magnitude(self.render(one[0])))
-        return found
+                key = key_of(self.target, outcome)
+                self.keys.add(key)
+                found.setdefault(key, []).append((index, outcome, words))
 
     def _run(
         self, batch: range, work: Path, logs: Path, should_continue: Callable[[], bool]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from ...benchmarks.reducing import EMISSION, Failure, Reduction, Size, Variant, 
 from ...core import InputError, WorkError, first_line
 from ...search import Dispatch, spec_of
 from ..observing import Observer
-from .drawing import Drawn, Key, key_of
+from .drawing import Drawn, FailedCandidate, Key, key_of
 from .folder import write_index
 from .result import FoundFailure, FuzzResult, TriedDispatch
 
@@ -28,20 +29,19 @@ class Found:
     """
 
     folder: Path
-    target: str
-    outcome: Outcome
+    failure: Failure
     before: Size
-    reduction: Reduction | None
+    reduction: Reduction | None = None
     seen: Counter[str] = field(default_factory=Counter)
 
     def shown(self) -> FoundFailure:
-        reduced = self.reduction
+        reduced, outcome = self.reduction, self.failure.outcome
         return FoundFailure(
             folder=self.folder,
-            target=self.target,
-            kind=self.outcome.kind,
-            stage=self.outcome.stage,
-            reason=self.outcome.reason,
+            target=self.failure.target,
+            kind=outcome.kind,
+            stage=outcome.stage,
+            reason=outcome.reason,
             seen=dict(self.seen),
             before=str(self.before),
             after=str(reduced.after if reduced else self.before),
@@ -70,7 +70,7 @@ class FuzzSession:
         self._seconds = seconds
 
     def run(self) -> FuzzResult:
-        """Draws, and reduces what fails; the index holds all that was found, however it ends."""
+        """Draws, and reduces what fails; all that was found is kept, however it ends."""
         self.observer.on_start(None, self._seconds)
         try:
             for one in self.drawn:
@@ -107,17 +107,20 @@ class FuzzSession:
         def show(outcome: Outcome) -> None:
             self.observer.on_outcome(outcome.kind, None)
 
+        failed: dict[Key, list[FailedCandidate]] = {}
         try:
-            failed = one.take_turn(self._goes_on, show)
+            one.take_turn(failed, self._goes_on, show)
         except WorkError as error:
             one.note = first_line(error)
             self.observer.notify(f"{one.path.stem} on {one.target} is left: {one.note}")
-            return
-        for key, members in failed.items():
-            if key not in self.found:
-                index, outcome, said = members[0]
-                self._keep(key, one, outcome, said, index)
-            self.found[key].seen[one.path.stem] += len(members)
+        finally:
+            new = [key for key in failed if key not in self.found]
+            for key, members in failed.items():
+                if key in new:
+                    self._keep(key, one, *one.simplest(members))
+                self.found[key].seen[one.path.stem] += len(members)
+        for key in new:
+            self._reduce(self.found[key])
 
     def _keep_emission_crash(self, one: Drawn) -> None:
         if not one.dispatch.emission_crashed:
@@ -126,38 +129,45 @@ class FuzzSession:
         key = key_of(one.target, outcome)
         one.keys.add(key)
         if key not in self.found:
-            self._keep(key, one, outcome, "", None)
+            self._keep(key, one, None, outcome, "")
+            self._reduce(self.found[key])
         self.found[key].seen[one.path.stem] += 1
 
-    def _keep(self, key: Key, one: Drawn, outcome: Outcome, said: str, index: int | None) -> None:
-        """Reduces a failure, and writes its folder.
+    def _keep(self, key: Key, one: Drawn, index: int | None, outcome: Outcome, said: str) -> None:
+        """Writes a failure's folder as it was found.
 
         Args:
             index: of the candidate; None for a crash over no candidate.
         """
         number = len(self.found) + 1
         folder = self.out / f"{number:03d}-{outcome.kind}-{one.target}"
-        self.observer.on_phase(f"reducing {folder.name}: {outcome.reason}")
         variant, spec, config = Variant(one.text), "", None
         if index is not None:
             chosen = one.configuration(index)
             variant = Variant(one.text, chosen.pipeline, chosen.knobs)
             config = one.render(index)
             spec = _spec(one.dispatch, config)
-        failure = Failure(variant, one.target, outcome, log=said, seed=self.seed)
-        # Each try at what takes long takes as long.
-        reduced = None if outcome.kind == TIMEOUT else reduce_failure(failure)
-        if reduced is not None:
-            reduced.write(folder)
-            before = reduced.before
+        if config is None:
+            write_emission_crash(one.dispatch, folder)
         else:
-            if config is None:
-                write_emission_crash(one.dispatch, folder)
-            else:
-                module = RunnableModule.of(one.dispatch)
-                Reproducer(module, spec, config, outcome, said, self.seed).write(folder)
-            before = Size.of(one.dispatch, len(one.dispatch.source) + len(spec), len(variant.knobs))
-        self.found[key] = Found(folder, one.target, outcome, before, reduced)
+            module = RunnableModule.of(one.dispatch)
+            Reproducer(module, spec, config, outcome, said, self.seed).write(folder)
+        failure = Failure(variant, one.target, outcome, seed=self.seed)
+        before = Size.of(one.dispatch, len(one.dispatch.source) + len(spec), len(variant.knobs))
+        self.found[key] = Found(folder, failure, before)
+        write_index(self.out, self._tried(), self._shown(), self.seed)
+
+    def _reduce(self, found: Found) -> None:
+        """Has a failure's folder hold what is left of it, unless it does not fail again."""
+        outcome = found.failure.outcome
+        if outcome.kind == TIMEOUT:  # each try would take as long
+            return
+        self.observer.on_phase(f"reducing {found.folder.name}: {outcome.reason}")
+        if (reduced := reduce_failure(found.failure)) is None:
+            return
+        shutil.rmtree(found.folder)
+        reduced.write(found.folder)
+        found.reduction, found.before = reduced, reduced.before
         write_index(self.out, self._tried(), self._shown(), self.seed)
 
 

@@ -42,6 +42,7 @@ from ..dataset import check_problem, check_target
 from ..parquet import COLUMNAR_BYTES, read_table, to_frame
 from ..queue import check_queue
 from .manifest import RunManifest, RunSetup, check_flags, version_mismatch
+from .result import EXECUTABLE, SPEC
 
 _WRITTEN = "give the folder that `frontrunner tune --out` wrote"
 # What files that are something else raise when they are taken apart.
@@ -74,11 +75,11 @@ class RunFolder:
 
     @property
     def spec(self) -> Path:
-        return self.path / "spec.mlir"
+        return self.path / SPEC
 
     @property
     def executable(self) -> Path:
-        return self.path / "winner.vmfb"
+        return self.path / EXECUTABLE
 
     @property
     def result(self) -> Path:

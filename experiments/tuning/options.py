@@ -10,10 +10,10 @@ from pathlib import Path
 from ...benchmarks.measuring import POOL_SIZE, Budget
 from ...core import MAX_EXACT_INT, InputError
 from ...search import resolve_target
+from ..arguments import check_jobs
 from .stages import USUAL_STAGES, Stage, check_stages
 
-# Threads and processes are made for each job, and a row of features for each candidate.
-MOST_JOBS = 1024
+# A row of features is made for each.
 MOST_CANDIDATES = 10_000_000
 
 
@@ -75,12 +75,12 @@ class TuneOptions:
     def __post_init__(self) -> None:
         check_stages(self.stages)
         object.__setattr__(self, "target", resolve_target(self.target))
+        check_jobs(self.jobs)
         for name, value, least, most in (
-            ("jobs", self.jobs, 1, MOST_JOBS),
             ("pool", self.pool, 1, MOST_CANDIDATES),
             ("seed", self.seed, 0, MAX_EXACT_INT),
         ):
-            if value is not None and not least <= value <= most:
+            if not least <= value <= most:
                 raise InputError(f"{name} must be from {least} to {most:,}, got {value:,}")
         if not self.compile_only:
             return

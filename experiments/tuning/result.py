@@ -87,7 +87,7 @@ class TuneResult(StoredResult):
         winner: FinalistResult | None,
         *,
         stages: tuple[StageResult, ...] = (),
-        left: Path,
+        winner_file: Path,
         run: Path,
         stopped: str,
         seconds: float,
@@ -95,7 +95,7 @@ class TuneResult(StoredResult):
         """Figures of what was measured.
 
         Args:
-            left: the file that is left of the winner, if there is one.
+            winner_file: the winner's spec or executable, if there is a winner.
         """
         relatives = [(i, o.relative) for i, o in sorted(outcomes.items()) if o.relative is not None]
         best = min((r for _, r in relatives), default=None)
@@ -107,8 +107,8 @@ class TuneResult(StoredResult):
             speedup=winner.speedup if winner else 1.0,
             speedup_ci=winner.interval if winner else (1.0, 1.0),
             noise_floor=finals.noise_floor,
-            spec=left if winner and left.name == SPEC else None,
-            executable=left if winner and left.name == EXECUTABLE else None,
+            spec=winner_file if winner and winner_file.name == SPEC else None,
+            executable=winner_file if winner and winner_file.name == EXECUTABLE else None,
             measured=_by_device(outcomes) if setup.manifest.on_cluster else {},
             baseline_us=finals.baseline_us,
             best_us=winner.time_us if winner else finals.baseline_us,
@@ -172,8 +172,8 @@ class TuneResult(StoredResult):
         )
 
     @property
-    def left(self) -> Path | None:
-        """The file that is left of the winner: its spec, or its executable."""
+    def winner_file(self) -> Path | None:
+        """The winner's spec, or its executable; None where the default stays."""
         return self.spec or self.executable
 
     def _check(self) -> None:
@@ -196,7 +196,7 @@ class TuneResult(StoredResult):
             raise ValueError(f"the winner, {self.winner}, is no finalist")
         else:
             expected = (winner.speedup, winner.interval, winner.time_us)
-        if stated != expected or (self.winner is None) != (self.left is None):
+        if stated != expected or (self.winner is None) != (self.winner_file is None):
             raise ValueError(f"speedup {self.speedup:g} does not follow from the finalists")
 
     def metrics(self) -> dict[str, float]:
@@ -220,7 +220,7 @@ class TuneResult(StoredResult):
             f"{self.candidates} candidates ({kinds}) in {self.seconds:.0f} s; "
             f"stopped by: {self.stopped}"
         ]
-        if self.left is None:
+        if self.winner_file is None:
             best = f" (best: {self.finalists[0].speedup:.2f}x)" if self.finalists else ""
             lines.append(f"nothing beat the compiler's default beyond noise{best}")
             lines.append(f"speedup      1.00x (the default, {self.baseline_us:.1f} us)")
@@ -236,7 +236,9 @@ class TuneResult(StoredResult):
                 f"{self.baseline_us:.1f} us -> {self.best_us:.1f} us"
             )
             lines.append(f"noise floor  {self.noise_floor:.1%}")
-            lines.append(f"spec         {self.spec}" if self.spec else f"executable   {self.left}")
+            lines.append(
+                f"spec         {self.spec}" if self.spec else f"executable   {self.winner_file}"
+            )
         if self.measured:
             devices = ", ".join(f"{name} {n}" for name, n in sorted(self.measured.items()))
             lines.insert(1, f"devices      {devices}")

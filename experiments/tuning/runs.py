@@ -84,9 +84,6 @@ def start_run(
         WorkError: the baseline does not run, or results cannot be written.
         RunInterrupted: Ctrl-C; the run can be resumed.
     """
-    if options.keep_failures is not None:
-        # A run may be resumed from another folder than it was started from.
-        options = replace(options, keep_failures=options.keep_failures.absolute())
     run = prepare(options, observer)
     folder = RunFolder.create(options.out, options.name, run_files(run))
     options = replace(run.manifest.options, out=folder.path)
@@ -173,7 +170,8 @@ def resume_run(
         keep_valid=keep_valid,
         tracked=tracked,
     )
-    return session.read_finished() or session.run()
+    with resumable(path):
+        return session.read_finished() or session.run()
 
 
 def _check_stages(path: Path, started: Sequence[Stage], given: Sequence[Stage] | None) -> None:

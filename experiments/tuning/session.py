@@ -224,7 +224,7 @@ class Session:
             finals,
             winner,
             stages=() if self.options.stages == USUAL_STAGES else stages,
-            left=self.winning.path,
+            winner_file=self.winning.path,
             run=self.folder.path,
             stopped=stopped,
             seconds=time.monotonic() - self.started,

@@ -12,6 +12,8 @@ from frontrunner.benchmarks.operations import Matmul
 from frontrunner.benchmarks.reducing import run_script
 from frontrunner.cli import main
 from frontrunner.core import InputError
+from frontrunner.experiments.compiler_fuzzing import session
+from frontrunner.experiments.interrupted import RunInterrupted
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -45,12 +47,28 @@ def test_a_crash_is_found_and_reduced_and_what_compiles_is_run(
     assert main([*words, "--out", str(out)]) == 2
 
 
+def test_ctrl_c_while_reducing_keeps_what_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "reduce_failure", interrupted)
+    batched, out = tmp_path / "batched.mlir", tmp_path / "out"
+    batched.write_text(Matmul(16, 16, 16, batch=2).mlir())
+    with pytest.raises(RunInterrupted):
+        frontrunner.fuzz(batched, targets=["gfx942"], minutes=0.02, out=out, quiet=True)
+    (folder,) = out.glob("001-*")
+    assert "linalg.batch_matmul" in (folder / "source.mlir").read_text()
+    assert folder.name in (out / "README.md").read_text()
+
+
 def test_what_cannot_be_fuzzed_is_refused(tmp_path: Path) -> None:
     matmul = DATA / "matmul.mlir"
     attention = DATA / "attention.mlir"
     for given, says in (
         ({"minutes": 0}, "minutes must be more than 0"),
-        ({"jobs": 0}, "jobs must be at least 1"),
+        ({"jobs": 0}, "jobs must be from 1 to 1,024"),
         ({"targets": ()}, "there is nothing to compile"),
         ({"targets": ("gfx1",)}, "gfx1"),
     ):
