@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .finished import FinishedParts
     from .holdout import DEVICE_OR_PROBLEM, PROBLEM, make_folds
     from .metrics import is_near_optimal
+    from .notes import contender_notes
     from .report import Report, track_report, write_report
     from .resampling import Bootstrap
     from .summary import summarise
@@ -27,6 +28,7 @@ __all__ = [
     "FinishedParts",
     "Report",
     "ReportNotWritten",
+    "contender_notes",
     "cross_validate",
     "evaluate",
     "find_contenders",

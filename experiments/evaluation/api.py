@@ -107,7 +107,8 @@ def evaluate(
             "give jobs or a cluster",
         )
     contenders = find_contenders(*rankers) if rankers else []
-    cases = read_cases(paths_of(recordings), optional_path(columns))
+    with progress_bar("reading recordings", quiet=quiet) as progress:
+        cases = read_cases(paths_of(recordings), optional_path(columns), progress)
     contenders = contenders or find_contenders(usual_rankers(cases))
     notes = list(contender_notes(contenders, cases, make_folds(cases, holdout, folds)))
     for note in notes:  # before the work, which takes minutes
@@ -123,7 +124,8 @@ def evaluate(
         "frontrunner": __version__,
     }
     folder = optional_path(out)
-    finished = FinishedParts(RUNS_FOLDER if folder is None else folder.parent, asked, contenders)
+    beside = RUNS_FOLDER if folder is None else folder.parent
+    finished = FinishedParts(beside, asked, contenders, cases)
     report = None
     try:
         with Tracker(notify, timeout_s=TRACKING_SECONDS) as tracker:

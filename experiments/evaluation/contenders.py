@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ...core import InputError, escape_undecodable
-from ...features import CPU, GPU, detect_catalogue
+from ...features import CPU, detect_catalogue
 from ...models import (
+    READY,
     AdaptiveRanker,
     Ranker,
     create_ranker,
@@ -135,7 +136,7 @@ class Contender:
 def usual_rankers(cases: Sequence[Case]) -> str:
     """The rankers to compare where none are asked for: those that can order all cases."""
     kinds = {getattr(detect_catalogue(case.features.columns), "name", "") for case in cases}
-    ready = ["heuristic"] * (kinds <= {CPU.name, GPU.name}) + ["cpu"] * (kinds == {CPU.name})
+    ready = ["heuristic"] * (kinds <= READY.keys()) + ["cpu"] * (kinds == {CPU.name})
     return ",".join([*ready, *LEARNERS])
 
 

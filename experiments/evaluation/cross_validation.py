@@ -22,10 +22,12 @@ from ...core import (
     ChildPool,
     InputError,
     KilledError,
+    Progress,
     WorkError,
     first_line,
     usable_cores,
 )
+from ..arguments import check_jobs
 from ..learning import Case
 from .contenders import SHUFFLE, Contender
 from .finished import FinishedParts
@@ -44,7 +46,6 @@ HANDLER = "frontrunner.experiments.evaluation.judging:answer"
 # Libraries in several processes would start a thread per core each.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
-Progress = Callable[[int, int], None]
 OnDone = Callable[[EvaluationTask, Result], None]
 
 
@@ -55,7 +56,7 @@ class Evaluation:
     Attributes:
         results: a row per ranker, case and seed: who and what it was, `candidates` and `difficulty`
             (the share that is near-optimal) of the case, `near` (how many are, those that were not
-            drawn by lot included), `default_wins` (whether the compiler's
+            drawn at random included), `default_wins` (whether the compiler's
             default is faster than all of them), the metrics of `metrics.order_metrics`,
             `expected` (iterations of random order to 5 %; `expected_log`: their logarithm), and
             `size_bytes`, `train_s` and `rank_s` of the ranker. Random order is there once per case,
@@ -104,6 +105,7 @@ def cross_validate(
         KilledError: a process was killed from outside.
         WorkError: a process ended early.
     """
+    check_jobs(jobs)
     # What was recorded beside times and features would be sent to every process.
     cases = [replace(c, recording=replace(c.recording, frame=pd.DataFrame())) for c in cases]
     folds = make_folds(cases, holdout, n_folds)

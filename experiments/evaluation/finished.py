@@ -8,6 +8,7 @@ import inspect
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ import pandas as pd
 from ... import __file__ as package_file
 from ...core import FrontrunnerError, parse_json, read_limited, write_atomically
 from ...models import ranker_class
+from ..learning import Case, cases_digest
 from .contenders import Contender
 from .judging import CaseScore, Predictor, Result
 
 # What figures depend on; a change of any of it makes what was kept useless.
 SOURCES = ("core", "search", "features", "models", "benchmarks", "experiments")
+LIBRARIES = ("lightgbm", "numpy", "pandas", "scikit-learn", "scipy")
 
 
 class FinishedParts:
@@ -31,17 +34,25 @@ class FinishedParts:
     """
 
     def __init__(
-        self, beside: Path, asked: Mapping[str, Any], contenders: Sequence[Contender]
+        self,
+        beside: Path,
+        asked: Mapping[str, Any],
+        contenders: Sequence[Contender],
+        cases: Sequence[Case],
     ) -> None:
         """
         Args:
             beside: the folder to make the folder in.
             asked: all that results depend on, but for what files and code say.
         """
-        files = {c.name: _file_digest(c) for c in contenders}
-        told = json.dumps(
-            {**asked, "files": files, "code": _code_digest()}, sort_keys=True, default=str
-        )
+        depends_on = {
+            **asked,
+            "files": {c.name: _file_digest(c) for c in contenders},
+            "cases": _cases_digest(cases),
+            "code": _code_digest(),
+            "libraries": {name: version(name) for name in LIBRARIES},
+        }
+        told = json.dumps(depends_on, sort_keys=True, default=str)
         self.folder = beside / f".evaluation-{_digest(told)}"
 
     def read(self, key: str) -> tuple[Result] | None:
@@ -122,6 +133,16 @@ def _file_digest(contender: Contender) -> str:
     code = inspect.getfile(ranker_class(contender.ranker))
     data = read_limited(contender.file) if contender.file else Path(code).read_bytes()
     return hashlib.sha256(data).hexdigest()
+
+
+def _cases_digest(cases: Sequence[Case]) -> str:
+    """Of all that figures say of cases, and that they are made of."""
+    found = hashlib.sha256(cases_digest(cases).encode())
+    for case in cases:
+        found.update(repr((case.name, case.problem, case.device, case.baseline_us)).encode())
+        found.update(np.ascontiguousarray(case.seconds, dtype="<f8").tobytes())
+        found.update(b"" if case.uniform is None else case.uniform.tobytes())
+    return found.hexdigest()
 
 
 def _code_digest() -> str:

@@ -117,13 +117,13 @@ def _read(path: Path) -> EvaluationData:
 
 def score_shuffle(fold: Fold, case: Case) -> CaseScore:
     """Random order, with exact expectations."""
-    scale = CaseReference.of(case.times, case.baseline_us, case.uniform)
+    reference = CaseReference.of(case.times, case.baseline_us, case.uniform)
     sample = slice(None) if case.uniform is None else case.uniform
-    metrics = expected_metrics(scale, case.times[sample], case.seconds[sample])
-    curve = expected_best(scale.shares, CURVE)
+    metrics = expected_metrics(reference, case.times[sample], case.seconds[sample])
+    curve = expected_best(reference.shares, CURVE)
     about = {"seed": 0, "size_bytes": 0, "train_s": 0.0, "rank_s": 0.0, "skipped": np.nan}
     about["score_time"] = 0.0
-    return CaseScore(_row(SHUFFLE, fold, case, scale, metrics | about), _padded(curve))
+    return CaseScore(_row(SHUFFLE, fold, case, reference, metrics | about), _padded(curve))
 
 
 def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseScore]:
@@ -132,11 +132,11 @@ def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseS
         ranker, file, train_s = _fit(contender, fold.train, seed)
         complete = seed == seeds[0] and not isinstance(ranker, AdaptiveRanker)
         for case in fold.test:
-            scale = CaseReference.of(case.times, case.baseline_us, case.uniform)
+            reference = CaseReference.of(case.times, case.baseline_us, case.uniform)
             if not isinstance(ranker, AdaptiveRanker):
                 unmeasured_features(case)  # drawing a queue is no part of what ordering it takes
             started = time.perf_counter()
-            replayed = replay(ranker, case, scale.is_decided)
+            replayed = replay(ranker, case, reference.is_decided)
             taken = replayed.rows
             about = {
                 "seed": seed,
@@ -145,7 +145,7 @@ def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseS
                 "rank_s": time.perf_counter() - started,
             }
             ranks = _ranks(contender.name, case, taken) if complete else None
-            found.append(_score(contender.name, fold, case, scale, replayed, about, ranks))
+            found.append(_score(contender.name, fold, case, reference, replayed, about, ranks))
     return found
 
 
@@ -153,14 +153,14 @@ def _judge_peer(name: str, peer: Peer, fold: Fold, seeds: Sequence[int]) -> list
     found = []
     for seed in seeds:
         for case in fold.test:
-            scale = CaseReference.of(case.times, case.baseline_us, case.uniform)
+            reference = CaseReference.of(case.times, case.baseline_us, case.uniform)
             started = time.perf_counter()
             # By its name, too: a lucky start would be the same on all spaces of a size.
             lot = zlib.crc32(f"{case.name} {seed}".encode())
-            rows = peer_order(peer, case, fold.train, lot, scale.is_decided)
+            rows = peer_order(peer, case, fold.train, lot, reference.is_decided)
             taken_s = time.perf_counter() - started
             about = {"seed": seed, "size_bytes": 0, "train_s": 0.0, "rank_s": taken_s}
-            found.append(_score(name, fold, case, scale, replay_rows(rows, case), about))
+            found.append(_score(name, fold, case, reference, replay_rows(rows, case), about))
     return found
 
 
@@ -168,7 +168,7 @@ def _score(
     name: str,
     fold: Fold,
     case: Case,
-    scale: CaseReference,
+    reference: CaseReference,
     replayed: Replay,
     about: dict[str, float],
     ranks: pd.DataFrame | None = None,
@@ -176,11 +176,11 @@ def _score(
     times = case.times[replayed.rows]
     sample = slice(None) if case.uniform is None else case.uniform
     seconds, usual_s = case.seconds[replayed.rows], float(np.mean(case.seconds[sample]))
-    metrics = order_metrics(scale, times, seconds)
-    metrics["score_time"] = time_score(scale, times, seconds, usual_s)
+    metrics = order_metrics(reference, times, seconds)
+    metrics["score_time"] = time_score(reference, times, seconds, usual_s)
     skipped = float(replayed.skipped[int(metrics["iterations_5"]) - 1])
-    row = _row(name, fold, case, scale, metrics | about | {"skipped": skipped})
-    return CaseScore(row, _padded(best_shares(times, scale.best)), ranks)
+    row = _row(name, fold, case, reference, metrics | about | {"skipped": skipped})
+    return CaseScore(row, _padded(best_shares(times, reference.best)), ranks)
 
 
 def _train(contender: Contender, cases: Sequence[Case], seed: int) -> Predictor | None:
@@ -211,7 +211,7 @@ def _fit(contender: Contender, cases: Sequence[Case], seed: int) -> tuple[Ranker
 
 
 def _row(
-    ranker: str, fold: Fold, case: Case, scale: CaseReference, figures: dict[str, float]
+    ranker: str, fold: Fold, case: Case, reference: CaseReference, figures: dict[str, float]
 ) -> dict[str, Any]:
     return {
         "ranker": ranker,
@@ -220,12 +220,12 @@ def _row(
         "family": case.family,
         "device": case.device,
         "left_out": fold.left_out,
-        "candidates": scale.candidates,
-        "difficulty": scale.difficulty,
-        "near": int(is_near_optimal(case.times, scale.best).sum()),
-        "default_wins": scale.default_wins,
-        "expected": scale.expected_iterations(),
-        "expected_log": scale.expected_log_iterations(),
+        "candidates": reference.candidates,
+        "difficulty": reference.difficulty,
+        "near": int(is_near_optimal(case.times, reference.best).sum()),
+        "default_wins": reference.default_wins,
+        "expected": reference.expected_iterations(),
+        "expected_log": reference.expected_log_iterations(),
         **figures,
     }
 

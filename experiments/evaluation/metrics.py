@@ -51,7 +51,7 @@ class CaseReference:
     def of(
         cls, times: Floats, default: float = np.nan, uniform: NDArray[np.bool_] | None = None
     ) -> Self:
-        """The scale of a case.
+        """The reference of a case.
 
         Args:
             times: of all its candidates; at least one is not NaN.
@@ -122,16 +122,20 @@ class CaseReference:
         return float(missed @ np.diff(np.log(np.arange(1, len(taken) + 2))))
 
     def is_decided(self, taken: Floats) -> bool:
-        """Whether no metric depends on what is taken after these."""
+        """Whether no metric depends on what is taken after these, but the score over time.
+
+        That is a lower bound for an order that stops here after cheap candidates.
+        """
         enough = len(taken) >= max(*BEST_OF_KS, len(self.baseline))
         return enough and bool(is_near_optimal(taken, self.best, min(NEAR_LEVELS)).any())
 
 
-def order_metrics(scale: CaseReference, taken: Floats, seconds: Floats) -> dict[str, float]:
+def order_metrics(reference: CaseReference, taken: Floats, seconds: Floats) -> dict[str, float]:
     """All metrics of an order.
 
     Args:
-        taken: times in the order in which candidates were taken, at least until `scale.decided`.
+        taken: times in the order in which candidates were taken, at least until
+            `reference.is_decided`.
         seconds: what taking each of them cost; NaN where that is not known.
 
     Returns:
@@ -142,38 +146,38 @@ def order_metrics(scale: CaseReference, taken: Floats, seconds: Floats) -> dict[
         `regret_1`, ...: see `CaseReference.regrets`, of the best of the first so many; `spec`:
         whether one of the first 64 beats the default by more than 5 %, NaN if that is not known.
     """
-    curve = best_shares(taken, scale.best)
-    regrets = np.minimum.accumulate(scale.regrets(taken))
-    found = {level: iterations_to(taken, scale.best, level) for level in NEAR_LEVELS}
+    curve = best_shares(taken, reference.best)
+    regrets = np.minimum.accumulate(reference.regrets(taken))
+    found = {level: iterations_to(taken, reference.best, level) for level in NEAR_LEVELS}
     return {
         **{_iterations(level): float(count) for level, count in found.items()},
         **{f"log_{_iterations(level)}": float(np.log(count)) for level, count in found.items()},
         **_at_ks("best_of", curve),
-        "score": performance_score(scale, taken),
+        "score": performance_score(reference, taken),
         "seconds": float(seconds[: found[NEAR_OPTIMAL]].sum()),
         **_at_ks("regret", regrets),
-        "spec": float(scale.gains(taken[:SPEC_K]).max()),
+        "spec": float(reference.gains(taken[:SPEC_K]).max()),
     }
 
 
-def expected_metrics(scale: CaseReference, times: Floats, seconds: Floats) -> dict[str, float]:
+def expected_metrics(reference: CaseReference, times: Floats, seconds: Floats) -> dict[str, float]:
     """The exact expectation of all metrics over uniformly random orders; see `order_metrics`.
 
     Args:
         times: of the uniform sample.
         seconds: likewise.
     """
-    curve = expected_best(scale.shares, max(BEST_OF_KS))
-    regrets = expected_best(np.sort(scale.regrets(times)), max(BEST_OF_KS))
-    gains = expected_best(np.sort(scale.gains(times))[::-1], SPEC_K)
-    good = is_near_optimal(times, scale.best)
+    curve = expected_best(reference.shares, max(BEST_OF_KS))
+    regrets = expected_best(np.sort(reference.regrets(times)), max(BEST_OF_KS))
+    gains = expected_best(np.sort(reference.gains(times))[::-1], SPEC_K)
+    good = is_near_optimal(times, reference.best)
     to_find_s = float(seconds[good].mean()) if good.any() else 0.0
     # A candidate that is not near-optimal is as likely to come before all the near-optimal ones as
     # it is to come after the first, after the second, ...
     seconds_before = float(seconds[~good].sum()) / (int(good.sum()) + 1)
     return {
-        **{_iterations(level): scale.expected_iterations(level) for level in NEAR_LEVELS},
-        **{f"log_{_iterations(x)}": scale.expected_log_iterations(x) for x in NEAR_LEVELS},
+        **{_iterations(level): reference.expected_iterations(level) for level in NEAR_LEVELS},
+        **{f"log_{_iterations(x)}": reference.expected_log_iterations(x) for x in NEAR_LEVELS},
         **_at_ks("best_of", curve),
         "score": 0.0,
         "seconds": seconds_before + to_find_s,
@@ -209,7 +213,7 @@ def best_shares(taken: Floats, best: float) -> Floats:
     return np.maximum.accumulate(relative_speed(taken, best))
 
 
-def performance_score(scale: CaseReference, taken: Floats) -> float:
+def performance_score(reference: CaseReference, taken: Floats) -> float:
     """How much better than random search an order does within a budget: 1 is the optimum at once.
 
     This is the score of Willemsen et al., "A methodology for comparing optimization algorithms for
@@ -228,29 +232,29 @@ def performance_score(scale: CaseReference, taken: Floats) -> float:
       baseline.
     * The budget starts with the first candidate; theirs where the baseline has come 1 % of the way.
     """
-    budget = len(scale.baseline)
-    padded = np.nan_to_num(taken[:budget], nan=scale.worst)
-    excess = np.minimum.accumulate(padded) - scale.best
+    budget = len(reference.baseline)
+    padded = np.nan_to_num(taken[:budget], nan=reference.worst)
+    excess = np.minimum.accumulate(padded) - reference.best
     # Where random search is sure to have the optimum, so has any order: neither is better.
-    sure = scale.baseline == 0
-    return float(np.mean(np.where(sure, 0.0, 1 - excess / np.where(sure, 1.0, scale.baseline))))
+    sure = reference.baseline == 0
+    return float(np.mean(np.where(sure, 0.0, 1 - excess / np.where(sure, 1.0, reference.baseline))))
 
 
-def time_score(scale: CaseReference, taken: Floats, seconds: Floats, usual_s: float) -> float:
+def time_score(reference: CaseReference, taken: Floats, seconds: Floats, usual_s: float) -> float:
     """As `performance_score`, with the budget counted in time, in which fast candidates are cheap.
 
     Random search takes `usual_s` per candidate; an order has the best of those that it has finished
     by then, and the slowest time of the space before the first. NaN where costs are not known.
     """
-    budget = len(scale.baseline)
+    budget = len(reference.baseline)
     ends = np.cumsum(seconds)
     if np.isnan(ends).any() or not usual_s > 0:
         return float("nan")
     done = np.searchsorted(ends, usual_s * np.arange(1, budget + 1) * (1 + 1e-9), side="right")
-    best = np.minimum.accumulate(np.nan_to_num(taken, nan=scale.worst))
-    excess = np.concatenate([[scale.worst], best])[done] - scale.best
-    sure = scale.baseline == 0
-    return float(np.mean(np.where(sure, 0.0, 1 - excess / np.where(sure, 1.0, scale.baseline))))
+    best = np.minimum.accumulate(np.nan_to_num(taken, nan=reference.worst))
+    excess = np.concatenate([[reference.worst], best])[done] - reference.best
+    sure = reference.baseline == 0
+    return float(np.mean(np.where(sure, 0.0, 1 - excess / np.where(sure, 1.0, reference.baseline))))
 
 
 def expected_best(ranked: Floats, count: int | None = None) -> Floats:

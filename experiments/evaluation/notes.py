@@ -10,7 +10,7 @@ from ..learning import Case
 from ..readable import count_of
 from .contenders import Contender
 from .holdout import DEVICE, FAMILY, PROBLEM, Fold
-from .resampling import ENOUGH, resampled_levels
+from .resampling import ENOUGH, FEWEST, resampled_levels
 
 PLURALS = {PROBLEM: "problems", FAMILY: "families", DEVICE: "devices"}
 
@@ -39,7 +39,10 @@ def data_notes(results: pd.DataFrame, holdout: str) -> Iterator[str]:
             f"{PLURALS[holdout]}"
         )
     if counts["problems"] < ENOUGH:
-        yield f"{told[PROBLEM]}: intervals over fewer than {ENOUGH} are too narrow; over 1, unknown"
+        yield (
+            f"{told[PROBLEM]}: bootstrap intervals over fewer than {ENOUGH} are too narrow, and "
+            f"over fewer than {FEWEST} there are none"
+        )
     if wins := counts["default_wins"]:
         yield (
             f"the default wins: {count_of(wins, 'case')}, where it is faster than every candidate, "

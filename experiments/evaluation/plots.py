@@ -24,7 +24,7 @@ def plots(
     """What draws each picture that there is something to show in, with the picture's name.
 
     Args:
-        summary: as `scoreboard.summarise` gives it; rankers have its order in every picture.
+        summary: as `summary.summarise` gives it; rankers have its order in every picture.
     """
     names = list(summary.index)
     yield "best_so_far", partial(best_so_far, evaluation, names)

@@ -13,6 +13,7 @@ from ...core import InputError, make_folder
 from ...search import PIPELINE
 from ..arguments import optional_path
 from ..learning import Files, paths_of, read_cases
+from ..observing import progress_bar
 from .comparisons import OTHER, Comparison, compare
 from .plots import draw
 from .quantities import words
@@ -27,7 +28,11 @@ RESAMPLES = 2000
 
 
 def insights(
-    recordings: Files, *, out: str | os.PathLike[str] | None = None, seed: int = 0
+    recordings: Files,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    quiet: bool = False,
 ) -> InsightsResult:
     """Tells what the best configurations have in common, and what the compiler's choices cost.
 
@@ -41,11 +46,13 @@ def insights(
         recordings: a file or a folder, or several of them.
         out: a folder for a picture of each device.
         seed: of what is resampled for intervals.
+        quiet: whether to show no progress on stderr.
 
     Raises:
         InputError: the recordings cannot be read, or none holds the compiler's default.
     """
-    cases = read_cases(paths_of(recordings))
+    with progress_bar("reading recordings", quiet=quiet) as progress:
+        cases = read_cases(paths_of(recordings), progress=progress)
     compared = [found for case in cases if (found := compare(case)) is not None]
     if not compared:
         raise InputError(
@@ -119,7 +126,7 @@ def _mean(values: Sequence[float]) -> float:
 def _interval(values: NDArray[np.float64], seed: int) -> tuple[float, float] | None:
     """Of the geometric mean, by resampling."""
     logs = np.log(values[np.isfinite(values)])
-    if not len(logs):
+    if len(logs) < FEWEST:
         return None
     drawn = np.random.default_rng(seed).choice(logs, (RESAMPLES, len(logs))).mean(axis=1)
     low, high = np.exp(np.quantile(drawn, (0.025, 0.975)))

@@ -22,6 +22,7 @@ from ..evaluation import (
     SHUFFLE,
     Contender,
     FinishedParts,
+    contender_notes,
     cross_validate,
     find_contenders,
     make_folds,
@@ -88,9 +89,11 @@ def leaderboard(
     notify, folder = make_notify(quiet=quiet), optional_path(out)
     meaning = optional_path(columns)
     with _with_synthetic(paths_of(folders), synthetic, seed) as paths:
-        cases = read_cases(paths, meaning)
+        with progress_bar("reading recordings", quiet=quiet) as progress:
+            cases = read_cases(paths, meaning, progress)
         data = describe_files(recording_files(paths, tables=meaning is not None))
     contenders, notes = _contenders(rankers, cases)
+    notes += contender_notes(contenders, cases, make_folds(cases, DEVICE_OR_PROBLEM))
     for note in notes:
         notify(f"warning: {note}")
     asked = {
@@ -102,7 +105,8 @@ def leaderboard(
         "frontrunner": __version__,
         "versions": installed_versions(),
     }
-    finished = FinishedParts(RUNS_FOLDER if folder is None else folder.parent, asked, contenders)
+    beside = RUNS_FOLDER if folder is None else folder.parent
+    finished = FinishedParts(beside, asked, contenders, cases)
     try:
         with progress_bar("training and replaying", quiet=quiet) as progress:
             evaluation = cross_validate(
@@ -151,8 +155,8 @@ def _notes(results: pd.DataFrame, contenders: Sequence[Contender], seeds: int) -
     )
     if limited := [c.name for c in contenders if c.peer and c.peer.limit]:
         yield (
-            f"{', '.join(limited)} choose the first {MODEL_LIMIT} candidates and go on by lot, for "
-            "each choice takes long"
+            f"{', '.join(limited)} choose the first {MODEL_LIMIT} candidates and go on at random, "
+            "for each choice takes long"
         )
     if wins:
         yield f"{count_of(wins, 'space')} whose default beats all candidates count in regret only"
@@ -186,6 +190,8 @@ def _contenders(rankers: Sequence[str], cases: Sequence[Case]) -> tuple[list[Con
     if alone and (learners := [c.name for c in found if c.needs_fit]):
         notes.append(f"{', '.join(learners)} left out: there is nothing to learn {alone[0]} from")
         found = [c for c in found if not c.needs_fit]
+    if alone:
+        notes.append(f"nobody could learn anything for {', '.join(alone)}, whatever else is given")
     return found, notes
 
 

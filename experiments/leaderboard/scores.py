@@ -14,6 +14,8 @@ from ..evaluation import Bootstrap
 FEW = 2
 LEVELS, REGRETS = (1, 5, 10), (8, 16, 64)
 SPACE = "case"
+# What is resampled: spaces of one problem resemble each other.
+LEVELS_OF_CHANCE = ("problem", "seed")
 
 
 def with_main_figure(results: pd.DataFrame) -> pd.DataFrame:
@@ -29,21 +31,20 @@ def score_table(results: pd.DataFrame, seed: int) -> pd.DataFrame:
 
     Args:
         results: of a cross-validation, by `with_main_figure`.
-        seed: of the resampling, over spaces, and over seeds within each.
+        seed: of the resampling, over problems, and over seeds within each.
     """
-    found = results[~results["default_wins"]]
     rows: dict[str, dict[str, float]] = {}
-    for name, group in found.groupby("ranker", sort=False):
-        drawn = Bootstrap.of(group, [SPACE, "seed"], seed)
+    for name, everywhere in results.groupby("ranker", sort=False):
+        group = everywhere[~everywhere["default_wins"]]
+        drawn = Bootstrap.of(group, LEVELS_OF_CHANCE, seed)
         low, high = np.exp(drawn.of_mean("log_taken"))
         row = {"taken": float(np.exp(group["log_taken"].mean())), "low": low, "high": high}
         for level in LEVELS:
             row[f"to_{level}"] = float(np.exp(group[f"log_iterations_{level}"].mean()))
-        everywhere = results[results["ranker"] == name]
         for k in REGRETS:
             row[f"regret_{k}"] = float(everywhere[f"regret_{k}"].median())
         for score in ("score", "score_time"):
-            ends = Bootstrap.of(group.dropna(subset=score), [SPACE, "seed"], seed).of_mean(score)
+            ends = Bootstrap.of(group.dropna(subset=score), LEVELS_OF_CHANCE, seed).of_mean(score)
             row |= {
                 score: float(group[score].mean()),
                 f"{score}_low": ends[0],
@@ -59,23 +60,23 @@ def score_table(results: pd.DataFrame, seed: int) -> pd.DataFrame:
 def pair_table(results: pd.DataFrame, seed: int) -> pd.DataFrame:
     """How many times as many candidates each contender takes as each other one.
 
-    Both are compared on each space, in the mean over their seeds, and spaces are resampled: what is
-    hard for all says nothing.
+    Both are compared on each space, in the mean over their seeds, and problems are resampled: what
+    is hard for all says nothing, and spaces of one problem resemble each other.
 
     Returns:
         A row per ordered pair: `ranker`, `other`, `ratio` (of the first to the second), and its
         95 % interval `low`, `high`.
     """
     found = results[~results["default_wins"]]
-    means = found.pivot_table("log_taken", SPACE, "ranker", "mean", sort=False)
+    means = found.pivot_table("log_taken", ["problem", SPACE], "ranker", "mean", sort=False)
     rows: list[dict[str, Any]] = []
     for one in means:
         for other in means:
             both = (means[one] - means[other]).dropna()
             if one == other or both.empty:
                 continue
-            table = pd.DataFrame({SPACE: both.index, "apart": both.to_numpy()})
-            low, high = np.exp(Bootstrap.of(table, [SPACE], seed).of_mean("apart"))
+            apart = both.rename("apart").reset_index()
+            low, high = np.exp(Bootstrap.of(apart, ["problem"], seed).of_mean("apart"))
             ratio = float(np.exp(both.mean()))
             rows.append({"ranker": one, "other": other, "ratio": ratio, "low": low, "high": high})
     return pd.DataFrame(rows, columns=["ranker", "other", "ratio", "low", "high"])

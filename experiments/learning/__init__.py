@@ -5,18 +5,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .cases import (
-        ENDINGS,
-        TABLE_ENDINGS,
-        Case,
-        Files,
-        device_name,
-        drop_killed,
-        paths_of,
-        read_cases,
-        recording_files,
-        training_frame,
-    )
+    from .cases import Case, device_name, drop_killed, read_cases, training_frame
     from .explanations import (
         CandidateSelection,
         Contribution,
@@ -25,6 +14,7 @@ if TYPE_CHECKING:
         explain,
         scores_of,
     )
+    from .files import ENDINGS, TABLE_ENDINGS, Files, paths_of, recording_files
     from .parameters import parse_parameters
     from .pool import CandidatePool
     from .predictors import TrainResult, check_replaceable, train

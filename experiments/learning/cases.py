@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...benchmarks.measuring import KILLED, shares_cores
-from ...core import InputError, escape_undecodable
+from ...core import InputError, Progress
 from ...features import (
     Catalogue,
     detect_catalogue,
@@ -30,22 +28,15 @@ from ..dataset import (
     Provenance,
     Recording,
     find_duplicate,
-    is_known_table,
     may_be_table,
     read_columns,
     read_recordings,
-    recording_name,
 )
+from .files import recording_files
 from .problems import family_of, problem_name
 
-ENDINGS = (".parquet", ".json", ".json.gz")
-# Other files may be tables, too: in a folder, those count of which it is known what columns are.
-TABLE_ENDINGS = (".csv", ".csv.gz")
 # What a name may be made of that a table says.
 _NO_NAME = re.compile(r"[^\w.+-]+")
-
-# A file or folder of recordings, or several.
-Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +75,11 @@ class Case:
         return family_of(self.recording.provenance.problem)
 
 
-def paths_of(files: Files) -> list[Path]:
-    """One or several as a list."""
-    return [Path(files)] if isinstance(files, str | os.PathLike) else [Path(f) for f in files]
-
-
-def read_cases(paths: Sequence[Path], columns: Path | None = None) -> list[Case]:
+def read_cases(
+    paths: Sequence[Path],
+    columns: Path | None = None,
+    progress: Progress = lambda done, total: None,
+) -> list[Case]:
     """Reads recordings of any format, sorted by name, whatever the order of the arguments.
 
     A folder stands for the recordings that are in it, not for those in folders below. T4 results
@@ -99,6 +89,7 @@ def read_cases(paths: Sequence[Path], columns: Path | None = None) -> list[Case]
 
     Args:
         columns: a file that says what columns of tables are.
+        progress: is told how many of how many files are read.
 
     Raises:
         InputError: there is none, one cannot be used, or two hold the same measurements.
@@ -112,7 +103,8 @@ def read_cases(paths: Sequence[Path], columns: Path | None = None) -> list[Case]
         )
     recordings: dict[str, Recording] = {}
     places: list[str] = []
-    for name, file in named.items():
+    for done, (name, file) in enumerate(named.items()):
+        progress(done, len(named))
         for one, recording in _read(file, name, said):
             if one in recordings:
                 raise InputError(f"two recordings have the name {one}", "give one of them")
@@ -137,21 +129,6 @@ def read_cases(paths: Sequence[Path], columns: Path | None = None) -> list[Case]
         )
         for name, recording in recordings.items()
     ]
-
-
-def recording_files(paths: Sequence[Path], *, tables: bool = False) -> dict[str, Path]:
-    """The files that `read_cases` reads, by their names, sorted by these.
-
-    Args:
-        tables: whether tables (CSV) in folders are meant, too.
-
-    Raises:
-        InputError: there is none, or two have one name.
-    """
-    files = sorted({f.resolve(): f for path in paths for f in _files(path, tables)}.values())
-    if not files:
-        raise InputError("there is no recording", "name a file or a folder of `frontrunner record`")
-    return dict(sorted(zip(_names(files), files, strict=True)))
 
 
 def training_frame(cases: Sequence[Case]) -> tuple[pd.DataFrame, NDArray[np.str_]]:
@@ -201,41 +178,6 @@ def device_name(fingerprint: str, arch: str = "") -> str:
 def _device(about: Provenance) -> str:
     arch = about.target.arch if about.target else ""
     return " + ".join(sorted({device_name(device, arch) for device in about.devices.values()}))
-
-
-def _files(path: Path, tables: bool) -> list[Path]:
-    """The recordings in a folder, or the file itself.
-
-    Args:
-        tables: whether it is said what columns of tables are.
-    """
-    if not path.is_dir():
-        return [path]
-    names = {f.name for f in path.iterdir() if f.is_file() and not f.name.startswith(".")}
-    names -= {n.removesuffix(".parquet") + ".t4.json" for n in names if n.endswith(".parquet")}
-    found = [path / n for n in names if n.endswith(ENDINGS)]
-    others = [path / n for n in names if n.endswith(TABLE_ENDINGS)]
-    found += [file for file in others if tables or is_known_table(file)]
-    if not found:
-        raise InputError(
-            f"{path} holds no recordings ({', '.join('*' + e for e in ENDINGS)})",
-            "say what columns of its tables are: --columns map.toml"
-            if others
-            else "name the folder that they are in",
-        )
-    return found
-
-
-def _names(files: Sequence[Path]) -> list[str]:
-    """The files' names, with as many folders before them as it takes to tell all apart."""
-    places = [[*map(escape_undecodable, f.resolve().parts[1:-1]), recording_name(f)] for f in files]
-    for depth in range(1, max(map(len, places)) + 1):
-        names = ["_".join(place[-depth:]) for place in places]
-        if len(set(names)) == len(names):
-            return names
-    twice, _ = Counter(names).most_common(1)[0]
-    first, second, *_ = (f for f, n in zip(files, names, strict=True) if n == twice)
-    raise InputError(f"{first} and {second} have one name", "give one of them, or rename it")
 
 
 def _read(

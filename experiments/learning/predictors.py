@@ -14,9 +14,10 @@ from ...core import FrontrunnerError, InputError, WorkError
 from ...features import GENERIC
 from ...models import Ranker, create_ranker, is_saved, names_a_file, ranker_class, save
 from ..arguments import optional_path
-from ..observing import Tracker, check_model_name
+from ..observing import Tracker, check_model_name, progress_bar
 from ..readable import Readable
-from .cases import Files, paths_of, read_cases, training_frame
+from .cases import read_cases, training_frame
+from .files import Files, paths_of
 from .parameters import write_settings
 from .provenance import describe_training
 
@@ -88,6 +89,7 @@ def train(
     params: Mapping[str, Any] | None = None,
     seed: int = 0,
     register: str | None = None,
+    quiet: bool = False,
 ) -> TrainResult:
     """Fits a ranker on recordings and saves it, for the devices that they were made on.
 
@@ -105,6 +107,7 @@ def train(
         params: parameters of the ranker that are not to have their defaults.
         seed: of training; a parameter `seed` goes before it.
         register: the name of a model in MLflow's registry, of which it becomes a new version.
+        quiet: whether to show no progress on stderr.
 
     Raises:
         InputError: the ranker does not learn, the recordings cannot be learned from, or the file
@@ -124,11 +127,13 @@ def train(
     seeded = {"seed": seed} if "seed" in cls.param_names() else {}
     learner = create_ranker(name, **{**seeded, **params})
     settings = write_settings(params)
-    cases = read_cases(paths_of(recordings), optional_path(columns))
+    with progress_bar("reading recordings", quiet=quiet) as progress:
+        cases = read_cases(paths_of(recordings), optional_path(columns), progress)
     frame, groups = training_frame(cases)
     started = time.monotonic()
     try:
-        learner.fit(frame, groups)
+        with progress_bar(f"training {name}", quiet=quiet):
+            learner.fit(frame, groups)
     except FrontrunnerError:
         raise
     except Exception as error:  # each library refuses parameters in its own way

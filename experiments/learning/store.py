@@ -65,8 +65,15 @@ def saved_predictors(folder: Path | None = None) -> list[SavedPredictor]:
     folder = predictors_folder() if folder is None else folder
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is no folder", "name a folder of predictors")
-    found = [_describe(path) for path in sorted(folder.glob(_PATTERN))]
-    return sorted(found, key=lambda one: one.written, reverse=True)
+    paths = sorted(sorted(folder.glob(_PATTERN)), key=_written, reverse=True)
+    return sorted(map(_describe, paths), key=lambda one: bool(one.error))
+
+
+def _written(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:  # it is gone, or a link to nothing
+        return 0
 
 
 def predictor_for(devices: Sequence[str], target: Target) -> SavedPredictor | None:

@@ -76,7 +76,7 @@ class Subject:
         context: numbers about the problem, the same for all of its candidates.
         donors: recordings of other devices or problems.
         device: the chip.
-        seed: of all that is chosen by lot.
+        seed: of all that is chosen at random.
         ask: tells a candidate's time, NaN if it fails; ends the search where it is enough.
     """
 

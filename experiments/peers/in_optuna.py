@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
+from optuna.trial import TrialState
 
 from ...models.knobs import Grid
 from .asking import Subject
@@ -17,7 +18,7 @@ def search(subject: Subject, sampler: str, categories: bool = False) -> None:
     """Asks and tells until stopped.
 
     Where several suggestions have one nearest candidate it is measured once, and told each time. A
-    failure is told as a little slower than the slowest so far.
+    failure is told as a little slower than the slowest so far; as failed, where nothing ran yet.
 
     Args:
         sampler: the name of its class.
@@ -37,4 +38,7 @@ def search(subject: Subject, sampler: str, categories: bool = False) -> None:
         row = grid.nearest(at, rows) if categories else int(((unit - at) ** 2).sum(axis=1).argmin())
         time = subject.ask(row)
         slowest = max(slowest, 0.0 if np.isnan(time) else time)
-        study.tell(trial, 1.1 * slowest if np.isnan(time) else time)
+        if slowest:
+            study.tell(trial, 1.1 * slowest if np.isnan(time) else time)
+        else:  # nothing ran yet that a failure could be slower than
+            study.tell(trial, state=TrialState.FAIL)

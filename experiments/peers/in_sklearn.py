@@ -15,12 +15,12 @@ from .asking import Floats, Subject
 START = 10
 # The kernel is learned anew when there are so many times more measurements.
 GROWTH = 2
-# Candidates looked at for each choice, by lot.
+# Candidates looked at for each choice, at random.
 POOL = 512
 
 
 def search(subject: Subject) -> None:
-    """Ten candidates by lot, then one at a time; a failure counts as the slowest so far."""
+    """Ten candidates at random, then one at a time; a failure counts as the slowest so far."""
     rng = np.random.default_rng(subject.seed)
     grid = Grid.of(subject.knobs)
     inputs = grid.points / np.maximum(grid.sizes - 1, 1)

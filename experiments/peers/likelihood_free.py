@@ -19,7 +19,7 @@ QUANTILE, TREES = 0.1, 100
 
 
 def search(subject: Subject) -> None:
-    """Twenty candidates by lot, then batches of ten; failures are worse than all else."""
+    """Twenty candidates at random, then batches of ten; failures are worse than all else."""
     rng = np.random.default_rng(subject.seed)
     inputs = Grid.of(subject.knobs).points
     left = rng.permutation(len(inputs))
@@ -30,7 +30,7 @@ def search(subject: Subject) -> None:
             picks = left[: START - len(taken)]
         else:
             chances = _chances(inputs[taken], np.array(times), inputs[left], rng)
-            # Those left are in random order, so that ties are broken by lot.
+            # Those left are in random order, so that ties are broken at random.
             picks = left[np.argsort(-chances, kind="stable")[:BATCH]]
         left = left[~np.isin(left, picks)]
         for row in picks.tolist():

@@ -17,7 +17,7 @@ from ..learning import Case
 from .asking import Asking, EnoughAsked, Floats, Subject, context_of
 
 NOTHING, DONORS = "nothing", "other devices or problems"
-# Models that are made anew for each candidate take minutes for more; what follows is by lot.
+# Models that are made anew for each candidate take minutes for more; what follows is at random.
 MODEL_LIMIT = 128
 
 
@@ -147,7 +147,7 @@ def peer_order(
 ) -> NDArray[np.intp]:
     """All candidates of a case in the order in which a peer asks for them.
 
-    What it does not ask for follows by lot: it has ended, repeats itself, or reached its limit.
+    What it does not ask for follows at random: it has ended, repeats itself, or reached its limit.
 
     Args:
         donors: recordings that it may learn from; left out for one that is given nothing.
@@ -164,5 +164,5 @@ def peer_order(
     )
     with suppress(EnoughAsked):
         peer.search(subject)
-    lots = np.random.default_rng([seed, len(case.times)]).permutation(len(case.times))
-    return np.concatenate([ask.rows, lots[~np.isin(lots, ask.rows)]]).astype(np.intp)
+    shuffled = np.random.default_rng([seed, len(case.times)]).permutation(len(case.times))
+    return np.concatenate([ask.rows, shuffled[~np.isin(shuffled, ask.rows)]]).astype(np.intp)

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...core import InputError, escape_undecodable, format_size, write_atomically
 from ..arguments import optional_path
+from ..observing import progress_bar
 from ..readable import Readable
 from .drawing import Article, comparison, render
 from .reading import read_article
@@ -45,7 +46,11 @@ class ReportResult(Readable):
 
 
 def report(
-    folders: Folders, *, out: str | os.PathLike[str] | None = None, seed: int = 0
+    folders: Folders,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    quiet: bool = False,
 ) -> ReportResult:
     """Writes a page for a browser about what commands have left: one file, which needs no network.
 
@@ -61,7 +66,8 @@ def report(
         folders: one or several of them; a recording may be a file.
         out: the page, which is replaced if it is there; by default `report.html` in the folder,
             beside the file, or here, if several are given.
-        seed: of what is drawn by lot where there is too much to show.
+        seed: of what is drawn at random where there is too much to show.
+        quiet: whether to show no progress on stderr.
 
     Raises:
         InputError: one is nothing of these, or damaged; or `out` is no name of a page.
@@ -73,8 +79,12 @@ def report(
     page = optional_path(out) or _usual_page(paths)
     if page.suffix not in ENDINGS:
         raise InputError(f"{page} is to be a page", f"end it in {' or '.join(ENDINGS)}")
-    articles = [read_article(path, seed) for path in paths]
-    data = make_page(articles).encode()
+    articles = []
+    with progress_bar("drawing", quiet=quiet) as progress:
+        for done, path in enumerate(paths):
+            progress(done, len(paths))
+            articles.append(read_article(path, seed))
+        data = make_page(articles).encode()
     write_atomically(page, data)
     kinds = {str(path): one.kind for path, one in zip(paths, articles, strict=True)}
     return ReportResult(page, kinds, len(data))

@@ -101,7 +101,7 @@ def training(run: Run) -> Iterator[Block]:
     rows += [(name, _some(values)) for name, values in told_of.items()]
     yield Facts.of(rows)
     if not any(told_of.values()):
-        yield Text("It was trained on nothing: its order is written by hand, or by lot.")
+        yield Text("It was trained on nothing: its order is written by hand, or at random.")
     manifest, target = run.setup.manifest, run.setup.dispatch.target
     if warning := device_warning(ranker, manifest.devices, target.arch):
         yield Text(f"{warning[0].upper()}{warning[1:]}.", warning=True)
@@ -243,7 +243,7 @@ def _place_of_default(run: Run) -> int | None:
 
 
 def _sampled(count: int, needed: Sequence[int], seed: int) -> list[int]:
-    """Rows of the queue: those that are needed, by place, and others by lot."""
+    """Rows of the queue: those that are needed, by place, and others at random."""
     rows = {place - 1 for place in needed}
     if count <= SAMPLE:
         return list(range(count))

@@ -20,7 +20,7 @@ def read_article(path: Path, seed: int = 0) -> Article:
     """The article of a folder or a file.
 
     Args:
-        seed: of what is drawn by lot where there is too much to show.
+        seed: of what is drawn at random where there is too much to show.
 
     Raises:
         InputError: nothing here wrote it, or it is damaged.

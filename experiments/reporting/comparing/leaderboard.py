@@ -77,13 +77,14 @@ def leaderboard_article(folder: Path) -> Article:
 
 def _figures(found: Told) -> Iterator[Figure]:
     name, best = next(iter(found["rankers"].items()))
-    yield Figure("soonest", name, f"{best['taken']:.1f} candidates")
+    if best["taken"] is not None:  # somewhere, the default is not the best
+        yield Figure("soonest", name, f"{best['taken']:.1f} candidates")
     cold = [(n, r) for n, r in found["rankers"].items() if found["given"].get(n) == "nothing"]
-    if cold:
+    if cold and cold[0][1]["taken"] is not None:
         yield Figure(
             "soonest, knowing nothing", cold[0][0], f"{cold[0][1]['taken']:.1f} candidates"
         )
-    yield Figure("spaces", str(len(found["spaces"])), f"{found['seeds']} seeds")
+    yield Figure("spaces", str(len(found["spaces"])), f"seeds: {found['seeds']}")
 
 
 def _scores(found: Told) -> Iterator[Block]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,7 +41,7 @@ def test_what_was_ended_goes_on_with_what_is_left(cases, tmp_path, monkeypatch):
         done.append(task)
         return real(data, task)
 
-    finished = FinishedParts(tmp_path, {"seed": 0}, CONTENDERS)
+    finished = FinishedParts(tmp_path, {"seed": 0}, CONTENDERS, cases)
     monkeypatch.setattr(module, "run_task", interrupted)
     with pytest.raises(KeyboardInterrupt):
         evaluate(cases, finished)
@@ -52,7 +54,7 @@ def test_what_was_ended_goes_on_with_what_is_left(cases, tmp_path, monkeypatch):
         "device",
         seeds=(0, 1),
         jobs=1,
-        finished=FinishedParts(tmp_path, {"seed": 0}, CONTENDERS),
+        finished=FinishedParts(tmp_path, {"seed": 0}, CONTENDERS, cases),
         progress=lambda *parts: told.append(parts),
     )
     assert told[0] == (3, 5)
@@ -66,10 +68,12 @@ def test_what_was_ended_goes_on_with_what_is_left(cases, tmp_path, monkeypatch):
 
 
 def test_another_question_and_damage_are_worked_out_anew(cases, tmp_path):
-    first = FinishedParts(tmp_path, {"seed": 0}, CONTENDERS)
+    first = FinishedParts(tmp_path, {"seed": 0}, CONTENDERS, cases)
     first.write("key", None)
     assert first.read("key") == (None,)
-    assert FinishedParts(tmp_path, {"seed": 1}, CONTENDERS).read("key") is None
+    assert FinishedParts(tmp_path, {"seed": 1}, CONTENDERS, cases).read("key") is None
+    renamed = [replace(cases[0], name="another"), *cases[1:]]
+    assert FinishedParts(tmp_path, {"seed": 0}, CONTENDERS, renamed).read("key") is None
     for path in first.folder.iterdir():
         path.write_text("[{")
     assert first.read("key") is None
@@ -77,5 +81,5 @@ def test_another_question_and_damage_are_worked_out_anew(cases, tmp_path):
 
 def test_what_cannot_be_kept_stops_nothing(cases, tmp_path):
     (tmp_path / "file").write_text("")
-    finished = FinishedParts(tmp_path / "file", {}, CONTENDERS)
+    finished = FinishedParts(tmp_path / "file", {}, CONTENDERS, cases)
     assert len(evaluate(cases, finished).results) == len(evaluate(cases, None).results)

@@ -52,7 +52,8 @@ def test_what_is_said_of_few_devices():
     assert list(data_notes(table(ENOUGH, 3), "device")) == [
         "30 recordings: 3 problems, 1 family, 10 devices",
         "intervals are over 10 devices, and over the problems of each",
-        "3 problems: intervals over fewer than 10 are too narrow; over 1, unknown",
+        "3 problems: bootstrap intervals over fewer than 10 are too narrow, and over fewer than 3 "
+        "there are none",
     ]
     assert list(data_notes(table(1, 20), "problem")) == [
         "20 recordings: 20 problems, 1 family, 1 device",

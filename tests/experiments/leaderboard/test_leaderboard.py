@@ -92,7 +92,8 @@ def results(**taken):
     """A row per ranker, space and seed, from lists of candidates until 5 %."""
     rows = [
         {
-            "ranker": name, "case": f"space {space}", "seed": seed, "near": 1 if space == 2 else 9,
+            "ranker": name, "case": f"space {space}", "problem": f"kernel {space}",
+            "seed": seed, "near": 1 if space == 2 else 9,
             "default_wins": False, "log_iterations_1": np.log(value), "rank_s": 0.0,
             "log_iterations_5": np.log(value), "log_iterations_10": np.log(value / 2),
             "train_s": 0.0, "score": 0.5, "score_time": np.nan,
@@ -109,6 +110,12 @@ def test_where_one_or_two_are_near_ten_percent_is_asked_for():
     table = score_table(results(a=[8.0, 8.0, 8.0]), 0)
     assert table.loc["a", "taken"] == pytest.approx((8 * 8 * 4) ** (1 / 3))
     assert table.loc["a", "to_5"] == pytest.approx(8)
+
+
+def test_where_the_default_wins_everywhere_only_regret_is_known():
+    table = score_table(results(a=[8.0, 8.0, 8.0]).assign(default_wins=True), 0)
+    assert np.isnan(table.loc["a", "taken"])
+    assert table.loc["a", "regret_16"] == 0.1
 
 
 def test_pairs_are_compared_on_the_same_spaces():

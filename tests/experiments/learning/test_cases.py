@@ -206,6 +206,13 @@ def test_the_order_of_arguments_does_not_matter(
         assert [case.name for case in read_cases(given)] == ["a", "b", "c"]
 
 
+def test_progress_of_reading_is_told(record: Callable[..., Path]) -> None:
+    files = [record(f"{n}.parquet", outcomes=slower(times)) for times, n in enumerate("ab", 1)]
+    told: list[tuple[int, int]] = []
+    read_cases(files, progress=lambda done, total: told.append((done, total)))
+    assert told == [(0, 2), (1, 2)]
+
+
 def test_names_are_told_apart_by_folders(tmp_path: Path) -> None:
     one, two = (
         kernel(tmp_path / f / "A4000_T4.json", {"x": x}) for f, x in (("conv", 1), ("gemm", 2))

@@ -20,9 +20,9 @@ from frontrunner.experiments.peers.asking import MAX_REPEATS, Asking, EnoughAske
 SIZES = (8, 6, 5)
 # So many are compared: what a search asks for after it repeats itself is not its own.
 FIRST = 40
-# Candidates by lot before a Gaussian process chooses: from there on rounding decides between those
-# that promise the same, and it depends on where arrays lie in memory (kt_bayes: 30 % of runs).
-BY_LOT = {"kt_bayes": 20, "sklearn_gp": 10, "optuna_gp": 10}
+# Candidates at random before a Gaussian process chooses: from there on rounding decides between
+# those that promise the same, which depends on where arrays lie in memory (kt_bayes: 30 % of runs).
+AT_RANDOM = {"kt_bayes": 20, "sklearn_gp": 10, "optuna_gp": 10}
 INSTALLED = [
     name for name, peer in PEERS.items() if all(map(importlib.util.find_spec, peer.libraries))
 ]
@@ -83,7 +83,7 @@ def test_a_peer_orders_all_candidates_and_the_same_way_with_the_same_seed(name, 
     before = (random.getstate(), np.random.get_state()[1].tolist())
     orders = [peer_order(find_peer(name), case, (), seed, few) for seed in (1, 1, 2)]
     assert sorted(orders[0]) == list(range(len(case.times)))
-    same = BY_LOT.get(name, len(case.times))
+    same = AT_RANDOM.get(name, len(case.times))
     np.testing.assert_array_equal(orders[0][:same], orders[1][:same])
     assert list(orders[0]) != list(orders[2])
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before
