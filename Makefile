@@ -12,7 +12,7 @@ QUICK := tests/test_layout.py tests/core tests/features tests/models tests/searc
 	$(addsuffix .py, budget estimate finals outcome rounds screening)) \
 	$(addprefix tests/benchmarks/verifying/test_, inputs.py tolerance.py)
 # Those of the tables in docs/orders.md.
-RANKERS := heuristic,cpu,forest,lightgbm,adaptive,tpe,genetic
+RANKERS := heuristic,cpu,forest,lightgbm
 RECORDINGS := $(addprefix experiments/recordings/, zen3 zen4 sapphire_rapids)
 # The first interpreter that is new enough; choose another with `make PYTHON=python3.12 tune`.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))

@@ -165,7 +165,9 @@ def check_resume(ctx: click.Context, folder: Path, again: Collection[str], hint:
     fixed = [
         parameter.opts[0]
         for parameter in ctx.command.params
-        if parameter.name not in again and is_given(ctx, str(parameter.name))
+        if parameter.expose_value
+        and parameter.name not in again
+        and is_given(ctx, str(parameter.name))
     ]
     if fixed:
         raise UsageError(f"{', '.join(fixed)} cannot change when a run is resumed", hint)

@@ -159,7 +159,9 @@ def _axes(options: dict[str, Any]) -> dict[str, Any]:
 def _check(options: dict[str, Any], needed: Sequence[str]) -> None:
     """Refuses options that would do nothing, and sizes that are missing."""
     ctx = click.get_current_context()
-    parameters = {str(p.name): p.opts[0] for p in ctx.command.params if p.name}
+    # Those that have no value here, such as --max-bytes, are about files.
+    exposed = [p for p in ctx.command.params if p.name and p.expose_value]
+    parameters = {str(p.name): p.opts[0] for p in exposed}
     chosen = {name: option for name, option in parameters.items() if is_given(ctx, name)}
     sources = [chosen[name] for name in ("presets", "commands") if name in chosen]
     own = [option for n, option in chosen.items() if n not in SHARED | CONFIGURING]

@@ -32,7 +32,4 @@ def command(recordings: tuple[Path, ...], out: Path | None, seed: int, as_json: 
 
     from ..experiments.insights import insights
 
-    output = Output(as_json)
-    with output.working("reading recordings"):
-        result = insights(recordings, out=out, seed=seed)
-    output.summary(result)
+    Output(as_json).summary(insights(recordings, out=out, seed=seed))

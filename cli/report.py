@@ -24,7 +24,7 @@ from .output import Output, shared_options
     metavar="FILE.html",
     help="The page [report.html in the folder; here, if several are given].",
 )
-@shared_options(seed="Seeds what is drawn by lot where there is too much to show.")
+@shared_options(seed="Seeds what is drawn at random where there is too much to show.")
 def command(folders: tuple[Path, ...], out: Path | None, seed: int, as_json: bool) -> None:
     """Write a page for a browser: one file, which needs no network.
 
@@ -36,7 +36,4 @@ def command(folders: tuple[Path, ...], out: Path | None, seed: int, as_json: boo
 
     from ..experiments.reporting import report
 
-    output = Output(as_json)
-    with output.working("drawing"):
-        result = report(folders, out=out, seed=seed)
-    output.summary(result)
+    Output(as_json).summary(report(folders, out=out, seed=seed))

@@ -70,9 +70,8 @@ def command(
     from ..experiments.learning import parse_parameters, train
 
     params = parse_parameters(ranker, settings)
-    output = Output(as_json)
-    with output.working(f"training {ranker}"):
-        trained = train(
+    Output(as_json).summary(
+        train(
             recordings,
             out,
             columns=columns,
@@ -81,4 +80,4 @@ def command(
             seed=seed,
             register=register,
         )
-    output.summary(trained)
+    )

@@ -33,7 +33,7 @@ NICE = 10
     help="Look at DIR no more often: making the page takes a second of a core.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open it in the browser.")
-@shared_options(seed="Seeds what is drawn by lot where there is too much to show.")
+@shared_options(seed="Seeds what is drawn at random where there is too much to show.")
 def command(folder: Path, port: int, every: float, opens: bool, seed: int, as_json: bool) -> None:
     """Serve a page about a run to this machine's browser while the run goes on.
 

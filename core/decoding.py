@@ -6,7 +6,7 @@ the way down, and what is unknown is refused.
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
@@ -118,7 +118,8 @@ def _plain(kind: Any, data: Any, where: str) -> Any:
         return data
     if kind is Path and isinstance(data, str | Path) and "\0" not in str(data):
         return Path(data)
-    if kind is float and type(data) in (int, float) and math.isfinite(data):
+    # Neither NaN, nor infinity, nor a whole number that is more than any float.
+    if kind is float and type(data) in (int, float) and abs(data) <= sys.float_info.max:
         return data
     if kind is int and type(data) is int:
         if abs(data) > MAX_EXACT_INT:

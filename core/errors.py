@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 # Tells the user something in a line.
 Notify = Callable[[str], None]
+# Is told how many of how many parts are done.
+Progress = Callable[[int, int], None]
 
 # The kernel kills what takes most memory, if there is none left.
 _MORE_MEMORY = (

@@ -197,11 +197,16 @@ def make_output_folder(path: Path | None, stem: str, fill: Callable[[Path], None
     return path
 
 
+def is_draft(name: str) -> bool:
+    """Whether a file or folder of this name is one that was not complete yet."""
+    return _DRAFT.fullmatch(name) is not None
+
+
 def remove_drafts(folder: Path) -> None:
     """Removes what processes that were killed have left half done in a folder."""
     with suppress(OSError):  # it may be written to by those who cannot list it
         names = os.listdir(folder)
-        remove_abandoned(folder / name for name in names if _DRAFT.fullmatch(name))
+        remove_abandoned(folder / name for name in names if is_draft(name))
 
 
 @contextmanager
@@ -225,7 +230,7 @@ def _draft(folder: Path, name: str, make: Callable[[Path], None]) -> Iterator[Pa
 def _move_out(draft: Path, folder: Path) -> None:
     """Moves what is in a draft to the folder that it is in, unless there is something already."""
     with lock_folder(folder):
-        if not all(_DRAFT.fullmatch(name) for name in os.listdir(folder)):
+        if not all(is_draft(name) for name in os.listdir(folder)):
             raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
         for path in sorted(draft.iterdir()):
             path.rename(folder / path.name)

@@ -6,7 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ..core import InputError
 from .observing import local_ranker, make_notify
+
+# Processes are made for each.
+MOST_JOBS = 1024
 
 
 def optional_path(path: str | os.PathLike[str] | None) -> Path | None:
@@ -29,3 +33,11 @@ def split_names(lists: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
     texts = [os.fspath(each) for each in lists]
     names = [n for text in texts for n in ([text] if os.path.exists(text) else text.split(","))]
     return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+
+
+def check_jobs(jobs: int | None) -> None:
+    """Refuses what is no number of processes."""
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        raise InputError(
+            f"jobs must be from 1 to {MOST_JOBS:,}, got {jobs:,}", "leave it out for one per core"
+        )

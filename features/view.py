@@ -51,7 +51,7 @@ class View:
 
     @cached_property
     def slots(self) -> dict[str, tuple[Operand, ...]]:
-        """By slot: the operands that are tensors (a scalar, such as attention's scale, is not)."""
+        """By slot: the inputs that are tensors, not attention's scale; and the output."""
         inputs = tuple(o for o in self.problem.inputs if o.index)
         output = tuple(o for o in self.problem.operands if o.output)
         return {"lhs": inputs[:1], "rhs": inputs[1:], "out": output[:1]}

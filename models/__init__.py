@@ -7,6 +7,7 @@ from ..core.lazy import exports
 if TYPE_CHECKING:
     from .ranker import (
         BASE,
+        READY,
         AdaptiveRanker,
         Ranker,
         Reason,
@@ -37,6 +38,7 @@ __all__ = [
     "BASE",
     "BUILT_IN",
     "ENTRY_POINTS",
+    "READY",
     "TIME_COLUMN",
     "AdaptiveRanker",
     "Ranker",

@@ -158,16 +158,17 @@ def _catalogue(manifest: Mapping[str, Any], path: str | Path) -> Catalogue:
             f"{', '.join([*known, GENERIC])}"
         )
     now = known[kind]
-    kept = tuple(f for f in now.features if f.name in set(names))
+    said_names, known_names = set(names), set(now.names)
+    kept = tuple(f for f in now.features if f.name in said_names)
     problems = []
     if version != now.version:
         problems.append(
             f"it was trained on version {version}, and this frontrunner has {now.version}"
         )
     # Those of other people's kernels follow from the names of the knobs: none was added since.
-    if kind == GENERIC and (missing := [n for n in now.names if n not in names]):
+    if kind == GENERIC and (missing := [n for n in now.names if n not in said_names]):
         problems.append(f"it lacks {join_names(missing)}")
-    if extra := [n for n in names if n not in now.names]:
+    if extra := [n for n in names if n not in known_names]:
         problems.append(f"it has {join_names(extra)} beyond them")
     elif [f.name for f in kept] != names:
         problems.append("they come in another order")

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 import z3
 from z3.z3util import get_vars
@@ -46,6 +47,10 @@ class Knob:
 
     name: str
     values: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if any(a >= b for a, b in pairwise(self.values)):
+            raise ValueError(f"values of knob {self.name!r} have to ascend, got {self.values}")
 
     @property
     def var(self) -> z3.ArithRef:

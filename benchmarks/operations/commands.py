@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from textwrap import shorten
 
@@ -73,7 +74,8 @@ def read_commands(path: Path) -> list[CommandLine]:
 
 def _lines(lines: Iterable[str]) -> Iterator[CommandLine]:
     whole, first = "", 1
-    for number, line in enumerate(lines, 1):
+    # A log may end in the middle of a line that goes on.
+    for number, line in enumerate(chain(lines, [""]), 1):
         whole += line
         if whole.endswith("\\"):
             whole = whole.removesuffix("\\")

@@ -83,6 +83,10 @@ class ConvCall:
         dilation: tuple[int, ...],
     ) -> Operation:
         first = self.layout == CHANNELS_FIRST
+        if len(result) not in (2, 3):
+            raise InputError(
+                f"a convolution has {len(result)} image dimensions, two and three are supported"
+            )
         if len(result) == 2:
             (height, width), (rows, columns) = result, window
             return Conv(

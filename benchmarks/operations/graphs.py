@@ -59,7 +59,7 @@ def graph_operation(line: str) -> Operation:
             return _matmul(root, tensors, steps)
         if root["type"] in _CONVS:
             return _conv(root, tensors, steps)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (LookupError, ArithmeticError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"the graph lacks something: {type(error).__name__}: {error}") from None
     known = ", ".join([_MATMUL, *_CONVS])
     raise InputError(f"{root['type']} is not understood, {known} are")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from .formula import Formula
 from .tolerance import Tolerance
@@ -31,6 +30,3 @@ class Call:
     def tolerance(self, dtype: str) -> Tolerance:
         """How far outputs of an element type may be off."""
         return Tolerance(dtype, self.reduction, self.sums)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)

@@ -100,7 +100,7 @@ def calibrate(
     passes = _passes(folder)
     cases = read_cases(passes)
     tried, as_shipped = _compare(cases, seed)
-    trained = train(passes, out, ranker=RANKER, params=PARAMS, seed=seed)
+    trained = train(passes, out, ranker=RANKER, params=PARAMS, seed=seed, quiet=quiet)
     if tried is not None:
         note_tried(out, tried)
     return CalibrationResult(

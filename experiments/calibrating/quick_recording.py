@@ -1,4 +1,4 @@
-"""Recordings in seconds: candidates by lot and of a search, each measured once."""
+"""Recordings in seconds: candidates at random and of a search, each measured once."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ TIMING = (
     f"quantile {TIMING_QUANTILE:g} of the wall-clock times of single runs in a process that stays "
     f"up, for {SCREEN_SECONDS:g} s beside the baseline of the same device, once"
 )
-# Of random numbers: those of the candidates by lot.
+# Of random numbers: those of the candidates at random.
 _STREAM = 2
 
 
-class LotsFirst:
-    """Takes candidates by lot, and then those of a search, which learns from the former, too."""
+class RandomFirst:
+    """Takes candidates at random, and then those of a search, which learns from the former, too."""
 
-    def __init__(self, lots: Sequence[int], search: AdaptiveOrder) -> None:
+    def __init__(self, chosen: Sequence[int], search: AdaptiveOrder) -> None:
         """
         Args:
-            lots: queue positions.
+            chosen: queue positions.
         """
-        self.lots = lots
+        self.chosen = chosen
         self.search = search
         self.batch = search.batch
 
     def next(
         self, outcomes: Mapping[int, Outcome], count: int, out: Collection[int] = ()
     ) -> list[int]:
-        left = [place for place in self.lots if place not in outcomes and place not in out]
+        left = [place for place in self.chosen if place not in outcomes and place not in out]
         return left[:count] or self.search.next(outcomes, count, out)
 
 
@@ -68,7 +68,7 @@ def record_quickly(
     jobs: int | None,
     seed: int,
 ) -> Recording:
-    """Records so many candidates by lot, and then so many of an adaptive search.
+    """Records so many candidates at random, and then so many of an adaptive search.
 
     The search begins with the order that ships.
 
@@ -82,8 +82,8 @@ def record_quickly(
     ranker = cast(AdaptiveRanker, resolve_ranker(ADAPTIVE, seed))
     queue = pool.iloc[order(ranker, features)].reset_index(drop=True)
     rng = np.random.default_rng([seed, _STREAM])
-    lots = [int(place) for place in rng.permutation(len(queue))[:uniform]]
-    taking = LotsFirst(lots, AdaptiveOrder.for_queue(queue, dispatch, ranker, seed))
+    chosen = [int(place) for place in rng.permutation(len(queue))[:uniform]]
+    taking = RandomFirst(chosen, AdaptiveOrder.for_queue(queue, dispatch, ranker, seed))
     stopping = BudgetStopping(Budget(uniform + adaptive), len(queue))
     log = MemoryLog()
 
@@ -97,7 +97,7 @@ def record_quickly(
         search(runner, taking, log, stopping, show)
         fingerprints = runner.fingerprints
     versions = iree_versions()
-    origins = np.where(np.isin(queue.index, lots), UNIFORM, ADAPTIVE)
+    origins = np.where(np.isin(queue.index, chosen), UNIFORM, ADAPTIVE)
     provenance = Provenance(
         problem=dispatch.problem,
         target=dispatch.target,

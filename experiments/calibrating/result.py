@@ -18,7 +18,7 @@ class CalibrationResult(Readable):
     Attributes:
         predictor: its file.
         recordings: the folder of what it was trained on; calibrating again adds to it.
-        dispatches: how many recordings are there, of this session and of earlier ones.
+        dispatches: how many have recordings there, of this session and of earlier ones.
         candidates: how many they hold.
         minutes: that recording took in this session.
         tried: candidates until the first within 5 % of the best, as a geometric mean over the

@@ -15,6 +15,7 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .ending import INT, KILL, TERM, CommandProcess, ExitResult, left_over, marked, wait_for
+    from .rounds import is_temporary
     from .tasks import check_outcomes, check_run, lost, read_logs
 else:
     __getattr__ = exports(__name__)
@@ -27,6 +28,7 @@ __all__ = [
     "ExitResult",
     "check_outcomes",
     "check_run",
+    "is_temporary",
     "left_over",
     "lost",
     "marked",

@@ -17,7 +17,9 @@ from .tasks import KillTask, Lines, lost, read_logs
 MOST_SECONDS = 600.0
 MOST_ENDS = 4
 _BROKEN = re.compile(r"^Traceback|internal error", re.M)
-_TEMPORARY = (".part", ".partial")
+# As `core.files` names what is not complete yet: nothing of the product is imported here.
+_DRAFT = re.compile(r"\..*\.frontrunner-[0-9a-f]{8}")
+_TEMPORARY = (".part", ".partial", ".work")
 # What a command that was asked to end, or lost a child, may come to.
 _CODES = {KILL: (-9, 0), TERM: (130, 0), INT: (130, 0), CHILD: (0, 1)}
 
@@ -142,10 +144,15 @@ def _left_files(folder: Path) -> list[str]:
     parts = [
         str(path.relative_to(folder))
         for path in (folder / "work").rglob("*")
-        if path.name.endswith(_TEMPORARY) or path.name.endswith(".work")
+        if is_temporary(path.name)
     ]
     found = [f"in the temporary folder is left {name}" for name in temporary[:3]]
     return found + [f"{name} is left" for name in parts[:3]]
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file is one that should not outlast the session that made it, or the next."""
+    return _DRAFT.fullmatch(name) is not None or name.endswith(_TEMPORARY)
 
 
 def _guarded(check: Callable[[], list[str]]) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress as Bar
 
-from ...core import Notify, escape_undecodable
+from ...core import Notify, Progress, escape_undecodable
 from .notebook import NotebookProgress, bar_html, notebook_display
 from .progress import NullProgress, Observer, PlainProgress, RichProgress
 from .status import RunStatus
@@ -34,22 +34,26 @@ def make_notify(*, quiet: bool = False) -> Notify:
 
 
 @contextmanager
-def progress_bar(title: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(title: str, *, quiet: bool = False) -> Iterator[Progress]:
     """A bar on stderr, if a person is looking, to be told how many of how many parts are done.
 
-    It moves to and fro until it is.
+    It moves to and fro until it is, and where there is but one part, of which no end can be told.
     """
     if not quiet and (show := notebook_display()):
         show(bar_html(title, 0, None))
         try:
-            yield lambda done, total: show(bar_html(title, done, total))
+            yield lambda done, total: show(bar_html(title, done, _end(total)))
         finally:
             show("")
         return
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=quiet or not sys.stderr.isatty()) as bar:
+    with Bar(console=console, transient=True, disable=quiet or not sys.stderr.isatty()) as bar:
         task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield lambda done, total: bar.update(task, completed=done, total=_end(total))
+
+
+def _end(total: int) -> int | None:
+    return total if total > 1 else None
 
 
 def make_progress(stream: TextIO | None = None, *, quiet: bool = False) -> Observer:

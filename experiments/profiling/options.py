@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...benchmarks.cluster import ClusterDevices
 from ...search import resolve_target
+from ..arguments import check_jobs
 
 
 @dataclass(frozen=True)
@@ -41,4 +42,5 @@ class ProfileOptions:
     jobs: int | None = None
 
     def __post_init__(self) -> None:
+        check_jobs(self.jobs)
         object.__setattr__(self, "target", resolve_target(self.target))

@@ -14,7 +14,7 @@ from ...models import TIME_COLUMN, AdaptiveRanker, order
 from ...search import Dispatch
 from .candidates import features_of
 
-# Candidates that are ordered anew after each batch: the queue's head, and as many by lot from
+# Candidates that are ordered anew after each batch: the queue's head, and as many at random from
 # behind it. It takes 0.3 s; all of 100,000 would take as long as measuring the batch.
 HEAD = 4096
 # What is believed of candidates that are being measured. With four devices, on 16 recordings of one
@@ -58,11 +58,11 @@ class AdaptiveOrder:
 
         Args:
             queue: as the ranker ordered it before anything was measured.
-            seed: of the candidates that are chosen by lot.
+            seed: of the candidates that are chosen at random.
         """
         behind = np.arange(HEAD, len(queue))
-        lots = np.random.default_rng(seed).permutation(behind)[:HEAD]
-        chosen = pd.concat([queue.iloc[:HEAD], queue.iloc[np.sort(lots)]])
+        shuffled = np.random.default_rng(seed).permutation(behind)[:HEAD]
+        chosen = pd.concat([queue.iloc[:HEAD], queue.iloc[np.sort(shuffled)]])
         frame = chosen if ranker.reads_knobs else features_of(dispatch, chosen)
         return cls(ranker, frame, len(queue))
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
+import os
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,7 +69,7 @@ class LivePage:
 
 
 def _version(folder: Path) -> str:
-    files = sorted(folder.rglob(_CHANGING)) if folder.is_dir() else [folder]
+    files = sorted(_changing(folder)) if folder.is_dir() else [folder]
     known = hashlib.sha256()
     for file in files:
         try:
@@ -75,3 +78,9 @@ def _version(folder: Path) -> str:
             continue
         known.update(f"{file}\0{found.st_size}\0{found.st_mtime_ns}\0".encode(errors="replace"))
     return known.hexdigest()
+
+
+def _changing(folder: Path) -> Iterator[Path]:
+    """The files that tell of progress; folders may go while they are looked through."""
+    for path, _, names in os.walk(folder):
+        yield from (Path(path, name) for name in fnmatch.filter(names, _CHANGING))

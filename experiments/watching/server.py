@@ -30,7 +30,7 @@ def served(
         folder: as for `report`; it may be a run's that goes on.
         port: 0 for a free one.
         every: seconds from one look at the folder to the next.
-        seed: of what is drawn by lot where there is too much to show.
+        seed: of what is drawn at random where there is too much to show.
 
     Raises:
         InputError: there is nothing that a page can be made of, or the port is taken.

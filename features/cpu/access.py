@@ -103,4 +103,4 @@ def _rows(view: CpuView, operand: Operand, level: str) -> Column:
 
 def _stride(view: CpuView, operand: Operand) -> int:
     """Bytes between neighbouring rows."""
-    return view.shapes[operand][-1] * operand.bytes_per_element
+    return math.prod(view.shapes[operand][-1:]) * operand.bytes_per_element

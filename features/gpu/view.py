@@ -121,7 +121,7 @@ class GpuView(View):
         if loop is None:
             return self.constant(operand.bytes_per_element)
         dim = self.problem.dims[loop]
-        tile = dim.size if dim == self.first_reduction else self.tile[dim.role]
+        tile = dim.size if dim == self.first_reduction else self[f"tile_{dim.role}"]
         return np.minimum(tile, dim.size) * operand.bytes_per_element
 
     def min_contiguous_bytes(self, slot: str) -> Column:

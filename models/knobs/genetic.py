@@ -30,7 +30,7 @@ class GeneticRanker(KnobRanker):
         Args:
             batch: how many candidates make a generation.
             mutation: the share of children that is replaced by neighbours.
-            seed: of all that is chosen by lot.
+            seed: of all that is chosen at random.
         """
         self.batch = batch
         self.mutation = mutation

@@ -57,7 +57,7 @@ class Grid:
 
 
 class KnobRanker(AdaptiveRanker):
-    """Starts by lot, then chooses candidates by the knobs of those that were measured."""
+    """Starts at random, then chooses candidates by the knobs of those that were measured."""
 
     reads_knobs = True
     seed: int
@@ -81,7 +81,7 @@ class KnobRanker(AdaptiveRanker):
         return places([row - count for row in chosen], left - count)
 
     def score_chunks(self, chunks: Iterable[pd.DataFrame], count: int) -> Scores:
-        if self._measured is None:  # by lot, whatever the candidates are
+        if self._measured is None:  # at random, whatever the candidates are
             return self.score(pd.DataFrame(index=range(count)))
         return super().score_chunks(chunks, count)
 
@@ -89,7 +89,7 @@ class KnobRanker(AdaptiveRanker):
     def suggest(
         self, grid: Grid, times: Array, remaining: Rows, rng: np.random.Generator
     ) -> list[int]:
-        """Which of the candidates that are left to take next, each once; others follow by lot.
+        """Which of the candidates that are left to take next, each once; others follow at random.
 
         Args:
             grid: of all candidates, those that were measured first, in the order taken.

@@ -1,4 +1,4 @@
-"""Convolutions: dense, grouped and depthwise, in any layout, of any number of image dims."""
+"""Convolutions: dense, grouped and depthwise, in any layout, of one to three image dims."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ class ConvolutionKind(Kind):
         if not found or not (len(found.output_channel) or len(found.depth)):
             return None
         if not len(found.input_channel) and not len(found.depth):
+            return None
+        if len(found.output_image) > 3:
             return None
         traits = (
             ("depthwise", int(not len(found.output_channel))),

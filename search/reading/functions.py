@@ -61,6 +61,7 @@ def choose(text: bytes, name: str, function: str | None) -> Chosen:
                 "leave --function out",
             )
         return Chosen(found[0][0], None, text)
+    found = [one for one in found if one[1] is not None]
     there = [symbol(op) for _, op, _ in found if op is not None]
     if function is None and len(found) != 1:
         raise InputError(

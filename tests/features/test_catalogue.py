@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from frontrunner import features
 from frontrunner.features import Theme, collect, extract
-from frontrunner.search.problem import Target
+from frontrunner.search.problem import Dim, Operand, Problem, Target
 
 CATALOGUES = pytest.mark.parametrize("catalogue", features.catalogues(), ids=lambda c: c.name)
 
@@ -137,6 +137,22 @@ def test_foreign_knobs_are_ignored(samples):
     )
     only = pd.DataFrame({"wg_m": [64, 128], "intrinsic_k": [16, 32]})
     assert np.isfinite(extract(samples.SKINNY, samples.TARGET, only).to_numpy()).all()
+
+
+def test_an_output_that_is_a_scalar(samples):
+    """Of a dot product."""
+    problem = Problem(
+        "contraction",
+        "linalg.dot",
+        (Dim("k", 4096, "k", False),),
+        (
+            Operand("lhs", "f32", (((0, 1),),)),
+            Operand("rhs", "f32", (((0, 1),),)),
+            Operand("out", "f32", (), output=True),
+        ),
+    )
+    frame = samples.candidates(problem, 20)
+    assert np.isfinite(extract(problem, samples.TARGET, frame).to_numpy()).all()
 
 
 def test_targets_without_some_caches(samples):

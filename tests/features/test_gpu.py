@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from frontrunner.core.errors import InputError
 from frontrunner.features import extract
 from frontrunner.features.gpu import GPU, GpuView
+from frontrunner.search import Dim, Operand, Problem
 
 # 128x128x64 in four subgroups of 2x2, for gfx942: 304 compute units of four SIMDs.
 TILE = {
@@ -25,6 +27,23 @@ TILE = {
 def one(samples, problem="large", **changes):
     problem, target = samples.GPU_PROBLEMS[problem]
     return extract(problem, target, pd.DataFrame([TILE | changes])).iloc[0]
+
+
+def test_an_input_that_is_contiguous_along_a_batch(samples):
+    """As images of depthwise convolutions with a channel multiplier are."""
+    dims = (Dim("b", 8, "batch", True), Dim("m", 64, "m", True), Dim("k", 32, "k", False))
+    problem = Problem(
+        "contraction",
+        "linalg.generic",
+        (*dims, Dim("n", 16, "n", True)),
+        (
+            Operand("lhs", "f16", (((1, 1),), ((2, 1),), ((0, 1),))),
+            Operand("rhs", "f16", (((3, 1),), ((2, 1),), ((0, 1),))),
+            Operand("out", "f32", (((0, 1),), ((1, 1),), ((3, 1),)), output=True),
+        ),
+    )
+    found = extract(problem, samples.SM_80, pd.DataFrame([TILE | {"tile_batch": 4}]))
+    assert np.isfinite(found.to_numpy()).all()
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ PLUG_IN = ("widest", {"sign": -2.0})
 # Rankers whose order has no reasons, or that do not tell them.
 NOTHING_TO_EXPLAIN = {"shuffle", "adaptive", "tpe", "genetic", "widest"}
 
-# Rankers that order by lot where nothing was measured.
-BY_LOT = {"shuffle", "tpe", "genetic"}
+# Rankers that order at random where nothing was measured.
+AT_RANDOM = {"shuffle", "tpe", "genetic"}
 
 
 def test_every_built_in_ranker_is_a_case():
@@ -72,7 +72,7 @@ class TestMoreThanPlugInsHaveToKeep:
 
     def test_whether_it_needs_features(self, name, params, training):
         ranker = create_ranker(name, **params).fit(*training)
-        if name in BY_LOT:
+        if name in AT_RANDOM:
             ranker.score(training[0][[]])
             return
         with pytest.raises(InputError, match=rf"'{name}' needs features.*vec_n_log2|vec_k_log2"):
@@ -82,5 +82,5 @@ class TestMoreThanPlugInsHaveToKeep:
         frame = training[0].copy()
         frame.loc[:, list(features.CPU.names)] = 1.0
         found = order(create_ranker(name, **params).fit(frame, training[1]), frame)
-        if name not in BY_LOT | {"adaptive"}:  # these go by lot
+        if name not in AT_RANDOM | {"adaptive"}:  # these go at random
             np.testing.assert_array_equal(found, np.arange(len(frame)))

@@ -167,7 +167,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _drawn(
     chosen: Sequence[tuple[Fault, str]], count: int, seed: str
 ) -> Iterator[tuple[Fault, str]]:
-    """Each as often as any other, in an order drawn by lot."""
+    """Each as often as any other, in an order drawn at random."""
     rng = Random(seed)
     for first in range(0, count, len(chosen)):
         yield from rng.sample(chosen, len(chosen))[: count - first]

@@ -18,6 +18,7 @@ from ...kill_loop import (
     ExitResult,
     check_outcomes,
     check_run,
+    is_temporary,
     left_over,
     lost,
     read_logs,
@@ -235,9 +236,5 @@ def _left(run: Run) -> list[str]:
     """Files that should have gone with the session that made them, or with the next."""
     work = run.folder / "work"
     left = [f"temporary file {name}" for name in os.listdir(run.folder / "tmp")]
-    left += [str(path.relative_to(work)) for path in work.rglob("*") if _is_draft(path)]
+    left += [str(path.relative_to(work)) for path in work.rglob("*") if is_temporary(path.name)]
     return [f"{name} is left" for name in left[:3]]
-
-
-def _is_draft(path: Path) -> bool:
-    return path.name.endswith((".part", ".partial", ".work"))

@@ -61,7 +61,7 @@ def read(given: argparse.Namespace) -> None:
     for target, paths in targets.items():
         if len(paths) < 2:
             continue
-        summary = evaluate(paths, rankers=RANKERS, quiet=True).summary
+        summary = evaluate(paths, rankers=[RANKERS], quiet=True).summary
         print(f"\n{target}, by problem held out:")
         print(summary[list(_COLUMNS)].rename(columns=_COLUMNS).round(2).to_string())
 

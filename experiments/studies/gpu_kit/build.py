@@ -77,7 +77,7 @@ class Kit:
 
     Attributes:
         folder: `carry` in it is what travels; the rest stays, and is needed to read results.
-        candidates: of each dispatch: half of them by lot, and as many by the heuristic.
+        candidates: of each dispatch: half of them at random, and as many by the heuristic.
     """
 
     folder: Path

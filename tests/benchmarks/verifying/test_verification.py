@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -129,7 +129,7 @@ def test_sums_of_too_many_terms_are_not_computed(
 
 def test_calls_travel_with_their_formula(verification: tuple[Call, list[Array], Array]) -> None:
     call, _, __ = verification
-    text = json.dumps(call.to_dict())
+    text = json.dumps(asdict(call))
     assert decode(Call, json.loads(text)) == call
     assert len(text) < 1000
     # As in bundles of versions that knew none.

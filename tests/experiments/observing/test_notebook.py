@@ -97,6 +97,8 @@ def test_a_notebook_is_noticed(in_notebook, shown):
     with progress_bar("replaying") as bar:
         bar(1, 4)
         assert 'value="0.250"' in shown[-1]
+        bar(0, 1)
+        assert "<progress" not in shown[-1]  # a bar at 0 % until the end says nothing
     assert shown[-1] == ""
     make_notify()("something <to> read")
     assert shown[-1] == "<div>something &lt;to&gt; read</div>"

@@ -90,9 +90,9 @@ def test_a_run_has_the_queue_that_it_has_alone(run):
 
 def test_files_that_are_left_are_found(run):
     (run.folder / "tmp" / "x").touch()
-    (run.folder / "work" / "a.part").touch()
+    (run.folder / "work" / ".result.json.frontrunner-01234567").touch()
     found = rounds._check(run, {0: "e0", 1: "e1"}, complete=True)
-    assert found == ["temporary file x is left", "a.part is left"]
+    assert found == ["temporary file x is left", ".result.json.frontrunner-01234567 is left"]
 
 
 def test_a_log_is_torn_within_its_last_line(run):

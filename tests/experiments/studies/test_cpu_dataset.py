@@ -22,7 +22,7 @@ FOLDER = Path(frontrunner.__file__).parent / "experiments" / "recordings"
 EXAMPLES = FOLDER.parents[1] / "examples"
 
 
-# Of each machine: how many candidates were drawn by lot, and whether others were chosen.
+# Of each machine: how many candidates were drawn at random, and whether others were chosen.
 MACHINES = {
     "zen3": ({600}, False),
     "zen4": ({300}, True),

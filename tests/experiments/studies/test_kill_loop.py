@@ -122,12 +122,12 @@ def test_a_round_goes_on_until_the_command_is_done(tmp_path):
         return ["planted"]
 
     def prepare(work: Path) -> None:
-        (work / "x.part").touch()
+        (work / ".result.json.frontrunner-01234567").touch()
 
     task = KillTask("rankers", "rankers", (), prepare, lambda work: None, check)
     found = do_round(task, tmp_path / "round", str(tmp_path), 0.05, Random(3))
     assert checked
-    assert found.findings == ["planted", "work/x.part is left"]
+    assert found.findings == ["planted", "work/.result.json.frontrunner-01234567 is left"]
     assert found.seconds > 0
 
 
