@@ -126,8 +126,9 @@ def _show_rankers(output: Output, summary: pd.DataFrame) -> None:
     """A row per ranker.
 
     Candidates are those that are taken until the first within 5 % of the best, the worst ratio is
-    that of the recording where shuffle needs least in comparison, and specs are the share of
-    recordings where the best of 64 beats the default by more than 5 %.
+    that of the recording where shuffle needs least in comparison, skipped are those, in the median
+    and at most, that were never measured and that `tune` would take before it, and specs are the
+    share of recordings where the best of 64 beats the default by more than 5 %.
     """
     output.table(
         [
@@ -136,6 +137,7 @@ def _show_rankers(output: Output, summary: pd.DataFrame) -> None:
             "#fewer than shuffle",
             "#(95 %)",
             "#worst ratio",
+            "#skipped",
             "#wins",
             "#regret of 16",
             "#worst regret",
@@ -153,6 +155,7 @@ def _show_rankers(output: Output, summary: pd.DataFrame) -> None:
                 _known("{:.1f}x", row.fewer_than_shuffle),
                 _known("{:.1f}-{:.1f}", row.fewer_than_shuffle_low, row.fewer_than_shuffle_high),
                 _known("{:.2f}x", row.worst_ratio_to_shuffle),
+                _known("{:.0f}, {:.0f}", row.skipped_median, row.skipped_worst),
                 _known("{:.0%}", row.win_rate),
                 f"{row.regret_16_median:.1%}",
                 f"{row.regret_16_worst:.1%}",

@@ -40,7 +40,7 @@ NOTHING_KEPT = "nothing is saved; fewer --rankers or --seeds take less time"
     "--synthetic/--no-synthetic",
     default=True,
     show_default=True,
-    help="Add made-up spaces whose best candidate is known.",
+    help="Add synthetic spaces whose best candidate is known.",
 )
 @click.option(
     "--seeds",
@@ -62,7 +62,7 @@ NOTHING_KEPT = "nothing is saved; fewer --rankers or --seeds take less time"
     metavar="N",
     help="Train and replay in N processes [one per core].",
 )
-@shared_options(seed="The first seed; also of the made-up spaces and the confidence intervals.")
+@shared_options(seed="The first seed; also of the synthetic spaces and the confidence intervals.")
 def command(folders: tuple[Path, ...], out: Path | None, as_json: bool, **options: Any) -> None:
     """Compare our orders with other people's searches on a folder of data.
 

@@ -35,7 +35,7 @@ from ..core import InputError, TooLarge, check_table_size, remedy_for
 from ..search import MAX_ELEMENTS
 from .orders import before, beside, common_elements, place, places_of, sort_elements
 from .registry import Catalogue, Feature, Function
-from .view import Column
+from .view import Column, is_pow2
 
 GENERIC = "generic"
 VERSION = 1
@@ -77,13 +77,19 @@ class KnobView:
     def word(self, knob: str) -> pd.Series:
         if knob not in self.candidates:
             raise InputError(f"the candidates lack the knob {knob!r}")
-        return _words(self.candidates[knob])
+        if knob not in self._words:  # a knob may have a thousand words, a feature each
+            self._words[knob] = _words(self.candidates[knob])
+        return self._words[knob]
 
     def places(self, knob: str, elements: Elements) -> NDArray[np.int64]:
         """The places of these elements in the knob's orders."""
         if (knob, elements) not in self._places:
             self._places[knob, elements] = places_of(self.word(knob), elements)
         return self._places[knob, elements]
+
+    @cached_property
+    def _words(self) -> dict[str, pd.Series]:
+        return {}
 
     @cached_property
     def _places(self) -> dict[tuple[str, Elements], NDArray[np.int64]]:
@@ -161,7 +167,7 @@ def extract_knobs(catalogue: Catalogue, candidates: pd.DataFrame) -> pd.DataFram
     """Computes all features of candidates of somebody else's kernel.
 
     Args:
-        catalogue: as `generic` makes it.
+        catalogue: as `generic_catalogue` makes it.
         candidates: one row per candidate, one column per knob.
 
     Returns:
@@ -261,7 +267,7 @@ def _log2(view: KnobView, a: str) -> Column:
 
 
 def _pow2(view: KnobView, a: str) -> Column:
-    return np.asarray(np.frexp(view.number(a))[0] == 0.5, dtype=np.float64)
+    return is_pow2(view.number(a))
 
 
 def _product(view: KnobView, a: str, b: str) -> Column:

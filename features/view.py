@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..search import Operand, Problem, Target
+from ..core import InputError
+from ..search import Gpu, Operand, Problem, Target
 
 Column: TypeAlias = NDArray[np.float64]
 
@@ -72,3 +73,38 @@ class View:
         unit = [p for p, stride in operand.index[-1] if stride == 1]
         unit.sort(key=lambda p: not self.problem.dims[p].parallel)
         return unit[0] if unit else None
+
+
+@dataclass(frozen=True, eq=False)
+class DerivedView(View):
+    """Candidates for GPUs: `view["threads"]` is a column that their space has derived of knobs.
+
+    Attributes:
+        what: they are candidates for, in words.
+    """
+
+    what: ClassVar[str]
+
+    def __getitem__(self, name: str) -> Column:
+        column = self.knob(name)
+        if column is None:
+            raise InputError(
+                f"the {self.what} candidates lack the column {name!r}",
+                "add it with frontrunner.search.enumeration.add_derived_columns",
+            )
+        return column
+
+    @property
+    def gpu(self) -> Gpu:
+        assert self.target.gpu is not None
+        return self.target.gpu
+
+    @cached_property
+    def cores(self) -> int:
+        """Compute units."""
+        return max(self.target.cores, 1)
+
+
+def is_pow2(value: Column) -> Column:
+    """1 for powers of two: what frexp splits into exactly a half and an exponent."""
+    return np.asarray(np.frexp(value)[0] == 0.5, dtype=np.float64)

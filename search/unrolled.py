@@ -35,7 +35,7 @@ def can_unroll(problem: Problem) -> bool:
     """Whether there is a window, and few enough terms are summed."""
     terms = math.prod(d.size for d in problem.dims if not d.parallel)
     taps = math.prod(d.size for d in window_of(problem))
-    return 1 < taps <= terms <= MAX_TERMS
+    return taps > 1 and terms <= MAX_TERMS
 
 
 def is_elementwise(problem: Problem) -> bool:

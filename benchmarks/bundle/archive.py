@@ -40,7 +40,7 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 
 # What is carried of the package; it needs only Python 3.10, NumPy and the IREE runtime.
-ROOMS = ("core", "benchmarks/verifying", "benchmarks/measuring", "benchmarks/bundle")
+CARRIED_PACKAGES = ("core", "benchmarks/verifying", "benchmarks/measuring", "benchmarks/bundle")
 # It needs joblib; nothing is compiled where a bundle runs.
 NOT_CARRIED = "core/child_pool.py"
 
@@ -167,9 +167,10 @@ def build_bundle(
 
 def carried_files(package: Path) -> list[str]:
     """The files of the package that a bundle carries."""
-    faces = {f"{parent}/__init__.py" for room in ROOMS for parent in Path(room).parents}
-    modules = {f"{room}/{path.name}" for room in ROOMS for path in (package / room).glob("*.py")}
-    return sorted({Path(name).as_posix() for name in faces | modules} - {NOT_CARRIED})
+    init_files = {f"{up}/__init__.py" for one in CARRIED_PACKAGES for up in Path(one).parents}
+    found = (path for one in CARRIED_PACKAGES for path in (package / one).glob("*.py"))
+    modules = {path.relative_to(package).as_posix() for path in found}
+    return sorted({Path(name).as_posix() for name in init_files | modules} - {NOT_CARRIED})
 
 
 class Bundle:

@@ -153,11 +153,11 @@ class Cluster:
         left = path.stat().st_size
         with path.open("rb") as file:
             while left:
-                place, data = file.tell(), file.read(PIECE_BYTES)
+                offset, data = file.tell(), file.read(PIECE_BYTES)
                 if not data:
                     raise WorkError(f"{path} changed while it was sent", "leave it alone")
                 left -= len(data)
-                piece = Piece(sender, place, data, "" if left else name)
+                piece = Piece(sender, offset, data, "" if left else name)
                 answer = self._ask(host, "frontrunner_keep", piece=to_serialize(piece))
                 if isinstance(answer.raised, HostFullError):
                     raise HostLost(first_line(answer.raised))

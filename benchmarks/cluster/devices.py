@@ -13,7 +13,7 @@ from ..verifying import Call
 from .client import Cluster
 from .local import open_cluster
 from .messages import COMPILING, HostDescription, HostLost, OfferedDevice
-from .remote_child import RemoteChild, Travelled
+from .remote_child import RemoteChild, SentFiles
 from .selection import ChosenDevices, choose_devices, compiling_hosts, devices_that_joined
 
 
@@ -39,7 +39,7 @@ class ClusterDevices:
         self.names = tuple(one.name for _, one in self.chosen.devices)
         self._target, self._asked = target, asked
         self._members = cluster.members
-        self._travelled = Travelled()
+        self._sent_files = SentFiles()
         self._uris = {one.name: one.uri for _, one in self.chosen.devices}
 
     @property
@@ -77,7 +77,7 @@ class ClusterDevices:
             HostLost: no worker offers it.
         """
         host, uri = self.cluster.find(name), self._uris[name]
-        return RemoteChild(self.cluster, host, handler, self._travelled, device=uri, env=env)
+        return RemoteChild(self.cluster, host, handler, self._sent_files, device=uri, env=env)
 
     def tell(self, name: str, note: str, drift: float) -> None:
         """Tells a device's host what others should know of it.
@@ -97,7 +97,7 @@ class ClusterDevices:
     def compilers(self) -> list[Child]:
         """Processes that compile, one for each core that is offered."""
         return [
-            RemoteChild(self.cluster, host, COMPILING, self._travelled, others=self._compiling)
+            RemoteChild(self.cluster, host, COMPILING, self._sent_files, others=self._compiling)
             for host in self.chosen.compiling
             for _ in range(host.jobs)
         ]

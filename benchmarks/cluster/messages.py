@@ -154,12 +154,12 @@ class Piece:
 
     Attributes:
         sender: whose file it is a part of, among those that come at the same time.
-        place: how many bytes came before it.
+        offset: how many bytes came before it.
         name: the digest of the whole file, and what its name ended in; empty but for the last.
     """
 
     sender: str
-    place: int
+    offset: int
     data: bytes
     name: str = ""
 

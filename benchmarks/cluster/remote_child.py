@@ -33,10 +33,10 @@ TRIES = 3
 
 
 @dataclass
-class Travelled:
+class SentFiles:
     """Which files a client has sent where, by the host's address."""
 
-    known: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    by_host: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 class RemoteChild(Child):
@@ -47,7 +47,7 @@ class RemoteChild(Child):
 
     Args:
         host: where it is.
-        travelled: shared by the children of one client.
+        sent: shared by the children of one client.
         device: the URI of what the child measures on; empty for one that compiles.
         others: hosts that can do the same, where its own is gone; only for compiling, which knows
             nothing of what it did before.
@@ -58,7 +58,7 @@ class RemoteChild(Child):
         cluster: Cluster,
         host: HostDescription,
         handler: str,
-        travelled: Travelled,
+        sent: SentFiles,
         device: str = "",
         others: Callable[[], Sequence[HostDescription]] | None = None,
         env: Mapping[str, str] | None = None,
@@ -68,7 +68,7 @@ class RemoteChild(Child):
         self._cluster = cluster
         self._device = device
         self._others = others
-        self._travelled = travelled
+        self._sent_files = sent
         self._session = uuid4().hex
         self._running = False
 
@@ -138,7 +138,7 @@ class RemoteChild(Child):
             request = with_files_read(request, {path: Path(name) for path, name in names.items()})
         elif (out := written_file(request)) is not None:
             request = with_written_file(request, Path(out.name))
-        there = self._travelled.known[self.host.address]
+        there = self._sent_files.by_host[self.host.address]
         lacking = tuple(name for name in files if name not in there)
         for _ in range(2):
             answer = self._cluster.do(

@@ -66,13 +66,13 @@ class ExecutableStore:
                 (self.folder / name).write_bytes(data)
             self._add(name, len(data))
 
-    def put_piece(self, sender: str, name: str, data: bytes, place: int) -> None:
+    def put_piece(self, sender: str, name: str, data: bytes, offset: int) -> None:
         """Keeps a piece of a file.
 
         Args:
             sender: tells files apart that come at the same time.
             name: as of `put`, with its last piece.
-            place: bytes that came before it.
+            offset: bytes that came before it.
 
         Raises:
             InputError: a piece is missing, or it is another file than is said.
@@ -80,10 +80,10 @@ class ExecutableStore:
         if not sender.isalnum():
             raise InputError(f"{sender!r} is no sender", "it is made of letters and digits")
         part = self._part(sender)
-        if (came := part.stat().st_size if place else 0) != place:
-            raise InputError(f"{came} bytes of a file came, not {place}", "send it again")
+        if (came := part.stat().st_size if offset else 0) != offset:
+            raise InputError(f"{came} bytes of a file came, not {offset}", "send it again")
         try:
-            with part.open("ab" if place else "wb") as file:
+            with part.open("ab" if offset else "wb") as file:
                 file.write(data)
         except OSError:
             part.unlink(missing_ok=True)

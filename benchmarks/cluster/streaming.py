@@ -67,20 +67,20 @@ def stream(
     compiling = [start(compile_next) for _ in range(jobs)]
     measuring = [measure(lane) for lane in lanes]
     looking = start(look)
-    out: set[int] = set()
+    in_flight: set[int] = set()
     try:
         while True:
             most = jobs + AHEAD * len(lanes)
-            if should_continue() and (taken := take(most - len(out))):
-                out.update(taken)
+            if should_continue() and (taken := take(most - len(in_flight))):
+                in_flight.update(taken)
                 for index in taken:
                     todo.put(index)
-            if not out:
+            if not in_flight:
                 return
             found = _next(arrived, lanes, should_continue)
             if found is None:
                 return
-            out.discard(found[0])
+            in_flight.discard(found[0])
             yield found
             if not should_continue():
                 return

@@ -27,13 +27,13 @@ class CandidateOrder(Protocol):
         """How many are taken between two looks at the outcomes; None if it looks at none."""
 
     def next(
-        self, outcomes: Mapping[int, Outcome], count: int, out: Collection[int] = ()
+        self, outcomes: Mapping[int, Outcome], count: int, in_flight: Collection[int] = ()
     ) -> list[int]:
         """Queue positions, at most `count`, of candidates without an outcome.
 
         Args:
             outcomes: by queue position, in the order in which they were taken.
-            out: candidates that were taken, and whose outcome is not known yet.
+            in_flight: candidates that were taken, and whose outcome is not known yet.
         """
 
 
@@ -54,8 +54,8 @@ class StoppingRule(Protocol):
     def stop_reason(self, progress: RunProgress) -> str | None:
         """Why no more candidates are taken, in words; None to go on."""
 
-    def next_batch_size(self, progress: RunProgress, batch: int, out: int = 0) -> int:
-        """How many candidates the next batch may hold, with so many that are still out."""
+    def next_batch_size(self, progress: RunProgress, batch: int, in_flight: int = 0) -> int:
+        """How many candidates the next batch may hold, with so many still in flight."""
 
 
 class BudgetStopping:
@@ -73,8 +73,8 @@ class BudgetStopping:
     def stop_reason(self, progress: RunProgress) -> str | None:
         return self.budget.stop_reason(progress, self.total, time.monotonic() - self.started)
 
-    def next_batch_size(self, progress: RunProgress, batch: int, out: int = 0) -> int:
-        return self.budget.next_batch_size(progress.taken + out, batch)
+    def next_batch_size(self, progress: RunProgress, batch: int, in_flight: int = 0) -> int:
+        return self.budget.next_batch_size(progress.taken + in_flight, batch)
 
 
 class QueueOrder:
@@ -93,17 +93,17 @@ class QueueOrder:
         self._given: list[int] = []
 
     def next(
-        self, outcomes: Mapping[int, Outcome], count: int, out: Collection[int] = ()
+        self, outcomes: Mapping[int, Outcome], count: int, in_flight: Collection[int] = ()
     ) -> list[int]:
         # Devices that work at the same time leave gaps; a long queue is not read again for them.
         self._given = [i for i in self._given if i not in outcomes]
-        found = list(islice((i for i in self._given if i not in out), count))
+        found = list(islice((i for i in self._given if i not in in_flight), count))
         while len(found) < count and self._following < self.length:
             index = self._following
             self._following += 1
             if index not in outcomes:
                 self._given.append(index)
-                if index not in out:
+                if index not in in_flight:
                     found.append(index)
         return found
 
@@ -139,18 +139,18 @@ def search(
     for outcome in log.outcomes.values():
         progress.add(outcome)
         on_outcome(outcome, progress)
-    out: set[int] = set()
+    in_flight: set[int] = set()
     # Chosen, and not taken yet: an order that looks back is not asked for each candidate anew.
     chosen: list[int] = []
 
     def take(count: int) -> list[int]:
-        count = stopping.next_batch_size(progress, count, len(out))
+        count = stopping.next_batch_size(progress, count, len(in_flight))
         if count > len(chosen):
             more = max(count - len(chosen), order.batch or 0)
-            chosen.extend(order.next(log.outcomes, more, {*out, *chosen}))
+            chosen.extend(order.next(log.outcomes, more, {*in_flight, *chosen}))
         taken = chosen[: max(0, count)]
         del chosen[: len(taken)]
-        out.update(taken)
+        in_flight.update(taken)
         return taken
 
     def should_continue() -> bool:
@@ -164,13 +164,13 @@ def search(
         try:
             for index, outcome in outcomes:
                 log.append(index, outcome)
-                out.discard(index)
+                in_flight.discard(index)
                 progress.add(outcome)
                 on_outcome(outcome, progress)
                 if streaming and progress.taken % BLOCK == 0:
                     after_batch(progress)
         finally:
             after_batch(progress)
-        out.clear()  # what was taken and not run is taken again
+        in_flight.clear()  # what was taken and not run is taken again
         chosen.clear()
     return stopping.stop_reason(progress) or ""

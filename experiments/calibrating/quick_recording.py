@@ -51,10 +51,10 @@ class RandomFirst:
         self.batch = search.batch
 
     def next(
-        self, outcomes: Mapping[int, Outcome], count: int, out: Collection[int] = ()
+        self, outcomes: Mapping[int, Outcome], count: int, in_flight: Collection[int] = ()
     ) -> list[int]:
-        left = [place for place in self.chosen if place not in outcomes and place not in out]
-        return left[:count] or self.search.next(outcomes, count, out)
+        left = [place for place in self.chosen if place not in outcomes and place not in in_flight]
+        return left[:count] or self.search.next(outcomes, count, in_flight)
 
 
 def record_quickly(

@@ -1,4 +1,4 @@
-"""Made-up recordings whose best candidate is known, to see what a search does and does not find.
+"""Synthetic recordings whose best candidate is known, to see what a search does and does not find.
 
 Each kind is one shape of what tuners meet: knobs that matter each on its own, knobs that matter
 together with noise over them, a region where everything fails, and a space with holes. Devices are
@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Synthetic:
-    """A made-up recording.
+    """A synthetic recording.
 
     Attributes:
         best: the row of its best candidate, which takes `BEST_US`; all others take longer.
@@ -49,7 +49,7 @@ class Synthetic:
 
 
 def make_synthetic(kind: str, device: int = 0, seed: int = 0) -> Synthetic:
-    """A recording of a made-up kernel on one of its devices.
+    """A recording of a synthetic kernel on one of its devices.
 
     Args:
         kind: one of `KINDS`.

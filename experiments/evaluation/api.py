@@ -106,6 +106,7 @@ def evaluate(
             f"{jobs} processes are asked for, and a cluster, whose workers have a number of cores",
             "give jobs or a cluster",
         )
+    rankers = [rankers] if isinstance(rankers, str) else rankers
     contenders = find_contenders(*rankers) if rankers else []
     with progress_bar("reading recordings", quiet=quiet) as progress:
         cases = read_cases(paths_of(recordings), optional_path(columns), progress)

@@ -74,9 +74,9 @@ def leaderboard(
         rankers: names from `frontrunner rankers`, with parameters or not, files of trained ones, or
             names of peers; by default ours, plug-ins and all peers whose libraries are there.
         columns: a file in TOML that says what columns of tables (CSV) are.
-        synthetic: whether to add made-up spaces whose best candidate is known.
+        synthetic: whether to add synthetic spaces whose best candidate is known.
         seeds: how many seeds each contender that depends on one has.
-        seed: the first of them; also of the made-up spaces and the confidence intervals.
+        seed: the first of them; also of the synthetic spaces and the confidence intervals.
         out: a new folder for the tables; by default the next free `runs/leaderboard-<n>`.
         jobs: in how many processes to train and replay; by default one per core.
         quiet: whether to show no progress and no warnings on stderr.
@@ -174,7 +174,7 @@ def _with_synthetic(paths: list[Path], synthetic: bool, seed: int) -> Iterator[l
 def _contenders(rankers: Sequence[str], cases: Sequence[Case]) -> tuple[list[Contender], list[str]]:
     """Those that take part, and who does not and why."""
     if rankers:
-        return find_contenders(*rankers), []
+        return find_contenders(*([rankers] if isinstance(rankers, str) else rankers)), []
     brought = [
         r.name for r in list_rankers() if r.source != BUILT_IN and r.needs_training is not None
     ]

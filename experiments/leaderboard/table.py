@@ -81,7 +81,7 @@ def _page(board: Leaderboard) -> Iterator[str]:
             "score (95 %)",
             "score over time",
             *(f"times as many as `{name}` (95 %)" for name in board.against),
-            "own seconds",
+            "search overhead, s",
         ],
         (
             [

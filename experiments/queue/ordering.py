@@ -17,13 +17,13 @@ from .candidates import features_of
 # Candidates that are ordered anew after each batch: the queue's head, and as many at random from
 # behind it. It takes 0.3 s; all of 100,000 would take as long as measuring the batch.
 HEAD = 4096
-# What is believed of candidates that are being measured. With four devices, on 16 recordings of one
+# The time that is imputed to candidates in flight. With four devices, on 16 recordings of one
 # machine: 27.8 candidates until one is near-optimal where they are taken for the worst so far, 28.5
 # for the best, 31.1 for the median, 30.9 for nothing; 21.5 with one device. Another day, with one,
 # four and 16 devices, for the worst: 26.7, 30.0 and 39.5; for the best, with 16: 39.0. With 16 and
 # nothing believed, it takes so many that it was given up (`studies.in_flight`).
-NO_LIE, USUAL_LIE = "nothing", "worst"
-LIES: Mapping[str, Callable[[NDArray[np.float64]], float]] = {
+NO_VALUE, USUAL_VALUE = "nothing", "worst"
+PENDING_VALUES: Mapping[str, Callable[[NDArray[np.float64]], float]] = {
     "best": np.nanmin,
     "median": np.nanmedian,
     "worst": np.nanmax,
@@ -34,18 +34,22 @@ class AdaptiveOrder:
     """Takes candidates in the order of an adaptive ranker, which is asked anew after each batch."""
 
     def __init__(
-        self, ranker: AdaptiveRanker, features: pd.DataFrame, length: int, lie: str = USUAL_LIE
+        self,
+        ranker: AdaptiveRanker,
+        features: pd.DataFrame,
+        length: int,
+        pending: str = USUAL_VALUE,
     ) -> None:
         """
         Args:
             features: of the candidates to choose from, by queue position; knobs for a ranker that
                 reads them.
             length: of the queue, whose other candidates come last.
-            lie: what is believed of candidates that are out: nothing, or a constant liar's `best`,
-                `median` or `worst` of the times so far.
+            pending: the time that is imputed to candidates in flight: the `best`, `median` or
+                `worst` so far (a constant liar), or `nothing`.
         """
         self.ranker = ranker
-        self.lie = lie
+        self.pending = pending
         self.features = features
         self.batch = ranker.batch
         self.rest = QueueOrder(length)
@@ -67,20 +71,20 @@ class AdaptiveOrder:
         return cls(ranker, frame, len(queue))
 
     def next(
-        self, outcomes: Mapping[int, Outcome], count: int, out: Collection[int] = ()
+        self, outcomes: Mapping[int, Outcome], count: int, in_flight: Collection[int] = ()
     ) -> list[int]:
         known = [i for i in outcomes if i in self.features.index]
-        believed = [i for i in out if i in self.features.index]
+        believed = [i for i in in_flight if i in self.features.index]
         left = self.features.drop(index=known)
         if len(left) == len(believed):
-            return self.rest.next(outcomes, count, out)
+            return self.rest.next(outcomes, count, in_flight)
         known = [i for i in known if outcomes[i].kind != KILLED]
         # Shares of the baseline measured beside them are free of the machine's drift.
         times = np.array([outcomes[i].relative for i in known], dtype=np.float64)
-        if self.lie != NO_LIE and np.isfinite(times).any():
+        if self.pending != NO_VALUE and np.isfinite(times).any():
             known += believed
-            times = np.append(times, np.full(len(believed), LIES[self.lie](times)))
+            times = np.append(times, np.full(len(believed), PENDING_VALUES[self.pending](times)))
             left = left.drop(index=believed)
         self.ranker.observe(self.features.loc[known].assign(**{TIME_COLUMN: times}))
         ranked = left.index[order(self.ranker, left)]
-        return [int(i) for i in ranked if i not in out][:count]
+        return [int(i) for i in ranked if i not in in_flight][:count]

@@ -1,9 +1,9 @@
 """What an adaptive order loses where many devices measure at a time, and outcomes come late.
 
-    python -m frontrunner.experiments.studies.in_flight [FILE...] [--devices 1,4] [--lies worst]
+    python -m frontrunner.experiments.studies.in_flight [FILE...] [--devices 1,4] [--pending worst]
 
 For each recording: candidates until one is within 5 % of the best, in the order in which they are
-measured, with so many devices, by what is believed of candidates that are being measured:
+measured, with so many devices, by the time that is imputed to candidates in flight:
 nothing, or that they are as good as the best, the median or the worst so far (a constant liar).
 Geometric means over recordings and seeds. Nothing is trained: the order starts from the heuristic.
 """
@@ -32,7 +32,7 @@ from ...models import AdaptiveRanker, create_ranker, order
 from ..learning import Case, paths_of, read_cases
 from ..queue import AdaptiveOrder
 
-LIES = ("nothing", "best", "median", "worst")
+VALUES = ("nothing", "best", "median", "worst")
 
 
 class UntilNear(BudgetStopping):
@@ -47,7 +47,7 @@ class UntilNear(BudgetStopping):
         return "near-optimal" if near else super().stop_reason(progress)
 
 
-def candidates(case: Case, devices: int, lie: str, seed: int) -> int:
+def candidates(case: Case, devices: int, pending: str, seed: int) -> int:
     """How many are measured until one is near-optimal."""
     ranker = create_ranker("adaptive", prior="heuristic", seed=seed)
     assert isinstance(ranker, AdaptiveRanker)
@@ -61,7 +61,7 @@ def candidates(case: Case, devices: int, lie: str, seed: int) -> int:
     log = MemoryLog()
     search(
         StreamingReplayRunner(outcomes, devices),
-        AdaptiveOrder(ranker, features, len(times), lie),
+        AdaptiveOrder(ranker, features, len(times), pending),
         log,
         UntilNear(len(times), float(np.nanmin(times))),
     )
@@ -73,18 +73,18 @@ def main() -> None:
     here = Path(__file__).parents[1] / "recordings" / "zen4"
     parser.add_argument("recordings", nargs="*", type=Path, default=[here])
     parser.add_argument("--devices", default="1,4,16")
-    parser.add_argument("--lies", default=",".join(LIES), help="[%(default)s]")
+    parser.add_argument("--pending", default=",".join(VALUES), help="[%(default)s]")
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args()
     cases = read_cases(paths_of(given.recordings))
     print(f"{len(cases)} recordings, {given.seeds} seeds")
-    lies = given.lies.split(",")
-    print("devices", *lies, sep="\t")
+    values = given.pending.split(",")
+    print("devices", *values, sep="\t")
     for devices in map(int, given.devices.split(",")):
         row = []
-        for lie in lies:
+        for pending in values:
             logs = [
-                math.log(candidates(case, devices, lie, seed))
+                math.log(candidates(case, devices, pending, seed))
                 for case in cases
                 for seed in range(given.seeds)
             ]

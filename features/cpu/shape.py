@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..registry import Theme
-from ..view import ROLES, Column
+from ..view import ROLES, Column, is_pow2
 from .view import CpuView
 
 theme = Theme("shape")
@@ -32,13 +32,13 @@ def vec(view: CpuView, role: str) -> Column:
 @theme.each("vec_{}_pow2", ("m", "n", "k"))
 def vec_pow2(view: CpuView, role: str) -> Column:
     """1 where the vector tile's {} size is a power of two: it divides vectors and extents well."""
-    return _is_pow2(view.by_role["vec", role])
+    return is_pow2(view.by_role["vec", role])
 
 
 @theme.feature
 def cache_k_pow2(view: CpuView) -> Column:
     """1 where the cache tile's reduction size is a power of two: vector tiles then divide it."""
-    return _is_pow2(view.by_role["cache", "k"])
+    return is_pow2(view.by_role["cache", "k"])
 
 
 @theme.feature
@@ -81,8 +81,3 @@ def cache_k_share(view: CpuView) -> Column:
 def cache_splits(view: CpuView, role: str) -> Column:
     """log2 of the workgroup tile's {} over the cache tile's: 0 where the cache level is unused."""
     return np.log2(view.by_role["dist", role] / view.by_role["cache", role])
-
-
-def _is_pow2(value: Column) -> Column:
-    # A power of two is what frexp splits into exactly a half and an exponent.
-    return np.asarray(np.frexp(value)[0] == 0.5, dtype=np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..registry import Theme
-from ..view import Column
+from ..view import Column, is_pow2
 from .view import SIDES, GpuView
 
 theme = Theme("tiles")
@@ -20,13 +20,13 @@ def tile_log2(view: GpuView, side: str) -> Column:
 @theme.each("tile_{}_pow2", SIDES)
 def tile_pow2(view: GpuView, side: str) -> Column:
     """1 where the workgroup tile's {} size is a power of two: threads and loads divide it."""
-    return _is_pow2(view.tile[side])
+    return is_pow2(view.tile[side])
 
 
 @theme.feature
 def odd_tiles(view: GpuView) -> Column:
     """How many sides of the workgroup tile are no powers of two: uneven copies, odd addresses."""
-    return sum((1 - _is_pow2(view.tile[side]) for side in SIDES), start=view.constant(0))
+    return sum((1 - is_pow2(view.tile[side]) for side in SIDES), start=view.constant(0))
 
 
 @theme.feature
@@ -135,8 +135,3 @@ def igemm(view: GpuView) -> Column:
 
 def _area_to_volume(view: GpuView, product: str) -> Column:
     return sum((1 / view[f"{product}_{side}"] for side in SIDES), start=view.constant(0))
-
-
-def _is_pow2(value: Column) -> Column:
-    # A power of two is what frexp splits into exactly a half and an exponent.
-    return np.asarray(np.frexp(value)[0] == 0.5, dtype=np.float64)

@@ -8,9 +8,8 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from ...core import InputError
-from ...search import Dim, Gpu, Operand, kind_of
-from ..view import Column, View
+from ...search import Dim, Operand, kind_of
+from ..view import Column, DerivedView
 
 SIDES = ("m", "n", "k")
 INPUTS = ("lhs", "rhs")
@@ -22,30 +21,13 @@ _RESIDENT_THREADS = 2
 
 
 @dataclass(frozen=True, eq=False)
-class GpuView(View):
+class GpuView(DerivedView):
     """Candidates of one GPU problem, seen the way that features look at them.
 
     `view["tile_m"]` is a derived column: `search/space.py` has the list of them.
     """
 
-    def __getitem__(self, name: str) -> Column:
-        column = self.knob(name)
-        if column is None:
-            raise InputError(
-                f"the GPU candidates lack the column {name!r}",
-                "add it with frontrunner.search.enumeration.add_derived_columns",
-            )
-        return column
-
-    @property
-    def gpu(self) -> Gpu:
-        assert self.target.gpu is not None
-        return self.target.gpu
-
-    @cached_property
-    def cores(self) -> int:
-        """Compute units."""
-        return max(self.target.cores, 1)
+    what = "GPU"
 
     # Tiles --------------------------------------------------------------------------------------
 

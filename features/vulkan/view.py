@@ -8,35 +8,18 @@ from functools import cached_property
 
 import numpy as np
 
-from ...core import InputError
-from ...search import Gpu, Operand
-from ..view import Column, View
+from ...search import Operand
+from ..view import Column, DerivedView
 
 
 @dataclass(frozen=True, eq=False)
-class VulkanView(View):
+class VulkanView(DerivedView):
     """Candidates of one Vulkan problem, seen the way that features look at them.
 
     `view["threads"]` is a derived column: `search/vulkan/spaces.py` states them.
     """
 
-    def __getitem__(self, name: str) -> Column:
-        column = self.knob(name)
-        if column is None:
-            raise InputError(
-                f"the Vulkan candidates lack the column {name!r}",
-                "add it with frontrunner.search.enumeration.add_derived_columns",
-            )
-        return column
-
-    @property
-    def gpu(self) -> Gpu:
-        assert self.target.gpu is not None
-        return self.target.gpu
-
-    @cached_property
-    def cores(self) -> int:
-        return max(self.target.cores, 1)
+    what = "Vulkan"
 
     @cached_property
     def wg(self) -> tuple[Column, ...]:

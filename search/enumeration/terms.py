@@ -1,4 +1,4 @@
-"""Z3 expressions as plain terms: folded, evaluated over numpy columns, bounded by intervals.
+"""Z3 expressions as plain terms: folded, and evaluated over numpy columns.
 
 Walking a Z3 expression from Python costs some 10 us per node, and enumeration walks each many
 times; so an expression is lowered once, with shared subterms staying shared.

@@ -59,12 +59,12 @@ def build(
     problem: Problem,
     target: Target,
     pipeline: str,
-    extras: Mapping[str, tuple[int, ...]] | None = None,
+    extras: Mapping[str, tuple[int, ...]],
 ) -> Space:
     """The space of a pipeline for a problem; see `pipelines` for those that can lower it.
 
     Args:
-        extras: values of knobs that the compiler pins, by name (`extras.EXTRAS`); those that
+        extras: values of knobs that the compiler pins, by name (`extras.EXTRA_KNOBS`); those that
             do nothing in the pipeline are left out.
     """
-    return _BUILDERS[pipeline](problem, target, pipeline, extras or {})
+    return _BUILDERS[pipeline](problem, target, pipeline, extras)

@@ -167,7 +167,7 @@ def target_of(executable: ir.Operation, name: str) -> Target:
 
 
 def _default(root: ir.Operation) -> str:
-    """The configuration that the compiler chose by itself, as `Entry.config` has it."""
+    """The configuration that the compiler chose by itself, as `TuningSpec.config` has it."""
     parent = root
     while parent.name != "func.func":
         parent = parent.parent

@@ -77,3 +77,10 @@ def test_what_is_told_is_short() -> None:
     with pytest.raises(ValueError, match="name is") as refused:
         decode(Inner, {"name": list(range(10**6))})
     assert len(str(refused.value)) < 200
+
+
+def test_a_whole_number_that_no_float_is_is_refused() -> None:
+    assert decode(float, 10**300) == 10**300
+    for data in (10**400, -(10**400), float("inf"), float("nan")):
+        with pytest.raises(ValueError, match="a number"):
+            decode(float, data)

@@ -26,6 +26,8 @@ COLUMNS = (
     ("fewer_than_shuffle_low", "#from", ".1f", 1, "x"),
     ("fewer_than_shuffle_high", "#to", ".1f", 1, "x"),
     ("worst_ratio_to_shuffle", "#at worst", ".2f", 1, "x"),
+    ("skipped_median", "#not recorded", ".0f", 1, ""),
+    ("skipped_worst", "#at most", ".0f", 1, ""),
     ("win_rate", "#wins", ".0f", 100, " %"),
     ("regret_16_median", "#regret of 16", ".1f", 100, " %"),
     ("regret_16_worst", "#its worst", ".1f", 100, " %"),

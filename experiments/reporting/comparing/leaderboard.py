@@ -43,7 +43,7 @@ COLUMNS = (
     ("regret_64", "#of 64", ".1f", 100, " %"),
     ("score", "#score", ".2f", 1, ""),
     ("score_time", "#over time", ".2f", 1, ""),
-    ("own_s", "#own seconds", ".2f", 1, ""),
+    ("own_s", "#overhead, s", ".2f", 1, ""),
 )
 _COLOURS = {"nothing": "--c1", "other devices or problems": "--c2"}
 

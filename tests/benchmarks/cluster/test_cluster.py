@@ -30,7 +30,7 @@ from frontrunner.benchmarks.cluster.messages import (
     OfferedDevice,
     Work,
 )
-from frontrunner.benchmarks.cluster.remote_child import RemoteChild, Travelled
+from frontrunner.benchmarks.cluster.remote_child import RemoteChild, SentFiles
 from frontrunner.benchmarks.cluster.selection import devices_that_joined
 from frontrunner.benchmarks.compiling import CompileRequest, call_of
 from frontrunner.benchmarks.measuring import HANDLER, MeasureRequest, SetupRequest
@@ -71,23 +71,23 @@ def test_executables_travel_once_and_measurements_come_back(
     out = tmp_path / "default.vmfb"
     with Cluster(address) as cluster:
         hosts = cluster.hosts()
-        travelled = Travelled()
+        sent = SentFiles()
         (compiling,) = (host for host in hosts if host.jobs)
-        child = RemoteChild(cluster, compiling, COMPILING, travelled)
+        child = RemoteChild(cluster, compiling, COMPILING, sent)
         reply = child.call(CompileRequest(dispatch.source, dispatch.target.flags, None, out), 60)
         assert out.stat().st_size > 1000
         assert not reply.error
         measuring = host_with(hosts, "measuring")
-        device = RemoteChild(cluster, measuring, HANDLER, travelled, device="local-task")
+        device = RemoteChild(cluster, measuring, HANDLER, sent, device="local-task")
         with pytest.raises(RuntimeError, match="set up first"):
             device.call(MeasureRequest(out, 0.0), 60)
         device.call(SetupRequest("local-task", call_of(dispatch), out, 0), 60)
-        assert travelled.known[measuring.address] != set()
+        assert sent.by_host[measuring.address] != set()
         timing = device.call(MeasureRequest(out, 0.01), 60)
         assert timing.wrong is None
         assert len(timing.samples_us) >= 3
         # What the host has let go of is sent again.
-        travelled.known[measuring.address].clear()
+        sent.by_host[measuring.address].clear()
         assert device.call(MeasureRequest(out, 0.01), 60).wrong is None
         device.close()
         # A new process knows nothing of the old one's inputs.
@@ -163,7 +163,7 @@ def test_a_host_that_is_gone_is_told(address: str, start_worker: Callable[..., o
     worker = start_worker("--join", address, "--device", "local-sync", "--name", "leaving")
     with Cluster(address) as cluster:
         host = cluster.find("leaving/local-sync")
-        child = RemoteChild(cluster, host, HANDLER, Travelled(), device="local-sync")
+        child = RemoteChild(cluster, host, HANDLER, SentFiles(), device="local-sync")
         worker.kill()  # type: ignore[attr-defined]
         with pytest.raises(HostLost, match=host.name):
             child.call(None, 60)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from frontrunner.benchmarks.cluster.client import Cluster
 from frontrunner.benchmarks.cluster.messages import (
     COMPILING,
     Answer,
@@ -15,7 +18,7 @@ from frontrunner.benchmarks.cluster.messages import (
     HostFullError,
     HostLost,
 )
-from frontrunner.benchmarks.cluster.remote_child import TRIES, RemoteChild, Travelled
+from frontrunner.benchmarks.cluster.remote_child import TRIES, RemoteChild, SentFiles
 from frontrunner.benchmarks.measuring import HANDLER
 from frontrunner.core import WorkError
 
@@ -46,7 +49,7 @@ class FakeCluster:
 
 
 def child(cluster: Any, there: Iterator[list[HostDescription]]) -> RemoteChild:
-    return RemoteChild(cluster, HOST, COMPILING, Travelled(), others=lambda: next(there))
+    return RemoteChild(cluster, HOST, COMPILING, SentFiles(), others=lambda: next(there))
 
 
 def test_another_host_does_it_or_the_same_when_it_is_back() -> None:
@@ -86,11 +89,20 @@ def test_a_device_whose_hosts_disk_is_full_is_set_aside() -> None:
     cluster: Any = FakeCluster(losses=0)
     cluster.do = lambda host, work: Answer(raised=HostFullError("a cannot write work", "make room"))
     with pytest.raises(HostLost, match="a cannot write work"):
-        RemoteChild(cluster, HOST, HANDLER, Travelled()).call(None)
+        RemoteChild(cluster, HOST, HANDLER, SentFiles()).call(None)
 
 
 def test_a_device_is_not_replaced_by_another_host() -> None:
     cluster: Any = FakeCluster(losses=1)
     with pytest.raises(HostLost):
-        RemoteChild(cluster, HOST, COMPILING, Travelled()).call(None)
+        RemoteChild(cluster, HOST, COMPILING, SentFiles()).call(None)
     assert cluster.asked == ["a"]
+
+
+def test_a_host_that_is_full_is_lost_for_large_files_too(tmp_path: Path) -> None:
+    path = tmp_path / "weights.irpa"
+    path.write_bytes(b"w" * 100)
+    full = Answer(raised=HostFullError("a cannot write work", "make room"))
+    cluster: Any = SimpleNamespace(_ask=lambda host, handler, piece: full)
+    with pytest.raises(HostLost, match="a cannot write work"):
+        Cluster.send(cluster, HOST, path, "digest.irpa", "me")

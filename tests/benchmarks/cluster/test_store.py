@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,31 @@ def test_pieces_become_a_file(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="is no name of a file"):
             store.put(name, b"in pieces")
     assert {path.name for path in tmp_path.iterdir()} == {digest, f"{digest}.irpa"}
+
+
+def test_what_is_half_sent_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ExecutableStore(tmp_path)
+    store.put_piece("me", "", b"half", 0)
+    store.put_piece("other", "", b"half", 0)
+    store.forget("me")
+    assert [path.name for path in tmp_path.iterdir()] == ["other.part"]
+    store.remove_abandoned(60.0)
+    assert [path.name for path in tmp_path.iterdir()] == ["other.part"]
+    store.remove_abandoned(-1.0)
+    assert list(tmp_path.iterdir()) == []
+
+    class FullDisk:
+        def __enter__(self) -> FullDisk:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def write(self, data: bytes) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    store.put_piece("me", "", b"half", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", lambda *_: FullDisk())
+        with pytest.raises(OSError, match="No space left"):
+            store.put_piece("me", "", b"more", 4)
+    assert list(tmp_path.iterdir()) == []

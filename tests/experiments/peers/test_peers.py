@@ -15,7 +15,7 @@ import pytest
 from frontrunner.core import InputError
 from frontrunner.experiments.learning import read_cases
 from frontrunner.experiments.peers import PEERS, find_peer, peer_order
-from frontrunner.experiments.peers.asking import MAX_REPEATS, Asking, EnoughAsked
+from frontrunner.experiments.peers.asking import MAX_REPEATS, Asking, EnoughAsked, Subject
 
 SIZES = (8, 6, 5)
 # So many are compared: what a search asks for after it repeats itself is not its own.
@@ -90,7 +90,7 @@ def test_a_peer_orders_all_candidates_and_the_same_way_with_the_same_seed(name, 
 
 
 @pytest.mark.parametrize("name", ["kt_genetic", "kt_annealing", "lfbo"])
-def test_a_search_finds_the_best_sooner_than_by_lot(name, case):
+def test_a_search_finds_the_best_sooner_than_at_random(name, case):
     best = int(np.nanargmin(case.times))
     found = lambda taken: np.nanmin(taken) <= case.times[best]  # noqa: E731
     orders = [peer_order(find_peer(name), case, (), seed, found) for seed in range(5)]
@@ -169,3 +169,28 @@ def test_a_peer_that_is_not_installed_is_refused_in_words(monkeypatch):
     monkeypatch.setattr("frontrunner.experiments.peers.registry.find_spec", lambda name: None)
     with pytest.raises(InputError, match="needs kernel_tuner"):
         find_peer("kt_pso")
+
+
+@pytest.mark.skipif("optuna_tpe" not in INSTALLED, reason="Optuna is not installed")
+def test_optuna_is_not_told_that_a_failure_was_the_fastest(case, monkeypatch):
+    """Not even where nothing ran before."""
+    import optuna
+
+    told, real, asked = [], optuna.Study.tell, []
+
+    def tell(study, trial, values=None, **more):
+        told.append(values)
+        return real(study, trial, values, **more)
+
+    def ask(row):
+        asked.append(row)
+        if len(asked) > 20:
+            raise EnoughAsked
+        return np.nan if len(asked) < 4 else 5.0
+
+    monkeypatch.setattr(optuna.Study, "tell", tell)
+    subject = Subject(case.knobs, {}, (), case.device, 0, ask)
+    with pytest.raises(EnoughAsked):
+        find_peer("optuna_tpe").search(subject)
+    assert told[:3] == [None] * 3
+    assert all(value >= 5.0 for value in told[3:])

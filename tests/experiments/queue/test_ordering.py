@@ -46,7 +46,7 @@ def test_a_queue_is_taken_from_its_head_and_gaps_are_filled():
 def test_what_was_taken_and_not_run_is_taken_again_first():
     order = QueueOrder(8)
     assert order.next({}, 3) == [0, 1, 2]
-    assert order.next(outcomes(1), 2, out=[0, 2]) == [3, 4]
+    assert order.next(outcomes(1), 2, in_flight=[0, 2]) == [3, 4]
     assert order.next(outcomes(1, 4), 3) == [0, 2, 3]
     assert order.next(outcomes(0, 1, 2, 4, 5), 8) == [3, 6, 7]
     assert order.next(outcomes(*range(8)), 1) == []
@@ -116,13 +116,13 @@ def test_of_a_long_queue_a_head_and_lots_are_chosen(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("lie", "believed"), [("nothing", {}), ("worst", {7: 19 / 20, 5: 19 / 20})]
+    ("pending", "imputed"), [("nothing", {}), ("worst", {7: 19 / 20, 5: 19 / 20})]
 )
-def test_what_is_being_measured_is_not_taken_again(lie, believed):
-    """Nor is it forgotten: the ranker is told what is believed of it."""
+def test_what_is_being_measured_is_not_taken_again(pending, imputed):
+    """Nor is it forgotten: the ranker is told what is imputed to it."""
     ranker = Recorder()
-    order = AdaptiveOrder(ranker, pd.DataFrame({"a": np.arange(10.0)}), 12, lie)
-    assert order.next(outcomes(8, 9), 3, out=[7, 5]) == [6, 4, 3]
-    assert ranker.seen["time_us"].to_dict() == {8: 18 / 20, 9: 19 / 20, **believed}
-    assert order.next(outcomes(*range(8)), 4, out=[8, 9]) == [10, 11]
-    assert QueueOrder(6).next(outcomes(0), 3, out=[1, 3]) == [2, 4, 5]
+    order = AdaptiveOrder(ranker, pd.DataFrame({"a": np.arange(10.0)}), 12, pending)
+    assert order.next(outcomes(8, 9), 3, in_flight=[7, 5]) == [6, 4, 3]
+    assert ranker.seen["time_us"].to_dict() == {8: 18 / 20, 9: 19 / 20, **imputed}
+    assert order.next(outcomes(*range(8)), 4, in_flight=[8, 9]) == [10, 11]
+    assert QueueOrder(6).next(outcomes(0), 3, in_flight=[1, 3]) == [2, 4, 5]

@@ -37,8 +37,9 @@ def carried(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_two_dispatches_are_measured_and_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(build, "OPERATIONS", OPERATIONS)
     kit = Kit(tmp_path / "kit", 6, OPERATIONS, ("host",))
     bundles = kit.build(pythons=())
@@ -58,6 +59,8 @@ def test_two_dispatches_are_measured_and_read(
     again = start(kit.carried, "--minutes", 10, "--out", out)
     assert again.returncode == 0
     assert "candidates]" not in again.stderr
+    assert command.main(["read", str(kit.folder), str(out), str(tmp_path / "recordings")]) == 0
+    assert "host, by problem held out:" in capfd.readouterr().out
 
 
 def test_a_driver_that_is_missing(carried: Path) -> None:

@@ -54,7 +54,7 @@ def read(file: str, target: str) -> Dispatch:
 
 def the_space(file: str, target: str, pipeline: str) -> Space:
     dispatch = read(file, target)
-    return build(dispatch.problem, dispatch.target, pipeline)
+    return build(dispatch.problem, dispatch.target, pipeline, {})
 
 
 def compiled(dispatch: Dispatch, config: str, folder: Path) -> tuple[bytes, bool]:
