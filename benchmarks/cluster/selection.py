@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...core import InputError
 from ...search import backend_of
-from ..measuring import shares_cores
+from ..measuring import driver_of, shares_cores
 from .messages import HostDescription, OfferedDevice, processor, wrong_versions
 
 # The name of the CPU that the compiler runs on.
@@ -46,7 +46,7 @@ def choose_devices(
     there = ", ".join(one.name for _, one in offered) or "none"
     _refuse_twice(offered)
     drivers = backend_of(target).drivers
-    able = [pair for pair in offered if _driver(pair[1]) in drivers]
+    able = [pair for pair in offered if driver_of(pair[1].uri) in drivers]
     chosen = [pair for pair in able if _is_asked(pair[1], asked)]
     if not chosen:
         wanted = ", ".join(asked) or f"that runs code for {target}"
@@ -129,7 +129,3 @@ def _refuse_twice(offered: Sequence[tuple[HostDescription, OfferedDevice]]) -> N
                 "have one worker offer it: what runs at the same time is not timed",
             )
         seen[one.name] = seen[chip] = one.name
-
-
-def _driver(device: OfferedDevice) -> str:
-    return device.uri.partition("://")[0]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...core import InputError
-from ..measuring import check_uris, chip_of
+from ..measuring import check_uris, chip_of, driver_of
 from .host import Host, HostMaker
 from .messages import OfferedDevice
 
@@ -46,8 +46,8 @@ class Offer:
         label = name or platform.node()
         devices = []
         for uri in uris:
-            chip, driver = chip_of(uri), uri.partition("://")[0]
-            kind = f"{driver} on {chip.name}"
+            chip = chip_of(uri)
+            kind = f"{driver_of(uri)} on {chip.name}"
             devices.append(OfferedDevice(uri, f"{label}/{uri}", kind, chip.path))
         return cls(tuple(devices), jobs)
 

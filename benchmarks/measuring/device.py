@@ -237,7 +237,7 @@ def time_limit(seconds: float, baseline_us: float) -> float:
 def check_uris(uris: Sequence[str]) -> None:
     """Refuses what is not the URI of an IREE driver, and a device that is named twice."""
     for uri in uris:
-        if _driver(uri) not in DRIVERS or (shares_cores(uri) and uri.partition("://")[2]):
+        if driver_of(uri) not in DRIVERS or (shares_cores(uri) and uri.partition("://")[2]):
             raise InputError(f"unknown device {uri!r}", f"use one of: {', '.join(DRIVERS)}")
         if uris.count(uri) > 1:
             raise InputError(f"device {uri!r} is named twice", "name each device once")
@@ -252,7 +252,7 @@ def check_drivers(uris: Sequence[str], able: Sequence[str], arch: str, instead: 
         instead: what else the user can do.
     """
     for uri in uris:
-        if _driver(uri) not in able:
+        if driver_of(uri) not in able:
             raise InputError(
                 f"device {uri!r} does not run code for {arch}", f"use {' or '.join(able)}{instead}"
             )
@@ -260,7 +260,7 @@ def check_drivers(uris: Sequence[str], able: Sequence[str], arch: str, instead: 
 
 def shares_cores(uri: str) -> bool:
     """Whether a device is this machine's CPU, which all such devices and the tuner share."""
-    return _driver(uri).startswith("local-")
+    return driver_of(uri).startswith("local-")
 
 
 @cache
@@ -270,7 +270,7 @@ def computes_here(uri: str) -> bool:
     Raises:
         WorkError, KilledError: as `chip_of`.
     """
-    vulkan = _driver(uri) == "vulkan"
+    vulkan = driver_of(uri) == "vulkan"
     return shares_cores(uri) or (vulkan and chip_of(uri).name.startswith(_SOFTWARE))
 
 
@@ -304,7 +304,8 @@ def chip_of(uri: str) -> Chip:
         raise WorkError(f"device {uri} does not answer: {first}", DOCTOR_HINT) from error
 
 
-def _driver(uri: str) -> str:
+def driver_of(uri: str) -> str:
+    """The driver that a device's URI names."""
     return uri.partition("://")[0]
 
 
