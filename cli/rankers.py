@@ -16,15 +16,14 @@ TRAINING = {True: "yes", False: "no", None: "unknown"}
 @click.option(
     "--models",
     "folder",
-    type=click.Path(path_type=Path),
     is_flag=False,
-    flag_value=Path(),
+    flag_value="",
     metavar="[DIR]",
     help="List the predictors of a folder, too: what each was trained on, when, and how good it is "
     "[$FRONTRUNNER_PREDICTORS, or predictors].",
 )
 @shared_options(seed="Accepted as everywhere; nothing here is random.")
-def command(folder: Path | None, seed: int, as_json: bool) -> None:
+def command(folder: str | None, seed: int, as_json: bool) -> None:
     """List rankers, built in and plugged in.
 
     Of the predictors that --models lists, `tune` takes the newest one that was trained on the
@@ -55,10 +54,10 @@ def command(folder: Path | None, seed: int, as_json: bool) -> None:
     )
 
 
-def _show_predictors(output: Output, folder: Path) -> list[dict[str, Any]]:
+def _show_predictors(output: Output, folder: str) -> list[dict[str, Any]]:
     from ..experiments.learning import predictors_folder, saved_predictors
 
-    chosen = predictors_folder() if folder == Path() else folder
+    chosen = Path(folder) if folder else predictors_folder()
     found = saved_predictors(chosen)
     output.line()
     if not found:

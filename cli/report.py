@@ -31,9 +31,9 @@ def command(folders: tuple[Path, ...], out: Path | None, seed: int, as_json: boo
     DIR is the folder of a tuning run, of a model's tuning, a profile or an evaluation, a recording,
     or a folder of these; several are compared. Nothing in them is compiled or run.
     """
-    if out is not None:
-        check_replaceable(out, "--out", b"frontrunner", "page")
+    from ..experiments.reporting import NAME, report
 
-    from ..experiments.reporting import report
-
+    page = out or (Path(NAME) if len(folders) > 1 else None)
+    if page is not None:
+        check_replaceable(page, "--out", b"frontrunner", "page")
     Output(as_json).summary(report(folders, out=out, seed=seed))

@@ -42,7 +42,9 @@ def tune_each(
         output.notify(f"{number + 1} of {len(dispatches)}: {name}")
         try:
             with continued_by("tune --resume", None), tracked_page(output) as page:
-                result = tuning.tune(file, function=function, out=place, **options)
+                kept = options["keep_failures"]
+                own = {**options, "keep_failures": None if kept is None else kept / name}
+                result = tuning.tune(file, function=function, out=place, **own)
         except Interrupted as interrupt:
             hint = [interrupt.hint] if interrupt.hint else []
             if rest := names[number + 1 :]:

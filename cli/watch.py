@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from ..core import temporary_folder
 from .output import Output, shared_options
 
 # Of the scheduler's priority: what is measured on this machine comes first.
@@ -49,5 +50,13 @@ def command(folder: Path, port: int, every: float, opens: bool, seed: int, as_js
         output.line(f"watching     {address}  (Ctrl-C ends it)")
         output.result({"address": address})
         if opens:
-            click.launch(address)
+            _open(address)
         threading.Event().wait()
+
+
+def _open(address: str) -> None:
+    """Opens a browser by a file of the user's own: everybody sees what is on command lines."""
+    page = temporary_folder() / "watch.html"
+    page.touch(mode=0o600)
+    page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">\n')
+    click.launch(page.as_uri())

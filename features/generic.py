@@ -247,7 +247,10 @@ def _of_order(
 
 
 def _feature(kind: str, doc: str, function: Any, *parts: str) -> Feature:
-    name = ".".join([kind, *(quote(p, safe="").replace(".", "%2E") for p in parts)])
+    try:
+        name = ".".join([kind, *(quote(p, safe="").replace(".", "%2E") for p in parts)])
+    except UnicodeEncodeError:  # half of a pair of surrogates, as JSON can have
+        raise InputError(f"a knob, or a word of one, is no text: {parts!a:.80}") from None
     bound: Function = partial(_call, function, parts)
     return Feature(name, doc.format(*parts), GENERIC, bound)
 

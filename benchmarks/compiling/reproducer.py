@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -105,7 +106,7 @@ class Reproducer:
         return "\n".join(lines) + "\n"
 
     def _compile(self, output: str, *, spec: bool = False, stop: str = "") -> str:
-        words = ["iree-compile source.mlir", *self.module.flags]
+        words = ["iree-compile source.mlir", *map(shlex.quote, self.module.flags)]
         words += _compile_from(self.start)
         if stop:
             words.append(f"--compile-to={stop}")
@@ -115,7 +116,8 @@ class Reproducer:
 
     def _run(self, module: str, outputs: Sequence[str]) -> str:
         words = ["iree-run-module", f"--device={self.outcome.device}", f"--module={module}"]
-        words.append(f"--function={self.module.call.function}")
+        # Names that torch gives have a dollar.
+        words.append(shlex.quote(f"--function={self.module.call.function}"))
         for i, tensor in enumerate(self.module.call.inputs):
             shape = f"{_typed(tensor)}=" if tensor[1] in _RAW else ""
             words.append(f"--input={shape}@{_input_name(i, tensor)}")
@@ -152,7 +154,8 @@ def write_emission_crash(dispatch: Dispatch, folder: Path, source: str | None = 
         *_compile_from(SOURCES if source is None else ""),
         f"--compile-to={CONFIGURATIONS}",
         *EMISSION_FLAGS,
-        "-o constraints.mlir",
+        "-o",
+        "constraints.mlir",
     )
     text = dispatch.source if source is None else source
     write_crash(text.encode(), options, dispatch.no_constraints_reason, folder)
@@ -164,7 +167,8 @@ def write_crash(source: bytes, options: Sequence[str], reason: str, folder: Path
     Raises:
         OSError: it cannot be written.
     """
-    script = "\n".join([*_SHELL, _command(["iree-compile source.mlir", *options])]) + "\n"
+    words = ["iree-compile source.mlir", *map(shlex.quote, options)]
+    script = "\n".join([*_SHELL, _command(words)]) + "\n"
     with _reproducer(folder, source, reason, script):
         pass
 

@@ -99,10 +99,11 @@ def _formula_of(dispatch: Dispatch) -> Formula | None:
     """
     problem = dispatch.problem
     sums = kind_of(problem).summed_loops(problem)
-    operands, tensors = problem.operands, (*dispatch.inputs, *dispatch.outputs)
-    if not sums or len(operands) != len(tensors):
+    alike = len(dispatch.inputs) == len(problem.inputs) and len(dispatch.outputs) == 1
+    if not sums or not alike:
         return None
-    for operand, tensor in zip(operands, tensors, strict=True):
+    tensors = (*dispatch.inputs, *dispatch.outputs)
+    for operand, tensor in zip(problem.operands, tensors, strict=True):
         # Of an image, the last values may be beyond all windows.
         extents = problem.extents(operand)
         if len(extents) != len(tensor.shape) or any(map(operator.gt, extents, tensor.shape)):

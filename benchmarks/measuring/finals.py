@@ -59,7 +59,7 @@ class Finals:
         baseline_us: median over the rounds of the last that was tried, as are noise floor and load.
         noise_floor: how far the median ratio of the baseline against itself, measured in the same
             rounds in both orders, strays from 1 (95 %): no smaller difference means anything.
-        failed: finalists that did not run this time, with the reason.
+        failed: finalists that did not run this time, or are wrong, with the reason.
         load: of the machine after the rounds; None in older files.
         baseline: which of the compiler's two defaults it is, in words; empty where there is one.
     """
@@ -72,8 +72,10 @@ class Finals:
     baseline: str = ""
 
     def with_failed(self, failed: Sequence[tuple[int, str]]) -> Finals:
-        """The same, with finalists that could not take part."""
-        return replace(self, failed=(*self.failed, *failed))
+        """The same, without finalists that could not take part, or are wrong."""
+        gone = {index for index, _ in failed}
+        left = tuple(one for one in self.standings if one.index not in gone)
+        return replace(self, standings=left, failed=(*self.failed, *failed))
 
     def with_own_rounds(self, own: Finals) -> Finals:
         """The same, where a finalist was measured in rounds of its own."""

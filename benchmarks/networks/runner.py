@@ -150,7 +150,10 @@ class NetworkRunner:
         try:
             if not self._child.running:
                 self._start()
-            answer: list[list[float]] | str | None = self._child.call(request, timeout=TIMEOUT)
+            # As long for each run as the first check of a model allows it.
+            rounds = request.rounds if isinstance(request, RaceRequest) else 1
+            limit = TIMEOUT * (1 + rounds) / 2
+            answer: list[list[float]] | str | None = self._child.call(request, timeout=limit)
             return answer
         except ChildKilled as death:
             raise KilledError(f"the model's process was {death}") from death

@@ -28,6 +28,8 @@ _NAMES = renamed(
         "trans_a": "transposeA transA",
         "trans_b": "transposeB transB",
         "batch": "batch_count batch",
+        "scale_a": "scaleA",
+        "scale_b": "scaleB",
     }
 ) | {
     name: name
@@ -89,6 +91,10 @@ def _gemm(program: str, options: Options) -> Operation:
     _check_tight(options, "b", (n, k) if swapped_b else (k, n), batch)
     for name in "cd":
         _check_tight(options, name, (m, n), batch)
+    for name in ("scale_a", "scale_b"):
+        options.only(name, "0")
+    if program != GEMM[0]:
+        options.word("bias_type", "")  # told where there is no bias, too
     if _float(options, "alpha", 1.0) != 1.0:
         raise options.refused("alpha", "only 1")
     beta = _float(options, "beta", 0.0)
@@ -121,12 +127,12 @@ def _gemm(program: str, options: Options) -> Operation:
 
 def _check_tight(options: Options, name: str, shape: tuple[int, int], batch: int) -> None:
     """Refuses matrices with gaps, between columns or between matrices."""
-    tight = {f"ld{name}": shape[0]}
-    if batch > 1:
-        tight[f"stride_{name}"] = shape[0] * shape[1]
-    for option, size in tight.items():
-        if options.number(option, size) != size:
-            raise options.refused(option, f"only {size}, without gaps,")
+    size = shape[0] * shape[1]
+    found = options.number(f"stride_{name}", size)  # told of one matrix, too, where it says nothing
+    if batch > 1 and found != size:
+        raise options.refused(f"stride_{name}", f"only {size}, without gaps,")
+    if options.number(f"ld{name}", shape[0]) != shape[0]:
+        raise options.refused(f"ld{name}", f"only {shape[0]}, without gaps,")
 
 
 def _float(options: Options, name: str, default: float) -> float:

@@ -6,7 +6,7 @@ added for each channel, and ReLU.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,10 @@ _MATMUL, _POINTWISE = "MatmulAttributes", "PointwiseAttributes"
 _ADD, _RELU = "add", "relu_fwd"
 
 
+Node = Mapping[str, Any]
+Nodes = Sequence[Node]
+
+
 @dataclass(frozen=True)
 class _Tensor:
     dims: tuple[int, ...]
@@ -54,11 +58,10 @@ def graph_operation(line: str) -> Operation:
         data = parse_json(line[line.index("{") : line.rindex("}") + 1].encode())
         nodes, tensors = data["nodes"], {one["uid"]: _tensor(one) for one in data["tensors"]}
         root, *others = nodes
-        steps = _steps(others, tensors)
         if root["type"] == _MATMUL:
-            return _matmul(root, tensors, steps)
+            return _matmul(root, tensors, others)
         if root["type"] in _CONVS:
-            return _conv(root, tensors, steps)
+            return _conv(root, tensors, others)
     except (LookupError, ArithmeticError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"the graph lacks something: {type(error).__name__}: {error}") from None
     known = ", ".join([_MATMUL, *_CONVS])
@@ -71,26 +74,40 @@ def _tensor(data: Mapping[str, Any]) -> _Tensor:
     return _Tensor(dims, strides, str(data.get("data_type", "float")))
 
 
-def _steps(nodes: list[Any], tensors: Mapping[Any, _Tensor]) -> tuple[str, ...]:
-    """Elementwise nodes, each of which takes the result of the one before."""
+def _steps(
+    nodes: Nodes, tensors: Mapping[Any, _Tensor], channel: int, channels: int
+) -> tuple[str, ...]:
+    """Elementwise nodes, each of which takes the result of the one before.
+
+    Args:
+        channel: which dim of the result counts channels, and how many there are.
+    """
     found = []
     for node in nodes:
-        mode = str(node.get("operation") or node.get("mode") or node["parameters"]["operation"])
+        # hipDNN has it among the inputs.
+        given = node.get("parameters") or node["inputs"]
+        mode = str(node.get("operation") or node.get("mode") or given["operation"])
         if node["type"] != _POINTWISE or mode.lower() not in (_ADD, _RELU):
             raise InputError(f"{node['type']} {mode} is not understood behind another node")
         if mode.lower() == _RELU:
-            found.append("relu")
+            found.append(_relu(given))
             continue
-        added = tensors[node["inputs"]["in_1_tensor_uid"]]
-        if sum(size > 1 for size in added.dims) > 1:
+        added = list(tensors[node["inputs"]["in_1_tensor_uid"]].dims)
+        if added.pop(channel) != channels or any(size != 1 for size in added):
             raise InputError("only what has a value for each channel can be added")
         found.append("bias")
     return tuple(found)
 
 
-def _conv(
-    node: Mapping[str, Any], tensors: Mapping[Any, _Tensor], steps: tuple[str, ...]
-) -> Operation:
+def _relu(given: Mapping[str, Any]) -> str:
+    """ReLU, also where what is above 6 is 6."""
+    upper = given.get("relu_upper_clip")
+    if given.get("relu_lower_clip") or given.get("relu_lower_clip_slope") or upper not in (None, 6):
+        raise InputError(f"{_RELU} is understood as it is, or with relu_upper_clip 6")
+    return "relu" if upper is None else "relu6"
+
+
+def _conv(node: Node, tensors: Mapping[Any, _Tensor], others: Nodes) -> Operation:
     direction, x, w, _ = _CONVS[node["type"]]
     uids = {**node["inputs"], **node["outputs"]}
     image, filters = (tensors[uids[f"{name}_tensor_uid"]] for name in (x, w))
@@ -99,6 +116,8 @@ def _conv(
     if pad != decode(tuple[int, ...], given.get("post_padding", pad), "post_padding"):
         raise InputError("pads that differ before and behind are not supported")
     types = _types(image)
+    result = filters.dims[0] if direction == FORWARD else image.dims[1]
+    steps = _steps(others, tensors, 1, result)
     return ConvCall(
         images=image.dims[0],
         channels=image.dims[1],
@@ -116,9 +135,7 @@ def _conv(
     ).operation()
 
 
-def _matmul(
-    node: Mapping[str, Any], tensors: Mapping[Any, _Tensor], steps: tuple[str, ...]
-) -> Operation:
+def _matmul(node: Node, tensors: Mapping[Any, _Tensor], others: Nodes) -> Operation:
     a, b = (tensors[node["inputs"][f"{name}_tensor_uid"]] for name in "ab")
     (*batch, m, k), n = a.dims, b.dims[-1]
     if b.dims[:-2] != a.dims[:-2] or len(batch) > 1 or b.dims[-2] != k:
@@ -136,7 +153,7 @@ def _matmul(
         types=types,
         batch=batch[0] if batch and batch[0] > 1 else 0,
         transposed=turned,
-        steps=_narrowed(types, steps),
+        steps=_narrowed(types, _steps(others, tensors, -1, n)),
     )
 
 

@@ -152,7 +152,7 @@ def evaluate(
             finished.remove()
             track_report(report, tracker)
     except KeyboardInterrupt:  # also while the tracker writes, which it does at the end
-        if report is None:
+        if report is None or report.out is None:
             kept = finished.folder if finished.folder.is_dir() else None
             raise RunInterrupted(kept) from None
         raise EvaluationInterrupted(report) from None

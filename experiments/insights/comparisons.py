@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ...benchmarks.measuring import OK
 from ...search import PIPELINE, Problem
@@ -52,7 +53,12 @@ def compare(case: Case) -> Comparison | None:
     times = frame["relative"].where(ran).to_numpy(np.float64)
     best, start = int(np.nanargmin(times)), int(np.flatnonzero(default)[0])
     ratios, losses = {}, {}
-    for name, column in values(problem, target, rows).items():
+    # One pipeline at a time: it is seen from the columns which knobs a space has.
+    columns: dict[str, NDArray[np.float64]] = {}
+    for _, part in rows.groupby(frame[PIPELINE]):
+        for name, found in values(problem, target, part.dropna(axis="columns")).items():
+            columns.setdefault(name, np.full(len(rows), np.nan))[part.index] = found
+    for name, column in columns.items():
         ratios[name] = float(column[best] / column[start])
         alike = np.abs(np.log(column / column[start])) < np.log(OTHER)
         kept = times[alike & ~np.isnan(times)]

@@ -146,7 +146,7 @@ def _notes(results: pd.DataFrame, contenders: Sequence[Contender], seeds: int) -
     yield (
         f"{count_of(spaces, 'space')} of {count_of(kinds, 'problem')} on "
         f"{count_of(results['device'].nunique(), 'device')}, {count_of(seeds, 'seed')}: intervals "
-        "resample spaces, of which those of one kernel on several devices are alike"
+        "resample problems, each with all its spaces, and there is none over fewer than three"
     )
     yield (
         "candidates: until the first within 5 % of the best known, failures included, as a "

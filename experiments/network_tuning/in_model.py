@@ -200,6 +200,8 @@ class InModelSearch:
                 (compiled,) = self._compile([specs])
         if not specs:
             return found
+        if not self._profiled:
+            self._profile(self.default)  # tells how many runs to profile: the first one is slower
         if self._profiled % DEFAULT_EVERY == 0:
             self._default_us = self._profile(self.default)
         self._profiled += 1

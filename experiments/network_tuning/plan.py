@@ -150,10 +150,17 @@ def _groups(
     for share in sorted(profile, key=lambda share: -share.time_us):
         dispatch = read.get(share.name)
         if isinstance(dispatch, Dispatch):
-            # What a spec's matcher asks for.
-            key = (dispatch.problem.label, dispatch.indexing_maps)
-            groups.setdefault(key, []).append((share, dispatch))
+            groups.setdefault(_matched(dispatch), []).append((share, dispatch))
     return list(groups.values())
+
+
+def _matched(dispatch: Dispatch) -> object:
+    """What a spec's matcher asks for: of attention, types alone, and whether there is a mask."""
+    problem = dispatch.problem
+    if problem.kind == "attention":
+        types = tuple((o.dtype, problem.extents(o)) for o in problem.operands)
+        return problem.op, types, problem.traits
+    return problem.label, dispatch.indexing_maps
 
 
 def _reason(dispatch: NetworkDispatch | None) -> str:

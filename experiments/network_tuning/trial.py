@@ -108,9 +108,11 @@ class NetworkTrial:
             for hot, tried in specs
             if not tried
         ]
-        compiled = None
+        compiled, number = None, 0
         while any(c.spec for c in choices):
-            compiled = self._compile("chosen", [c.spec for c in choices if c.spec])
+            # Names of their own: the process that compares has loaded those before.
+            compiled = self._compile(f"chosen-{number}", [c.spec for c in choices if c.spec])
+            number += 1
             try:
                 if compiled.kind != OK:
                     raise NetworkFailed(compiled.reason)

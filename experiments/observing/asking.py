@@ -12,6 +12,8 @@ from typing import Any
 
 from ...core import temporary_folder
 
+# Seconds that the writer has to end its runs in, beyond those that it is given for its work.
+GRACE = 6.0
 WRITER = Path(__file__).with_name("mlflow_writer.py")
 # What the user has set stays. MLflow would try a dead server for minutes, and report usage to its
 # makers.
@@ -57,18 +59,23 @@ def ask_mlflow(request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
     """
     theirs, ours = os.pipe()
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             [*_command(), str(theirs)],
-            input=_told(request, timeout_s),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env=environment(),
             # When this process ends, the other end is closed, and the writer ends, too.
             pass_fds=[theirs],
-            capture_output=True,
             text=True,
-            timeout=timeout_s,
             # A second Ctrl-C ends frontrunner, not a half-written run.
             start_new_session=True,
         )
+        try:
+            printed, said = process.communicate(_told(request, timeout_s), timeout_s + GRACE)
+        except BaseException:
+            _end(process)
+            raise
     except subprocess.TimeoutExpired:
         return {"error": f"no answer within {timeout_s:g} s"}
     except OSError as error:
@@ -76,12 +83,22 @@ def ask_mlflow(request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
     finally:
         os.close(theirs)
         os.close(ours)
-    lines = done.stdout.splitlines()
-    if done.returncode or not lines:
-        complaint = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        return {"error": f"MLflow ended with exit code {done.returncode}: {complaint}"}
+    lines = printed.splitlines()
+    if process.returncode or not lines:
+        complaint = (said.strip().splitlines() or ["no reason given"])[-1]
+        return {"error": f"MLflow ended with exit code {process.returncode}: {complaint}"}
     answer: dict[str, Any] = json.loads(lines[-1])
     return answer
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ends the writer, which ends its runs before."""
+    process.terminate()
+    try:
+        process.communicate(timeout=GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
 
 
 def _command() -> list[str]:

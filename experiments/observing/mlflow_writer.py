@@ -29,6 +29,12 @@ MOST_METRICS = 900
 MOST_PARAMS = 100
 # How often a store is tried, and the seconds between: another process may be making it.
 TRIES, PAUSE = 3, 2.0
+# Seconds to end runs in, after those that were allowed.
+GRACE = 5.0
+
+
+class OutOfTime(BaseException):
+    """Nobody waits for longer: runs are ended, in the little time that is left."""
 
 
 def write(run: dict[str, Any]) -> dict[str, Any]:
@@ -43,19 +49,23 @@ def write(run: dict[str, Any]) -> dict[str, Any]:
     run_id = create_run(client, experiment, run, run["tags"])
     registered: dict[str, str] = {}
     answer = {"run_id": run_id, "registered": registered}
+    opened = [run_id]
     try:
         log_figures(client, run_id, run)
         for path in run["artifacts"]:
             client.log_artifact(run_id, path)
         for child in run["children"]:
             child_id = create_run(client, experiment, run | child, child["tags"] | {PARENT: run_id})
+            opened.append(child_id)
             log_figures(client, child_id, child)
             client.set_terminated(child_id, run["status"], end_time=run["end_ms"])
+            opened.pop()
         for model in run["models"]:
             registered[model["name"]] = register(client, experiment, run_id, model)
-    except Exception as error:
+    except (Exception, OutOfTime) as error:
         answer["error"] = f"only in part: {describe(error)}"
-    client.set_terminated(run_id, run["status"], end_time=run["end_ms"])
+    for one in reversed(opened):  # none is left running
+        client.set_terminated(one, run["status"], end_time=run["end_ms"])
     return answer
 
 
@@ -216,7 +226,7 @@ def chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     return (items[i : i + size] for i in range(0, len(items), size))
 
 
-def describe(error: Exception) -> str:
+def describe(error: BaseException) -> str:
     """An exception in one line; SQLAlchemy's run to dozens."""
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0]
@@ -234,17 +244,25 @@ def exit_on_hangup(pipe: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def give_up(*_: object) -> None:
+    """The first alarm ends what is done, the next one this process."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, GRACE)
+    raise OutOfTime("there was no time for more")
+
+
 def main() -> int:
     logging.disable(logging.CRITICAL)
     # Without a pipe to watch, it goes on when the process that started it is gone.
     if len(sys.argv) > 1:
         exit_on_hangup(int(sys.argv[1]))
     asked = json.load(sys.stdin)
-    # Nobody waits for longer.
+    signal.signal(signal.SIGALRM, give_up)
+    signal.signal(signal.SIGTERM, give_up)
     signal.setitimer(signal.ITIMER_REAL, asked["timeout_s"])
     try:
         answer = fetch(asked) if "into" in asked else write(asked)
-    except Exception as error:
+    except (Exception, OutOfTime) as error:
         answer = {"error": describe(error)}
     print(json.dumps(answer))
     return 0

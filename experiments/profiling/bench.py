@@ -171,7 +171,7 @@ class Bench:
             self._log.append(one.row(name, provider, outcome=outcome, reason=reason))
         if isinstance(error, CompilerCrashedError):
             asked = self._options
-            options = (*target_flags(asked.target), *asked.iree_flags, "-o module.vmfb")
+            options = (*target_flags(asked.target), *asked.iree_flags, "-o", "module.vmfb")
             folder = self._folder(one, DEFAULT)
             shutil.rmtree(folder, ignore_errors=True)
             self._keep(folder, partial(write_crash, one.generated.read(), options, str(error)))

@@ -49,12 +49,12 @@ def best_so_far(run: Run) -> Iterator[Block]:
         yield Text("No candidate has run yet.")
         return
     yield _steps(run, "taken", "candidates taken", "The best so far, by candidates")
-    if run.taken["elapsed"].notna().any():
+    if run.near["elapsed"] == run.near["elapsed"]:  # NaN: an older version took it
         yield _steps(run, "elapsed", "seconds of work", "The best so far, by seconds")
     else:
         yield Text(
-            "Its log does not tell when candidates came: it was measured elsewhere, or by an older "
-            "version."
+            "Its log does not tell when the first near-optimal candidate came: it was measured "
+            "elsewhere, or by an older version."
         )
 
 

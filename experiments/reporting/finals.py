@@ -58,7 +58,7 @@ def blocks(run: Run) -> Iterator[Block]:
     """What was measured again in the end."""
     result = run.tuned
     if result is None or not result.finalists:
-        yield Text("No candidate came to the finals, in which the best are measured again.")
+        yield Text("No candidate is left of the finals, in which the best are measured again.")
         return
     yield from (Text(words) for words in _verdicts(run))
     if warning := noise_warning(result.noise_floor, result.load):
@@ -96,6 +96,12 @@ def _verdicts(run: Run) -> Iterator[str]:
     line = 1 + result.noise_floor
     if winner is None:
         best = run.others[0]
+        if best.interval[0] > line:
+            yield (
+                f"No winner: candidate {best.index + 1}, {best.speedup:.2f}x as fast in the heats, "
+                "was not among those that were measured in rounds of their own."
+            )
+            return
         yield (
             f"Nothing beat the default beyond noise: the best, candidate {best.index + 1}, is "
             f"{best.speedup:.2f}x as fast, with an interval from {best.interval[0]:.2f}x, and that "

@@ -67,7 +67,10 @@ def _read(path: Path, seed: int) -> Article:
 
 def _profile_log(path: Path) -> Path | None:
     """The log of a profile: in its folder, itself, or beside its table."""
-    log = path / "profile.jsonl" if path.is_dir() else path.with_suffix(".jsonl")
+    if path.is_dir():
+        log = path / "profile.jsonl"
+        return log if log.is_file() else None
+    log = path.with_suffix(".jsonl")
     return log if path.suffix in ("", ".csv", ".jsonl") and log.is_file() else None
 
 

@@ -57,6 +57,12 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(*arguments)
 
 
+def allowed_hosts(port: int) -> set[str]:
+    """What browsers call this server; the usual port of pages they leave out."""
+    named = {f"{name}:{port}" for name in (HOST, "localhost")}
+    return named | {HOST, "localhost"} if port == 80 else named
+
+
 def _handler(page: LivePage, token: str) -> type[BaseHTTPRequestHandler]:
     """What answers a browser: to those who know the token, and by this machine's names only.
 
@@ -72,7 +78,7 @@ def _handler(page: LivePage, token: str) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:  # the name that the library calls
             port = self.connection.getsockname()[1]
-            if self.headers.get("Host") not in (f"{HOST}:{port}", f"localhost:{port}"):
+            if self.headers.get("Host") not in allowed_hosts(port):
                 self.send_error(HTTPStatus.FORBIDDEN)
                 return
             asked = self.path.encode(errors="replace")

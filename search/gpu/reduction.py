@@ -39,6 +39,8 @@ def build(
     threads = subgroups[row] * subgroups[k] * gpu.subgroup_size
     share = {i: lanes[i] * subgroups[i] * vector[i] for i in (row, k)}
     unrolled = product(tile.values()) * step
+    # Sums are kept in 32 bits, or in 64 where the output needs them.
+    width = max(4, problem.output.bytes_per_element)
 
     rules = [
         Constraint("rows are shared evenly", tile[row] % share[row] == 0),
@@ -61,7 +63,7 @@ def build(
         "threads": threads,
         "workgroups": product(ceil_div(d.size, tile[i]) for i, d in parallel),
         # Subgroups that share a reduction add up through shared memory.
-        "shared_bytes": z3.If(subgroups[k] > 1, 4 * product(tile.values()) * subgroups[k], 0),
+        "shared_bytes": z3.If(subgroups[k] > 1, width * product(tile.values()) * subgroups[k], 0),
         "vector_distribute": 1,
         "bank_padding": 1,
     }

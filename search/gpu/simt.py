@@ -13,7 +13,7 @@ from typing import Any
 import z3
 
 from ..kind import kind_of
-from ..problem import Dim, Problem, Target
+from ..problem import Dim, Gpu, Problem, Target
 from ..space import Constraint, Knob, Space
 from .columns import ceil_div, columns, extra_knobs, padded, powers, product
 from .rendering import GpuConfig, render
@@ -53,7 +53,7 @@ def build(
         *_even_shares(i for i, _ in parallel),
         Constraint("threads fit a workgroup", count <= gpu.max_threads),
         Constraint("tiles fit shared memory", shared <= gpu.shared_bytes),
-        Constraint("subgroups are full", count % gpu.subgroup_size == 0, prunes=True),
+        *_full_subgroups(parallel, count, gpu),
         Constraint("sums fit a thread's registers", sums * bits <= gpu.register_bits, prunes=True),
         Constraint("unrolled code stays small", sums * tile["k"] <= MAX_UNROLLED, prunes=True),
         *_extra_rules(promote, more),
@@ -79,6 +79,19 @@ def build(
         partial(render, configure, problem, target),
         columns(known, more),
     )
+
+
+def _full_subgroups(
+    parallel: Iterable[tuple[int, Dim]], count: z3.ArithRef, gpu: Gpu
+) -> Iterator[Constraint]:
+    """Of small or odd sizes no tiles have as many threads as whole subgroups."""
+    counts = {1}
+    for i, d in parallel:
+        wg, thread = (knob.values for knob in _knobs(i, d))
+        shares = {tile // own for tile in wg for own in thread if tile % own == 0}
+        counts = {c * share for c in counts for share in shares if c * share <= gpu.max_threads}
+    if any(c % gpu.subgroup_size == 0 for c in counts):
+        yield Constraint("subgroups are full", count % gpu.subgroup_size == 0, prunes=True)
 
 
 def _even_shares(loops: Iterable[int]) -> Iterator[Constraint]:
@@ -142,6 +155,8 @@ def _extra_rules(promote: z3.ArithRef, extras: Iterable[Knob]) -> Iterator[Const
             runs = z3.Or(promote == 0, knob.var < 3)
             reason = "the compiler crashes on three stages of promoted operands"
             yield Constraint(reason, runs, known_failure=True)
+            useful = z3.Or(promote == 1, knob.var == knob.values[0])
+            yield Constraint("only promoted operands are loaded ahead", useful, prunes=True)
 
 
 def _subgroups(threads: Mapping[str, z3.ArithRef], size: int) -> dict[str, z3.ArithRef]:

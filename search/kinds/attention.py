@@ -48,13 +48,17 @@ class AttentionKind(Kind):
         return build_problem(self.name, root, tensors, loops, masked)
 
     def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
-        """By name and operand types: `transform.iree.match.attention` does not match on CPUs."""
+        """By name and operand types: `transform.iree.match.attention` does not match on CPUs.
+
+        Behind the scale, and the mask if there is one, is the output.
+        """
         from ..mlir import match_operands
 
-        tensors = []
-        for operand in problem.inputs:
+        output = 5 if ("masked", 1) in problem.traits else 4
+        tensors = {}
+        for place, operand in zip((0, 1, 2, output), problem.operands, strict=True):
             sizes = (str(problem.dims[terms[0][0]].size) for terms in operand.index)
-            tensors.append(f"tensor<{'x'.join([*sizes, operand.dtype])}>")
+            tensors[place] = f"tensor<{'x'.join([*sizes, operand.dtype])}>"
         match_operands(op, problem.op, tensors)
 
     def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:

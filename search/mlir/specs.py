@@ -11,7 +11,7 @@ In this form the compiler verifies a spec, and merges several into one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from iree.compiler import ir
@@ -161,9 +161,9 @@ def match_product(
         preprocessing_transform.MatchDimsEqualOp(dims, expected)
 
 
-def match_operands(op: ir.Value, name: str, tensors: Sequence[str]) -> None:
-    """Matches ops by their name and the types of their first operands."""
+def match_operands(op: ir.Value, name: str, tensors: Mapping[int, str]) -> None:
+    """Matches ops by their name and the types of operands, by their positions."""
     transform.MatchOperationNameOp(op, [name])
-    for place, tensor in enumerate(tensors):
+    for place, tensor in tensors.items():
         operand = transform.GetOperandOp(transform.AnyValueType.get(), op, [place]).result
         preprocessing_transform.MatchCastCompatibleTypesOp(operand, ir.Type.parse(tensor))

@@ -130,7 +130,8 @@ def _thread_constraints(problem: Problem, target: Target, pipeline: str) -> Iter
     yield Constraint("threads fit a workgroup", count <= gpu.max_threads)
     if len(counts) > 2:
         yield Constraint("threads along z are few", counts[2] <= MAX_Z)
-    if math.prod(d.size for d in spread) >= gpu.subgroup_size:
+    # Batches add no threads.
+    if math.prod(d.size for d in spread if d.role != "batch") >= gpu.subgroup_size:
         full = count % gpu.subgroup_size == 0
         yield Constraint("subgroups are full", full, prunes=True)
     sums = _product(map(_thread, spread))

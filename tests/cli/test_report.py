@@ -31,6 +31,15 @@ def test_the_page_of_a_run(run, frontrunner):
     assert "</html>" in (run / "report.html").read_text()
 
 
+def test_a_page_of_somebody_elses_is_left_alone(run, frontrunner, tmp_path, monkeypatch):
+    """Of several folders the page goes where one is, by a name that others have, too."""
+    monkeypatch.chdir(tmp_path)
+    Path("report.html").write_text("mine")
+    ran = frontrunner("report", run, shutil.copytree(run, tmp_path / "other"))
+    assert ran.code == 2
+    assert Path("report.html").read_text() == "mine"
+
+
 def test_json(run, frontrunner):
     ran = frontrunner("report", run, OLD / "sweep", "--out", "both.html", "--json")
     told = json.loads(ran.out)

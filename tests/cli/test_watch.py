@@ -47,7 +47,11 @@ def test_it_opens_the_browser(frontrunner, monkeypatch):
     monkeypatch.setattr(os, "nice", lambda _: 0)
     ran = frontrunner("watch", RUN, "--open")
     assert ran.code == 0
-    assert opened == [ran.out.split()[1]]
+    (page,) = opened
+    path = Path(page.removeprefix("file://"))
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert ran.out.split()[1] in path.read_text()
+    assert ran.out.split()[1].split("/")[-2] not in page  # everybody sees command lines
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,17 @@ def test_another_feature_version_is_refused(file):
     assert f"this frontrunner has {features.CPU.version}" in text
 
 
+def test_names_that_are_no_text_are_refused(tmp_path):
+    """JSON can have half of a pair of surrogates."""
+    features = {"catalogue": "generic", "version": 1, "names": ["knob.\ud800"]}
+    manifest = {"format": 2, "ranker": "shuffle", "params": {}, "training": {}}
+    path = tmp_path / "bad.predictor"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("manifest.json", json.dumps({**manifest, "features": features}))
+    with pytest.raises(InputError):
+        load(path)
+
+
 def test_features_of_an_unknown_kind_of_target_are_refused(file):
     edit_manifest(file, lambda m: m["features"].update(catalogue="tpu"))
     assert "are for 'tpu', but this frontrunner has cpu, gpu" in refusal(file)

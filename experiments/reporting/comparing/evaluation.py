@@ -56,8 +56,10 @@ def _figures(found: EvaluationTables) -> Iterator[Figure]:
     best, figures = found.names[0], found.rankers.iloc[0]
     low, high = (figures.get(f"fewer_than_shuffle_{end}") for end in ("low", "high"))
     interval = f"95 %: {low:.1f} to {high:.1f}" if low == low and low is not None else ""
-    yield Figure("soonest", best, f"{figures['iterations_geomean']:.1f} candidates")
-    yield Figure("fewer than random", f"{figures['fewer_than_shuffle']:.1f}x", interval)
+    taken = figures["iterations_geomean"]
+    if taken == taken:  # NaN where the default wins everywhere
+        yield Figure("soonest", best, f"{taken:.1f} candidates")
+        yield Figure("fewer than random", f"{figures['fewer_than_shuffle']:.1f}x", interval)
     yield Figure("left out", str(found.told.get("holdout", "")), "what each was not trained on")
     yield Figure("recordings", str(len(found.cases)), f"{found.told.get('problems')} problems")
 

@@ -119,10 +119,12 @@ def _scores(found: Told) -> Iterator[Block]:
         ),
         height=rows_height(len(values)),
     )
-    listed = "; ".join(f"{v['name']}: {v['middle']:.1f}" for v in values)
+    listed = "; ".join(f"{v['name']}: {v['middle']:.1f}" for v in values if v["middle"] is not None)
+    listed = listed or "nothing is to be found: the default wins everywhere"
     yield Chart(
         "Candidates until a near-optimal one",
-        "With 95 % intervals over spaces; coloured by what each was given.",
+        "With 95 % intervals over problems, where there are three or more; coloured by what each "
+        "was given.",
         f"Candidates until a near-optimal one. {listed}.",
         spec,
     )

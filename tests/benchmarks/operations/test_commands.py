@@ -26,6 +26,13 @@ GEMM = "rocblas-bench -f gemm_ex -m 1024 -n 64 -k 4096 --a_type f16_r --b_type f
 
 
 BENCH = "hipblaslt-bench -r f32_r"
+# As hipBLASLt logs it.
+LOGGED = (
+    "hipblaslt-bench --api_method c -m 48 -n 176 -k 1024 --lda 48 --ldb 176 --ldc 48 --ldd 48 "
+    "--alpha 1.000000 --beta 0.000000 --transA N --transB T --batch_count 1 --a_type bf16_r "
+    "--b_type bf16_r --c_type bf16_r --d_type bf16_r --scale_type f32_r --compute_type f32_r "
+    "--algo_method index --solution_index 218160 --activation_type none"
+)
 # Two images of 6 channels, 7 rows and 8 columns, and 10 filters of 3 by 2.
 BACK = "MIOpenDriver conv -n 2 -c 6 -H 7 -W 8 -k 10 -y 3 -x 2 -p 1 -q 0 -u 2 -v 1 -l 1 -j 2"
 
@@ -56,6 +63,21 @@ def conv_node(direction: str, post: tuple[int, ...] = (1, 0)) -> dict:
 def pointwise(mode: str, added: int) -> dict:
     inputs = {"in_0_tensor_uid": 3, "in_1_tensor_uid": added}
     return {"type": "PointwiseAttributes", "operation": mode, "inputs": inputs}
+
+
+def relu(**clips: float | None) -> dict:
+    """As hipDNN writes it."""
+    clips = {f"relu_{name}": value for name, value in clips.items()}
+    inputs = {"operation": "relu_fwd", "in_0_tensor_uid": 3, "in_1_tensor_uid": None, **clips}
+    return {"type": "PointwiseAttributes", "inputs": inputs, "outputs": {"out_0_tensor_uid": 5}}
+
+
+def added_product(dims: list[int]) -> str:
+    """A product of 64 rows and 128 columns, and what is added."""
+    shapes = {1: [64, 32], 2: [32, 128], 3: [64, 128], 4: dims}
+    tensors = [{"uid": uid, "dims": one, "data_type": "float"} for uid, one in shapes.items()]
+    nodes = [*PRODUCT["nodes"], pointwise("add", 4)]
+    return json.dumps({"tensors": tensors, "nodes": nodes})
 
 
 BACK_DATA = Conv(7, 8, 10, 6, (3, 2), 2, (1, 1), (1, 2), layout="nchw")
@@ -93,6 +115,20 @@ PRODUCT = {
             "hipblaslt-bench -m 8 -n 4 -k 16 --a_type f8_fnuz_r --b_type f8_fnuz_r --c_type f32_r "
             "--d_type f32_r --compute_type f32_r",
             Matmul(4, 8, 16, Types("f8E4M3FNUZ", "f32")),
+        ),
+        (
+            graph(conv_node("Fwd"), relu(upper_clip=6.0, lower_clip=None), dtype="float"),
+            Conv(
+                4, 6, 6, 10, (3, 2), 2, (2, 1), (1, 2), layout="nchw", steps=("relu6",),
+            ),
+        ),
+        (added_product([1, 128]), Matmul(64, 128, 32, steps=("bias",))),
+        (
+            f"{LOGGED} --stride_a 0 --stride_b 0 --stride_c 0 --stride_d 0 --scaleA 0 --scaleB 0 "
+            "--bias_type f32_r",
+            Matmul(
+                176, 48, 1024, Types("bf16", "f32"), transposed=("lhs",), steps=("truncate",)
+            ),
         ),
         (
             json.dumps(PRODUCT),
@@ -181,6 +217,9 @@ def test_what_lines_compute(tmp_path, line, operation):
         (graph(conv_node("Fwd", post=(0, 1))), "pads that differ before and behind"),
         (graph(conv_node("Fwd"), pointwise("tanh", 4)), "PointwiseAttributes tanh is not"),
         (graph(conv_node("Fwd"), pointwise("add", 3)), "only what has a value for each channel"),
+        (graph(conv_node("Fwd"), relu(lower_clip_slope=0.1)), "relu_fwd is understood as it is"),
+        (added_product([64, 1]), "only what has a value for each channel"),
+        (added_product([1, 1]), "only what has a value for each channel"),
         (f"{CONV} -m trans", "-m trans is not supported"),
         (f"{CONV} -I NHWC -f NCHW", "-f NCHW is not supported, only NHWC is"),
         (f"{CONV} -g 3", "64 channels and 128 filters cannot be split into 3 groups"),
@@ -196,7 +235,8 @@ def test_what_lines_compute(tmp_path, line, operation):
         (f"{GEMM} --alpha 2", "--alpha 2 is not supported, only 1 is"),
         (f"{GEMM} --beta 0.5", "--beta 0.5 is not supported, only 0 and 1 is"),
         (f"{GEMM} --transposeA C", "--transposeA C is not supported"),
-        (f"{GEMM} --scaleA 1 out.txt", "not understood: --scaleA, out.txt"),
+        (f"{GEMM} --scaleC 1 out.txt", "not understood: --scaleC, out.txt"),
+        (f"{GEMM} --scaleA 1", "--scaleA 1 is not supported, only 0 is"),
         ("rocblas-bench -f gemv -m 1 -n 1 -k 1", "-f gemv is not supported"),
         ("rocblas-bench -m 1 -n 1 -k 1 -r f4_r", "type f4_r is not understood"),
         ("hipblaslt-bench -m 1 -n 1 -k 1", "element types are missing"),

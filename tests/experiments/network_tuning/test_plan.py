@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -75,6 +76,17 @@ def test_equal_problems_are_one_and_the_most_promising_comes_first() -> None:
     assert "computes linalg.softmax" in reasons[0]
     assert str(DATA) not in reasons[0]
     assert reasons[1:] == ["dynamic shapes", "it is not dispatched by a function"]
+
+
+def test_attention_that_one_matcher_takes_is_one() -> None:
+    """It asks for types alone, and whether there is a mask."""
+    found = read(DATA / "attention.mlir", "host")
+    assert isinstance(found, Dispatch)
+    other = replace(found, indexing_maps=(*found.indexing_maps[:-1], "another"))
+    masked = replace(found, problem=replace(found.problem, traits=(("masked", 1),)))
+    shares = [DispatchTime(name, 1.0, us) for name, us in (("a", 5.0), ("b", 3.0), ("c", 1.0))]
+    groups = hot._groups(shares, {"a": found, "b": other, "c": masked})
+    assert [[share.name for share, _ in group] for group in groups] == [["a", "b"], ["c"]]
 
 
 def test_coverage_is_of_the_time_that_is_left() -> None:

@@ -87,6 +87,11 @@ def test_a_profile_is_found_by_its_table_and_without_its_dispatches(folders, tmp
     assert "none can be placed under the roofline" in page
 
 
+def test_the_profile_of_a_folder_with_a_dot_in_its_name(folders, tmp_path, written):
+    copied = shutil.copytree(folders["profile"], tmp_path / "sweep-3.13")
+    assert "Profile of" in written(copied)
+
+
 def test_regret_ends_where_the_best_was_found(folders, written):
     (curve,) = [
         c for c in charts(written(folders["evaluation"])) if c["description"].startswith("Regret")

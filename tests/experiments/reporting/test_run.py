@@ -83,6 +83,16 @@ def test_the_best_so_far_is_told_by_candidates_and_by_seconds(run, written):
     assert {v["x"] for v in values(by_seconds)} <= set(elapsed)
 
 
+def test_a_best_that_an_older_version_found_has_no_seconds(run, written):
+    """What took it did not tell when, and what went on did."""
+    near = json.loads((run / "result.json").read_text())["near_best"]
+    log = run / "outcomes.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    early = [{k: v for k, v in x.items() if k != "elapsed_s"} for x in lines[:near]]
+    log.write_text("".join(json.dumps(x) + "\n" for x in (*early, *lines[near:])))
+    assert "does not tell when the first near-optimal candidate came" in texts(written(run))
+
+
 def test_a_run_that_was_interrupted_says_what_is_missing(run, written):
     (run / "result.json").unlink()
     log = run / "outcomes.jsonl"

@@ -11,7 +11,17 @@ import pytest
 import z3
 
 from frontrunner.core import Child, InputError
-from frontrunner.search import Dispatch, Space, Target, build_spaces, spec_of
+from frontrunner.search import (
+    Constraint,
+    Dim,
+    Dispatch,
+    Operand,
+    Problem,
+    Space,
+    Target,
+    build_spaces,
+    spec_of,
+)
 from frontrunner.search.cpu.spaces import build
 from frontrunner.search.enumeration.enumeration import count, sample, satisfies
 from frontrunner.search.mlir import spec_text
@@ -208,6 +218,41 @@ def test_attentions_head_dim_is_never_tiled(dispatch: Read) -> None:
     space = the_space(given)
     assert set(sample(space, 50, 0).vec_k1) == {given.problem.dim("k1").size}
     assert "vector_reduction = [0, 0, 0, 0, " in space.render(sample(space, 1, 0).iloc[0].to_dict())
+
+
+def rule(space: Space, reason: str) -> tuple[Constraint, ...]:
+    (found,) = [c for c in space.constraints if reason in c.reason]
+    return (found,)
+
+
+def test_a_windows_width_fills_no_vector(dispatch: Read) -> None:
+    """With channels first it is contiguous, in the filter."""
+    space = build(dispatch("conv_nchw").problem, AVX2, "ConvTileAndDecomposeExpert")
+    ones = {k.name: 1 for k in space.knobs}
+    full = rule(space, "fill native vectors")
+    assert not satisfies(full, columns(ones | {"vec_ow": 2, "vec_fw": 3})).any()
+    assert satisfies(full, columns(ones | {"vec_oc": 4, "vec_fw": 3})).all()
+
+
+def test_the_work_of_a_workgroup_of_attention_is_that_of_both_products() -> None:
+    """Each skips a loop of the other's: 12x128x128x64 is 2 * 128 * (64 + 64) for each row."""
+    names = ("batch", "m", "k1", "k2", "n")
+    sizes, roles = (12, 128, 64, 128, 64), ("batch", "m", "k", "k", "n")
+    dims = [
+        Dim(name, size, role, role != "k")
+        for name, size, role in zip(names, sizes, roles, strict=True)
+    ]
+    at = {"query": (0, 1, 2), "key": (0, 3, 2), "value": (0, 3, 4), "out": (0, 1, 4)}
+    operands = [
+        Operand(name, "f32", tuple(((d, 1),) for d in loops), name == "out")
+        for name, loops in at.items()
+    ]
+    problem = Problem("attention", "iree_linalg_ext.online_attention", tuple(dims), tuple(operands))
+    space = build(problem, AVX2, "LinalgExtTileAndVectorize")
+    worth = rule(space, "worth handing out")
+    ones = {k.name: 1 for k in space.knobs} | {"dist_n": 64}
+    assert not satisfies(worth, columns(ones)).any()
+    assert satisfies(worth, columns(ones | {"dist_m": 2})).all()
 
 
 def test_every_knob_varies_and_every_constraint_excludes(dispatch: Read) -> None:

@@ -18,6 +18,7 @@ from frontrunner.search import build_spaces as emitted_spaces
 from frontrunner.search.enumeration.enumeration import (
     add_derived_columns,
     candidate_dicts,
+    count,
     enumerate_space,
     sample,
     satisfies,
@@ -169,6 +170,16 @@ def test_three_stages_of_thread_tiles_are_left_out() -> None:
     drawn = sample(space, 500, seed=0)
     assert set(drawn[drawn.promote == 1].stages) == {0, 2}
     assert set(drawn[drawn.promote == 0].bank_padding) == {0}
+    assert set(drawn[drawn.promote == 0].stages) == {0}  # nothing is loaded ahead
+
+
+def test_small_and_odd_batches_have_candidates() -> None:
+    """Of 9 rows and columns no tiles have as many threads as whole subgroups."""
+    dispatch = read("batch_matmul", "gfx1100")
+    sizes = (1000, 9, 9, 64)
+    dims = tuple(replace(d, size=n) for d, n in zip(dispatch.problem.dims, sizes, strict=True))
+    problem = replace(dispatch.problem, dims=dims)
+    assert count(build(problem, dispatch.target, "TileAndFuse-simt", {})).value > 0
 
 
 def test_ragged_loops_are_padded() -> None:

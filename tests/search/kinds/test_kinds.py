@@ -66,7 +66,7 @@ class RowSums(Kind):
 
     def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
         m, k = (dim.size for dim in problem.dims)
-        match_operands(op, problem.op, [f"tensor<{m}x{k}xf32>"])
+        match_operands(op, problem.op, {0: f"tensor<{m}x{k}xf32>"})
 
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
         return ("DoubleTilingExpert",)

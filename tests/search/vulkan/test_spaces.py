@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,13 @@ import z3
 
 from frontrunner.core import InputError
 from frontrunner.search import Space, backend_of, build_spaces, target_flags
-from frontrunner.search.enumeration import candidate_dicts, enumerate_space, sample
+from frontrunner.search.enumeration import candidate_dicts, count, enumerate_space, sample
 from frontrunner.search.mlir import compile_with_spec
 from frontrunner.search.reading import read_dispatch
 from frontrunner.search.spec import spec_of
 from frontrunner.search.vulkan.device import VulkanDevice, parse_device, shortages
 from frontrunner.search.vulkan.live import BASELINE, LAVAPIPE, choose_profile, profile_of
+from frontrunner.search.vulkan.spaces import build
 
 DATA = Path(__file__).parents[2] / "data"
 KINDS = ("matmul", "matmul_odd", "matmul_i8", "batch_matmul", "matvec", "conv_nhwc", "conv_nchw")
@@ -73,6 +75,16 @@ def test_types_that_a_profile_lacks_are_refused() -> None:
     dispatch = read_dispatch(DATA / "matmul_i8.mlir", BASELINE)
     with pytest.raises(InputError, match="has no i8, which lhs is in"):
         build_spaces(dispatch)
+
+
+def test_small_batches_have_candidates() -> None:
+    """Batches add no threads: 4 rows and columns are no whole subgroup."""
+    dispatch = read_dispatch(DATA / "batch_matmul.mlir", "vulkan-ampere")
+    sizes = (64, 4, 4, 64)
+    dims = tuple(replace(d, size=n) for d, n in zip(dispatch.problem.dims, sizes, strict=True))
+    problem = replace(dispatch.problem, dims=dims)
+    for pipeline in ("BaseDistribute", "BaseVectorize"):
+        assert count(build(problem, dispatch.target, pipeline)).value > 0
 
 
 def test_names_that_others_have_too_are_prefixed() -> None:

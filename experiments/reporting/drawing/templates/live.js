@@ -3,13 +3,17 @@
 (() => {
   const said = document.getElementById("live");
   const EVERY_MS = 2000;
+  // What is written anew is read out anew, even where it is the same.
+  const say = (text) => {
+    if (said.textContent !== text) said.textContent = text;
+  };
   const look = async () => {
     try {
       const answer = await fetch("version");
       if (answer.ok && (await answer.text()) !== said.dataset.version) return location.reload();
-      said.textContent = "Live: the page follows its folder.";
+      say("Live: the page follows its folder.");
     } catch {
-      said.textContent = "No longer followed: what served this page has ended.";
+      say("No longer followed: what served this page has ended.");
     }
     setTimeout(look, EVERY_MS);
   };
