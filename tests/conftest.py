@@ -52,7 +52,17 @@ def pytest_configure() -> None:
     if "FRONTRUNNER_TEST_HOME" not in os.environ:
         home = os.environ["FRONTRUNNER_TEST_HOME"] = tempfile.mkdtemp()
         atexit.register(shutil.rmtree, home, ignore_errors=True)
-        os.environ |= {"XDG_DATA_HOME": f"{home}/data", "XDG_CACHE_HOME": f"{home}/cache"}
+        # matplotlib's list of fonts takes seconds to make, and it warns of that.
+        fonts = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        os.environ.setdefault("MPLCONFIGDIR", f"{fonts}/matplotlib")
+        os.environ |= {
+            "XDG_DATA_HOME": f"{home}/data",
+            "XDG_CACHE_HOME": f"{home}/cache",
+            # Nor may what lies in the folder that they are run in matter.
+            "MLFLOW_TRACKING_URI": f"sqlite:///{home}/mlflow.db",
+            "FRONTRUNNER_PREDICTORS": f"{home}/predictors",
+        }
+        os.environ.pop("FRONTRUNNER_MAX_BYTES", None)
 
 
 def pytest_report_header() -> str:
@@ -272,7 +282,7 @@ class Family:
                         self._ends[found[-1]] = os.pidfd_open(found[-1])
         return found
 
-    def has_grown(self, count: int, seconds: float = 60) -> bool:
+    def has_grown(self, count: int, seconds: float = 300) -> bool:
         """Waits until there are so many."""
         until = time.monotonic() + seconds
         while len(self.members()) < count and time.monotonic() < until:
@@ -280,7 +290,7 @@ class Family:
             select.select(list(self._ends.values()), [], [], 0.02)
         return len(self.members()) >= count
 
-    def has_shrunk(self, count: int, seconds: float = 60) -> bool:
+    def has_shrunk(self, count: int, seconds: float = 300) -> bool:
         """Waits until there are no more than so many."""
         until = time.monotonic() + seconds
         while len(self.members()) > count and time.monotonic() < until:

@@ -15,7 +15,7 @@ from click.shell_completion import BashComplete
 from frontrunner.cli.app import cli
 from frontrunner.cli.completing import DEVICES, TARGETS
 from frontrunner.models import ranker_names
-from frontrunner.search import backend_of, resolve_target
+from frontrunner.search import resolve_target
 
 
 def completed(line):
@@ -62,10 +62,6 @@ def test_devices_and_knobs(command):
 @pytest.mark.parametrize("target", [name for name in TARGETS if name != "vulkan"])
 def test_targets_are_some(target):
     assert resolve_target(target)
-
-
-def test_vulkan_is_one_where_a_device_answers():
-    assert backend_of("vulkan").name == "vulkan-spirv"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

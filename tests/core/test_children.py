@@ -209,6 +209,7 @@ PARENT = """
 import sys
 from frontrunner.core.children import Child, ChildDied, ChildTimeout
 child = Child(sys.argv[1])
+child.call("warm")  # an interpreter may take seconds to start
 try:
     child.call(sys.argv[2], 2.0 if sys.argv[2] == "link and hang" else 60.0)
 except (ChildDied, ChildTimeout) as error:

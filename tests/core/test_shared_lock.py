@@ -65,21 +65,24 @@ def test_who_waits_to_be_alone_goes_before_who_comes_later() -> None:
 
 
 def test_several_are_alone_one_after_the_other() -> None:
-    lock, inside = SharedLock(), []
+    lock, inside, go = SharedLock(), [], threading.Event()
 
-    def alone() -> None:
+    def alone(name: str) -> None:
         with lock.exclusive():
-            inside.append(1)
-            assert len(inside) == 1
-            inside.pop()
+            inside.append(name)
+            go.wait(60)
 
-    with lock.shared():
-        threads = start(*[alone] * 8)
-        waiting(lock)
+    threads = start(lambda: alone("first"))
+    while not inside:
+        os.sched_yield()
+    threads += start(lambda: alone("second"))
+    while not lock._waiting and len(inside) < 2:
+        os.sched_yield()
+    assert inside == ["first"]
+    go.set()
     for thread in threads:
         thread.join()
-    with lock.shared():
-        assert not inside
+    assert inside == ["first", "second"]
 
 
 def test_an_error_gives_the_turn_back() -> None:

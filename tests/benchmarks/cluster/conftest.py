@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("distributed")
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 StartWorker = Callable[..., "WorkerProcess"]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from frontrunner.benchmarks.cluster import client
 from frontrunner.benchmarks.cluster.client import Cluster
 from frontrunner.benchmarks.cluster.messages import (
     COMPILING,
@@ -106,3 +107,26 @@ def test_a_host_that_is_full_is_lost_for_large_files_too(tmp_path: Path) -> None
     cluster: Any = SimpleNamespace(_ask=lambda host, handler, piece: full)
     with pytest.raises(HostLost, match="a cannot write work"):
         Cluster.send(cluster, HOST, path, "digest.irpa", "me")
+
+
+@pytest.mark.parametrize(
+    ("address", "warned"),
+    [
+        ("tcp://10.0.0.1:8786", True),
+        ("10.0.0.1:8786", True),
+        ("tls://10.0.0.1:8786", False),
+        ("127.0.0.1:8786", False),
+    ],
+)
+def test_plain_tcp_to_another_machine_is_warned_of(
+    address: str, warned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = SimpleNamespace(
+        status="running", scheduler_info=lambda **_: {"workers": {}}, close=lambda timeout: None
+    )
+    monkeypatch.setattr(client, "connect_client", lambda _: fake)
+    monkeypatch.setattr(client, "other_version", lambda _: "")
+    said: list[str] = []
+    with Cluster(address, said.append):
+        pass
+    assert any("plain TCP" in line for line in said) is warned

@@ -198,6 +198,7 @@ def test_each_says_how_it_came_in(tmp_path: Path) -> None:
         assert str(refused.value) == f"{out} is a recording of another {says}"
 
 
+@pytest.mark.slow
 def test_rankers_may_be_named(tmp_path: Path) -> None:
     """Theirs are taken then; a file is told apart by what is in it."""
     file, out = tmp_path / "mine.predictor", tmp_path / "r" / "matmul.parquet"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -126,3 +129,36 @@ def test_what_is_being_measured_is_not_taken_again(pending, imputed):
     assert ranker.seen["time_us"].to_dict() == {8: 18 / 20, 9: 19 / 20, **imputed}
     assert order.next(outcomes(*range(8)), 4, in_flight=[8, 9]) == [10, 11]
     assert QueueOrder(6).next(outcomes(0), 3, in_flight=[1, 3]) == [2, 4, 5]
+
+
+# Prints the queue of a dispatch.
+QUEUE = """
+import sys
+import os
+import subprocess
+import sys
+from pathlib import Path
+from frontrunner.experiments.queue import make_queue
+from frontrunner.models import resolve_ranker
+from frontrunner.search.reading import read_dispatch
+
+dispatch = read_dispatch(Path(sys.argv[1]), "znver4")
+for name in ("cpu", "shuffle"):
+    print(make_queue(dispatch, resolve_ranker(name, seed=3), pool=200, seed=3).to_csv())
+"""
+
+
+@pytest.mark.slow
+def test_the_queue_does_not_depend_on_how_strings_hash():
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", QUEUE, str(DATA / "matmul.mlir")],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            text=True,
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in "01"
+    }
+    assert len(said) == 1
+    assert "dist_m" in said.pop()

@@ -81,6 +81,7 @@ class Opened:
         self.context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
         )
+        self.context.set_default_timeout(300_000)  # of a machine that does other things, too
         self.page = self.context.new_page()
         self.said: list[str] = []
         self.asked: list[str] = []

@@ -19,6 +19,7 @@ def test_devices_of_two_hosts_take_all_candidates_once() -> None:
     assert found.seconds > 0
     assert set(found.measured) == {"host0/cuda://0", "host0/cuda://1", "host1/cuda://0"}
     assert sum(found.measured.values()) == 40
+    assert all(found.measured.values())
 
 
 @pytest.mark.slow

@@ -192,6 +192,7 @@ def test_dispatches_then_the_model_that_they_are_part_of(source: Path, tmp_path:
     assert min(values, key=values.__getitem__) + 1 == result.winner
 
 
+@pytest.mark.slow
 def test_a_model_without_the_dispatch_lets_nothing_go_on(source: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.mlir"
     model.write_text(MODEL.replace("K", "512"))

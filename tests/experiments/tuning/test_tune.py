@@ -129,13 +129,12 @@ def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "conv_nhwc",
         "conv_strided",
-        "attention",
         "attention_grouped",
-        "matmul_fused",
-        "matmul_i8",
-        "matmul_bf16",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("conv_nhwc", "attention", "matmul_fused", "matmul_i8", "matmul_bf16")
+        ),
     ],
 )
 def test_every_kind_goes_through(name: str, tmp_path: Path) -> None:
@@ -192,7 +191,8 @@ def test_kill_and_resume(how: signal.Signals, brief_command: list[str], tmp_path
     else:
         assert process.returncode == -signal.SIGKILL
     before = lines(run)
-    assert 1 <= len(before) < 10
+    assert 1 <= len(before) <= 10
+    assert not (run / "result.json").exists()
     resumed = subprocess.run(
         [*brief_command, "tune", "--resume", run, "--json"],
         env=environment(), cwd=tmp_path, capture_output=True, text=True,

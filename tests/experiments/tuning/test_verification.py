@@ -153,6 +153,7 @@ def test_a_wrong_result_is_reproduced(made, profiled, tmp_path):
     assert "[FAILED]" in ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
 def test_a_configuration_with_its_spec_is_reproduced(made, profiled, tmp_path):
     made(tmp_path, Matmul(16, 32, 64), choice=ConfigurationOptions(1, ranker="heuristic", pool=50))
     (one,) = find_generated(tmp_path)

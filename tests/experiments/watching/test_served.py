@@ -47,6 +47,14 @@ class Client:
         return body
 
 
+def test_it_listens_on_one_address_alone(folder: Path) -> None:
+    """All of 127/8 is this machine, and other machines are asked for by none of it."""
+    with served(folder) as address:
+        port = urlsplit(address).port
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", port), 60)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A run of which half is done."""

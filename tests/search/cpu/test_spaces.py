@@ -75,7 +75,7 @@ def test_candidates_compile_and_apply(dispatch: Read, name: str, tmp_path: Path)
     given = dispatch(name)
     space = the_space(given)
     failed = []
-    rows = sample(space, 5, seed=2).to_dict("records")
+    rows = sample(space, 3, seed=2).to_dict("records")
     for row in rows:
         config = space.render(row)
         spec = tmp_path / "spec.mlir"
