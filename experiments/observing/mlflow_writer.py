@@ -262,7 +262,9 @@ def main() -> int:
     signal.setitimer(signal.ITIMER_REAL, asked["timeout_s"])
     try:
         answer = fetch(asked) if "into" in asked else write(asked)
-    except (Exception, OutOfTime) as error:
+    except OutOfTime:
+        answer = {"error": f"no answer within {asked['timeout_s']:g} s"}
+    except Exception as error:
         answer = {"error": describe(error)}
     print(json.dumps(answer))
     return 0

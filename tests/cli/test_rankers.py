@@ -34,6 +34,7 @@ def test_plug_ins_that_cannot_be_used(frontrunner, monkeypatch):
 
 def test_predictors_are_listed_with_what_they_know(frontrunner, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FRONTRUNNER_PREDICTORS")
     ran = frontrunner("rankers", "--models")
     assert ran.code == 0
     assert "no predictors in predictors" in ran.out

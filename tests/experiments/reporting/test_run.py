@@ -102,7 +102,7 @@ def test_a_run_that_was_interrupted_says_what_is_missing(run, written):
     assert "The run is not finished, so that there is no winner" in page
     assert f"go on with `frontrunner tune --resume {run}`" in page
     assert "best so far" in page
-    assert "No candidate came to the finals" in page
+    assert "No candidate is left of the finals" in page
     assert log.read_text().endswith(lines[4][:20])  # it may be written to meanwhile
     log.unlink()
     assert "No candidate was taken yet." in texts(written(run))
@@ -114,7 +114,7 @@ def test_an_old_run_is_shown(tmp_path, written):
     page = texts(written(folder))
     assert "7.52x" in page
     assert "It is not apart from the runner-up" not in page
-    assert "Its log does not tell when candidates came" in page
+    assert "Its log does not tell when the first near-optimal candidate came" in page
 
 
 def test_a_run_that_compiles_only_is_shown_without_the_compiler(tmp_path, written, monkeypatch):
