@@ -227,10 +227,9 @@ def _common_constraints(problem: Problem, target: Target) -> list[Constraint]:
 
 
 def _full_vectors(problem: Problem, target: Target) -> list[Constraint]:
-    """That some loop fills native vectors."""
+    """That some loop fills native vectors; the few values of a window fill none."""
     lanes = target.vector_bytes // _accumulator_bytes(problem)
     window = kind_of(problem).has_window
-    # Three values of a window fill no vector: see `SPACES.md`.
     loops = [d for d in _contiguous(problem) if d.parallel or not window]
     full = [_vec(d) % min(lanes, d.size) == 0 for d in loops]
     if window:

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import shutil
-import signal
 import socket
 import sqlite3
 import subprocess
