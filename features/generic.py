@@ -77,9 +77,9 @@ class KnobView:
     def word(self, knob: str) -> pd.Series:
         if knob not in self.candidates:
             raise InputError(f"the candidates lack the knob {knob!r}")
-        if knob not in self._words:  # a knob may have a thousand words, a feature each
-            self._words[knob] = _words(self.candidates[knob])
-        return self._words[knob]
+        if knob not in self._words_by_knob:  # a knob may have a thousand words, a feature each
+            self._words_by_knob[knob] = _words(self.candidates[knob])
+        return self._words_by_knob[knob]
 
     def places(self, knob: str, elements: Elements) -> NDArray[np.int64]:
         """The places of these elements in the knob's orders."""
@@ -88,7 +88,7 @@ class KnobView:
         return self._places[knob, elements]
 
     @cached_property
-    def _words(self) -> dict[str, pd.Series]:
+    def _words_by_knob(self) -> dict[str, pd.Series]:
         return {}
 
     @cached_property

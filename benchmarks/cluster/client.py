@@ -15,7 +15,7 @@ from concurrent.futures import TimeoutError as NotYet
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ...core import InputError, WorkError, first_line
@@ -31,9 +31,6 @@ from .messages import (
     wrong_versions,
 )
 from .turns import PRIORITY
-
-if TYPE_CHECKING:
-    pass
 
 # Until what was lost is tried again, and until nobody waits any more for a host, or a device.
 AGAIN_SECONDS, ALONE_SECONDS = 5.0, 300.0

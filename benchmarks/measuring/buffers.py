@@ -9,6 +9,7 @@ import iree.runtime as rt
 import numpy as np
 
 from ..verifying import F8, NUMPY_TYPES, Array
+from .spinning import calm_spinning_threads
 
 HAL_TYPES = {
     "i1": rt.HalElementType.BOOL_8,
@@ -30,7 +31,11 @@ HAL_TYPES = {
 @cache
 def open_device(uri: str) -> rt.HalDevice:
     """A device, which stays open: of Vulkan, what is freed after its device ends the process."""
-    return rt.get_driver(uri.partition("://")[0]).create_device_by_uri(uri)
+    driver = uri.partition("://")[0]
+    device = rt.get_driver(driver).create_device_by_uri(uri)
+    if not driver.startswith("local-"):
+        calm_spinning_threads()
+    return device
 
 
 def copy_to_device(device: rt.HalDevice, values: Iterable[tuple[Array, str]]) -> rt.VmVariantList:

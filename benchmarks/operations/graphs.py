@@ -37,8 +37,8 @@ _MATMUL, _POINTWISE = "MatmulAttributes", "PointwiseAttributes"
 _ADD, _RELU = "add", "relu_fwd"
 
 
-Node = Mapping[str, Any]
-Nodes = Sequence[Node]
+_Node = Mapping[str, Any]
+_Nodes = Sequence[_Node]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def _tensor(data: Mapping[str, Any]) -> _Tensor:
 
 
 def _steps(
-    nodes: Nodes, tensors: Mapping[Any, _Tensor], channel: int, channels: int
+    nodes: _Nodes, tensors: Mapping[Any, _Tensor], channel: int, channels: int
 ) -> tuple[str, ...]:
     """Elementwise nodes, each of which takes the result of the one before.
 
@@ -107,7 +107,7 @@ def _relu(given: Mapping[str, Any]) -> str:
     return "relu" if upper is None else "relu6"
 
 
-def _conv(node: Node, tensors: Mapping[Any, _Tensor], others: Nodes) -> Operation:
+def _conv(node: _Node, tensors: Mapping[Any, _Tensor], others: _Nodes) -> Operation:
     direction, x, w, _ = _CONVS[node["type"]]
     uids = {**node["inputs"], **node["outputs"]}
     image, filters = (tensors[uids[f"{name}_tensor_uid"]] for name in (x, w))
@@ -135,7 +135,7 @@ def _conv(node: Node, tensors: Mapping[Any, _Tensor], others: Nodes) -> Operatio
     ).operation()
 
 
-def _matmul(node: Node, tensors: Mapping[Any, _Tensor], others: Nodes) -> Operation:
+def _matmul(node: _Node, tensors: Mapping[Any, _Tensor], others: _Nodes) -> Operation:
     a, b = (tensors[node["inputs"][f"{name}_tensor_uid"]] for name in "ab")
     (*batch, m, k), n = a.dims, b.dims[-1]
     if b.dims[:-2] != a.dims[:-2] or len(batch) > 1 or b.dims[-2] != k:

@@ -69,8 +69,7 @@ def reduce_failure(
     """The smallest reproducer that is found within limits; None if the failure does not reproduce.
 
     The same failure and number of tries give the same reproducer, unless the seconds run out
-    first. Constraints of the space that the
-    original meets are met by what is left of it.
+    first. Constraints of the space that the original meets are met by what is left of it.
     """
     started = time.monotonic()
     with (

@@ -1,29 +1,37 @@
-"""How much of a space compiles: a random sample per kind, through the real compiler.
+"""How much of a space is valid: a random sample per kind, through the real compiler.
 
-    python -m frontrunner.experiments.studies.validity [SAMPLE] [IN.mlir ...]
+    python -m frontrunner.experiments.studies.validity [--target NAME ...] [--count N] [IN.mlir ...]
 
-Prints the share that compiles and the share that also computes what the default computes.
+Prints by dispatch and pipeline how many compile, and how many also compute what the default
+computes; then the sums by pipeline and target. Candidates for this machine's CPU are run, those for
+other targets only with `--device URI`.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
+from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ...benchmarks.measuring import OK
+import pandas as pd
+
+from ...benchmarks.measuring import OK, Outcome, Runner
 from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types, write_operations
-from ...benchmarks.runners import open_local_runner
-from ...search import build_spaces
+from ...benchmarks.runners import CompileRunner, open_local_runner
+from ...core import InputError
+from ...search import Dispatch, Space, build_spaces
 from ...search.enumeration import candidate_dicts, count, sample
 from ...search.reading import read_dispatch
 
+HOST = "host"
 DISPATCHES = (
     Matmul(197, 768, 768),
     Matmul(256, 512, 256, Types("i8", "i32")),
     Matmul(256, 512, 256, Types("bf16", "f32"), transposed=("rhs",)),
+    Matmul(64, 1024, 1024, Types("f16", "f32")),
     Matvec(4096, 4096),
     Matmul(128, 128, 64, batch=12),
     Conv.square(56, 64, 128, 3),
@@ -37,34 +45,67 @@ DISPATCHES = (
 )
 
 
-def check(path: Path, size: int) -> str:
-    """Compiles and runs `size` candidates of each space of a dispatch; returns a table row each."""
-    dispatch = read_dispatch(path)
-    lines = []
-    for space in build_spaces(dispatch):
-        configs = [space.render(row) for row in candidate_dicts(sample(space, size, seed=0))]
-        with open_local_runner(dispatch, configs.__getitem__) as runner:
-            outcomes = [outcome for _, outcome in runner.run(range(len(configs)))]
-        compiled = sum(o.stage != "compile" for o in outcomes) / len(outcomes)
-        right = sum(o.kind == OK for o in outcomes) / len(outcomes)
-        others = Counter(f"{o.kind}: {o.reason}"[:90] for o in outcomes if o.kind != OK)
-        total = count(space)
-        about = "" if total.exact else "about "
-        lines.append(
-            f"{path.stem:48} {space.pipeline:26} {about}{total.value:>12} "
-            f"{compiled:7.0%} {right:7.0%}  {dict(others) or ''}"
+def check(dispatch: Dispatch, space: Space, size: int, device: str | None) -> dict[str, int]:
+    """How many of `size` candidates compile and are right; prints what fails."""
+    configs = [space.render(row) for row in candidate_dicts(sample(space, size, seed=0))]
+    with _runner(dispatch, configs, device) as runner:
+        outcomes = [outcome for _, outcome in runner.run(range(len(configs)))]
+    compiled = sum(o.stage != "compile" for o in outcomes)
+    right = sum(o.kind == OK for o in outcomes)
+    total = count(space)
+    print(
+        f"{dispatch.target.name:26} {dispatch.name:48} {space.pipeline:26} "
+        f"{'' if total.exact else 'about '}{total.value:>12} {compiled:4} {right:4} of "
+        f"{len(outcomes)}  {dict(Counter(_words(o) for o in outcomes if o.kind != OK)) or ''}",
+        flush=True,
+    )
+    return {"compiled": compiled, "right": right, "of": len(outcomes)}
+
+
+@contextmanager
+def _runner(dispatch: Dispatch, configs: Sequence[str], device: str | None) -> Iterator[Runner]:
+    """One that runs candidates on the device, or compiles them."""
+    if device is not None:
+        with open_local_runner(dispatch, configs.__getitem__, [device]) as runner:
+            yield runner
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        compiling = CompileRunner(
+            dispatch, configs.__getitem__, folder / "executables", folder / "logs"
         )
-    return "\n".join(lines)
+        with closing(compiling):
+            compiling.start({})
+            yield compiling
 
 
-def main(arguments: Sequence[str]) -> None:
-    size = int(arguments[0]) if arguments else 100
-    print("dispatch, pipeline, candidates, share that compiles, share that is right, failures")
+def _words(outcome: Outcome) -> str:
+    return f"{outcome.kind}: {outcome.reason}"[:90]
+
+
+def main() -> None:
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--target", action="append", help="may be repeated [this machine's CPU]")
+    parser.add_argument("--device", help="run candidates for other targets on this device")
+    parser.add_argument("--count", type=int, default=100, help="candidates of each space")
+    parser.add_argument("files", nargs="*", type=Path, metavar="IN.mlir")
+    given = parser.parse_args()
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
-        given = [Path(a) for a in arguments[1:]]
-        for path in given or write_operations(Path(folder), DISPATCHES):
-            print(check(path, size), flush=True)
+        for target in given.target or [HOST]:
+            device = "local-task" if target == HOST else given.device
+            for path in given.files or write_operations(Path(folder), DISPATCHES):
+                try:
+                    dispatch = read_dispatch(path, target)
+                    spaces = build_spaces(dispatch)
+                except InputError as error:
+                    print(f"{target:26} {path.stem:48} {error}", flush=True)
+                    continue
+                for space in spaces:
+                    found = check(dispatch, space, given.count, device)
+                    rows.append({"pipeline": space.pipeline, "target": target, **found})
+    print(pd.DataFrame(rows).groupby(["pipeline", "target"]).sum().to_string())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
