@@ -5,17 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import z3
 
 from frontrunner.core import InputError
 from frontrunner.search import Space, backend_of, build_spaces, target_flags
-from frontrunner.search.enumeration import candidate_dicts, count, enumerate_space, sample
+from frontrunner.search.enumeration import (
+    add_derived_columns,
+    candidate_dicts,
+    count,
+    enumerate_space,
+    sample,
+)
 from frontrunner.search.mlir import compile_with_spec
 from frontrunner.search.reading import read_dispatch
 from frontrunner.search.spec import spec_of
 from frontrunner.search.vulkan.device import VulkanDevice, parse_device, shortages
 from frontrunner.search.vulkan.live import BASELINE, LAVAPIPE, choose_profile, profile_of
+from frontrunner.search.vulkan.configuration import PROMOTE
 from frontrunner.search.vulkan.spaces import build
 
 DATA = Path(__file__).parents[2] / "data"
@@ -69,6 +77,23 @@ def test_candidates_compile_to_executables_of_their_own(name: str, tmp_path: Pat
             assert matched
             made.append(executable)
     assert len(set(made)) == len(made)
+
+
+@pytest.mark.parametrize("name", ["matmul", "batch_matmul"])
+def test_promoted_tiles_that_fill_shared_memory_compile(name: str, tmp_path: Path) -> None:
+    """Those that the constraints let through by the least, of each stage of storing."""
+    dispatch = read_dispatch(DATA / f"{name}.mlir", "valhall4")
+    (space,) = build_spaces(dispatch, PROMOTE)
+    found = add_derived_columns(space, sample(space, 1000, seed=1))
+    largest = found.sort_values("shared_bytes").groupby("store_stage").tail(2)
+    narrowest = found[found["wg_n"] == 2 * found["thread_n"]].head(2)
+    assert largest["shared_bytes"].min() > 30_000
+    assert len(narrowest) == 2
+    knobs = [knob.name for knob in space.knobs]
+    for row in candidate_dicts(pd.concat([largest, narrowest])[knobs]):
+        spec = tmp_path / "spec.mlir"
+        spec.write_text(spec_of(dispatch, space.render(row)).text())
+        assert compile_with_spec(dispatch.source, dispatch.target.flags, spec)[1]
 
 
 def test_types_that_a_profile_lacks_are_refused() -> None:
