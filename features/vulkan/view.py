@@ -38,8 +38,9 @@ class VulkanView(DerivedView):
         )
 
     def steps_of(self, name: str) -> Column:
-        """A step of a reduction; what is not tiled is added up one by one."""
-        return np.maximum(self[name], 1)
+        """A step of a reduction; what is not tiled, or has no such knob, is added up one by one."""
+        steps = self.knob(name)
+        return self.constant(1) if steps is None else np.maximum(steps, 1)
 
     def points(self, tiles: tuple[Column, ...], *roles: str) -> Column:
         """Points of the roles' loops in tiles."""

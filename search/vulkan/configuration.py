@@ -75,13 +75,14 @@ def parse(problem: Problem, configuration: str) -> dict[str, int] | None:
     sizes = dict(
         zip((d.name for d in spread_dims(problem)), map(int, threads.groups()), strict=False)
     )
-    promoted = pipeline_of(configuration) == PROMOTE
+    pipeline = pipeline_of(configuration)
+    promoted = pipeline == PROMOTE
     knobs = dict(_options(configuration)) if promoted else {}
     for at, d in enumerate(problem.dims):
         if d.parallel:
             knobs[f"wg_{d.name}"] = tile = levels[0][at] or 1
             knobs[f"thread_{d.name}"] = tile // sizes.get(d.name, 1)
-        else:
+        elif pipeline != DISTRIBUTE:
             level = levels[0] if promoted else levels[2] if len(levels) > 2 else [0] * (at + 1)
             knobs[f"red_{d.name}"] = level[at]
     return knobs

@@ -103,8 +103,8 @@ def _knobs(problem: Problem, pipeline: str) -> Iterable[Knob]:
     scalar = pipeline == DISTRIBUTE
     for d in problem.dims:
         if not d.parallel:
-            # Without vectors the compiler does not tile reductions.
-            yield Knob(f"red_{d.name}", (0,) if scalar else _reductions(d))
+            if not scalar:  # without vectors the compiler does not tile reductions
+                yield Knob(f"red_{d.name}", _reductions(d))
         elif d not in spread or d.role == "batch":
             yield Knob(f"wg_{d.name}", (1,))
             yield Knob(f"thread_{d.name}", (1,))

@@ -44,11 +44,13 @@ def test_a_run_measures_verifies_and_goes_on(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_recording_is_read_and_learned_from(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pipeline", [None, "BaseDistribute"])
+def test_a_recording_is_read_and_learned_from(pipeline: str | None, tmp_path: Path) -> None:
     given = {"candidates": 4, "top": 1, "adaptive": 0, "target": "vulkan", "quiet": True}
-    recorded = frontrunner.record(DATA / "matmul.mlir", tmp_path / "made", **given)
+    source, made = DATA / "matmul.mlir", tmp_path / "made"
+    recorded = frontrunner.record(source, made, pipeline=pipeline, **given)
     frame = frontrunner.read_recording(recorded.path).frame
-    assert frame["pipeline"].nunique() > 1
+    assert (frame["pipeline"].nunique() > 1) == (pipeline is None)
     assert (frame["kind"] == "ok").sum() > 2
     predictor = tmp_path / "lightgbm.predictor"
     frontrunner.train([recorded.path], predictor)
