@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..benchmarks.measuring import check_drivers, chip_of
-from ..core import Notify
+from ..core import InputError, Notify
 from ..search import Target, backend_named
 
 
@@ -28,4 +28,25 @@ def check_devices(uris: Sequence[str], target: Target, notify: Notify, instead: 
             notify(
                 f"warning: device {uri} has {short}: code for {target.name} that needs more does "
                 "not run there; name another target"
+            )
+
+
+def check_code(uris: Sequence[str], target: Target, code: str | bytes) -> None:
+    """Refuses devices on which the compiler's own code is wrong: it is what others are compared to.
+
+    Args:
+        code: an executable, or the configuration of its kernel.
+
+    Raises:
+        InputError: naming the first of them.
+    """
+    mismatch = backend_named(target.backend).mismatch
+    if mismatch is None:
+        return
+    for uri in uris:
+        if why := mismatch(chip_of(uri).path, target, code):
+            raise InputError(
+                f"device {uri} has {why}",
+                "name a target whose code suits it, such as vp_android_baseline_2022, which needs "
+                "no subgroups",
             )

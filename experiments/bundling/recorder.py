@@ -21,7 +21,7 @@ from ...search import PIPELINE, Dispatch, build_spaces
 from ...search.enumeration import sample
 from ...search.reading import read_dispatch
 from ..dataset import ORIGIN, Provenance, Recording, SampledFrom
-from ..device_checks import check_devices
+from ..device_checks import check_code, check_devices
 from ..observing import Observer
 from ..tuning import RunManifest, RunSetup, TuneOptions, digest_of_file, notify_of
 from .ingest import IngestedBundle
@@ -61,7 +61,9 @@ def record_dispatch(
     )
     if options.cluster is None:
         # Before candidates are chosen and compiled, which takes minutes.
-        check_devices(devices or dispatch.target.drivers[:1], dispatch.target, notify)
+        places = devices or dispatch.target.drivers[:1]
+        check_devices(places, dispatch.target, notify)
+        check_code(places, dispatch.target, dispatch.default)
     selection.resolve(dispatch.target, options.seed)
     out = options.out
     assert out is not None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .cross_validation import cross_validate
     from .finished import FinishedParts
     from .holdout import DEVICE_OR_PROBLEM, PROBLEM, make_folds
-    from .metrics import is_near_optimal
+    from .metrics import CaseReference, is_near_optimal
     from .notes import contender_notes
     from .report import Report, track_report, write_report
     from .resampling import Bootstrap
@@ -23,6 +23,7 @@ __all__ = [
     "PROBLEM",
     "SHUFFLE",
     "Bootstrap",
+    "CaseReference",
     "Contender",
     "EvaluationInterrupted",
     "FinishedParts",

@@ -22,7 +22,7 @@ from ...core import InputError, Notify, WorkError, lock_folder, make_folder
 from ...models import resolve_ranker
 from ...search import flags_text
 from ...search.reading import Network, read_network
-from ..device_checks import check_devices
+from ..device_checks import check_code, check_devices
 from ..importing import as_mlir
 from ..interrupted import resumable
 from ..observing import Tracker
@@ -170,6 +170,8 @@ def _tune(
         maker = BaseMaker(mlir, options, folder.work, notify)
         notify("compiling the model as it is")
         plain = maker.plain(network)
+        if place.cluster is None:
+            check_code([place.uri], network.target, plain.compiled.executable.read_bytes())
         run_us = _run_once(runner, plain.compiled)
         tried, plan = folder.tried(variants), folder.plan()
         if tried is None and plan is not None:

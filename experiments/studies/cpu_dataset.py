@@ -1,9 +1,11 @@
-"""The CPU dataset: its problems, and the table in the card of its recordings.
+"""The dataset: its problems, and the table in the card of its recordings.
 
     python -m frontrunner.experiments.studies.cpu_dataset problems DIR
+    python -m frontrunner.experiments.studies.cpu_dataset vulkan DIR
     python -m frontrunner.experiments.studies.cpu_dataset table RECORDINGS
 
-writes one MLIR file per problem for `frontrunner record`; prints what came of them. Sizes are those
+writes one MLIR file per problem for `frontrunner record`: those for CPUs, and smaller ones for a
+Vulkan driver that computes on a CPU; prints what came of them. Sizes of the former are those
 of public models, or awkward on purpose; each takes the compiler's default some milliseconds on two
 cores.
 """
@@ -75,6 +77,22 @@ PROBLEMS = (
     Conv.square(28, 48, 104, 1, layout="nchw", steps=("bias", "relu")),
 )
 
+VULKAN_PROBLEMS = (
+    Matmul(256, 256, 256),
+    Matmul(127, 257, 129),
+    Matmul(32, 768, 768),
+    Matmul(128, 384, 384, steps=("bias",)),
+    Matmul(196, 512, 128, transposed=("rhs",), steps=("bias", "gelu")),
+    Matmul(64, 256, 512, Types("f16", "f32")),
+    Matmul(128, 256, 128, Types("i8", "i32")),
+    Matmul(128, 128, 64, batch=12),
+    Conv.square(14, 64, 64, 3),
+    Conv.square(14, 64, 128, 3, stride=2, steps=("bias", "relu")),
+    Conv.square(14, 64, 64, 3, layout="nchw"),
+    Conv.square(28, 48, 104, 1, layout="nchw", steps=("bias", "relu")),
+    Conv.square(28, 96, 0, 3),
+)
+
 COLUMNS = (
     "recording", "candidates", "failed", "within 5 %", "default", "best", "speedup", "error",
 )  # fmt: skip
@@ -120,7 +138,7 @@ def main(arguments: Sequence[str]) -> None:
     if what == "table":
         print(table(Path(folder)), end="")
     else:
-        write_operations(Path(folder), PROBLEMS)
+        write_operations(Path(folder), VULKAN_PROBLEMS if what == "vulkan" else PROBLEMS)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,7 @@ import pandas as pd
 from sklearn.ensemble import RandomForestRegressor
 
 from ...features import CPU, VULKAN
-from ..evaluation import is_near_optimal
-from ..evaluation.metrics import CaseReference
+from ..evaluation import CaseReference, is_near_optimal
 from ..learning import Case, read_cases
 
 # By feature of Vulkan's catalogue: what stands for it on a CPU. Workgroups are workgroups, a
@@ -64,6 +64,10 @@ def taken(case: Case, others: Sequence[Case], seed: int) -> int:
     return int(np.argmax(near)) + 1
 
 
+def other_problems(cases: Sequence[Case], case: Case) -> list[Case]:
+    return [one for one in cases if one.problem != case.problem]
+
+
 def geomean(values: Sequence[float]) -> float:
     return float(np.exp(np.mean(np.log(values))))
 
@@ -77,8 +81,7 @@ def row(cases: Sequence[Case], source: Source) -> str:
 def random_order(cases: Sequence[Case]) -> float:
     """What random order takes, exactly."""
     logs = [
-        CaseReference.of(c.times, c.baseline_us, c.uniform).expected_log_iterations()
-        for c in cases
+        CaseReference.of(c.times, c.baseline_us, c.uniform).expected_log_iterations() for c in cases
     ]
     return float(np.exp(np.mean(logs)))
 
@@ -92,9 +95,9 @@ def main(arguments: Sequence[str]) -> None:
     print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
     sides = ((vulkan, cpu), *(([c for c in cpu if c.device == d], vulkan) for d in devices(cpu)))
     for cases, others in sides:
-        home = row(cases, lambda c, cases=cases: [o for o in cases if o.problem != c.problem])
-        away = row(cases, lambda c, others=others: [o for o in others if o.problem != c.problem])
-        same = row(cases, lambda c, others=others: others)
+        home = row(cases, partial(other_problems, cases))
+        away = row(cases, partial(other_problems, others))
+        same = row(cases, lambda _: others)  # noqa: B023, it is called at once
         print(
             f"| {cases[0].device} | {len(cases)} | {home} | {away} | {same} | "
             f"{random_order(cases):.1f} |",

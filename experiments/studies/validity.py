@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...benchmarks.measuring import OK, Outcome, Runner
+from ...benchmarks.measuring import OK, Outcome
 from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types, write_operations
-from ...benchmarks.runners import CompileRunner, open_local_runner
+from ...benchmarks.runners import CompileRunner, LocalRunner, open_local_runner
 from ...core import InputError
 from ...search import Dispatch, Space, build_spaces
 from ...search.enumeration import candidate_dicts, count, sample
@@ -45,7 +45,9 @@ DISPATCHES = (
 )
 
 
-def check(dispatch: Dispatch, space: Space, size: int, device: str | None) -> dict[str, int]:
+def check(
+    name: str, dispatch: Dispatch, space: Space, size: int, device: str | None
+) -> dict[str, int]:
     """How many of `size` candidates compile and are right; prints what fails."""
     configs = [space.render(row) for row in candidate_dicts(sample(space, size, seed=0))]
     with _runner(dispatch, configs, device) as runner:
@@ -54,7 +56,7 @@ def check(dispatch: Dispatch, space: Space, size: int, device: str | None) -> di
     right = sum(o.kind == OK for o in outcomes)
     total = count(space)
     print(
-        f"{dispatch.target.name:26} {dispatch.name:48} {space.pipeline:26} "
+        f"{dispatch.target.name:26} {name:48} {space.pipeline:26} "
         f"{'' if total.exact else 'about '}{total.value:>12} {compiled:4} {right:4} of "
         f"{len(outcomes)}  {dict(Counter(_words(o) for o in outcomes if o.kind != OK)) or ''}",
         flush=True,
@@ -63,7 +65,9 @@ def check(dispatch: Dispatch, space: Space, size: int, device: str | None) -> di
 
 
 @contextmanager
-def _runner(dispatch: Dispatch, configs: Sequence[str], device: str | None) -> Iterator[Runner]:
+def _runner(
+    dispatch: Dispatch, configs: Sequence[str], device: str | None
+) -> Iterator[CompileRunner | LocalRunner]:
     """One that runs candidates on the device, or compiles them."""
     if device is not None:
         with open_local_runner(dispatch, configs.__getitem__, [device]) as runner:
@@ -102,7 +106,7 @@ def main() -> None:
                     print(f"{target:26} {path.stem:48} {error}", flush=True)
                     continue
                 for space in spaces:
-                    found = check(dispatch, space, given.count, device)
+                    found = check(path.stem, dispatch, space, given.count, device)
                     rows.append({"pipeline": space.pipeline, "target": target, **found})
     print(pd.DataFrame(rows).groupby(["pipeline", "target"]).sum().to_string())
 

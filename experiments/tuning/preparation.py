@@ -15,7 +15,7 @@ from ...core import InputError, Notify, check_regular
 from ...models import AdaptiveRanker, default_ranker, resolve_ranker
 from ...search import Dispatch, Target
 from ...search.reading import read_dispatch
-from ..device_checks import check_devices
+from ..device_checks import check_code, check_devices
 from ..learning import device_warning, predictor_for
 from ..observing import Observer
 from ..queue import make_queue
@@ -56,6 +56,7 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
         if options.devices is None:
             options = replace(options, devices=target.drivers[:1])
         check_devices(options.devices or (), target, observer.notify, ", or --compile-only")
+        check_code(options.devices or (), target, dispatch.default)
         fingerprints = [fingerprint(uri) for uri in options.devices or ()]
     devices = options.devices or ()
     if options.ranker is None:

@@ -30,6 +30,12 @@ def _shortages(path: str, target: Target) -> Sequence[str]:
     return () if target.gpu is None else [*shortages(ask_device(path), target.gpu)]
 
 
+def _mismatch(path: str, target: Target, code: str | bytes) -> str:
+    from ..vulkan import ask_device, subgroup_mismatch
+
+    return "" if target.gpu is None else subgroup_mismatch(ask_device(path), target.gpu, code)
+
+
 def _describe(attribute: Any, name: str) -> Target:
     from ..vulkan import vulkan_target
 
@@ -56,6 +62,7 @@ BACKENDS = (
         target_flags=_flags,
         resolve=_resolve,
         shortages=_shortages,
+        mismatch=_mismatch,
         form="vulkan-spirv-fb",
         describe=_describe,
         spaces=_spaces,

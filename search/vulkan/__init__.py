@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .device import ask_device, shortages
+    from .device import ask_device, shortages, subgroup_mismatch
     from .live import LIVE, PREFIX, choose_profile, profile_of, resolve_profile
     from .spaces import vulkan_spaces
     from .target import vulkan_target
@@ -20,6 +20,7 @@ __all__ = [
     "profile_of",
     "resolve_profile",
     "shortages",
+    "subgroup_mismatch",
     "vulkan_spaces",
     "vulkan_target",
 ]

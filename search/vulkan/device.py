@@ -21,6 +21,10 @@ _FEATURES = {
     "f16": ("shaderFloat16", "storageBuffer16BitAccess"),
     "i8": ("shaderInt8", "storageBuffer8BitAccess"),
 }
+# The pipeline whose kernels sum up over subgroups, and what SPIR-V declares in any kernel whose
+# threads exchange values in them: `OpCapability GroupNonUniform...` of one kind or another.
+_REDUCTION = "SubgroupReduce"
+_EXCHANGES = re.compile(rb"\x11\0\x02\0[\x3e-\x44]\0\0\0", re.DOTALL)
 # It is not installed, hangs, or writes something else.
 _NO_LIMITS = (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError)
 _INSTALL = (
@@ -38,12 +42,14 @@ class VulkanDevice:
         missing: types of elements that its shaders have not.
         max_threads: per workgroup; 0 where it is not known, since `vulkaninfo` is not installed.
         shared_bytes: shared memory that one workgroup may use; likewise.
+        subgroups: threads of the smallest and of the largest subgroup; 0 where it is not known.
     """
 
     vendor: int
     missing: tuple[str, ...] = ()
     max_threads: int = 0
     shared_bytes: int = 0
+    subgroups: tuple[int, int] = (0, 0)
 
 
 def ask_device(path: str = "") -> VulkanDevice:
@@ -77,6 +83,28 @@ def shortages(device: VulkanDevice, gpu: Gpu) -> Iterator[str]:
     yield from (f"no {name}" for name in device.missing if name in gpu.types)
 
 
+def subgroup_mismatch(device: VulkanDevice, gpu: Gpu, code: str | bytes) -> str:
+    """Why a device computes something else by code that a profile's subgroups exchange values in.
+
+    Such as lavapipe, whose subgroups have 8 threads: sums over those of 16 are half of what they
+    should be, without an error.
+
+    Args:
+        code: an executable, or the configuration of its kernel.
+
+    Returns:
+        Nothing where it computes what it should.
+    """
+    least, most = device.subgroups
+    fits = not most or any(least <= size <= most for size in gpu.subgroup_sizes)
+    exchanges = _REDUCTION in code if isinstance(code, str) else bool(_EXCHANGES.search(code))
+    if fits or not exchanges:
+        return ""
+    sizes = " or ".join(map(str, gpu.subgroup_sizes))
+    here = f"{least} to {most}" if least != most else str(most)
+    return f"subgroups of {here} threads, and this code is for {sizes}: it computes something else"
+
+
 def read_device(path: str) -> VulkanDevice:
     """The child's side.
 
@@ -97,6 +125,7 @@ def read_device(path: str) -> VulkanDevice:
 def parse_device(told: str, limits: dict[str, Any]) -> VulkanDevice:
     """A device from what the runtime tells about it, and from the limits of its driver."""
     vendor = re.search(r"^vendor_id: 0x([0-9a-f]+)", told, re.MULTILINE)
+    sizes = re.search(r"minSubgroupSize=(\d+) maxSubgroupSize=(\d+)", told)
     return VulkanDevice(
         vendor=int(vendor[1], 16) if vendor else 0,
         missing=tuple(
@@ -106,6 +135,7 @@ def parse_device(told: str, limits: dict[str, Any]) -> VulkanDevice:
         ),
         max_threads=limits.get("maxComputeWorkGroupInvocations", 0),
         shared_bytes=limits.get("maxComputeSharedMemorySize", 0),
+        subgroups=(int(sizes[1]), int(sizes[2])) if sizes else (0, 0),
     )
 
 

@@ -111,8 +111,8 @@ def _knobs(problem: Problem, pipeline: str) -> Iterable[Knob]:
         else:
             shares = (t for t in _divisors(d.size, MAX_THREAD_TILE) if _even(t))
             few = tuple(1 << n for n in range(MAX_SCALAR_TILE.bit_length()) if 1 << n <= d.size)
-            # Of convolutions in scalar code with tiles that do not divide the loop, 8 of 92 were
-            # wrong on lavapipe; of products none of 160.
+            # Of convolutions (nhwc) in scalar code with tiles that do not divide the loop, 8 of 101
+            # were wrong on lavapipe; of products none of 160.
             any_size = scalar and not kind_of(problem).has_window
             yield Knob(f"wg_{d.name}", _tiles(d.size) if any_size else _divisors(d.size, MAX_TILE))
             yield Knob(f"thread_{d.name}", few if scalar else tuple(shares))

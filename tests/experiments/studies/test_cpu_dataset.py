@@ -13,7 +13,7 @@ from frontrunner.experiments.evaluation.metrics import CaseReference, iterations
 from frontrunner.experiments.evaluation.replay import replay
 from frontrunner.experiments.learning.cases import Case, read_cases, training_frame
 from frontrunner.experiments.learning.provenance import cases_digest
-from frontrunner.experiments.studies.cpu_dataset import PROBLEMS, table
+from frontrunner.experiments.studies.cpu_dataset import PROBLEMS, VULKAN_PROBLEMS, table
 from frontrunner.models import Ranker, create_ranker
 from frontrunner.models.shipped import PREDICTOR
 from frontrunner.models.storage import read_manifest
@@ -28,6 +28,7 @@ MACHINES = {
     "zen4": ({300}, True),
     "sapphire_rapids": ({300}, False),
     "emerald_rapids": ({200, 300}, True),
+    "lavapipe": ({300}, True),
 }
 # The other is for judging what they teach.
 LEARNED_FROM = ("zen3", "zen4", "sapphire_rapids")
@@ -48,7 +49,9 @@ def cases(recorded) -> list[Case]:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_what_the_dataset_promises(recorded, machine):
     cases, (uniform, chosen) = recorded[machine], MACHINES[machine]
-    assert {case.name for case in cases} <= {problem.name for problem in PROBLEMS}
+    assert {case.name for case in cases} <= {
+        problem.name for problem in (VULKAN_PROBLEMS if machine == "lavapipe" else PROBLEMS)
+    }
     assert len({case.device for case in cases}) == 1
     assert len({case.recording.provenance.timing for case in cases}) == 1
     assert {int(case.recording.uniform.sum()) for case in cases} == uniform
@@ -59,6 +62,7 @@ def test_all_machines_together(recorded):
     assert {path.name for path in FOLDER.iterdir()} == {*MACHINES, "README.md"}
     assert len(recorded["zen3"]) >= 30
     assert len(recorded["zen4"]) >= 16
+    assert len(recorded["lavapipe"]) >= 12
     assert len({cases[0].device for cases in recorded.values()}) == len(MACHINES)
     assert sum(path.stat().st_size for path in FOLDER.rglob("*.*")) < 20e6
     names = {case.name for cases in recorded.values() for case in cases}

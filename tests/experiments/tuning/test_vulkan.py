@@ -15,7 +15,7 @@ from frontrunner.experiments import doctor
 from frontrunner.experiments.device_checks import check_devices
 from frontrunner.experiments.tuning import RunFolder, TuneResult
 from frontrunner.search.reading import read_dispatch
-from frontrunner.search.vulkan import live
+from frontrunner.search.vulkan import ask_device, live
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -92,6 +92,16 @@ def test_mesas_driver_for_cpus_shares_the_cores() -> None:
     on_cpu = chip_of("vulkan").name.startswith("llvmpipe")
     device = Device("vulkan", call=None, baseline=None, seed=0)  # type: ignore[arg-type]
     assert device.shares_cores == on_cpu
+
+
+@pytest.mark.parametrize("command", ["tune", "record"])
+def test_a_device_on_which_the_default_is_wrong_is_refused(command: str, tmp_path: Path) -> None:
+    if ask_device().subgroups != (8, 8):
+        pytest.skip("this device is not lavapipe on 256 bits, whose subgroups have 8 threads")
+    run = getattr(frontrunner, command)
+    with pytest.raises(InputError, match="has subgroups of 8 threads, and this code is for 16"):
+        run(DATA / "matvec.mlir", out=tmp_path / "out", target="vulkan", quiet=True)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_device_with_less_than_the_profile_is_told(

@@ -21,9 +21,14 @@ from frontrunner.search.enumeration import (
 from frontrunner.search.mlir import compile_with_spec
 from frontrunner.search.reading import read_dispatch
 from frontrunner.search.spec import spec_of
-from frontrunner.search.vulkan.device import VulkanDevice, parse_device, shortages
-from frontrunner.search.vulkan.live import BASELINE, LAVAPIPE, choose_profile, profile_of
 from frontrunner.search.vulkan.configuration import PROMOTE
+from frontrunner.search.vulkan.device import (
+    VulkanDevice,
+    parse_device,
+    shortages,
+    subgroup_mismatch,
+)
+from frontrunner.search.vulkan.live import BASELINE, LAVAPIPE, choose_profile, profile_of
 from frontrunner.search.vulkan.spaces import build
 
 DATA = Path(__file__).parents[2] / "data"
@@ -129,16 +134,35 @@ def test_a_profile_suits_the_device(vendor: int, profile: str) -> None:
 def test_a_device_is_what_the_runtime_and_vulkaninfo_tell() -> None:
     told = (
         "name: some\nvendor_id: 0x13b5\nfeatures: storageBuffer8BitAccess=yes "
-        "storageBuffer16BitAccess=no shaderInt8=yes shaderFloat16=yes"
+        "storageBuffer16BitAccess=no shaderInt8=yes shaderFloat16=yes\n"
+        "subgroup: size=16 operations=0x000000bf minSubgroupSize=16 maxSubgroupSize=32"
     )
     limits = {"maxComputeWorkGroupInvocations": 256, "maxComputeSharedMemorySize": 32768}
     found = parse_device(told, limits)
-    assert found == VulkanDevice(0x13B5, ("f16",), 256, 32768)
+    assert found == VulkanDevice(0x13B5, ("f16",), 256, 32768, (16, 32))
     gpu = read_dispatch(DATA / "matmul.mlir", LAVAPIPE).target.gpu
     assert gpu is not None
     assert [*shortages(found, gpu)] == ["256 threads per workgroup (of 512)", "no f16"]
     # Without `vulkaninfo`, limits are not known.
     assert [*shortages(parse_device(told, {}), gpu)] == ["no f16"]
+
+
+@pytest.mark.parametrize(
+    ("name", "profile", "wrong"),
+    [("matvec", LAVAPIPE, True), ("matvec", BASELINE, False), ("matmul", LAVAPIPE, False)],
+)
+def test_code_that_exchanges_values_in_larger_subgroups_is_told(
+    name: str, profile: str, wrong: bool
+) -> None:
+    dispatch = read_dispatch(DATA / f"{name}.mlir", profile)
+    executable, _ = compile_with_spec(dispatch.source, dispatch.target.flags, None)
+    gpu, told = dispatch.target.gpu, "subgroups of 8 threads, and this code is for 16"
+    assert gpu is not None
+    for code in (dispatch.default, executable):
+        found = subgroup_mismatch(VulkanDevice(0, subgroups=(8, 8)), gpu, code)
+        assert found.startswith(told) == bool(found) == wrong
+        assert not subgroup_mismatch(VulkanDevice(0, subgroups=(8, 32)), gpu, code)
+        assert not subgroup_mismatch(VulkanDevice(0), gpu, code)
 
 
 def test_a_machine_without_a_driver_says_what_to_install(
