@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from ..benchmarks.measuring import check_drivers, chip_of
 from ..core import InputError, Notify
@@ -31,7 +32,7 @@ def check_devices(uris: Sequence[str], target: Target, notify: Notify, instead: 
             )
 
 
-def check_code(uris: Sequence[str], target: Target, code: str | bytes) -> None:
+def check_code(uris: Sequence[str], target: Target, code: str | Path) -> None:
     """Refuses devices on which the compiler's own code is wrong: it is what others are compared to.
 
     Args:
@@ -40,11 +41,14 @@ def check_code(uris: Sequence[str], target: Target, code: str | bytes) -> None:
     Raises:
         InputError: naming the first of them.
     """
-    mismatch = backend_named(target.backend).mismatch
-    if mismatch is None:
+    backend = backend_named(target.backend)
+    if backend.exchanges is None or backend.mismatch is None:
+        return
+    # Asking a device takes half a second, and most kernels exchange nothing.
+    if not backend.exchanges(code if isinstance(code, str) else code.read_bytes()):
         return
     for uri in uris:
-        if why := mismatch(chip_of(uri).path, target, code):
+        if why := backend.mismatch(chip_of(uri).path, target):
             raise InputError(
                 f"device {uri} has {why}",
                 "name a target whose code suits it, such as vp_android_baseline_2022, which needs "

@@ -44,9 +44,10 @@ class Backend:
         resolve: the name of the target that a name stands for here; most stand for themselves.
         shortages: what a device of this machine, by its driver's path, has less of than code for
             a target may use; None if that is not known.
+        exchanges: whether threads exchange values in subgroups, by an executable or by a kernel's
+            configuration; None if that is not known.
         mismatch: why a device of this machine, by its driver's path, computes something else by
-            code for a target, given an executable or a kernel's configuration; empty if it does
-            not. None if that is not known.
+            such code for a target; empty if it does not. None where `exchanges` is.
         form: a pattern of the format of its executables. Others could have the compiler run a
             linker or write a file.
         describe: the target, from the compiler's attribute and its name. It is called in a child
@@ -77,7 +78,8 @@ class Backend:
     drivers: tuple[str, ...]
     resolve: Callable[[str], str] = str
     shortages: Callable[[str, Target], Sequence[str]] | None = None
-    mismatch: Callable[[str, Target, str | bytes], str] | None = None
+    exchanges: Callable[[str | bytes], bool] | None = None
+    mismatch: Callable[[str, Target], str] | None = None
     architectures: str = ""
     gpu: bool = False
     extras: Extras = field(default_factory=dict)

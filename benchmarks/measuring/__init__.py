@@ -9,7 +9,7 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .budget import Budget, RunProgress, minutes_to_seconds
-    from .buffers import copy_to_device, open_device
+    from .buffers import copy_to_device
     from .checks import (
         check_counts,
         finals_error,
@@ -51,9 +51,7 @@ if TYPE_CHECKING:
         check_drivers,
         check_uris,
         chip_of,
-        driver_of,
         fingerprint,
-        shares_cores,
         time_limit,
     )
     from .device_group import HERE, DeviceGroup, DeviceSource
@@ -88,6 +86,7 @@ if TYPE_CHECKING:
         StoppingRule,
         search,
     )
+    from .opening import driver_of, open_device, shares_cores
     from .outcome import (
         BASELINE,
         COMPILE_FAILED,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 
 import iree.runtime as rt
 import numpy as np
 
 from ..verifying import F8, NUMPY_TYPES, Array
-from .spinning import calm_spinning_threads
 
 HAL_TYPES = {
     "i1": rt.HalElementType.BOOL_8,
@@ -26,16 +24,6 @@ HAL_TYPES = {
     "f32": rt.HalElementType.FLOAT_32,
     "f64": rt.HalElementType.FLOAT_64,
 }
-
-
-@cache
-def open_device(uri: str) -> rt.HalDevice:
-    """A device, which stays open: of Vulkan, what is freed after its device ends the process."""
-    driver = uri.partition("://")[0]
-    device = rt.get_driver(driver).create_device_by_uri(uri)
-    if not driver.startswith("local-"):
-        calm_spinning_threads()
-    return device
 
 
 def copy_to_device(device: rt.HalDevice, values: Iterable[tuple[Array, str]]) -> rt.VmVariantList:

@@ -24,6 +24,7 @@ from ...core import (
 )
 from ..verifying import Call, Reference
 from .kernel import Chip, MeasureRequest, SetupRequest
+from .opening import driver_of, shares_cores
 from .outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
 from .timing import Timing
 
@@ -258,11 +259,6 @@ def check_drivers(uris: Sequence[str], able: Sequence[str], arch: str, instead: 
             )
 
 
-def shares_cores(uri: str) -> bool:
-    """Whether a device is this machine's CPU, which all such devices and the tuner share."""
-    return driver_of(uri).startswith("local-")
-
-
 @cache
 def computes_here(uri: str) -> bool:
     """Whether this machine's cores compute what a device does: its CPU's, or a Vulkan driver's.
@@ -302,11 +298,6 @@ def chip_of(uri: str) -> Chip:
     except CHILD_FAILED as error:
         first = first_line(error)
         raise WorkError(f"device {uri} does not answer: {first}", DOCTOR_HINT) from error
-
-
-def driver_of(uri: str) -> str:
-    """The driver that a device's URI names."""
-    return uri.partition("://")[0]
 
 
 def _processor() -> str:

@@ -15,7 +15,8 @@ from pathlib import Path
 import iree.runtime as rt
 
 from ..verifying import Array, Call, Reference, Verification, check_memory, make_inputs
-from .buffers import copy_to_device, copy_to_host, open_device
+from .buffers import copy_to_device, copy_to_host
+from .opening import open_device, shares_cores
 from .timing import Timing, time_runs
 
 # A first run is slower than those that follow, but not by this much.
@@ -103,7 +104,7 @@ class _Device:
         self.device = open_device(setup.device)
         # Drivers of GPUs compile a kernel when it first runs: lavapipe takes up to 8 s to, for what
         # then runs in 25 ms.
-        self.compiles_late = not setup.device.startswith("local-")
+        self.compiles_late = not shares_cores(setup.device)
         self.hal = rt.create_hal_module(self.instance, self.device)
         check_memory((*setup.call.inputs, *setup.call.outputs))
         inputs = make_inputs(setup.call.inputs, setup.seed)

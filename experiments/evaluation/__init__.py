@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .cross_validation import cross_validate
     from .finished import FinishedParts
     from .holdout import DEVICE_OR_PROBLEM, PROBLEM, make_folds
-    from .metrics import CaseReference, is_near_optimal
+    from .metrics import CaseReference, is_near_optimal, iterations_to
     from .notes import contender_notes
     from .report import Report, track_report, write_report
     from .resampling import Bootstrap
@@ -34,6 +34,7 @@ __all__ = [
     "evaluate",
     "find_contenders",
     "is_near_optimal",
+    "iterations_to",
     "make_folds",
     "summarise",
     "track_report",

@@ -171,7 +171,7 @@ def _tune(
         notify("compiling the model as it is")
         plain = maker.plain(network)
         if place.cluster is None:
-            check_code([place.uri], network.target, plain.compiled.executable.read_bytes())
+            check_code([place.uri], network.target, plain.compiled.executable)
         run_us = _run_once(runner, plain.compiled)
         tried, plan = folder.tried(variants), folder.plan()
         if tried is None and plan is not None:

@@ -12,8 +12,7 @@ from other problems on the other one, and from all on the other one.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,7 @@ import pandas as pd
 from sklearn.ensemble import RandomForestRegressor
 
 from ...features import CPU, VULKAN
-from ..evaluation import CaseReference, is_near_optimal
+from ..evaluation import CaseReference, iterations_to
 from ..learning import Case, read_cases
 
 # By feature of Vulkan's catalogue: what stands for it on a CPU. Workgroups are workgroups, a
@@ -43,8 +42,6 @@ SEEDS = 5
 # As the ranker `forest` has them.
 FOREST = {"n_estimators": 30, "min_samples_leaf": 3, "max_features": 0.3, "max_samples": 0.3}
 
-Source = Callable[[Case], Sequence[Case]]
-
 
 def common_features(case: Case) -> pd.DataFrame:
     """What both catalogues say of candidates, by Vulkan's names."""
@@ -53,37 +50,45 @@ def common_features(case: Case) -> pd.DataFrame:
     return frame[[*ON_A_CPU, *problem]]
 
 
-def taken(case: Case, others: Sequence[Case], seed: int) -> int:
-    """Candidates until the first near-optimal one, after learning from others."""
-    parts = [common_features(one) for one in others]
-    places = [pd.Series(one.times).rank(na_option="bottom") for one in others]
+def learn(cases: Sequence[Case], seed: int) -> RandomForestRegressor:
+    """A forest that predicts the logarithm of a candidate's place among its recording's."""
+    frames = [common_features(one) for one in cases]
+    places = [pd.Series(one.times).rank(na_option="bottom") for one in cases]
     forest = RandomForestRegressor(**FOREST, random_state=seed, n_jobs=-1)
-    forest.fit(pd.concat(parts).to_numpy(), np.log(np.concatenate(places)))
+    return forest.fit(pd.concat(frames).to_numpy(), np.log(np.concatenate(places)))
+
+
+def taken(forest: RandomForestRegressor, case: Case) -> int:
+    """Candidates until the first near-optimal one."""
     order = np.argsort(forest.predict(common_features(case).to_numpy()), kind="stable")
-    near = is_near_optimal(case.times[order], float(np.nanmin(case.times)))
-    return int(np.argmax(near)) + 1
-
-
-def other_problems(cases: Sequence[Case], case: Case) -> list[Case]:
-    return [one for one in cases if one.problem != case.problem]
+    return iterations_to(case.times[order], float(np.nanmin(case.times)))
 
 
 def geomean(values: Sequence[float]) -> float:
     return float(np.exp(np.mean(np.log(values))))
 
 
-def row(cases: Sequence[Case], source: Source) -> str:
-    """The figure, and the least and the most of the seeds'."""
-    by_seed = [geomean([taken(c, source(c), seed) for c in cases]) for seed in range(SEEDS)]
+def row(cases: Sequence[Case], others: Sequence[Case], *, leaving_out: bool = True) -> str:
+    """What cases take after learning from others: all seeds', the least and the most of them.
+
+    Args:
+        leaving_out: whether to learn from other problems only.
+    """
+    problems = sorted({case.problem for case in cases}) if leaving_out else [None]
+    by_seed = []
+    for seed in range(SEEDS):
+        found = []
+        for problem in problems:
+            forest = learn([one for one in others if one.problem != problem], seed)
+            found += [taken(forest, c) for c in cases if problem in (None, c.problem)]
+        by_seed.append(geomean(found))
     return f"{geomean(by_seed):.1f} ({min(by_seed):.1f} to {max(by_seed):.1f})"
 
 
 def random_order(cases: Sequence[Case]) -> float:
     """What random order takes, exactly."""
-    logs = [
-        CaseReference.of(c.times, c.baseline_us, c.uniform).expected_log_iterations() for c in cases
-    ]
-    return float(np.exp(np.mean(logs)))
+    references = [CaseReference.of(c.times, c.baseline_us, c.uniform) for c in cases]
+    return float(np.exp(np.mean([one.expected_log_iterations() for one in references])))
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -93,20 +98,16 @@ def main(arguments: Sequence[str]) -> None:
         for part in (arguments[:split], arguments[split + 1 :])
     )
     print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
-    sides = ((vulkan, cpu), *(([c for c in cpu if c.device == d], vulkan) for d in devices(cpu)))
+    devices = sorted({case.device for case in cpu})
+    sides = [(vulkan, cpu), *(([c for c in cpu if c.device == d], vulkan) for d in devices)]
     for cases, others in sides:
-        home = row(cases, partial(other_problems, cases))
-        away = row(cases, partial(other_problems, others))
-        same = row(cases, lambda _: others)  # noqa: B023, it is called at once
+        home, away = row(cases, cases), row(cases, others)
+        same = row(cases, others, leaving_out=False)
         print(
             f"| {cases[0].device} | {len(cases)} | {home} | {away} | {same} | "
             f"{random_order(cases):.1f} |",
             flush=True,
         )
-
-
-def devices(cases: Sequence[Case]) -> list[str]:
-    return sorted({case.device for case in cases})
 
 
 if __name__ == "__main__":

@@ -30,10 +30,16 @@ def _shortages(path: str, target: Target) -> Sequence[str]:
     return () if target.gpu is None else [*shortages(ask_device(path), target.gpu)]
 
 
-def _mismatch(path: str, target: Target, code: str | bytes) -> str:
+def _exchanges(code: str | bytes) -> bool:
+    from ..vulkan import exchanges_in_subgroups
+
+    return exchanges_in_subgroups(code)
+
+
+def _mismatch(path: str, target: Target) -> str:
     from ..vulkan import ask_device, subgroup_mismatch
 
-    return "" if target.gpu is None else subgroup_mismatch(ask_device(path), target.gpu, code)
+    return "" if target.gpu is None else subgroup_mismatch(ask_device(path), target.gpu)
 
 
 def _describe(attribute: Any, name: str) -> Target:
@@ -62,6 +68,7 @@ BACKENDS = (
         target_flags=_flags,
         resolve=_resolve,
         shortages=_shortages,
+        exchanges=_exchanges,
         mismatch=_mismatch,
         form="vulkan-spirv-fb",
         describe=_describe,

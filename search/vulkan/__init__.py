@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .device import ask_device, shortages, subgroup_mismatch
+    from .device import ask_device, exchanges_in_subgroups, shortages, subgroup_mismatch
     from .live import LIVE, PREFIX, choose_profile, profile_of, resolve_profile
     from .spaces import vulkan_spaces
     from .target import vulkan_target
@@ -17,6 +17,7 @@ __all__ = [
     "PREFIX",
     "ask_device",
     "choose_profile",
+    "exchanges_in_subgroups",
     "profile_of",
     "resolve_profile",
     "shortages",

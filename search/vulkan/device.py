@@ -16,6 +16,8 @@ from ...core import CHILD_FAILED, Child, ChildKilled, InputError, KilledError, f
 from ..problem import Gpu
 
 TIMEOUT, LIMITS_TIMEOUT = 60.0, 10.0
+# What every Vulkan device of the last years can do: 128 threads, 16 KiB, no subgroup operations.
+BASELINE = "vp_android_baseline_2022"
 # In the runtime's words: what a shader needs to compute with a type and to keep it in buffers.
 _FEATURES = {
     "f16": ("shaderFloat16", "storageBuffer16BitAccess"),
@@ -29,7 +31,7 @@ _EXCHANGES = re.compile(rb"\x11\0\x02\0[\x3e-\x44]\0\0\0", re.DOTALL)
 _NO_LIMITS = (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError)
 _INSTALL = (
     "install a Vulkan driver (for this CPU: apt-get install mesa-vulkan-drivers libvulkan1), or "
-    "name a profile: --target vp_android_baseline_2022 --compile-only"
+    f"name a profile: --target {BASELINE} --compile-only"
 )
 
 
@@ -83,22 +85,26 @@ def shortages(device: VulkanDevice, gpu: Gpu) -> Iterator[str]:
     yield from (f"no {name}" for name in device.missing if name in gpu.types)
 
 
-def subgroup_mismatch(device: VulkanDevice, gpu: Gpu, code: str | bytes) -> str:
-    """Why a device computes something else by code that a profile's subgroups exchange values in.
-
-    Such as lavapipe, whose subgroups have 8 threads: sums over those of 16 are half of what they
-    should be, without an error.
+def exchanges_in_subgroups(code: str | bytes) -> bool:
+    """Whether threads of a kernel exchange values in subgroups.
 
     Args:
         code: an executable, or the configuration of its kernel.
+    """
+    return _REDUCTION in code if isinstance(code, str) else bool(_EXCHANGES.search(code))
+
+
+def subgroup_mismatch(device: VulkanDevice, gpu: Gpu) -> str:
+    """Why a device computes something else where threads exchange values in a profile's subgroups.
+
+    Such as lavapipe, whose subgroups have 8 threads: sums over those of 16 are half of what they
+    should be, without an error.
 
     Returns:
         Nothing where it computes what it should.
     """
     least, most = device.subgroups
-    fits = not most or any(least <= size <= most for size in gpu.subgroup_sizes)
-    exchanges = _REDUCTION in code if isinstance(code, str) else bool(_EXCHANGES.search(code))
-    if fits or not exchanges:
+    if not most or any(least <= size <= most for size in gpu.subgroup_sizes):
         return ""
     sizes = " or ".join(map(str, gpu.subgroup_sizes))
     here = f"{least} to {most}" if least != most else str(most)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from .device import VulkanDevice, ask_device
+from .device import BASELINE, VulkanDevice, ask_device
 
 LIVE = "vulkan"
 PREFIX = "vulkan-"
-# What every Vulkan device of the last years can do: 128 threads, 16 KiB, no subgroup operations.
-BASELINE = "vp_android_baseline_2022"
 # Of lavapipe, which takes 512 threads, 32 KiB, f16 and i8, all of which the baseline lacks. Of the
 # profiles that have them it has the smallest subgroups.
 LAVAPIPE, _LAVAPIPE_VENDOR = "valhall4", 0x10005

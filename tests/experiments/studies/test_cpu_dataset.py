@@ -30,7 +30,7 @@ MACHINES = {
     "emerald_rapids": ({200, 300}, True),
     "lavapipe": ({300}, True),
 }
-# The other is for judging what they teach.
+# The others are for judging what these teach, and for another backend.
 LEARNED_FROM = ("zen3", "zen4", "sapphire_rapids")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from frontrunner.benchmarks.measuring.spinning import LEAST_PRIORITY, TASKS, calm_spinning_threads
+from frontrunner.benchmarks.measuring.opening import LEAST_PRIORITY, TASKS, calm_spinning_threads
 from frontrunner.core import Child
 
 
@@ -17,41 +18,31 @@ def priority(thread: int | None) -> int:
     return os.getpriority(os.PRIO_PROCESS, thread)
 
 
-@pytest.fixture
-def spinning() -> Iterator[threading.Thread]:
+@contextmanager
+def running(work: Callable[[threading.Event], object]) -> Iterator[threading.Thread]:
+    """A thread that works until the event that it is given is set."""
     ended = threading.Event()
-
-    def spin() -> None:
-        while not ended.is_set():
-            pass
-
-    thread = threading.Thread(target=spin, daemon=True)
+    thread = threading.Thread(target=work, args=[ended], daemon=True)
     thread.start()
     yield thread
     ended.set()
     thread.join()
 
 
-@pytest.fixture
-def waiting() -> Iterator[threading.Thread]:
-    ended = threading.Event()
-    thread = threading.Thread(target=ended.wait, daemon=True)
-    thread.start()
-    yield thread
-    ended.set()
-    thread.join()
+def spin(ended: threading.Event) -> None:
+    while not ended.is_set():
+        pass
 
 
-def test_who_spins_gets_the_least_priority(
-    spinning: threading.Thread, waiting: threading.Thread
-) -> None:
-    usual = priority(waiting.native_id)
-    found = calm_spinning_threads(0.3)
-    assert spinning.native_id in found
-    assert waiting.native_id not in found
-    assert threading.get_native_id() not in found
-    assert priority(spinning.native_id) == LEAST_PRIORITY
-    assert priority(waiting.native_id) == usual
+def test_who_spins_gets_the_least_priority() -> None:
+    with running(spin) as spinning, running(threading.Event.wait) as waiting:
+        usual = priority(waiting.native_id)
+        found = calm_spinning_threads(0.3)
+        assert spinning.native_id in found
+        assert waiting.native_id not in found
+        assert threading.get_native_id() not in found
+        assert priority(spinning.native_id) == LEAST_PRIORITY
+        assert priority(waiting.native_id) == usual
 
 
 def usual_spinners(uri: str) -> list[int]:
