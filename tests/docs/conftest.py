@@ -23,6 +23,7 @@ NAMED = {
     "dispatch_sample.mlir": "matmul.mlir",
     "dispatches/one.mlir": "matmul.mlir",
     "dispatches/two.mlir": "matvec.mlir",
+    "dispatches/nested/three.mlir": "matmul.mlir",
     "my_model.mlir": "old/two_matmuls.mlir",
     "my.mlir": "specs/matmul.mlir",
     "double_mmt.mlir": "old/two_matmuls.mlir",
@@ -34,7 +35,7 @@ EMPTY += ("spmm_gpu.csv", "data.csv", "map.toml")
 EMPTY += tuple(f"catbench/{kernel}_gpu.csv" for kernel in ("harris", "kmeans", "stencil"))
 EMPTY += tuple(f"catbench/{k}_{n}.csv" for k in ("mttkrp", "spmm", "ttv") for n in (6242, 7742))
 COMMANDS = "MIOpenDriver conv -n 1 -c 8 -H 8 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1\n"
-MACHINES = ("zen3", "zen4", "sapphire_rapids", "lavapipe")
+MACHINES = ("zen3", "zen4", "zen5", "sapphire_rapids", "emerald_rapids", "lavapipe")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def materials(
     root = tmp_path_factory.mktemp("materials")
     shutil.copytree(ROOT / "examples", root / "examples")
     for name, source in NAMED.items():
-        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(DATA / source, root / name)
     for name in EMPTY:
         (root / name).parent.mkdir(exist_ok=True)

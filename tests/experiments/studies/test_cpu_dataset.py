@@ -28,6 +28,7 @@ MACHINES = {
     "zen4": ({300}, True),
     "sapphire_rapids": ({300}, False),
     "emerald_rapids": ({200, 300}, True),
+    "zen5": ({200}, True),
     "lavapipe": ({300}, True),
 }
 # The others are for judging what these teach, and for another backend.
