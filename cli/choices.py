@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,14 +33,17 @@ cluster_option = click.option(
     metavar="ADDRESS",
     help="Compile and measure on the workers of this Dask scheduler [this machine].",
 )
+TARGETS = (
+    "Compile for this machine (host), a named CPU, a GPU (gfx942, mi300x, gfx1201, sm_80, ...), or "
+    "through Vulkan (vulkan, adreno, ...)"
+)
 target_option = click.option(
     "--target",
     default="host",
     show_default=True,
     metavar="NAME",
     shell_complete=complete_targets,
-    help="Compile for this machine (host), a named CPU, or a GPU: gfx942, mi300x, gfx1100, "
-    "gfx1201, sm_80, sm_89, ...",
+    help=f"{TARGETS}.",
 )
 device_option = click.option(
     "--device",
@@ -47,7 +51,8 @@ device_option = click.option(
     multiple=True,
     metavar="URI",
     shell_complete=complete_devices,
-    help="Measure on this device; may be repeated [local-task for CPUs, cuda or hip for GPUs].",
+    help="Measure on this device; may be repeated [local-task for CPUs; cuda, hip or vulkan for "
+    "GPUs].",
 )
 default_specs_option = click.option(
     "--default-specs", is_flag=True, help="Let the compiler use the specs that it comes with, too."
@@ -144,8 +149,9 @@ def continued_by(command: str, folder: Path | None) -> Iterator[None]:
         kept = getattr(interrupt, "kept", None) or folder
         if kept is None:
             raise Interrupted() from None
-        hint = f"continue with: frontrunner {command} {kept}"
-        raise Interrupted(f"{hint}; see what is there: frontrunner report {kept}") from None
+        folder_word = shlex.quote(str(kept))
+        hint = f"continue with: frontrunner {command} {folder_word}"
+        raise Interrupted(f"{hint}; see what is there: frontrunner report {folder_word}") from None
 
 
 def is_given(ctx: click.Context, name: str) -> bool:

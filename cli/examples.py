@@ -41,7 +41,7 @@ EXAMPLES = {
         "link runs/a-1/spec.mlir runs/b-1/spec.mlir --out both.mlir",
         "link both.mlir --model model.mlir",
     ),
-    "record": ("record dispatches/*.mlir --out recordings",),
+    "record": ("record dispatches/*/*.mlir --out recordings",),
     "train": (
         "train recordings --ranker lightgbm --out mine.predictor",
         "train recordings --out mine.predictor --register mine",

@@ -9,6 +9,8 @@ from typing import Protocol
 
 from .output import Output, Summary
 
+INTERRUPTED = "warning: the report was interrupted"
+
 
 class Finished(Summary, Protocol):
     """What comes out of a run that has a folder."""
@@ -23,9 +25,14 @@ class TrackedPage:
     def __init__(self, output: Output) -> None:
         self.output = output
         self.made: Path | None = None
+        self.interrupted = False
 
     def __call__(self, folder: Path) -> Path | None:
-        self.made = write_page(self.output, folder)
+        try:
+            self.made = _draw(self.output, folder)
+        except KeyboardInterrupt:  # the run has ended, and is kept
+            self.interrupted = True
+            self.output.notify(INTERRUPTED)
         return self.made
 
 
@@ -55,12 +62,18 @@ def show_with_page(output: Output, result: Finished, page: Path | None = None) -
 
 def write_page(output: Output, folder: Path) -> Path | None:
     """Writes the page of a folder; one that cannot be written costs a line, never a result."""
+    try:
+        return _draw(output, folder)
+    except KeyboardInterrupt:
+        output.notify(INTERRUPTED)
+    return None
+
+
+def _draw(output: Output, folder: Path) -> Path | None:
     from ..experiments.reporting import report
 
     try:
         return report(folder).page
-    except KeyboardInterrupt:
-        output.notify("warning: the report was interrupted")
     except Exception as error:  # it draws what anybody's libraries and files may hold
         first = " ".join(str(error).split())[:300]
         output.notify(f"warning: no report was written: {type(error).__name__}: {first}")

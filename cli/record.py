@@ -16,12 +16,11 @@ from .choices import (
     jobs_option,
     parse_extras,
     pipeline_option,
-    target_option,
 )
 from .completing import complete_rankers
 from .files import check_writable
 from .output import Output, shared_options, write_failure
-from .several import dispatches_of, functions_option
+from .several import devices_of, dispatches_of, functions_option, targets_option
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -74,7 +73,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @functions_option
 @device_option
 @cluster_option
-@target_option
+@targets_option
 @default_specs_option
 @iree_flag_option
 @pipeline_option
@@ -86,12 +85,16 @@ def command(
     function: tuple[str, ...],
     out: Path,
     extras: tuple[str, ...],
+    targets: tuple[str, ...],
+    devices: tuple[str, ...],
     as_json: bool,
     **options: Any,
 ) -> int:
     """Measure candidates in interleaved rounds, one recording per dispatch.
 
     These are a uniform sample, the compiler's default, and what rankers and a search would try.
+
+    Of several targets, each has its recordings in a folder of its own, DIR/NAME.
 
     What DIR holds already is not recorded again, only written in another format, and an interrupted
     recording goes on. One that fails does not keep the others from it. Leave the machine alone
@@ -100,24 +103,30 @@ def command(
     options["extras"] = parse_extras(extras)
     check_writable(out, "--out")
     dispatches = dispatches_of(files, function)
+    divided = devices_of(targets, devices, options["cluster"])
 
     from ..core import FrontrunnerError
     from ..experiments.bundling import record_all
 
-    output = Output(as_json)
+    output, several = Output(as_json), len(divided) > 1
     made: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
     codes = []
     try:
-        for file, found in record_all(dispatches, out, **options):
-            if isinstance(found, FrontrunnerError):
-                text = f"{file}: {found}"
-                codes.append(write_failure(text, found.hint, found.exit_code, as_json=False))
-                failed.append({"input": file, "message": str(found), "hint": found.hint})
-                continue
-            made.append(found.to_dict())
-            for line in found.summary_lines():
-                output.line(line)
+        for target, uris in divided.items():
+            place = out / target if several else out
+            for file, found in record_all(
+                dispatches, place, target=target, devices=uris, **options
+            ):
+                if isinstance(found, FrontrunnerError):
+                    name = f"{file}, {target}" if several else str(file)
+                    text = f"{name}: {found}"
+                    codes.append(write_failure(text, found.hint, found.exit_code, as_json=False))
+                    failed.append({"input": name, "message": str(found), "hint": found.hint})
+                    continue
+                made.append(found.to_dict())
+                for line in found.summary_lines():
+                    output.line(line)
     except KeyboardInterrupt:
         hint = "the same command goes on from here"
         ended = {"message": "interrupted", "hint": hint}
@@ -125,6 +134,6 @@ def command(
         return write_failure("interrupted", hint, 130, as_json=False)
     first = {"error": failed[0]} if failed else {}
     output.result({"recordings": made, "failed": failed, **first})
-    if len(dispatches) > 1:
-        output.line(f"{len(made)} of {len(dispatches)} dispatches are recorded in {out}")
+    if (wanted := len(dispatches) * len(divided)) > 1:
+        output.line(f"{len(made)} of {wanted} recordings are in {out}")
     return min(codes, default=0)

@@ -1,4 +1,7 @@
-"""Commands that work on several dispatches: of several files, or several functions of one."""
+"""Commands that work on several dispatches, and compile them for several targets.
+
+Dispatches are those of several files, or several functions of one.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from pathlib import Path
 
 import click
 
+from .choices import TARGETS
+from .completing import complete_targets
 from .output import UsageError
 
 # A file, and the function of it; None for its only one.
@@ -22,6 +27,38 @@ functions_option = click.option(
     metavar="NAME",
     help="Only this function of a file that has several; may be repeated [each in turn].",
 )
+targets_option = click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    default=("host",),
+    show_default="host",
+    metavar="NAME",
+    shell_complete=complete_targets,
+    help=f"{TARGETS}; may be repeated, for each in turn on those of the devices that run its code.",
+)
+
+
+def devices_of(
+    targets: Sequence[str], devices: Sequence[str], cluster: str | None
+) -> dict[str, tuple[str, ...]]:
+    """The devices of each target, among those given.
+
+    Args:
+        cluster: the devices are names on it; which of them run a target's code it knows itself.
+
+    Raises:
+        UsageError: a target is given twice.
+        InputError: a device runs the code of none.
+    """
+    from ..experiments import divide_devices
+
+    for name, times in Counter(targets).items():
+        if times > 1:
+            raise UsageError(f"--target {name} is given twice", "give each target once")
+    if cluster is not None or len(targets) == 1:
+        return dict.fromkeys(targets, tuple(devices))
+    return divide_devices(devices, targets)
 
 
 def dispatches_of(files: Sequence[Path], functions: Sequence[str]) -> list[Named]:

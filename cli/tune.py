@@ -24,12 +24,11 @@ from .choices import (
     pipeline_option,
     pool_option,
     ranker_option,
-    target_option,
 )
 from .files import check_new_folder, check_out
 from .output import Output, UsageError, shared_options
 from .pages import show_with_page, tracked_page
-from .several import dispatches_of, functions_option
+from .several import devices_of, dispatches_of, functions_option, targets_option
 from .tune_many import tune_each
 
 LIMITS = {"budget", "minutes", "patience"}
@@ -70,7 +69,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @ranker_option
 @device_option
 @cluster_option
-@target_option
+@targets_option
 @default_specs_option
 @iree_flag_option
 @click.option("--out", type=FOLDER, metavar="DIR", help="Where to write [runs/<name>-<n>].")
@@ -118,8 +117,8 @@ def command(
     `--iree-codegen-transform-dialect-library=`). With --compile-only, it is a table of what the
     compiler makes of each pipeline's candidates.
 
-    Several files, and the functions of a file that has several, are tuned one after the other, each
-    within the same limits, into a folder of its own.
+    Several files, the functions of a file that has several, and several targets are tuned one after
+    the other, each within the same limits, into a folder of its own.
     """
     extra_knobs = parse_extras(extras)
     if keep_valid and resume is None:
@@ -131,15 +130,16 @@ def command(
     elif not files:
         raise UsageError("IN.mlir is missing", "name a dispatch, or a run with --resume DIR")
     else:
-        _check_new(ctx, options, single=len(files) == 1)
+        _check_new(ctx, options, single=len(files) == len(options["targets"]) == 1)
 
     from ..experiments import tuning
 
     output = Output(as_json)
-    out = options.pop("out")
+    out, targets, devices = (options.pop(name) for name in ("out", "targets", "devices"))
     dispatches = [] if resume is not None else dispatches_of(files, function)
-    if len(dispatches) > 1:
-        return tune_each(dispatches, out, output, {**options, "extras": extra_knobs})
+    divided = devices_of(targets, devices, options["cluster"])
+    if len(dispatches) > 1 or len(divided) > 1:
+        return tune_each(dispatches, divided, out, output, {**options, "extras": extra_knobs})
     with continued_by("tune --resume", resume), tracked_page(output) as page:
         if resume is not None:
             anew = {name: options[name] for name in LIMITS | NEW_PLACES}
@@ -148,7 +148,9 @@ def command(
             )
         else:
             ((file, name),) = dispatches
-            result = tuning.tune(file, function=name, out=out, extras=extra_knobs, **options)
+            ((target, uris),) = divided.items()
+            places = {"target": target, "devices": uris, "out": out}
+            result = tuning.tune(file, function=name, extras=extra_knobs, **places, **options)
     show_with_page(output, result, page.made)
     return 0
 

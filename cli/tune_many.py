@@ -1,10 +1,12 @@
-"""`frontrunner tune` of several dispatches, one after the other."""
+"""`frontrunner tune` of several dispatches, or for several targets, one after the other."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .choices import continued_by
 from .files import check_new_folder
@@ -12,13 +14,22 @@ from .output import Interrupted, Output, write_failure
 from .pages import page_line, tracked_page
 from .several import Named
 
+if TYPE_CHECKING:
+    from ..core import FrontrunnerError
+    from ..experiments.tuning import CompileResult, TuneResult
+
 
 def tune_each(
-    dispatches: Sequence[Named], out: Path | None, output: Output, options: Mapping[str, Any]
+    dispatches: Sequence[Named],
+    devices: Mapping[str, Sequence[str]],
+    out: Path | None,
+    output: Output,
+    options: Mapping[str, Any],
 ) -> int:
     """Tunes each within the same budget; one that fails does not keep the others from it.
 
     Args:
+        devices: of each target.
         out: the folder for a folder of each; that of all runs if None.
 
     Returns:
@@ -27,63 +38,94 @@ def tune_each(
     from ..core import FrontrunnerError
     from ..experiments import tuning
 
-    names = [tuning.dispatch_name(*one) for one in dispatches]
+    runs = list(itertools.product(dispatches, devices))
+    names = [
+        tuning.dispatch_name(*one) + (f"-{target}" if len(devices) > 1 else "")
+        for one, target in runs
+    ]
     places = [None if out is None else out / name for name in names]
     for place in places:
         if place is not None:
             check_new_folder(place, "--out", "name a new folder")
-    done: list[dict[str, Any]] = []
-    failed: list[dict[str, Any]] = []
-    rows: list[list[str]] = []
-    codes: list[int] = []
-    for number, ((file, function), name, place) in enumerate(
-        zip(dispatches, names, places, strict=True)
+    told = _Told(output)
+    for number, (((file, function), target), name, place) in enumerate(
+        zip(runs, names, places, strict=True)
     ):
-        output.notify(f"{number + 1} of {len(dispatches)}: {name}")
+        output.notify(f"{number + 1} of {len(runs)}: {name}")
+        rest = names[number + 1 :]
         try:
             with continued_by("tune --resume", None), tracked_page(output) as page:
                 kept = options["keep_failures"]
-                own = {**options, "keep_failures": None if kept is None else kept / name}
+                own = {
+                    **options,
+                    "keep_failures": None if kept is None else kept / name,
+                    "target": target,
+                    "devices": devices[target],
+                }
                 result = tuning.tune(file, function=function, out=place, **own)
         except Interrupted as interrupt:
-            hint = [interrupt.hint] if interrupt.hint else []
-            if rest := names[number + 1 :]:
-                hint.append(f"not begun: {', '.join(rest)}")
-            output.result({"runs": done, "failed": failed, "error": _interrupted(hint)})
-            _show(output, rows)
-            raise Interrupted("; ".join(hint)) from None
+            raise told.interrupted(interrupt.hint, rest) from None
         except FrontrunnerError as error:
-            text = f"{name}: {error}"
-            codes.append(write_failure(text, error.hint, error.exit_code, as_json=False))
-            failed.append({"input": name, "message": str(error), "hint": error.hint})
+            told.add_failed(name, error)
             continue
-        done.append({**result.to_dict(), "input": name, "report": page.made})
+        told.add(name, result, page.made)
+        if page.interrupted and rest:
+            raise told.interrupted("", rest)
+    told.show()
+    return min(told.codes, default=0)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What came of the runs so far."""
+
+    output: Output
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    failed: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+    codes: list[int] = field(default_factory=list)
+
+    def add(self, name: str, result: TuneResult | CompileResult, page: Path | None) -> None:
+        from ..experiments.tuning import TuneResult
+
+        self.runs.append({**result.to_dict(), "input": name, "report": page})
         for line in result.summary_lines():
-            output.line(line)
-        if page.made is not None:
-            output.line(page_line(page.made))
-        output.line()
-        if isinstance(result, tuning.TuneResult):
-            low, high = result.speedup_ci
-            rows.append(
-                [
-                    name,
-                    f"{result.speedup:.2f}x" if result.winner_file else "the default stays",
-                    f"{low:.2f} to {high:.2f}" if result.winner_file else "",
-                    f"{result.noise_floor:.1%}",
-                    str(result.run),
-                ]
-            )
-    _show(output, rows)
-    first = {"error": failed[0]} if failed else {}
-    output.result({"runs": done, "failed": failed, **first})
-    return min(codes, default=0)
+            self.output.line(line)
+        if page is not None:
+            self.output.line(page_line(page))
+        self.output.line()
+        if not isinstance(result, TuneResult):  # nothing was measured
+            return
+        low, high = result.speedup_ci
+        self.rows.append(
+            [
+                name,
+                f"{result.speedup:.2f}x" if result.winner_file else "the default stays",
+                f"{low:.2f} to {high:.2f}" if result.winner_file else "",
+                f"{result.noise_floor:.1%}",
+                str(result.run),
+            ]
+        )
 
+    def add_failed(self, name: str, error: FrontrunnerError) -> None:
+        text = f"{name}: {error}"
+        self.codes.append(write_failure(text, error.hint, error.exit_code, as_json=False))
+        self.failed.append({"input": name, "message": str(error), "hint": error.hint})
 
-def _interrupted(hint: Sequence[str]) -> dict[str, str]:
-    return {"message": "interrupted", "hint": "; ".join(hint)}
+    def show(self, error: Mapping[str, str] | None = None) -> None:
+        """Shows what there is; `error` is why it is not all."""
+        if self.rows:
+            header = ["dispatch", "#speedup", "#95 %", "#noise floor", "run"]
+            self.output.table(header, self.rows)
+        first = error or next(iter(self.failed), None)
+        found = {"runs": self.runs, "failed": self.failed}
+        self.output.result(found if first is None else {**found, "error": first})
 
-
-def _show(output: Output, rows: Sequence[Sequence[str]]) -> None:
-    if rows:
-        output.table(["dispatch", "#speedup", "#95 %", "#noise floor", "run"], rows)
+    def interrupted(self, hint: str, rest: Sequence[str]) -> Interrupted:
+        """Shows what there is, and tells what is not."""
+        hints = [hint] if hint else []
+        if rest:
+            hints.append(f"not begun: {', '.join(rest)}")
+        words = "; ".join(hints)
+        self.show({"message": "interrupted", "hint": words})
+        return Interrupted(words)

@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
-from ..benchmarks.measuring import check_drivers, chip_of
-from ..core import InputError, Notify
-from ..search import Target, backend_named
+from ..benchmarks.measuring import check_drivers, check_subgroups, check_uris, chip_of, driver_of
+from ..core import Notify
+from ..search import Target, backend_named, backend_of
+
+
+def divide_devices(uris: Sequence[str], targets: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The devices of each target: those whose drivers run its code.
+
+    Args:
+        targets: their names.
+
+    Raises:
+        InputError: there is no such driver, or a device runs the code of none.
+    """
+    check_uris(uris)
+    able = {target: backend_of(target).drivers for target in targets}
+    check_drivers(uris, list(dict.fromkeys(chain(*able.values()))), " or ".join(targets))
+    return {
+        target: tuple(uri for uri in uris if driver_of(uri) in drivers)
+        for target, drivers in able.items()
+    }
 
 
 def check_devices(uris: Sequence[str], target: Target, notify: Notify, instead: str = "") -> None:
@@ -41,16 +60,19 @@ def check_code(uris: Sequence[str], target: Target, code: str | Path) -> None:
     Raises:
         InputError: naming the first of them.
     """
-    backend = backend_named(target.backend)
-    if backend.exchanges is None or backend.mismatch is None:
-        return
     # Asking a device takes half a second, and most kernels exchange nothing.
-    if not backend.exchanges(code if isinstance(code, str) else code.read_bytes()):
-        return
-    for uri in uris:
-        if why := backend.mismatch(chip_of(uri).path, target):
-            raise InputError(
-                f"device {uri} has {why}",
-                "name a target whose code suits it, such as vp_android_baseline_2022, which needs "
-                "no subgroups",
-            )
+    if sizes := needed_subgroups(target, code):
+        check_subgroups(uris, sizes)
+
+
+def needed_subgroups(target: Target, code: str | Path) -> tuple[int, ...]:
+    """The sizes of subgroups that code is right for; none where that does not matter.
+
+    Args:
+        code: an executable, or the configuration of its kernel.
+    """
+    exchanges = backend_named(target.backend).exchanges
+    if exchanges is None or target.gpu is None:
+        return ()
+    content = code if isinstance(code, str) else code.read_bytes()
+    return target.gpu.subgroup_sizes if exchanges(content) else ()

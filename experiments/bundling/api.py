@@ -121,7 +121,7 @@ def _made(folder: Path) -> Iterator[None]:
     Raises:
         InputError: it cannot be made.
     """
-    there = folder.exists()
+    new = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -131,6 +131,6 @@ def _made(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        if not there:
-            with suppress(OSError):  # it holds something
-                folder.rmdir()
+        with suppress(OSError):  # one holds something
+            for one in new:
+                one.rmdir()

@@ -53,8 +53,13 @@ def record_all(
         return
     notify = make_notify(quiet=False)
     drivers = backend_of(options["target"]).drivers
+    try:
+        connected = open_cluster(cluster, drivers, options["devices"], notify)
+    except FrontrunnerError as error:  # of one of several targets, maybe
+        yield from ((file, error) for file, _ in dispatches)
+        return
     with (
-        closing(open_cluster(cluster, drivers, options["devices"], notify)) as opened,
+        closing(connected) as opened,
         ChildPool(HANDLER, min(AT_A_TIME, len(dispatches))) as pool,
     ):
         options = {**options, "cluster": opened.address, "quiet": True}

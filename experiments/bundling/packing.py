@@ -17,6 +17,7 @@ from ...benchmarks.measuring import OK, CompileOutcome
 from ...benchmarks.runners import compile_queue
 from ...core import Child, iree_versions, write_atomically
 from ...search import check_rendered
+from ..device_checks import needed_subgroups
 from ..observing import Observer
 from ..queue import renderer
 from ..tuning import RunSetup, TuneOptions, prepare, run_files
@@ -109,6 +110,7 @@ def pack_queue(
             baseline=baseline.digest,
             queue=tuple(QueueEntry(i, c.kind, c.digest, c.reason) for i, c in enumerate(compiled)),
             drivers=target.drivers,
+            subgroup_sizes=needed_subgroups(target, baseline.executable),
         )
     needed = {digest: executables[digest] for digest in manifest.digests}
     data = build_bundle(manifest, needed, run_files(setup))

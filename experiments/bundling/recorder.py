@@ -16,7 +16,7 @@ from pathlib import Path
 from ...benchmarks.bundle import measure_bundle
 from ...benchmarks.cluster import open_devices
 from ...benchmarks.measuring import HERE, Budget, DeviceSource, check_uris
-from ...core import Child, Notify, check_inside, check_no_links
+from ...core import Child, InputError, Notify, check_inside, check_no_links
 from ...search import PIPELINE, Dispatch, build_spaces
 from ...search.enumeration import sample
 from ...search.reading import read_dispatch
@@ -80,6 +80,9 @@ def record_dispatch(
             # Another process has finished it since.
             with suppress(OSError):
                 work.path.rmdir()
+    elif work.path.exists():  # of a session that was killed when all but this was done
+        with suppress(InputError), work.locked():  # another process may be about to end
+            shutil.rmtree(work.path, ignore_errors=True)
     found = Recording.read(out)
     _check_found(found, options, selection, dispatch, devices)
     return RecordResult.of(out, found, new=False)

@@ -40,6 +40,18 @@ def asked(monkeypatch, tmp_path):
     return asked
 
 
+def test_each_target_has_a_folder_of_its_own(asked, frontrunner):
+    ran = frontrunner(*"record a.mlir b.mlir --out o --device vulkan".split(),
+                      *"--target znver4 --target valhall4".split())  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert [(options.target, options.out, devices) for options, _, devices in asked] == [
+        (target, Path("o") / target / f"{name}.parquet", devices)
+        for target, devices in [("znver4", ()), ("valhall4", ("vulkan",))]
+        for name in "ab"
+    ]
+    assert "4 of 4 recordings are in o" in ran.out
+
+
 def test_every_file_is_recorded(asked, frontrunner):
     ran = frontrunner(*"record a.mlir b.mlir --out o --candidates 70 --seed 4 --json".split(),
                       *"--device cuda://0 --device cuda://1 --target sm_80".split(),

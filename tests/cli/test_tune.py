@@ -117,6 +117,18 @@ def test_every_option_arrives(loop, frontrunner):
     assert ran.err.splitlines() == ["on the way", *Result().summary_lines(), page]
 
 
+def test_each_target_is_tuned_on_the_devices_that_run_its_code(loop, frontrunner):
+    frontrunner(
+        *"tune mm.mlir --target znver4 --target valhall4 --target sm_80 --out o".split(),
+        *"--device vulkan --device local-sync --device local-task".split(),
+    )
+    assert [(options.target, options.devices, options.out) for options in loop.tuned] == [
+        ("znver4", ("local-sync", "local-task"), Path("o/mm-znver4")),
+        ("valhall4", ("vulkan",), Path("o/mm-valhall4")),
+        ("sm_80", None, Path("o/mm-sm_80")),
+    ]
+
+
 def test_compiling_only_takes_no_device(loop, frontrunner):
     frontrunner("tune", "mm.mlir", "--compile-only", "--minutes", "2", "--pipeline", "P")
     (options,) = loop.tuned

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.experiments import tuning
+from frontrunner.experiments import reporting, tuning
 from frontrunner.experiments.interrupted import RunInterrupted
 
 PRODUCT = """func.func @{name}(%a: tensor<8x{k}xf32>, %b: tensor<{k}x8xf32>) -> tensor<8x8xf32> {{
@@ -48,6 +48,28 @@ def test_each_function_has_a_run_of_its_own(frontrunner):
     assert again.code == 0, again.err
 
 
+def test_ctrl_c_while_a_page_is_drawn_ends_it_all(frontrunner, monkeypatch):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reporting, "report", interrupt)
+    ran = frontrunner("tune", "both.mlir", *FEW, "--json")
+    assert ran.code == 130
+    told = json.loads(ran.out)
+    assert [run["input"] for run in told["runs"]] == ["both-one"]
+    assert told["error"]["hint"] == "not begun: both-two"
+
+
+def test_each_target_has_a_run_of_its_own(frontrunner):
+    targets = ("--target", "znver3", "--target", "sm_80")
+    ran = frontrunner("tune", "single.mlir", *targets, "--compile-only", *FEW, "--json")
+    assert ran.code == 0, ran.err
+    runs = json.loads(ran.out)["runs"]
+    assert [run["input"] for run in runs] == ["single-znver3", "single-sm_80"]
+    made = [json.loads(Path(run["run"], "run.json").read_text()) for run in runs]
+    assert [one["options"]["target"] for one in made] == ["znver3", "sm_80"]
+
+
 def test_only_one_of_them(frontrunner):
     ran = frontrunner("tune", "both.mlir", "--function", "two", *FEW, "--out", "run", "--json")
     assert ran.code == 0, ran.err
@@ -82,6 +104,8 @@ def test_ctrl_c_tells_what_was_not_begun(frontrunner, monkeypatch):
         ("single.mlir ./single.mlir", "2 dispatches are called single"),
         ("single.mlir both.mlir --out full", "--out: full is not empty"),
         ("both.mlir --function three", "no function 'three'"),
+        ("single.mlir --target host --target host", "--target host is given twice"),
+        ("single.mlir --target host --target vulkan --device cuda", "code for host or vulkan"),
         ("single.mlir both.mlir --resume runs", "there is no folder runs"),
     ],
 )
