@@ -91,6 +91,8 @@ class ChildPool:
             on_killed: as of `run`.
         """
 
+        items = list(items)
+
         def unless_given_up(item: Item) -> Result:
             # Nobody waits for it any more.
             return self.run(work, item, on_killed) if not self._given_up else None  # type: ignore[return-value]
@@ -98,13 +100,17 @@ class ChildPool:
         self._given_up = False
         run = Parallel(n_jobs=self.jobs, backend="threading", return_as="generator")
         done = run(delayed(unless_given_up)(item) for item in items)
+        missing = len(items)
         try:
-            for result in done:  # noqa: UP028 (`yield from` would close it out of reach)
+            for result in done:
+                missing -= 1
                 yield result
         except BaseException:
             # Threads wait for their children: up to a minute each, and then for the next one's.
-            self._given_up = True
-            self.close()
+            # Who takes all results and then lets go has children that are free.
+            if missing:
+                self._given_up = True
+                self.close()
             raise
         finally:
             with warnings.catch_warnings():

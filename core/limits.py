@@ -137,7 +137,8 @@ def check_regular(path: Path, remedy: str) -> None:
     Raises:
         InputError: it is one.
     """
-    if path.exists() and not path.is_file():
+    # Of a folder that may not be searched, those of Path raise (to Python 3.13).
+    if os.path.exists(path) and not os.path.isfile(path):
         raise InputError(f"{path} is not a regular file", remedy)
 
 

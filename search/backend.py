@@ -46,8 +46,6 @@ class Backend:
             a target may use; None if that is not known.
         exchanges: whether threads exchange values in subgroups, by an executable or by a kernel's
             configuration; None if that is not known.
-        mismatch: why a device of this machine, by its driver's path, computes something else by
-            such code for a target; empty if it does not. None where `exchanges` is.
         form: a pattern of the format of its executables. Others could have the compiler run a
             linker or write a file.
         describe: the target, from the compiler's attribute and its name. It is called in a child
@@ -79,7 +77,6 @@ class Backend:
     resolve: Callable[[str], str] = str
     shortages: Callable[[str, Target], Sequence[str]] | None = None
     exchanges: Callable[[str | bytes], bool] | None = None
-    mismatch: Callable[[str, Target], str] | None = None
     architectures: str = ""
     gpu: bool = False
     extras: Extras = field(default_factory=dict)
@@ -142,10 +139,14 @@ def build_spaces(
     """
     backend = backend_named(dispatch.target.backend)
     _check_extras(backend, extras or {})
-    from .pipeline import brought_spaces  # it needs targets, which need backends
+    # It needs targets, which need backends.
+    from .pipeline import brought_spaces, executable_pipeline
 
-    own = backend.spaces(dispatch, extras or {})
     brought = brought_spaces(dispatch, pipeline)
+    if executable_pipeline(pipeline) and pipeline in brought:
+        # With a compiler of its own it takes types, too, that IREE's does not.
+        return (brought[pipeline](),)
+    own = backend.spaces(dispatch, extras or {})
     if taken := set(own) & set(brought):
         raise InputError(
             f"{backend.name} has a pipeline {min(taken)} of its own",

@@ -14,6 +14,8 @@ from ..core import InputError, UnknownTargetError, read_limited
 from .backend import backend_of, known_backends
 
 _NAME = re.compile(r"[A-Za-z0-9_.+-]{1,64}")
+# Up to the end of a line, where it begins a word; what is quoted is kept.
+_COMMENT = re.compile(r"""("[^"]*"|'[^']*')|(?<!\S)#[^\n]*""")
 _FLAG = re.compile(r"--[A-Za-z][\w-]*")
 # Flags that frontrunner gives by itself, and what to ask for in their place.
 _TAKEN = {
@@ -86,7 +88,8 @@ def parse_flags(texts: Sequence[str]) -> tuple[str, ...]:
 def _read_flags(path: Path) -> list[str]:
     remedy = "give a text file with a flag on each line"
     try:
-        return shlex.split(read_limited(path, remedy).decode(), comments=True)
+        text = _COMMENT.sub(lambda match: match[1] or "", read_limited(path, remedy).decode())
+        return shlex.split(text)
     except ValueError as error:  # of a quote without an end, or of what is no text
         raise InputError(f"{path} holds no flags: {error}", remedy) from None
 

@@ -56,7 +56,8 @@ class Pipeline(ABC):
         """What candidates mean, in the columns that features are computed from.
 
         Rankers see no more of a candidate than these and the knobs: see `space.py` for the names.
-        Without any, candidates are ordered as if nothing were known of them.
+        On CPUs, where there are none, candidates are ordered as if nothing were known of them; for
+        GPUs all that are listed there have to be given, and for Vulkan those of its spaces.
         """
         return ()
 

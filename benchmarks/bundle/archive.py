@@ -96,6 +96,7 @@ class Manifest:
         baseline: digest of the compiler's default.
         queue: candidates in the order in which they are taken.
         drivers: of the runtime, that run the executables, the usual one first.
+        subgroup_sizes: of devices on which the default is right; empty if that does not matter.
     """
 
     problem: str
@@ -107,6 +108,7 @@ class Manifest:
     baseline: str
     queue: tuple[QueueEntry, ...]
     drivers: tuple[str, ...]
+    subgroup_sizes: tuple[int, ...] = ()
 
     @property
     def digests(self) -> set[str]:

@@ -34,6 +34,7 @@ from ..measuring import (
     QueueOrder,
     RunProgress,
     check_drivers,
+    check_subgroups,
     check_uris,
     choose_winner,
     minutes_to_seconds,
@@ -112,6 +113,8 @@ def _session(
     if source is HERE:
         check_uris(uris)
         check_drivers(uris, manifest.drivers, manifest.arch)
+        if manifest.subgroup_sizes:
+            check_subgroups(uris, manifest.subgroup_sizes)
     fingerprints = tuple(source.fingerprint(uri) for uri in uris)
     header = Header(bundle.digest, uris, fingerprints, str(runtime.VERSION))
     with Results(out, header, manifest.queue, keep_valid=keep_valid) as results:
@@ -254,6 +257,9 @@ def main() -> int:
         if error.hint:
             _print_line(f"hint: {error.hint}")
         return error.exit_code
+    except OSError as error:  # such as a full disk, or a folder that nobody may look into
+        _print_line(f"error: {error}")
+        return 1
     except KeyboardInterrupt:
         _print_line("error: interrupted")
         _print_line("hint: the same command goes on from here")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import TypeVar
@@ -22,7 +23,7 @@ class DevicePool:
         connect: makes a device of a name.
         notify: told when a host is lost.
         again: seconds until a device whose host was lost is tried again.
-        alone: seconds after which work ends that no device does.
+        alone: seconds after which work ends while no device does any.
     """
 
     def __init__(
@@ -35,6 +36,8 @@ class DevicePool:
     ) -> None:
         self._connect, self._notify = connect, notify
         self._again, self._alone = again, alone
+        self._worked = 0.0
+        self._lost: set[str] = set()
         self._devices: dict[str, Device] = {}
         self._free: SimpleQueue[str] = SimpleQueue()
         for name in names:
@@ -46,9 +49,13 @@ class DevicePool:
         Raises:
             HostLost: there was none for long.
         """
+        began = time.monotonic()
         while True:
+            left = max(began, self._worked) + self._alone - time.monotonic()
             try:
-                name = self._free.get(timeout=self._alone)
+                if left <= 0:
+                    raise Empty
+                name = self._free.get(timeout=left)
             except Empty:
                 raise HostLost(
                     f"no device of the cluster was there for {self._alone:.0f} s"
@@ -58,7 +65,9 @@ class DevicePool:
                     self._devices[name] = self._connect(name)
                 found = do(self._devices[name])
             except HostLost as lost:
-                self._notify(f"{name} is set aside: {first_line(lost)}")
+                if name not in self._lost:  # it may be tried again for minutes
+                    self._notify(f"{name} is set aside: {first_line(lost)}")
+                self._lost.add(name)
                 self._devices.pop(name, None)
                 later = threading.Timer(self._again, self._free.put, [name])
                 later.daemon = True
@@ -67,6 +76,8 @@ class DevicePool:
             except BaseException:
                 self._free.put(name)
                 raise
+            self._worked = time.monotonic()
+            self._lost.discard(name)
             self._free.put(name)
             return found
 

@@ -236,6 +236,10 @@ def work(
             tell(lane)
             if not ready.put_back(candidate):
                 reason = f"{MOST_TRIES} times, a device was at fault with it: {first}"
-                arrived(candidate[0], Outcome(KILLED, stage="run", reason=reason))
+                index, compiled = candidate
+                given_up = Outcome(
+                    KILLED, reason=reason, stage="run", executable=compiled.digest, device=lane.name
+                )
+                arrived(index, given_up)
             continue
         arrived(candidate[0], outcome)

@@ -13,6 +13,7 @@ from ...core import KilledError, Notify, WorkError, first_line
 from ...search import Dispatch, ExecutablePipeline
 from ..compiling import call_of, raise_if_killed, save_log
 from ..measuring import (
+    CHANGED,
     OK,
     OTHER_INPUTS,
     CompileOutcome,
@@ -36,7 +37,6 @@ from .streaming import AHEAD, stream
 MOST_IN_FINALS = 4
 # Devices that are started at a time: all of a thousand at once keep each other from connecting.
 MOST_STARTING = 256
-CHANGED = "it does not compile as it did"
 
 Found = TypeVar("Found")
 

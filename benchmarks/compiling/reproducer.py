@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import numpy as np
 from ...core import atomic_folder
 from ...search import APPLIED_MARK, EMISSION_FLAGS, Dispatch, spec_option
 from ...search.mlir import CONFIGURATIONS, SOURCES
-from ..measuring import NOT_APPLIED, WRONG_RESULT, Outcome
+from ..measuring import DRIVERS, NOT_APPLIED, WRONG_RESULT, Outcome
 from ..operations import Operation
 from ..verifying import F8, Array, make_inputs
 from .runnable_module import RunnableModule
@@ -22,6 +23,8 @@ Tensor = tuple[tuple[int, ...], str]
 
 SCRIPT = "reproduce.sh"
 _SHELL = ("#!/bin/sh", "set -e", 'cd "$(dirname "$0")"')
+# A cluster's name of a device begins with its host's.
+_URI = re.compile(rf"({'|'.join(DRIVERS)})(://.*)?$")
 _RAW = ("bf16", *F8)
 # Of the types that iree-run-module compares approximately, by flags of their own.
 _THRESHOLDS = ("bf16", "f16", "f32", "f64")
@@ -115,7 +118,8 @@ class Reproducer:
         return _command([*words, f"-o {output}"])
 
     def _run(self, module: str, outputs: Sequence[str]) -> str:
-        words = ["iree-run-module", f"--device={self.outcome.device}", f"--module={module}"]
+        uri = _URI.search(self.outcome.device)
+        words = ["iree-run-module", f"--device={uri[0] if uri else ''}", f"--module={module}"]
         # Names that torch gives have a dollar.
         words.append(shlex.quote(f"--function={self.module.call.function}"))
         for i, tensor in enumerate(self.module.call.inputs):

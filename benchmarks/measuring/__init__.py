@@ -18,6 +18,18 @@ if TYPE_CHECKING:
         speedup_error,
         winner_error,
     )
+    from .chips import (
+        DOCTOR_HINT,
+        DRIVERS,
+        check_drivers,
+        check_subgroups,
+        check_uris,
+        chip_of,
+        driver_of,
+        fingerprint,
+        open_device,
+        shares_cores,
+    )
     from .constants import (
         BASELINE_SECONDS,
         BATCH_PER_DEVICE,
@@ -42,16 +54,11 @@ if TYPE_CHECKING:
         TURN_SECONDS,
     )
     from .device import (
-        DOCTOR_HINT,
         HANDLER,
         KEEP_MEMORY,
         TIMING_QUANTILE,
         Device,
         RunFailed,
-        check_drivers,
-        check_uris,
-        chip_of,
-        fingerprint,
         time_limit,
     )
     from .device_group import HERE, DeviceGroup, DeviceSource
@@ -64,6 +71,7 @@ if TYPE_CHECKING:
         noise_floor,
     )
     from .finals import (
+        CHANGED,
         OTHER_INPUTS,
         FinalistResult,
         Finals,
@@ -86,7 +94,6 @@ if TYPE_CHECKING:
         StoppingRule,
         search,
     )
-    from .opening import driver_of, open_device, shares_cores
     from .outcome import (
         BASELINE,
         COMPILE_FAILED,
@@ -115,11 +122,13 @@ __all__ = [
     "BASELINE_SECONDS",
     "BATCH_PER_DEVICE",
     "BATCH_PER_JOB",
+    "CHANGED",
     "COMPILE_FAILED",
     "CRASHED",
     "DEFAULT_BUDGET",
     "DISPATCH_SECONDS",
     "DOCTOR_HINT",
+    "DRIVERS",
     "DROP_ROUNDS",
     "FIRST_BASELINE_SECONDS",
     "HANDLER",
@@ -177,6 +186,7 @@ __all__ = [
     "Timing",
     "check_counts",
     "check_drivers",
+    "check_subgroups",
     "check_uris",
     "chip_of",
     "choose_finalists",

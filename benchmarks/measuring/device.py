@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import platform
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,26 +14,22 @@ from ...core import (
     ChildDied,
     ChildKilled,
     ChildTimeout,
-    InputError,
     KilledError,
     WorkError,
     first_line,
 )
 from ..verifying import Call, Reference
-from .kernel import Chip, MeasureRequest, SetupRequest
-from .opening import driver_of, shares_cores
+from .chips import DOCTOR_HINT, check_uris, computes_here, shares_cores
+from .kernel import MeasureRequest, SetupRequest
 from .outcome import CRASHED, KILLED, TIMEOUT, WRONG_RESULT
 from .timing import Timing
 
 # A reference in NumPy is part of it: of 4096 cubed, 6 s, and of integers without BLAS 140 s.
 SETUP_TIMEOUT = 600.0
-IDENTIFY_TIMEOUT = 60.0
 # Seconds beyond what the baseline needs: a candidate slower than 50 baselines has lost anyway.
 GRACE, SLOWEST = 5.0, 50.0
 # A GPU's driver compiles a kernel when it first runs: lavapipe took up to 8 s.
 DRIVER_COMPILE_SECONDS = 30.0
-# The name that Mesa's drivers for CPUs give the chip begins so.
-_SOFTWARE = "llvmpipe"
 # Other tenants of a machine only ever slow a run down. Over 30 repeats of 60 ms on a shared one,
 # the 10th percentile of the runs varied by 15 %, their median by 30 %; the ratios of both agreed.
 TIMING_QUANTILE = 0.1
@@ -45,10 +38,6 @@ TIMING_QUANTILE = 0.1
 KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(2**33)}
 
 HANDLER = "frontrunner.benchmarks.measuring.kernel:answer"
-DOCTOR_HINT = "see `frontrunner doctor` for the devices that answer"
-
-# Those that IREE's runtime comes with.
-DRIVERS = ("local-task", "local-sync", "cuda", "hip", "vulkan")
 
 
 class RunFailed(Exception):
@@ -233,77 +222,3 @@ def time_limit(seconds: float, baseline_us: float) -> float:
         baseline_us: time of the compiler's default; 0 if that is not known yet.
     """
     return GRACE + seconds + 4 * SLOWEST * (baseline_us or 1e6) / 1e6
-
-
-def check_uris(uris: Sequence[str]) -> None:
-    """Refuses what is not the URI of an IREE driver, and a device that is named twice."""
-    for uri in uris:
-        if driver_of(uri) not in DRIVERS or (shares_cores(uri) and uri.partition("://")[2]):
-            raise InputError(f"unknown device {uri!r}", f"use one of: {', '.join(DRIVERS)}")
-        if uris.count(uri) > 1:
-            raise InputError(f"device {uri!r} is named twice", "name each device once")
-
-
-def check_drivers(uris: Sequence[str], able: Sequence[str], arch: str, instead: str = "") -> None:
-    """Refuses devices that do not run what is compiled for a target.
-
-    Args:
-        able: the drivers that do.
-        arch: the target's.
-        instead: what else the user can do.
-    """
-    for uri in uris:
-        if driver_of(uri) not in able:
-            raise InputError(
-                f"device {uri!r} does not run code for {arch}", f"use {' or '.join(able)}{instead}"
-            )
-
-
-@cache
-def computes_here(uri: str) -> bool:
-    """Whether this machine's cores compute what a device does: its CPU's, or a Vulkan driver's.
-
-    Raises:
-        WorkError, KilledError: as `chip_of`.
-    """
-    vulkan = driver_of(uri) == "vulkan"
-    return shares_cores(uri) or (vulkan and chip_of(uri).name.startswith(_SOFTWARE))
-
-
-def fingerprint(uri: str) -> str:
-    """Names the physical chip behind a device, for provenance.
-
-    Raises:
-        WorkError, KilledError: as `chip_of`.
-    """
-    chip = chip_of(uri)
-    return f"{uri} on {chip.name} ({chip.path})" if chip.path else f"{uri} on {chip.name}"
-
-
-def chip_of(uri: str) -> Chip:
-    """The chip behind a device.
-
-    Raises:
-        WorkError: a GPU or its driver does not answer.
-        KilledError: the process that asks it was killed.
-    """
-    if shares_cores(uri):
-        return Chip(_processor())
-    try:
-        with Child("frontrunner.benchmarks.measuring.kernel:identify") as child:
-            found: Chip = child.call(uri, timeout=IDENTIFY_TIMEOUT)
-            return found
-    except ChildKilled as death:
-        raise KilledError(f"asking device {uri} for its name was {death}") from death
-    except CHILD_FAILED as error:
-        first = first_line(error)
-        raise WorkError(f"device {uri} does not answer: {first}", DOCTOR_HINT) from error
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

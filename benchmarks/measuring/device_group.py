@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Protocol
 
 from ..verifying import Call
+from .chips import fingerprint
 from .constants import FIRST_BASELINE_SECONDS
-from .device import Device, fingerprint
+from .device import Device
 from .estimate import Repeat
 from .finals import OTHER_INPUTS, Finals, verify_on
 from .heats import confirm, run_heats

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Added to the seed when the winner is verified, so that its inputs are not those of the search.
 OTHER_INPUTS = 1_000_003
+# Of a finalist whose executable is another than the one that was measured.
+CHANGED = "it does not compile as it did"
 
 
 @dataclass(frozen=True)

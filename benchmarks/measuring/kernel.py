@@ -16,7 +16,7 @@ import iree.runtime as rt
 
 from ..verifying import Array, Call, Reference, Verification, check_memory, make_inputs
 from .buffers import copy_to_device, copy_to_host
-from .opening import open_device, shares_cores
+from .chips import open_device, shares_cores
 from .timing import Timing, time_runs
 
 # A first run is slower than those that follow, but not by this much.
@@ -147,35 +147,6 @@ class _Device:
         else:
             kernel.run(arguments)
         return time_runs(lambda: kernel.run(arguments), request.seconds, request.give_up_us)
-
-
-@dataclass(frozen=True)
-class Chip:
-    """What is behind a device's URI.
-
-    Attributes:
-        name: the chip's; many have the same.
-        path: the driver's own of this one, a UUID for most; empty for a CPU.
-    """
-
-    name: str
-    path: str = ""
-
-
-def identify(uri: str) -> Chip:
-    """The chip behind the URI of a GPU, as its driver has it.
-
-    Raises:
-        ValueError: there is no such device.
-    """
-    driver, _, path = uri.partition("://")
-    found = rt.get_driver(driver).query_available_devices()
-    # The runtime takes a position, a path (a UUID for most drivers) or nothing for the first.
-    at = int(path or 0) if path.isdecimal() or not path else None
-    for position, chip in enumerate(found):
-        if at == position or path == chip["path"]:
-            return Chip(chip["name"], chip["path"])
-    raise ValueError(f"there is no {uri} among the {len(found)} devices of {driver}")
 
 
 _device: _Device | None = None

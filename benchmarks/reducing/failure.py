@@ -37,16 +37,12 @@ class Failure:
 
     Attributes:
         outcome: as a run has it; or of stage `EMISSION`, for a crash over no candidate.
-        default_specs: whether the compiler used the specs that it comes with.
-        extras: knobs that were set free, as of `build_spaces`.
         seed: of the inputs that it was run with.
     """
 
     variant: Variant
     target: str
     outcome: Outcome
-    default_specs: bool = False
-    extras: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     seed: int = 0
 
 

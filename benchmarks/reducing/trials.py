@@ -95,15 +95,13 @@ class Trials:
         failure = self.failure
         path = self._folder / "dispatch.mlir"
         path.write_text(variant.text)
-        dispatch = read_dispatch(
-            path, failure.target, self._reader, default_specs=failure.default_specs
-        )
+        dispatch = read_dispatch(path, failure.target, self._reader)
         space, spec = None, ""
         if failure.outcome.stage == EMISSION:
             if not dispatch.emission_crashed:
                 return None
         else:
-            (space,) = build_spaces(dispatch, variant.pipeline, failure.extras)
+            (space,) = build_spaces(dispatch, variant.pipeline)
             knobs = fit(space, variant.knobs)
             if knobs is None or not (known is None or broken(space.constraints, knobs) <= known):
                 return None

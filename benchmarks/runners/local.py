@@ -12,10 +12,9 @@ from typing import Protocol, runtime_checkable
 
 from ...search import Dispatch, ExecutablePipeline
 from ..compiling import call_of, raise_if_killed, save_log
-from ..measuring import OK, DeviceGroup, Finals, MeasuringRunner, Outcome, RunFailed
+from ..measuring import CHANGED, OK, DeviceGroup, Finals, MeasuringRunner, Outcome, RunFailed
 from .queue_compiler import QueueCompiler
 
-CHANGED = "it does not compile as it did"
 WITH_SPECS = "with the specs that the compiler comes with"
 WITHOUT_SPECS = "without the specs that the compiler comes with, which make it slower"
 

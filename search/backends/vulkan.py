@@ -36,12 +36,6 @@ def _exchanges(code: str | bytes) -> bool:
     return exchanges_in_subgroups(code)
 
 
-def _mismatch(path: str, target: Target) -> str:
-    from ..vulkan import ask_device, subgroup_mismatch
-
-    return "" if target.gpu is None else subgroup_mismatch(ask_device(path), target.gpu)
-
-
 def _describe(attribute: Any, name: str) -> Target:
     from ..vulkan import vulkan_target
 
@@ -69,7 +63,6 @@ BACKENDS = (
         resolve=_resolve,
         shortages=_shortages,
         exchanges=_exchanges,
-        mismatch=_mismatch,
         form="vulkan-spirv-fb",
         describe=_describe,
         spaces=_spaces,

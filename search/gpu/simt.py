@@ -13,8 +13,9 @@ from typing import Any
 import z3
 
 from ..kind import kind_of
-from ..problem import Dim, Gpu, Problem, Target
+from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
+from ..threads import full_subgroups
 from .columns import ceil_div, columns, extra_knobs, padded, powers, product
 from .rendering import GpuConfig, render
 
@@ -48,12 +49,13 @@ def build(
     shared = promote * _shared_bytes(problem, tile)
     sums = product(share.values())
     bits = 8 * max(4, problem.output.bytes_per_element)
+    loops = [(wg.values, own.values) for wg, own in (_knobs(i, d) for i, d in parallel)]
 
     rules = [
         *_even_shares(i for i, _ in parallel),
         Constraint("threads fit a workgroup", count <= gpu.max_threads),
         Constraint("tiles fit shared memory", shared <= gpu.shared_bytes),
-        *_full_subgroups(parallel, count, gpu),
+        *full_subgroups(loops, count, gpu),
         Constraint("sums fit a thread's registers", sums * bits <= gpu.register_bits, prunes=True),
         Constraint("unrolled code stays small", sums * tile["k"] <= MAX_UNROLLED, prunes=True),
         *_extra_rules(promote, more),
@@ -79,19 +81,6 @@ def build(
         partial(render, configure, problem, target),
         columns(known, more),
     )
-
-
-def _full_subgroups(
-    parallel: Iterable[tuple[int, Dim]], count: z3.ArithRef, gpu: Gpu
-) -> Iterator[Constraint]:
-    """Of small or odd sizes no tiles have as many threads as whole subgroups."""
-    counts = {1}
-    for i, d in parallel:
-        wg, thread = (knob.values for knob in _knobs(i, d))
-        shares = {tile // own for tile in wg for own in thread if tile % own == 0}
-        counts = {c * share for c in counts for share in shares if c * share <= gpu.max_threads}
-    if any(c % gpu.subgroup_size == 0 for c in counts):
-        yield Constraint("subgroups are full", count % gpu.subgroup_size == 0, prunes=True)
 
 
 def _even_shares(loops: Iterable[int]) -> Iterator[Constraint]:

@@ -17,7 +17,7 @@ from ...core import (
     first_line,
 )
 from ..mlir import CONFIGURATIONS, DUMP_SPECS, CompileFailed, configure_module
-from ..reading import READ_TIMEOUT, Network
+from ..reading import NETWORK_TIMEOUT, Network
 from .merge import MARK
 from .specs import LinkedSpec
 
@@ -92,7 +92,7 @@ def _configure(handler: str, model: Network, spec: Path, *flags: str) -> Any:
     with Child(f"{__name__}:{handler}") as child:
         try:
             request = (model.source, (*model.target.flags, *flags), spec)
-            return child.call(request, timeout=READ_TIMEOUT)
+            return child.call(request, timeout=NETWORK_TIMEOUT)
         except ChildKilled as death:
             raise KilledError(f"the compiler was {death} while it applied the specs") from death
         except CHILD_FAILED as failure:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .dispatches import READER, emit_constraints, functions_of, read_dispatch
     from .networks import (
         NETWORK_READER,
-        READ_TIMEOUT,
+        NETWORK_TIMEOUT,
         Argument,
         Function,
         Network,
@@ -21,8 +21,8 @@ else:
 
 __all__ = [
     "NETWORK_READER",
+    "NETWORK_TIMEOUT",
     "READER",
-    "READ_TIMEOUT",
     "Argument",
     "Function",
     "Network",

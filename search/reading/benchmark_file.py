@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from iree.compiler import ir
@@ -18,6 +19,7 @@ from ..mlir import symbol, walk
 from ..problem import ELEMENT_BYTES
 
 _CONFIG_ATTRIBUTES = ("lowering_config", "translation_info", "compilation_info", "root_op")
+_CASTS = {"amdgpu.fat_raw_buffer_cast", "memref.assume_alignment", "memref.cast"}
 _LOADS = {"iree_codegen.load_from_buffer", "iree_tensor_ext.dispatch.tensor.load"}
 _READ_ONLY = 1  # of hal.interface.binding.subspan's descriptor flags
 _TENSOR = re.compile(r"(?:tensor|memref)<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)")
@@ -76,7 +78,7 @@ def _bindings(kernel: ir.Operation) -> list[tuple[str, bool]]:
             )
         flags = span.attributes.get("descriptor_flags", None)
         read_only = flags is not None and ir.IntegerAttr(flags).value & _READ_ONLY
-        users = {use.owner.operation.name for use in span.results[0].uses}
+        users = set(_users(span.results[0]))
         if (not read_only and users & _LOADS) or not _starts_at_zero(span):
             raise InputError(
                 f"the benchmark file's binding {binding} is read and written, or a part of one",
@@ -84,6 +86,15 @@ def _bindings(kernel: ir.Operation) -> list[tuple[str, bool]]:
             )
         found[binding] = (f"tensor<{match[1]}{match[2]}>", not read_only)
     return [found[i] for i in sorted(found)]
+
+
+def _users(value: ir.Value) -> Iterator[str]:
+    """What ops use a buffer, also by another type."""
+    for use in value.uses:
+        op = use.owner.operation
+        yield op.name
+        if op.name in _CASTS:
+            yield from _users(op.results[0])
 
 
 def _starts_at_zero(span: ir.Operation) -> bool:
@@ -107,7 +118,7 @@ def _host(name: str, path: str, bindings: list[tuple[str, bool]]) -> str:
     external = "!stream.resource<external>"
     lines = ["%c0 = arith.constant 0 : index"]
     captures, uses, exports = [], [], []
-    reads = writes = 0
+    reads = 0
     for i, (tensor, written) in enumerate(bindings):
         size = f"%size{i}"
         lines.append(f"{size} = arith.constant {_bytes(tensor)} : index")
@@ -120,7 +131,6 @@ def _host(name: str, path: str, bindings: list[tuple[str, bool]]) -> str:
                 f"%b{i} = stream.timepoint.await %ready{i} => %r{i} : {external}{{{size}}}"
             )
             exports.append((i, tensor, size))
-            writes += 1
         else:
             lines.append(
                 f"%b{i} = stream.tensor.import {device} %arg{reads} : !hal.buffer_view "
@@ -150,7 +160,8 @@ def _host(name: str, path: str, bindings: list[tuple[str, bool]]) -> str:
 
 def _strip(executable: ir.Operation) -> None:
     """Removes what the compiler decided, so that it (or a tuning spec) decides again."""
-    for op in list(walk(executable)):
+    # What an op holds is gone with it, and comes before it so.
+    for op in reversed(list(walk(executable))):
         for name in _CONFIG_ATTRIBUTES:
             if name in op.attributes:
                 del op.attributes[name]

@@ -27,6 +27,7 @@ from .functions import choose
 
 # Of a model's ops, where one is expected: a model has hundreds.
 _NAMED = 3
+_SCALARS = (ir.IntegerType, ir.FloatType, ir.IndexType)
 
 
 def read(request: dict[str, Any]) -> dict[str, Any]:
@@ -86,10 +87,16 @@ def _check_function(function: ir.Operation, name: str) -> set[str]:
     """Element types of what a function takes and gives.
 
     Raises:
-        InputError: there are dynamic shapes.
+        InputError: there are dynamic shapes, or numbers that are no tensors.
     """
     kind = ir.TypeAttr(function.attributes["function_type"]).value
-    shaped = [t for t in [*kind.inputs, *kind.results] if isinstance(t, ir.ShapedType)]
+    types = [*kind.inputs, *kind.results]
+    if scalar := next((t for t in types if isinstance(t, _SCALARS)), None):
+        raise InputError(
+            f"{name} takes or gives a {scalar}, expected tensors",
+            "give a tensor without dimensions in its place",
+        )
+    shaped = [t for t in types if isinstance(t, ir.ShapedType)]
     for type_ in shaped:
         if not type_.has_static_shape:
             raise InputError(

@@ -17,7 +17,7 @@ from ..problem import KEEP_F64, Target
 from .source import read_in_child, read_source
 
 NETWORK_READER = "frontrunner.search.reading.network_inspection:read"
-READ_TIMEOUT = 1800.0
+NETWORK_TIMEOUT = 1800.0
 _REMEDY = "see that iree-compile accepts it"
 _TENSOR = re.compile(r"tensor<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)")
 
@@ -108,7 +108,7 @@ def read_network(
     default_specs: bool = False,
     iree_flags: tuple[str, ...] = (),
     keep_f64: bool = False,
-    timeout: float = READ_TIMEOUT,
+    timeout: float = NETWORK_TIMEOUT,
     child: Child | None = None,
 ) -> Network:
     """Reads a model for a target.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .device import ask_device, exchanges_in_subgroups, shortages, subgroup_mismatch
+    from .device import ask_device, exchanges_in_subgroups, shortages
     from .live import LIVE, PREFIX, choose_profile, profile_of, resolve_profile
     from .spaces import vulkan_spaces
     from .target import vulkan_target
@@ -21,7 +21,6 @@ __all__ = [
     "profile_of",
     "resolve_profile",
     "shortages",
-    "subgroup_mismatch",
     "vulkan_spaces",
     "vulkan_target",
 ]

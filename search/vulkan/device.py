@@ -44,14 +44,12 @@ class VulkanDevice:
         missing: types of elements that its shaders have not.
         max_threads: per workgroup; 0 where it is not known, since `vulkaninfo` is not installed.
         shared_bytes: shared memory that one workgroup may use; likewise.
-        subgroups: threads of the smallest and of the largest subgroup; 0 where it is not known.
     """
 
     vendor: int
     missing: tuple[str, ...] = ()
     max_threads: int = 0
     shared_bytes: int = 0
-    subgroups: tuple[int, int] = (0, 0)
 
 
 def ask_device(path: str = "") -> VulkanDevice:
@@ -94,23 +92,6 @@ def exchanges_in_subgroups(code: str | bytes) -> bool:
     return _REDUCTION in code if isinstance(code, str) else bool(_EXCHANGES.search(code))
 
 
-def subgroup_mismatch(device: VulkanDevice, gpu: Gpu) -> str:
-    """Why a device computes something else where threads exchange values in a profile's subgroups.
-
-    Such as lavapipe, whose subgroups have 8 threads: sums over those of 16 are half of what they
-    should be, without an error.
-
-    Returns:
-        Nothing where it computes what it should.
-    """
-    least, most = device.subgroups
-    if not most or any(least <= size <= most for size in gpu.subgroup_sizes):
-        return ""
-    sizes = " or ".join(map(str, gpu.subgroup_sizes))
-    here = f"{least} to {most}" if least != most else str(most)
-    return f"subgroups of {here} threads, and this code is for {sizes}: it computes something else"
-
-
 def read_device(path: str) -> VulkanDevice:
     """The child's side.
 
@@ -131,7 +112,6 @@ def read_device(path: str) -> VulkanDevice:
 def parse_device(told: str, limits: dict[str, Any]) -> VulkanDevice:
     """A device from what the runtime tells about it, and from the limits of its driver."""
     vendor = re.search(r"^vendor_id: 0x([0-9a-f]+)", told, re.MULTILINE)
-    sizes = re.search(r"minSubgroupSize=(\d+) maxSubgroupSize=(\d+)", told)
     return VulkanDevice(
         vendor=int(vendor[1], 16) if vendor else 0,
         missing=tuple(
@@ -141,7 +121,6 @@ def parse_device(told: str, limits: dict[str, Any]) -> VulkanDevice:
         ),
         max_threads=limits.get("maxComputeWorkGroupInvocations", 0),
         shared_bytes=limits.get("maxComputeSharedMemorySize", 0),
-        subgroups=(int(sizes[1]), int(sizes[2])) if sizes else (0, 0),
     )
 
 

@@ -26,6 +26,7 @@ from ..dispatch import Dispatch
 from ..kind import kind_of
 from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
+from ..threads import full_subgroups
 from .configuration import (
     DISTRIBUTE,
     PROMOTE,
@@ -87,7 +88,7 @@ def build(problem: Problem, target: Target, pipeline: str, default: str = "") ->
     """
     knobs = tuple(_knobs(problem, pipeline))
     rules = (
-        *_thread_constraints(problem, target, pipeline),
+        *_thread_constraints(problem, target, pipeline, knobs),
         *_promotion(problem, target, pipeline),
     )
     derived = tuple(_derived(problem, pipeline))
@@ -121,7 +122,9 @@ def _knobs(problem: Problem, pipeline: str) -> Iterable[Knob]:
         yield Knob("store_stage", (0, 1))
 
 
-def _thread_constraints(problem: Problem, target: Target, pipeline: str) -> Iterable[Constraint]:
+def _thread_constraints(
+    problem: Problem, target: Target, pipeline: str, knobs: Iterable[Knob]
+) -> Iterable[Constraint]:
     gpu = target.gpu
     assert gpu is not None
     spread = spread_dims(problem)
@@ -133,10 +136,9 @@ def _thread_constraints(problem: Problem, target: Target, pipeline: str) -> Iter
     yield Constraint("threads fit a workgroup", count <= gpu.max_threads)
     if len(counts) > 2:
         yield Constraint("threads along z are few", counts[2] <= MAX_Z)
-    # Batches add no threads.
-    if math.prod(d.size for d in spread if d.role != "batch") >= gpu.subgroup_size:
-        full = count % gpu.subgroup_size == 0
-        yield Constraint("subgroups are full", full, prunes=True)
+    values = {knob.name: knob.values for knob in knobs}
+    loops = [(values[f"wg_{d.name}"], values[f"thread_{d.name}"]) for d in spread]
+    yield from full_subgroups(loops, count, gpu)
     sums = _product(map(_thread, spread))
     fits = 8 * max(4, problem.output.bytes_per_element) * sums <= gpu.register_bits
     yield Constraint("sums fit a thread's registers", fits, prunes=True)

@@ -168,3 +168,28 @@ def test_nothing_is_tried_again_in_a_pool_that_was_closed() -> None:
     for thread in threads:
         thread.join()
     assert (len(tries), ends) == (1, ["its pool was closed"])
+
+
+def pid(_: object) -> int:
+    """What a child answers."""
+    return os.getpid()
+
+
+def ask(child: Child, item: int) -> int:
+    answer: int = child.call(item)
+    return answer
+
+
+def test_who_takes_all_results_and_lets_go_leaves_children_running() -> None:
+    """`next` for each item does not end the generator, and a new child takes seconds to import."""
+    with ChildPool(f"{__name__}:pid", 1) as pool:
+        pids = []
+        for _ in range(2):
+            results = pool.map(ask, [1, 2])
+            pids += [next(results), next(results)]
+            results.close()
+        assert len(set(pids)) == 1
+        given_up = pool.map(ask, [1, 2, 3])
+        next(given_up)
+        given_up.close()
+        assert not any(child.running for child in pool._all)

@@ -81,9 +81,10 @@ def test_flags_of_the_users_own_are_taken_from_the_command_line_and_from_files(
 ) -> None:
     pipeline = "--iree-preprocessing-pass-pipeline=builtin.module(util.func(a{b=1 c=2}))"
     file = tmp_path / "flags.txt"
-    file.write_text(f"--iree-opt-level=O3 # fast\n'{pipeline}'\n")
+    spec = "--iree-preprocessing-transform-spec-filename=/home/c#/a.mlir"
+    file.write_text(f"# mine\n--iree-opt-level=O3 # fast\n'{pipeline}'\n{spec} # it's \"mine\n")
     found = parse_flags(["--iree-opt-data-tiling", f"@{file}"])
-    assert found == ("--iree-opt-data-tiling", "--iree-opt-level=O3", pipeline)
+    assert found == ("--iree-opt-data-tiling", "--iree-opt-level=O3", pipeline, spec)
     file.write_text(flags_text(found))
     assert parse_flags([f"@{file}"]) == found
 

@@ -66,3 +66,15 @@ def test_nothing_is_waited_for_for_ever_and_errors_free_the_device() -> None:
 
     with pytest.raises(HostLost, match="no device of the cluster was there"):
         pool.run(lose)
+
+
+def test_hosts_that_stay_lost_end_the_work_although_they_are_tried_again() -> None:
+    said: list[str] = []
+    pool = DevicePool(["a"], lambda name: Named(name), said.append, again=0.0, alone=0.3)  # type: ignore[arg-type,return-value]
+
+    def lose(_: Any) -> None:
+        raise HostLost("gone")
+
+    with pytest.raises(HostLost, match="no device of the cluster was there"):
+        pool.run(lose)
+    assert said == ["a is set aside: gone"]

@@ -18,6 +18,7 @@ from frontrunner.benchmarks.measuring import (
     DeviceScreening,
     RunFailed,
 )
+from frontrunner.benchmarks.measuring.checks import outcome_error
 
 
 @dataclass
@@ -86,3 +87,4 @@ def test_a_candidate_that_puts_every_device_at_fault_is_given_up() -> None:
     ((index, outcome),) = arrived
     assert (index, outcome.kind) == (4, KILLED)
     assert outcome.reason.startswith("5 times, a device was at fault with it: ")
+    assert not outcome_error(index, outcome, {}, 5, None)

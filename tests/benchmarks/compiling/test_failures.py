@@ -207,6 +207,16 @@ def test_a_twin_has_the_log_of_the_one_that_ran(matmul: Dispatch, tmp_path: Path
     assert "its stack" in (tmp_path / "failures" / "00002-crashed" / "reason.txt").read_text()
 
 
+@pytest.mark.parametrize("device", ["cuda://1", "node3/cuda://1", "a/b/cuda://1"])
+def test_a_device_of_a_cluster_is_named_as_its_host_does(
+    device: str, matmul: Dispatch, tmp_path: Path
+) -> None:
+    crashed = Outcome("crashed", stage="run", reason="the kernel crashed", device=device)
+    report(matmul, tmp_path / "failures", {1: 64}).write({1: crashed})
+    script = (tmp_path / "failures" / "00001-crashed" / "reproduce.sh").read_text()
+    assert "--device=cuda://1 " in script
+
+
 def test_a_compile_failure_is_reproduced(
     matmul: Dispatch, compiler: Compiler, tmp_path: Path
 ) -> None:

@@ -7,14 +7,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.compiling import call_of
-from frontrunner.benchmarks.measuring import kernel
-from frontrunner.benchmarks.measuring.device import (
-    Device,
-    RunFailed,
-    check_drivers,
-    check_uris,
-    fingerprint,
-)
+from frontrunner.benchmarks.measuring.device import Device, RunFailed
 from frontrunner.benchmarks.measuring.outcome import CompileOutcome
 from frontrunner.benchmarks.verifying.call import Call
 from frontrunner.core import InputError, WorkError
@@ -134,61 +127,6 @@ def test_unknown_and_absent_devices(matmul: Dispatch, baseline: CompileOutcome) 
     absent = Device("cuda://nonsense/path", call_of(matmul), baseline.executable, seed=0)
     with pytest.raises(WorkError, match="cuda://nonsense/path"):
         absent.start()
-
-
-def test_fingerprints_name_the_chip() -> None:
-    assert fingerprint("local-task").startswith("local-task on ")
-    assert len(fingerprint("local-task")) > len("local-task on ")
-
-
-def test_a_device_must_run_what_the_backend_makes() -> None:
-    cpu = ("local-task", "local-sync")
-    check_drivers(cpu, cpu, "znver4")
-    check_drivers(["cuda://0", "cuda://1"], ["cuda"], "sm_90")
-    check_drivers(["hip://GPU-12"], ["hip"], "gfx942")
-    with pytest.raises(InputError, match="'local-task' does not run code for sm_90") as caught:
-        check_drivers(["local-task"], ["cuda"], "sm_90")
-    assert caught.value.hint == "use cuda"
-    with pytest.raises(InputError, match="'cuda://0' does not run code for znver4") as caught:
-        check_drivers(["cuda://0"], cpu, "znver4", ", or think again")
-    assert caught.value.hint == "use local-task or local-sync, or think again"
-
-
-def test_a_device_is_named_once() -> None:
-    with pytest.raises(InputError, match="'cuda://0' is named twice"):
-        check_uris(["cuda://0", "cuda://1", "cuda://0"])
-
-
-@pytest.mark.parametrize("driver", ["cuda", "hip", "vulkan"])
-def test_a_gpu_that_is_not_there_is_one_clear_line(driver: str) -> None:
-    # No machine has a thousand.
-    with pytest.raises(WorkError, match=f"device {driver}://999 does not answer: ") as caught:
-        fingerprint(f"{driver}://999")
-    assert "\n" not in str(caught.value)
-
-
-class Driver:
-    def query_available_devices(self) -> list[dict[str, object]]:
-        return [
-            {"device_id": 1, "path": "GPU-a1", "name": "NVIDIA H100"},
-            {"device_id": 2, "path": "GPU-b2", "name": "NVIDIA H100"},
-        ]
-
-
-@pytest.mark.parametrize(
-    ("uri", "path"),
-    [
-        ("cuda", "GPU-a1"),
-        ("cuda://0", "GPU-a1"),
-        ("cuda://1", "GPU-b2"),
-        ("cuda://GPU-b2", "GPU-b2"),
-    ],
-)
-def test_gpus_are_told_apart(uri: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel.rt, "get_driver", lambda name: Driver())
-    assert kernel.identify(uri) == kernel.Chip("NVIDIA H100", path)
-    with pytest.raises(ValueError, match="there is no cuda://2 among the 2 devices"):
-        kernel.identify("cuda://2")
 
 
 @pytest.mark.parametrize("inputs", [True, False])

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frontrunner.benchmarks.measuring.device import RunFailed, shares_cores
+from frontrunner.benchmarks.measuring.chips import shares_cores
+from frontrunner.benchmarks.measuring.device import RunFailed
 from frontrunner.benchmarks.measuring.estimate import Repeat
 from frontrunner.benchmarks.measuring.outcome import BASELINE, Outcome
 from frontrunner.benchmarks.measuring.rounds import (

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from frontrunner.benchmarks.measuring.device import RunFailed, shares_cores
+from frontrunner.benchmarks.measuring.chips import shares_cores
+from frontrunner.benchmarks.measuring.device import RunFailed
 from frontrunner.benchmarks.measuring.outcome import BASELINE, CompileOutcome, Outcome
 from frontrunner.benchmarks.measuring.screening import Screening
 

@@ -204,6 +204,16 @@ def test_what_cannot_be_tuned_is_named(name: str, error: type[InputError], says:
         read_dispatch(DATA / f"{name}.mlir")
 
 
+def test_numbers_that_are_no_tensors_are_refused(tmp_path: Path) -> None:
+    text = (DATA / "matmul.mlir").read_text()
+    path = tmp_path / "scaled.mlir"
+    path.write_text(text.replace("%a: ", "%scale: f32, %a: ", 1))
+    assert "%scale" in path.read_text()
+    with pytest.raises(InputError, match="takes or gives a f32, expected tensors") as caught:
+        read_dispatch(path)
+    assert caught.value.hint == "give a tensor without dimensions in its place"
+
+
 def test_of_a_model_a_few_ops_are_named(tmp_path: Path) -> None:
     kind = "tensor<8x8xf32>"
     products = "".join(
