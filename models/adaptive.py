@@ -77,7 +77,9 @@ class GaussianRanker(AdaptiveRanker):
     def fit(self, frame: pd.DataFrame, groups: ArrayLike) -> Self:
         """Trains the prior."""
         if learner := self._untrained_prior(self._catalogue(frame)):
+            learner.on_progress = self.on_progress
             self.prior_ = learner.fit(frame, groups)
+            del learner.on_progress
             self.catalogue_ = learner.catalogue_
         return self
 
@@ -143,13 +145,16 @@ class GaussianRanker(AdaptiveRanker):
         since = len(times) - 1 - int(np.nanargmin(times))
         return since >= PATIENCE and len(times) // self.batch % 2 == 1
 
-    def _prior(self, frame: pd.DataFrame) -> Ranker | None:
+    def prior_for(self, catalogue: Catalogue) -> Ranker | None:
         if hasattr(self, "prior_"):
             return self.prior_
         name = self.prior
         if name == USUAL:
-            name = READY.get(self._catalogue(frame).name, NOTHING)
+            name = READY.get(catalogue.name, NOTHING)
         return None if name == NOTHING else resolve_ranker(name, self.seed)
+
+    def _prior(self, frame: pd.DataFrame) -> Ranker | None:
+        return self.prior_for(self._catalogue(frame))
 
     def _catalogue(self, frame: pd.DataFrame) -> Catalogue:
         return detect_catalogue(frame.columns) or self.catalogue_

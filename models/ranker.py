@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ..core import InputError, WorkError
+from ..core import InputError, Progress, WorkError
 from ..features import CPU, GPU, VULKAN, Catalogue, detect_catalogue
 
 Scores = NDArray[np.float64]
@@ -58,6 +58,7 @@ class Ranker(ABC):
         limits: the least and the largest value of parameters that are numbers.
         catalogue_: the features that it learned from.
         training_: what its file says of its training; empty where it was read from none.
+        on_progress: called by `fit`, if it takes long, with how many of how many parts are done.
     """
 
     name: ClassVar[str]
@@ -66,6 +67,7 @@ class Ranker(ABC):
     limits: ClassVar[dict[str, tuple[float, float]]] = {"seed": (0, MAX_INT32)}
     catalogue_: Catalogue = CPU
     training_: Mapping[str, Any] = MappingProxyType({})
+    on_progress: Progress = staticmethod(lambda done, total: None)
 
     @classmethod
     def param_names(cls) -> tuple[str, ...]:
@@ -209,6 +211,10 @@ class AdaptiveRanker(Ranker):
                 `time_us`, which is NaN where the candidate failed. Rows have the labels that they
                 had before they were taken. Earlier calls are forgotten.
         """
+
+    def prior_for(self, catalogue: Catalogue) -> Ranker | None:
+        """The ranker that it starts from on candidates with such features; None without one."""
+        return None
 
     def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
         raise InputError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -61,12 +61,21 @@ class CpuRanker(Ranker):
         Training.of(frame, groups, self.name)  # refuses what no predictor can learn from
         problems = np.asarray(groups)
         machines = [frame[name].to_numpy() for name in MACHINE]
-        self.learned_ = {
-            _label(kind): LightGBMRanker(seed=self.seed).fit(frame.iloc[rows], problems[rows])
+        kinds = {
+            kind: rows
             for kind, rows in pd.Series(np.arange(len(frame))).groupby(machines).groups.items()
             if frame[TIME_COLUMN].iloc[rows].notna().any()
         }
+        self.learned_ = {}
+        for number, (kind, rows) in enumerate(kinds.items()):
+            learner = LightGBMRanker(seed=self.seed)
+            learner.on_progress = partial(self._tell, number, len(kinds))
+            self.learned_[_label(kind)] = learner.fit(frame.iloc[rows], problems[rows])
+            del learner.on_progress
         return self
+
+    def _tell(self, before: int, predictors: int, done: int, total: int) -> None:
+        self.on_progress(before * total + done, predictors * total)
 
     def score(self, frame: pd.DataFrame) -> Scores:
         return self.score_chunks([frame], len(frame))

@@ -11,7 +11,7 @@ from pathlib import Path
 from ... import __version__
 from ...benchmarks.cluster import Cluster, open_cluster
 from ...core import RUNS_FOLDER, InputError, Notify, WorkError
-from ..arguments import optional_path
+from ..arguments import as_list, check_least, optional_path
 from ..interrupted import RunInterrupted
 from ..learning import Files, cases_digest, paths_of, read_cases
 from ..observing import Tracker, make_notify, progress_bar
@@ -106,8 +106,9 @@ def evaluate(
             f"{jobs} processes are asked for, and a cluster, whose workers have a number of cores",
             "give jobs or a cluster",
         )
-    rankers = [rankers] if isinstance(rankers, str) else rankers
-    contenders = find_contenders(*rankers) if rankers else []
+    check_least("seeds", seeds, 1)
+    check_least("folds", folds, 2)
+    contenders = find_contenders(*as_list(rankers)) if rankers else []
     with progress_bar("reading recordings", quiet=quiet) as progress:
         cases = read_cases(paths_of(recordings), optional_path(columns), progress)
     contenders = contenders or find_contenders(usual_rankers(cases))

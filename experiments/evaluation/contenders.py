@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ from ..peers import PEERS, Peer, find_peer
 SHUFFLE = "shuffle"
 # The prior of an adaptive ranker that has none.
 COLD_PRIOR = "nothing"
+# Between a name and its parameters; values in JSON have colons, too.
+_SETTING = re.compile(r":(?=\w+=|\w*$)")
 # They learn to order candidates of any kind.
 LEARNERS = ("forest", "lightgbm", "adaptive")
 
@@ -70,7 +73,7 @@ class Contender:
         if text in PEERS:
             find_peer(text)  # refuses what is not installed
             return cls(text, text)
-        name, *settings = text.split(":")
+        name, *settings = _SETTING.split(text)
         if name not in ranker_names() and names_a_file(text):
             return cls(escape_undecodable(text), load(text).name, file=Path(text))
         contender = cls(text, ranker_class(name).name, parse_parameters(name, settings))
@@ -107,6 +110,14 @@ class Contender:
     def is_cold(self) -> bool:
         """Whether it starts from nothing, though others of its name learn beforehand."""
         return self.params.get("prior") == COLD_PRIOR
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether it has learned before any fold trains it, and keeps what it knows."""
+        prior = self.params.get("prior")
+        if isinstance(prior, str):
+            return self.file is not None or names_a_file(prior)
+        return self.file is not None or bool(prior)
 
     def make(self, seed: int) -> Ranker:
         """The ranker, not trained yet unless it is from a file."""

@@ -221,12 +221,12 @@ def _send(
     """As `_carry_out`, by the workers of a cluster, through joblib's Dask backend."""
     with cluster.as_joblib_backend(data) as threads:
         # One by one: pieces take seconds, and what they take differs too much to be put together.
-        found = Parallel(batch_size=1)(
+        found = Parallel(batch_size=1, return_as="generator")(
             delayed(_run_with_threads)(threads, data, task) for task in tasks
         )
-    for task, result in zip(tasks, found, strict=True):
-        on_done(task, result)
-        yield result
+        for task, result in zip(tasks, found, strict=True):
+            on_done(task, result)  # kept, whatever becomes of the others
+            yield result
 
 
 def _run_with_threads(threads: int, data: EvaluationData, task: EvaluationTask) -> Result:

@@ -128,10 +128,15 @@ def score_shuffle(fold: Fold, case: Case) -> CaseScore:
 
 def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseScore]:
     found = []
+    starts_anew = contender.searches_knobs or contender.is_cold
     for seed in seeds:
-        ranker, file, train_s = _fit(contender, fold.train, seed)
-        complete = seed == seeds[0] and not isinstance(ranker, AdaptiveRanker)
+        fitted = None
         for case in fold.test:
+            if fitted is None or starts_anew:
+                own = _lot(case, seed) >> 1 if starts_anew else seed  # rankers take 31 bits
+                fitted = _fit(contender, fold.train, own)
+            ranker, file, train_s = fitted
+            complete = seed == seeds[0] and not isinstance(ranker, AdaptiveRanker)
             reference = CaseReference.of(case.times, case.baseline_us, case.uniform)
             if not isinstance(ranker, AdaptiveRanker):
                 unmeasured_features(case)  # drawing a queue is no part of what ordering it takes
@@ -155,13 +160,19 @@ def _judge_peer(name: str, peer: Peer, fold: Fold, seeds: Sequence[int]) -> list
         for case in fold.test:
             reference = CaseReference.of(case.times, case.baseline_us, case.uniform)
             started = time.perf_counter()
-            # By its name, too: a lucky start would be the same on all spaces of a size.
-            lot = zlib.crc32(f"{case.name} {seed}".encode())
-            rows = peer_order(peer, case, fold.train, lot, reference.is_decided)
+            rows = peer_order(peer, case, fold.train, _lot(case, seed), reference.is_decided)
             taken_s = time.perf_counter() - started
             about = {"seed": seed, "size_bytes": 0, "train_s": 0.0, "rank_s": taken_s}
             found.append(_score(name, fold, case, reference, replay_rows(rows, case), about))
     return found
+
+
+def _lot(case: Case, seed: int) -> int:
+    """The seed of a search that starts at random; the case's name is in it.
+
+    Else a lucky start would be the same on all spaces of a size.
+    """
+    return zlib.crc32(f"{case.name} {seed}".encode())
 
 
 def _score(

@@ -59,7 +59,7 @@ def contender_notes(
     for contender in contenders:
         if warning := contender.device_warning(cases):
             yield f"{contender.name}: {warning}"
-        if seen := contender.cases_trained_on(cases if contender.file else untrained):
+        if seen := contender.cases_trained_on(cases if contender.is_trained else untrained):
             yield (
                 f"{contender.name} was trained on {len(seen)} of these {len(cases)} recordings, "
                 f"such as {seen[0]}: what it learned by heart flatters it"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,19 +23,11 @@ from ...benchmarks.measuring import (
 )
 from ...benchmarks.runners import ReplayRunner
 from ...models import TIME_COLUMN, AdaptiveRanker, Ranker
-from ..dataset import Recording
 from ..learning import Case
 from ..queue import AdaptiveOrder
 from .full_queue import FullQueue
 
 Floats = NDArray[np.float64]
-
-
-def recorded_outcomes(recording: Recording) -> dict[int, Outcome]:
-    """By the queue positions of when it was made."""
-    frame = recording.frame.astype(object).where(recording.frame.notna(), None)
-    outcomes = frame[[f.name for f in fields(Outcome)]].itertuples(index=False)
-    return dict(zip(frame["index"], starmap(Outcome, outcomes), strict=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,8 +32,6 @@ from .plots import plots
 from .summary import by_case, summarise
 
 KEYS = ["ranker", "case", "seed"]
-# What a row of results is about, beside its seed.
-ABOUT = ["ranker", "case", "problem", "family", "device", "left_out"]
 PREDICTOR = ".predictor"
 # Columns of `summary` that are shown first.
 SHOWN = ["iterations_geomean", "fewer_than_shuffle", "worst_ratio_to_shuffle", "regret_16_median"]

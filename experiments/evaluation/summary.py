@@ -53,7 +53,7 @@ def summarise(results: pd.DataFrame, holdout: str = PROBLEM, seed: int = 0) -> p
         * `train_s`, `rank_s`: the mean time to train on a fold and to order a case.
 
         Those with `_low` and `_high` beside them have a 95 % confidence interval, from resampling;
-        NaN where there is only one of what is resampled.
+        NaN where there are fewer than three of what is resampled.
     """
     levels = resampled_levels(results, holdout)
     # Seconds that one ranker needs and another does not are unknown for both.

@@ -59,8 +59,11 @@ def compare(case: Case) -> Comparison | None:
         for name, found in values(problem, target, part.dropna(axis="columns")).items():
             columns.setdefault(name, np.full(len(rows), np.nan))[part.index] = found
     for name, column in columns.items():
-        ratios[name] = float(column[best] / column[start])
-        alike = np.abs(np.log(column / column[start])) < np.log(OTHER)
+        # Of a quantity that may be 0, such as bytes of shared memory, 0 is like 0 alone.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(column == column[start], 1.0, column / column[start])
+            alike = np.abs(np.log(shares)) < np.log(OTHER)
+        ratios[name] = float(shares[best])
         kept = times[alike & ~np.isnan(times)]
         losses[name] = float(kept.min() / times[best]) if len(kept) else float("nan")
     pipelines = (str(frame[PIPELINE][start]), str(frame[PIPELINE][best]))

@@ -15,7 +15,7 @@ import pandas as pd
 from ... import __version__
 from ...core import RUNS_FOLDER, InputError, WorkError, make_output_folder, usable_cores
 from ...models import BUILT_IN, list_rankers
-from ..arguments import optional_path
+from ..arguments import as_list, check_least, optional_path
 from ..dataset import write_synthetic
 from ..evaluation import (
     DEVICE_OR_PROBLEM,
@@ -86,6 +86,7 @@ def leaderboard(
         WorkError: the folder cannot be written.
         RunInterrupted: Ctrl-C; finished parts are kept.
     """
+    check_least("seeds", seeds, 1)
     notify, folder = make_notify(quiet=quiet), optional_path(out)
     meaning = optional_path(columns)
     with _with_synthetic(paths_of(folders), synthetic, seed) as paths:
@@ -174,7 +175,7 @@ def _with_synthetic(paths: list[Path], synthetic: bool, seed: int) -> Iterator[l
 def _contenders(rankers: Sequence[str], cases: Sequence[Case]) -> tuple[list[Contender], list[str]]:
     """Those that take part, and who does not and why."""
     if rankers:
-        return find_contenders(*([rankers] if isinstance(rankers, str) else rankers)), []
+        return find_contenders(*as_list(rankers)), []
     brought = [
         r.name for r in list_rankers() if r.source != BUILT_IN and r.needs_training is not None
     ]

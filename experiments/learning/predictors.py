@@ -132,7 +132,8 @@ def train(
     frame, groups = training_frame(cases)
     started = time.monotonic()
     try:
-        with progress_bar(f"training {name}", quiet=quiet):
+        with progress_bar(f"training {name}", quiet=quiet) as progress:
+            learner.on_progress = progress
             learner.fit(frame, groups)
     except FrontrunnerError:
         raise

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import __version__
-from ...models import Ranker
+from ...features import Catalogue
+from ...models import AdaptiveRanker, Ranker
 from .cases import Case, device_name
 
 
@@ -42,28 +43,41 @@ def cases_digest(cases: Iterable[Case]) -> str:
     return found.hexdigest()
 
 
-def training_values(ranker: Ranker, key: str) -> list[str]:
+def training_values(ranker: Ranker, key: str, catalogue: Catalogue | None = None) -> list[str]:
     """What a saved ranker, or one with a predictor that ships, says of its training.
 
     Args:
         key: of `describe_training`, such as `devices`.
+        catalogue: of the features by which candidates are described; by default what it knows.
     """
-    parts = (ranker, *ranker.parts.values())
-    return list(dict.fromkeys(word for part in parts for word in _said(part, key)))
+    asked = _asked(ranker, catalogue)
+    return list(dict.fromkeys(word for one in asked for word in _said(one, key)))
 
 
 def problems_trained_on(ranker: Ranker) -> set[tuple[str, str]]:
-    """The problems that a ranker has learned from, each with a device that it was measured on.
+    """The problems that a ranker may have learned from on a device.
 
-    What one part knows of a problem, and another of a device, is no knowledge of both.
+    A file tells its problems and its devices, and not which it has of which. But what one part
+    knows of a problem, and another of a device, is no knowledge of both.
     """
     return {
         (problem, device_name(device, arch))
-        for part in (ranker, *ranker.parts.values())
+        for part in _asked(ranker)
         for problem in _said(part, "problems")
         for device in _said(part, "devices")
         for arch in _said(part, "archs") or [""]
     }
+
+
+def _asked(ranker: Ranker, catalogue: Catalogue | None = None) -> Iterator[Ranker]:
+    """A ranker, and those that it asks in turn."""
+    yield ranker
+    for part in ranker.parts.values():
+        yield from _asked(part, catalogue)
+    if isinstance(ranker, AdaptiveRanker):
+        prior = ranker.prior_for(catalogue or ranker.catalogue_)
+        if prior is not None:
+            yield from _asked(prior, catalogue)
 
 
 def _said(ranker: Ranker, key: str) -> list[str]:
@@ -72,23 +86,26 @@ def _said(ranker: Ranker, key: str) -> list[str]:
     return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
 
 
-def trained_devices(ranker: Ranker) -> set[str]:
+def trained_devices(ranker: Ranker, catalogue: Catalogue | None = None) -> set[str]:
     """What a ranker was trained on, by the names of `device_name`; empty if it does not say."""
-    archs = training_values(ranker, "archs") or [""]
-    devices = training_values(ranker, "devices")
+    archs = training_values(ranker, "archs", catalogue) or [""]
+    devices = training_values(ranker, "devices", catalogue)
     return {device_name(device, arch) for device in devices for arch in archs}
 
 
-def device_warning(ranker: Ranker, devices: Sequence[str], arch: str = "") -> str:
+def device_warning(
+    ranker: Ranker, devices: Sequence[str], arch: str = "", catalogue: Catalogue | None = None
+) -> str:
     """A warning if a ranker was trained on other devices than it is used for; empty if not.
 
     Args:
         devices: fingerprints of those to measure on.
         arch: what is compiled for, which decides where no device is known.
+        catalogue: as of `training_values`.
     """
-    trained, archs = (training_values(ranker, key) for key in ("devices", "archs"))
+    trained, archs = (training_values(ranker, key, catalogue) for key in ("devices", "archs"))
     if devices:
-        known = trained_devices(ranker)
+        known = trained_devices(ranker, catalogue)
         names = {device: device_name(device, arch if archs else "") for device in devices}
         where = ", ".join(trained) + (f" ({', '.join(archs)})" if archs else "")
     else:

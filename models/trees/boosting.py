@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from ..training import Training
 from ..untrusted import MAX_TREES
 from .tree_ranker import TreeRanker
 from .trees import Trees
+
+if TYPE_CHECKING:
+    from lightgbm.callback import CallbackEnv
 
 _OBJECTIVES = ("lambdarank", "regression")
 _COLUMNS = ("left", "right", "feature", "threshold", "missing", "value", "cover")
@@ -88,9 +91,14 @@ class LightGBMRanker(TreeRanker):
             group=sizes if ranking else None,
             params={"feature_pre_filter": False, "verbose": -1},
         )
-        booster = lightgbm.train(self._settings(), dataset, num_boost_round=self.rounds)
+        booster = lightgbm.train(
+            self._settings(), dataset, num_boost_round=self.rounds, callbacks=[self._tell]
+        )
         gains = booster.feature_importance("gain")
         return _trees(booster.dump_model(), gains / (gains.sum() or 1))
+
+    def _tell(self, state: CallbackEnv) -> None:
+        self.on_progress(state.iteration + 1, state.end_iteration)
 
     def _settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = {

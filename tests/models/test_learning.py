@@ -7,6 +7,7 @@ import pytest
 
 from frontrunner.core.errors import InputError
 from frontrunner.models import create_ranker, order
+from frontrunner.models.trees import forest
 
 LEARNERS = [
     ("forest", {"trees": 50}),
@@ -106,3 +107,18 @@ def test_relevance_puts_the_slowest_success_above_a_failure():
     from frontrunner.models.trees.boosting import _relevance
 
     assert _relevance(np.array([0.0, 1e-6, 0.5, 1.0])).tolist() == [0, 1, 8, 15]
+
+
+@pytest.mark.parametrize("name", ["forest", "lightgbm", "cpu", "adaptive"])
+def test_training_tells_how_far_it_is(name, training):
+    ranker, told = create_ranker(name), []
+    ranker.on_progress = lambda done, total: told.append(done / total)
+    ranker.fit(*training)
+    assert told == sorted(set(told))
+    assert len(told) > 1 and told[-1] == 1
+
+
+def test_trees_grown_some_at_a_time_are_those_grown_at_once(training, monkeypatch):
+    pieces = create_ranker("forest").fit(*training).dump()
+    monkeypatch.setattr(forest, "AT_A_TIME", 1000)
+    assert create_ranker("forest").fit(*training).dump() == pieces
