@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..core import InputError
 from .observing import local_ranker, make_notify
 
+# Not within braces: parameters may be mappings.
+_COMMA = re.compile(r",(?![^{}]*})")
 # Processes are made for each.
 MOST_JOBS = 1024
 
@@ -18,9 +21,9 @@ def optional_path(path: str | os.PathLike[str] | None) -> Path | None:
     return None if path is None else Path(path)
 
 
-def optional_ranker(ranker: str | os.PathLike[str] | None) -> str | None:
+def optional_ranker(ranker: str | os.PathLike[str] | None, *, quiet: bool = False) -> str | None:
     """A ranker's name or file, where one is given; what MLflow has is copied to a file."""
-    return None if ranker is None else local_ranker(os.fspath(ranker), make_notify())
+    return None if ranker is None else local_ranker(os.fspath(ranker), make_notify(quiet=quiet))
 
 
 def extra_values(extras: Mapping[str, Sequence[int]] | None) -> dict[str, tuple[int, ...]]:
@@ -28,11 +31,22 @@ def extra_values(extras: Mapping[str, Sequence[int]] | None) -> dict[str, tuple[
     return {name: tuple(values) for name, values in (extras or {}).items()}
 
 
+def as_list(names: Sequence[str] | str) -> Sequence[str]:
+    """Names, of which one alone may be given as it is."""
+    return [names] if isinstance(names, str) else names
+
+
 def split_names(lists: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
     """The names in lists with commas, each once; what names a file as a whole is one."""
     texts = [os.fspath(each) for each in lists]
-    names = [n for text in texts for n in ([text] if os.path.exists(text) else text.split(","))]
+    names = [n for text in texts for n in ([text] if os.path.exists(text) else _COMMA.split(text))]
     return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+
+
+def check_least(name: str, count: int | None, least: int) -> None:
+    """Refuses fewer of something than there can be, where a number is given."""
+    if count is not None and count < least:
+        raise InputError(f"{name} must be at least {least}, got {count}")
 
 
 def check_jobs(jobs: int | None) -> None:

@@ -91,10 +91,10 @@ MAY_IMPORT = {
             "experiments.learning experiments.peers experiments.evaluation"
         ),
         "experiments.tuning": (
-            "core search search.gpu search.linking search.reading models benchmarks.verifying "
-            "benchmarks.measuring benchmarks.cluster benchmarks.compiling benchmarks.networks "
-            "benchmarks.runners experiments experiments.dataset experiments.device_checks "
-            "experiments.queue experiments.observing experiments.learning"
+            "core search search.gpu search.linking search.reading features models "
+            "benchmarks.verifying benchmarks.measuring benchmarks.cluster benchmarks.compiling "
+            "benchmarks.networks benchmarks.runners experiments experiments.dataset "
+            "experiments.device_checks experiments.queue experiments.observing experiments.learning"
         ),
         "experiments.importing": "core benchmarks.networks",
         "experiments.network_tuning": (
@@ -134,7 +134,7 @@ MAY_IMPORT = {
         "experiments.reporting.drawing": "",
         "experiments.reporting.comparing": "core experiments experiments.reporting.drawing",
         "experiments.reporting": (
-            "experiments core search models benchmarks.measuring benchmarks.compiling "
+            "experiments core search features models benchmarks.measuring benchmarks.compiling "
             "benchmarks.libraries experiments.dataset experiments.queue experiments.observing "
             "experiments.learning experiments.tuning experiments.network_tuning "
             "experiments.profiling experiments.reporting.drawing experiments.reporting.comparing"

@@ -91,7 +91,7 @@ def tune_model(
         default_specs=default_specs,
         iree_flags=parse_flags(iree_flags),
         variants=os.fspath(options),
-        ranker=optional_ranker(ranker),
+        ranker=optional_ranker(ranker, quiet=quiet),
         device=device,
         cluster=cluster,
         target=target,

@@ -220,7 +220,7 @@ def _row(
     hot, run = choice.hot, None if isinstance(tuned, str) else tuned
     alone = None
     if isinstance(run, TuneResult):
-        alone = run.finalists[0].speedup if run.finalists else 1.0
+        alone = run.best_speedup or 1.0
     kept = better and choice.spec is not None
     reason = choice.reason or "the model is no faster"
     if isinstance(tuned, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -91,6 +91,9 @@ def resume_network_run(
     folder = NetworkFolder(path)
     options = folder.load(input, cluster, iree_flags, variants)
     if (done := NetworkResult.read(folder.result)) is not None:
+        if folder.work.exists():  # of a session that was killed when all but this was done
+            with suppress(InputError), lock_folder(path):  # another process may be about to end
+                shutil.rmtree(folder.work, ignore_errors=True)
         return done
     with (
         lock_folder(path),

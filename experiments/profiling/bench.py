@@ -100,14 +100,20 @@ class Bench:
         )
         names = (options.device,) if cluster is None else cluster.names
         self._devices = DevicePool(names, self._connect, self._observer.notify)
-        self._stack.callback(self._devices.close)
         # One for each device; this machine's only one has its cores to itself while it measures.
         self._threads = self._stack.enter_context(ThreadPoolExecutor(len(names)))
+        self._ended = False
+        # Before threads are waited for: one may have minutes left with a kernel that hangs.
+        self._stack.callback(self._end)
         self._libraries = self._stack.enter_context(Libraries(options.libraries, threads))
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def _end(self) -> None:
+        self._ended = True
+        self._devices.close()
 
     def run(self, chunk: Sequence[PlannedRows]) -> None:
         """Makes all rows of some dispatches."""
@@ -205,6 +211,8 @@ class Bench:
                 figures = self._figures(item.module, samples) if seconds else {}
                 return replace(row, verification=checked, **figures)
             except RunFailed as failure:
+                if self._ended:
+                    raise
                 row = _failed(row, failure)
                 stage, log = "run", str(failure.__cause__ or "")
             except HostLost:

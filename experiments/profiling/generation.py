@@ -129,7 +129,7 @@ def generate(
     if configurations:
         from .configurations import ConfigurationOptions
 
-        named = optional_ranker(ranker)
+        named = optional_ranker(ranker, quiet=quiet)
         choice = ConfigurationOptions(configurations, target, named, pool, seed)
     with closing(make_progress(quiet=quiet)) as progress:
         made, files = write_dispatches(

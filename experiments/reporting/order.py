@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...core import FrontrunnerError
+from ...features import catalogue_for_target
 from ...models import AdaptiveRanker, Ranker, resolve_ranker
 from ..learning import Score, device_warning, scores_of, training_values
 from ..queue import features_of
@@ -92,18 +93,19 @@ def training(run: Run) -> Iterator[Block]:
     if isinstance(ranker, str):
         yield Text(ranker)
         return
+    manifest, target = run.setup.manifest, run.setup.dispatch.target
+    catalogue = catalogue_for_target(target)
     told_of = {
-        "devices": training_values(ranker, "devices"),
-        "architectures": training_values(ranker, "archs"),
-        "problems": training_values(ranker, "problems"),
+        "devices": training_values(ranker, "devices", catalogue),
+        "architectures": training_values(ranker, "archs", catalogue),
+        "problems": training_values(ranker, "problems", catalogue),
     }
     rows = [("ranker", ranker.name)]
     rows += [(name, _some(values)) for name, values in told_of.items()]
     yield Facts.of(rows)
     if not any(told_of.values()):
         yield Text("It was trained on nothing: its order is written by hand, or at random.")
-    manifest, target = run.setup.manifest, run.setup.dispatch.target
-    if warning := device_warning(ranker, manifest.devices, target.arch):
+    if warning := device_warning(ranker, manifest.devices, target.arch, catalogue):
         yield Text(f"{warning[0].upper()}{warning[1:]}.", warning=True)
 
 

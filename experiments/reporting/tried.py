@@ -40,7 +40,7 @@ def candidates(run: NetworkRun) -> Iterator[Block]:
             [
                 (
                     Cell(name),
-                    number(one.finalists[0].speedup if one.finalists else None, ".2f", "x"),
+                    number(one.best_speedup, ".2f", "x"),
                     number(100 * one.noise_floor, ".1f", " %"),
                     number(one.candidates, "d"),
                     number(one.seconds, ".0f"),

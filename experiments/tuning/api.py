@@ -101,7 +101,7 @@ def tune(
         function=function,
         out=optional_path(out),
         budget=Budget(budget, minutes_to_seconds(minutes), patience),
-        ranker=optional_ranker(ranker),
+        ranker=optional_ranker(ranker, quiet=quiet),
         devices=() if compile_only and not devices else tuple(devices) or None,
         cluster=cluster,
         target=target,

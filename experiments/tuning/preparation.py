@@ -12,6 +12,7 @@ from ...benchmarks.compiling import call_of
 from ...benchmarks.measuring import check_uris, fingerprint
 from ...benchmarks.verifying import check_memory
 from ...core import InputError, Notify, check_regular
+from ...features import catalogue_for_target
 from ...models import AdaptiveRanker, default_ranker, resolve_ranker
 from ...search import Dispatch, Target
 from ...search.reading import read_dispatch
@@ -21,6 +22,7 @@ from ..observing import Observer
 from ..queue import make_queue
 from .manifest import RunManifest, RunSetup
 from .options import TuneOptions
+from .stages import check_usable
 
 
 def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
@@ -37,6 +39,7 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
         check_uris(options.devices or ())
     if options.ranker is not None:
         resolve_ranker(options.ranker, seed=options.seed)  # refused before the compiler is asked
+    check_usable(options.stages, on_cluster=options.cluster is not None)
     dispatch = read_dispatch(
         options.input,
         options.target,
@@ -66,7 +69,7 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
         call = call_of(dispatch)
         check_memory((*call.inputs, *call.outputs))
     ranker = resolve_ranker(name, seed=options.seed)
-    if warning := device_warning(ranker, fingerprints, target.arch):
+    if warning := device_warning(ranker, fingerprints, target.arch, catalogue_for_target(target)):
         observer.notify(warning)
     looks_back = isinstance(ranker, AdaptiveRanker)
     if looks_back and not devices:

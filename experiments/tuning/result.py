@@ -176,6 +176,13 @@ class TuneResult(StoredResult):
         """The winner's spec, or its executable; None where the default stays."""
         return self.spec or self.executable
 
+    @property
+    def best_speedup(self) -> float | None:
+        """The winner's, or the first finalist's where none was enough; None without finalists."""
+        if self.winner is not None:
+            return self.speedup
+        return self.finalists[0].speedup if self.finalists else None
+
     def _check(self) -> None:
         """Checks that the figures follow from each other.
 

@@ -20,7 +20,7 @@ from .manifest import check_cluster
 from .options import TuneOptions
 from .preparation import digest_of_file, prepare
 from .session import MakeRunner, Result, Session
-from .stages import Stage
+from .stages import Stage, check_usable
 
 
 def make_usual_runner(
@@ -131,6 +131,7 @@ def resume_run(
     run = folder.load(iree_flags)
     started = run.manifest.options
     _check_stages(path, started.stages, stages)
+    check_usable(started.stages, on_cluster=cluster is not None)
     if input is not None and digest_of_file(input) != run.manifest.input_digest:
         raise InputError(
             f"{path} is the run of another input ({started.input}), not of {input}",

@@ -24,12 +24,13 @@ from __future__ import annotations
 
 import math
 import shlex
+import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...core import InputError, decode, describe_error, read_limited
+from ...core import InputError, check_file, decode, describe_error, read_limited
 
 SCREEN, HEATS, COMMAND, MODEL = "screen", "heats", "command", "model"
 VMFB, SPEC, DEFAULT = "{vmfb}", "{spec}", "{default}"
@@ -48,7 +49,8 @@ class Stage:
             `heats`), or that passed (`command`, `model`).
         within: only those go on that take at most so many times as long as the best. Of a command
             that says numbers of 0 and less, which are no times, all go on.
-        minutes: after which no candidate is begun; those not judged do not go on.
+        minutes: after which no candidate is begun; those not judged do not go on. Heats, which are
+            interleaved, have no such limit.
         command: what is run for each candidate, as a line of words. `{vmfb}` is its compiled
             module, `{default}` that of the compiler's default, `{spec}` its tuning spec. It exits
             with 0 for the default, and for candidates that may go on. If its last line is a
@@ -89,7 +91,12 @@ class Stage:
             )
         if self.kind == SCREEN and self.minutes is not None:
             raise InputError("screening is limited by the run's own budget", "give --minutes")
-        self.words({})  # refused where it is no line of words
+        if self.kind == HEATS and self.minutes is not None:
+            raise InputError("heats are not limited by minutes", "give keep to the stage before")
+        if self.kind != COMMAND and self.timeout != _USUAL_TIMEOUT:
+            raise InputError(f"a stage of kind {self.kind!r} has a timeout", "only commands have")
+        if self.command and not self.words({}):  # refused where it is no line of words
+            raise InputError(f"the command {self.command!r} has no words", "name a program")
 
     def words(self, files: Mapping[str, Path]) -> list[str]:
         """The command's words, with files in place of `{vmfb}` and the like."""
@@ -125,6 +132,26 @@ def check_stages(stages: Sequence[Stage]) -> tuple[Stage, ...]:
     if any(stage.kind == SCREEN for stage in stages[1:]):
         raise InputError("screen is no later stage than the first", "use heats to measure again")
     return tuple(stages)
+
+
+def check_usable(stages: Sequence[Stage], *, on_cluster: bool) -> None:
+    """Refuses stages that cannot be gone through here, before anything is measured for them.
+
+    Raises:
+        InputError: naming what is missing.
+    """
+    for stage in stages:
+        if stage.kind == COMMAND:
+            program = stage.words({})[0]
+            if "{" not in program and shutil.which(program) is None:
+                raise InputError(f"{program} is no program", "see the command of the stage")
+        if stage.kind == MODEL:
+            check_file(Path(stage.model), "give a file of MLIR")
+            if on_cluster:
+                raise InputError(
+                    f"the stage {stage.describe()!r} is for this machine, not for a cluster",
+                    "leave it out, or use `frontrunner tune-model --cluster`",
+                )
 
 
 def read_stages(path: Path) -> tuple[Stage, ...]:

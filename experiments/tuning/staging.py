@@ -12,6 +12,7 @@ import numpy as np
 
 from ...benchmarks.measuring import (
     BASELINE,
+    CHANGED,
     FinalistResult,
     Finals,
     MeasuringRunner,
@@ -20,6 +21,7 @@ from ...benchmarks.measuring import (
     distinct_candidates,
     screening_noise,
 )
+from ...benchmarks.runners import ExecutableRunner
 from ...core import WorkError
 from .judging import Judge
 from .stage_log import Judgement, StageLog
@@ -83,7 +85,13 @@ class Staging:
             chosen = kept
         by_index = {standing.index: standing for standing in finals.standings}
         left = tuple(by_index[index] for index in chosen if index in by_index)
-        return replace(finals, standings=left), tuple(told)
+        finals = replace(finals, standings=left)
+        if isinstance(self._runner, ExecutableRunner):
+            # An earlier session may have compiled them, and no stage of this one again.
+            indices = [standing.index for standing in left]
+            there = self._runner.executables(indices, self._outcomes)
+            finals = finals.with_failed([(i, CHANGED) for i in indices if i not in there])
+        return finals, tuple(told)
 
     def _judged(self, place: int, stage: Stage, chosen: Sequence[int]) -> list[int]:
         """Those that pass the stage and are better than the default, the best first.

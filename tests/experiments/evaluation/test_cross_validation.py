@@ -7,11 +7,13 @@ import os
 import signal
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import frontrunner as package
 from frontrunner.core import InputError, WorkError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.dataset.provenance import ForeignKernel, Provenance
@@ -23,11 +25,13 @@ from frontrunner.experiments.evaluation.cross_validation import CURVE, cross_val
 from frontrunner.experiments.evaluation.holdout import make_folds
 from frontrunner.experiments.evaluation.notes import contender_notes
 from frontrunner.experiments.evaluation.summary import by_case, summarise
-from frontrunner.experiments.learning.cases import Case
+from frontrunner.experiments.learning.cases import Case, read_cases
 from frontrunner.features.cpu import CPU
 from frontrunner.features.gpu import GPU
 from frontrunner.models import AdaptiveRanker, Ranker, create_ranker, save
 
+ZEN3 = Path(package.__file__).parent / "experiments" / "recordings" / "zen3"
+ZEN3 /= "matmul_256x256x256_f32_f32_f32.parquet"
 N = 100
 PROVENANCE = Provenance(ForeignKernel("k"), None, {"chip": "chip"}, "", "", None, None, "test")
 
@@ -371,6 +375,45 @@ def test_what_ships_may_have_been_trained_on_what_it_is_judged_on(monkeypatch):
     assert list(contender_notes(NAMES[:2], CASES, make_folds(CASES, "problem"))) == []
     (note,) = contender_notes(NAMES[:2], CASES[:1], make_folds(CASES[:1], "problem"))
     assert note.startswith("knows was trained on 1 of these 1 recordings, such as a: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "flattered"),
+    [("cpu", True), ("adaptive", True), ("adaptive:prior=nothing", False), ("heuristic", False)],
+)
+def test_whoever_starts_from_what_ships_knows_what_that_was_trained_on(name, flattered):
+    (case,) = read_cases([ZEN3])
+    folds = make_folds([case], "problem")
+    notes = [*contender_notes(find_contenders(name), [case], folds)]
+    assert any("by heart" in note for note in notes) == flattered
+
+
+def test_what_keeps_what_ships_knows_it_where_it_is_trained_too():
+    (case,) = read_cases([ZEN3])
+    folds = make_folds([case, replace(case, problem="another", name="another")], "problem")
+    told = {
+        name: [*contender_notes(find_contenders(name), [case], folds)]
+        for name in ("cpu", "cpu:prior=0.5")
+    }
+    assert told["cpu"] == []
+    assert "by heart" in told["cpu:prior=0.5"][0]
+
+
+def test_searches_of_ours_have_a_start_of_their_own_on_each_space():
+    """Two spaces of a size would share a lucky one, and intervals be too narrow."""
+    (case,) = read_cases([ZEN3])
+    alike = [replace(case, name=name, problem=name) for name in ("one", "other")]
+    searches = find_contenders("adaptive:prior=nothing")
+    found = cross_validate(alike, searches, "problem", seeds=[0, 1], jobs=1).results
+    found = found[found.ranker != "shuffle"]
+    one, other = (found.log_iterations_5[found.case == name].tolist() for name in ("one", "other"))
+    assert one != other
+
+
+@pytest.mark.parametrize("given", [{"seeds": 0}, {"folds": 1}])
+def test_too_few_are_refused(given, tmp_path):
+    with pytest.raises(InputError, match="must be at least"):
+        package.evaluate(tmp_path, quiet=True, **given)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,12 @@ from frontrunner.benchmarks.measuring import Outcome, RunFailed, finals_error
 from frontrunner.benchmarks.runners import ReplayRunner
 from frontrunner.core import InputError
 from frontrunner.experiments.dataset.recording import Provenance, Recording
-from frontrunner.experiments.evaluation.replay import recorded_outcomes, replay
+from frontrunner.experiments.evaluation.replay import replay
 from frontrunner.experiments.learning.cases import Case
 from frontrunner.models import AdaptiveRanker, Ranker
 from frontrunner.search import Problem, Target
+
+from ..recorded import recorded_outcomes
 
 PROVENANCE = Provenance(
     problem=Problem("contraction", "linalg.matmul", (), ()),

@@ -12,11 +12,15 @@ import pytest
 import frontrunner as package
 from frontrunner.core import InputError
 from frontrunner.experiments.dataset import Recording
+from frontrunner.experiments.insights.comparisons import compare
 from frontrunner.experiments.insights.quantities import values
+from frontrunner.experiments.learning import read_cases
 
 ROOT = Path(__file__).parents[3]
 ZEN4 = ROOT / "experiments" / "recordings" / "zen4"
 ZEN3 = ROOT / "experiments" / "recordings" / "zen3"
+LAVAPIPE = ROOT / "experiments" / "recordings" / "lavapipe"
+PRODUCT = "matmul_32x768x768_f32_f32_f32.parquet"
 
 
 def quantity(recording: Recording, name: str) -> np.ndarray:
@@ -71,6 +75,15 @@ def test_those_of_zen4_are_told_and_drawn(frontrunner, tmp_path: Path) -> None:
         assert one["dispatches"] >= 0.3 * one["of"]
         if one["loss"] is not None:
             assert one["loss"] >= 1 and one["loss_ci"][0] <= one["loss"] <= one["loss_ci"][1]
+
+
+@pytest.mark.filterwarnings("error")
+def test_of_quantities_that_are_0_the_loss_is_known() -> None:
+    """Kernels that promote nothing have 0 bytes of shared memory."""
+    (found,) = (compare(case) for case in read_cases([LAVAPIPE / PRODUCT]))
+    assert found is not None and "shared_bytes" in found.ratios
+    assert not any(np.isnan(loss) for loss in found.losses.values())
+    assert not any(np.isnan(ratio) for ratio in found.ratios.values())
 
 
 def test_without_defaults_nothing_can_be_said() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import frontrunner
 from frontrunner.benchmarks.measuring.budget import Budget
-from frontrunner.benchmarks.measuring.device import fingerprint
+from frontrunner.benchmarks.measuring.chips import fingerprint
 from frontrunner.core import InputError
 from frontrunner.experiments.dataset.recording import Recording
 from frontrunner.experiments.learning.cases import read_cases

@@ -23,13 +23,14 @@ from frontrunner.benchmarks.measuring import (
 from frontrunner.benchmarks.runners import ReplayRunner
 from frontrunner.core import Load
 from frontrunner.experiments.dataset import Provenance, Recording
-from frontrunner.experiments.evaluation.replay import recorded_outcomes
 from frontrunner.experiments.observing import Observer
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning import Journal, TuneOptions, TuneResult, resume_run, start_run
 from frontrunner.experiments.tuning.folder import RunFolder
 from frontrunner.search.mlir import compile_with_spec
 from frontrunner.search.reading import read_dispatch
+
+from ..recorded import recorded_outcomes
 
 MATMUL = Path(__file__).parents[2] / "data" / "matmul.mlir"
 COUNT = 24

@@ -90,11 +90,18 @@ def test_a_bad_default_is_beaten_by_a_verified_spec(source: Path, tmp_path: Path
 
 @pytest.mark.slow
 def test_one_stage(source: Path, tmp_path: Path) -> None:
-    result = tuned(source, tmp_path / "run", [Stage("screen", keep=1)])
+    run = tmp_path / "run"
+    result = tuned(source, run, [Stage("screen", keep=1)])
     assert result.stages == (StageResult("screen", 6, 1),)
     assert len(result.finalists) == 1
     assert "stages       screen 6 -> 1" in result.summary_lines()
     assert_verified(source, result)
+    # What an earlier session compiled is not there any more.
+    (run / "result.json").unlink()
+    again = package.resume(run, quiet=True)
+    assert isinstance(again, TuneResult)
+    assert again.winner == result.winner
+    assert_verified(source, again)
 
 
 @pytest.mark.slow
@@ -244,6 +251,9 @@ def test_who_goes_on() -> None:
         ('[[stage]]\nkind = "screen"\n[[stage]]\nkind = "command"', "has the command ''"),
         ('[[stage]]\nkind = "screen"\nspeed = 1', "speed"),
         ('[[stage]]\nkind = "command"\ncommand = "a \'b"', "cannot be split"),
+        ('[[stage]]\nkind = "command"\ncommand = " "', "has no words"),
+        ('[[stage]]\nkind = "heats"\nminutes = 1.0', "not limited by minutes"),
+        ('[[stage]]\nkind = "heats"\ntimeout = 9.0', "'heats' has a timeout"),
         ("[[", "holds no stages"),
     ],
 )
@@ -253,6 +263,23 @@ def test_what_are_no_stages(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(InputError, match=says) as caught:
         read_stages(path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("stage", "cluster", "says"),
+    [
+        (Stage("command", command="pyhton eval.py {vmfb}"), None, "pyhton is no program"),
+        (Stage("model", model="nothing.mlir"), None, "cannot read nothing.mlir"),
+        (Stage("model", model=__file__), "local:1", "not for a cluster"),
+    ],
+)
+def test_what_no_stage_could_do_is_said_before_anything_is_measured(
+    stage: Stage, cluster: str | None, says: str, source: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    with pytest.raises(InputError, match=says):
+        package.tune(source, stages=[Stage("screen"), stage], cluster=cluster, out=run, quiet=True)
+    assert not run.exists()
 
 
 def test_nothing_is_no_list_of_stages() -> None:

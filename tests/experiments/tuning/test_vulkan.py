@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import frontrunner
 from frontrunner.benchmarks.measuring import Device, chip_of
+from frontrunner.cli import main
 from frontrunner.core import InputError
 from frontrunner.experiments import doctor
 from frontrunner.experiments.device_checks import check_devices
 from frontrunner.experiments.tuning import RunFolder, TuneResult
 from frontrunner.search.reading import read_dispatch
-from frontrunner.search.vulkan import ask_device, live
+from frontrunner.search.vulkan import live
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -41,6 +44,19 @@ def test_a_run_measures_verifies_and_goes_on(name: str, tmp_path: Path) -> None:
     assert sum(result.outcomes.values()) == 4
     more = frontrunner.resume(run, budget=6, quiet=True)
     assert sum(more.outcomes.values()) == 6
+
+
+@pytest.mark.slow
+def test_one_command_tunes_for_the_cpu_and_the_device(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    targets = ("--target", "host", "--target", "vulkan")
+    devices = ("--device", "vulkan", "--device", "local-task")
+    few = ("--budget", "2", "--pool", "100", "--out", str(tmp_path / "runs"), "--json")
+    assert main(["tune", str(DATA / "matmul.mlir"), *targets, *devices, *few]) == 0
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    measured_on = [set(RunFolder(Path(run["run"])).load().manifest.options.devices) for run in runs]
+    assert measured_on == [{"local-task"}, {"vulkan"}]
 
 
 @pytest.mark.slow
@@ -96,12 +112,29 @@ def test_mesas_driver_for_cpus_shares_the_cores() -> None:
 
 @pytest.mark.parametrize("command", ["tune", "record"])
 def test_a_device_on_which_the_default_is_wrong_is_refused(command: str, tmp_path: Path) -> None:
-    if ask_device().subgroups != (8, 8):
+    if chip_of("vulkan").subgroups != (8, 8):
         pytest.skip("this device is not lavapipe on 256 bits, whose subgroups have 8 threads")
     run = getattr(frontrunner, command)
     with pytest.raises(InputError, match="has subgroups of 8 threads, and this code is for 16"):
         run(DATA / "matvec.mlir", out=tmp_path / "out", target="vulkan", quiet=True)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("name", "right"), [("matvec", False), ("matmul", True)])
+def test_a_bundle_is_refused_where_its_default_is_wrong(
+    name: str, right: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if chip_of("vulkan").subgroups != (8, 8):
+        pytest.skip("this device is not lavapipe on 256 bits, whose subgroups have 8 threads")
+    bundle, results = tmp_path / "a.bundle", tmp_path / "results.jsonl"
+    few = ("--target", "vulkan-valhall4", "--budget", "1", "--pool", "100")
+    assert main(["bundle", "pack", str(DATA / f"{name}.mlir"), *few, "--out", str(bundle)]) == 0
+    capsys.readouterr()
+    words = [sys.executable, str(bundle), "--device", "vulkan", "--out", str(results)]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (ran.returncode == 0) == right, ran.stderr
+    assert right or "subgroups of 8 threads, and this code is for 16" in ran.stderr
+    assert results.exists() == right
 
 
 def test_a_device_with_less_than_the_profile_is_told(
