@@ -9,11 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...benchmarks.measuring import OK
+from ...core import MAX_EXACT_INT
 from ...search import DERIVED, ELEMENT_BYTES, PIPELINE, Problem, Target, kind_of, known_kinds
 
 ROLES = ("batch", "m", "n", "k")
-# Whole numbers up to here are exact in the floats that features are made of.
-MAX_EXACT_INT = 1 << 53
 # Knobs that say how large something is; others may be 0.
 SIZES = tuple(f"{word}_" for word in "dist cache vec wg sg red thread lanes subgroups".split())
 

@@ -64,15 +64,10 @@ def told(**fields: str) -> list[Spec]:
     return [{"field": field, "title": title} for field, title in fields.items()]
 
 
-def fixed(value: float) -> Spec:
-    """A place on an axis that is the same for all."""
-    return {"datum": value}
-
-
 def line_at(value: float, colour: str, *, axis: str = "x", dashed: bool = True) -> Spec:
     """A line across the chart."""
     mark = {"type": "rule", "color": colour, "strokeDash": [5, 4] if dashed else [1, 0]}
-    return {"data": {"values": [{}]}, "mark": mark, "encoding": {axis: fixed(value)}}
+    return {"data": {"values": [{}]}, "mark": mark, "encoding": {axis: {"datum": value}}}
 
 
 def rows_height(count: int) -> int:
