@@ -76,7 +76,7 @@ dist: env-dev  ## build the wheel and the sdist into dist, and check both
 lowest: $(VENV)/.created  ## the quick tests with the least versions that pyproject.toml allows
 	$(BIN)/python -m venv --clear --without-pip $(VENV)/lowest
 	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python --resolution lowest-direct -e '.[baselines]'
-	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python pytest pytest-xdist hypothesis
+	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python pip setuptools pytest pytest-xdist hypothesis
 	$(VENV)/lowest/bin/python -m pytest -n 2 --dist loadfile -q --no-header -p no:cacheprovider $(QUICK) $(ARGS)
 
 pythons: env-dev  ## tell whether all that is needed comes as wheels for each Python in the classifiers
