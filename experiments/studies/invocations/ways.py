@@ -77,7 +77,6 @@ CONTRADICTIONS: dict[str, tuple[str, ...]] = {
         "--resume folder --seed 3", "good.mlir",
     ),
     "tune-model": ("--resume folder --minutes 3", "--resume folder --seed 3"),
-    "space": ("--limit 99999999999",),
     "explain": ("--candidate 1 --top 2", "--row 3", "--set vec_n=4 --set vec_n=8"),
     "link": ("--target host", "--default-specs", "--iree-flag=--x", "--dump folder"),
     "evaluate": ("--cluster 127.0.0.1:1 --jobs 2",),
