@@ -40,17 +40,17 @@ def test_it_opens_the_browser(frontrunner, monkeypatch):
     opened = []
 
     def launch(address: str) -> None:
-        opened.append(address)
+        path = Path(address.removeprefix("file://"))  # which is gone when the command has ended
+        opened.append((address, path.stat().st_mode & 0o777, path.read_text()))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(click, "launch", launch)
     monkeypatch.setattr(os, "nice", lambda _: 0)
     ran = frontrunner("watch", RUN, "--open")
     assert ran.code == 0
-    (page,) = opened
-    path = Path(page.removeprefix("file://"))
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert ran.out.split()[1] in path.read_text()
+    ((page, mode, text),) = opened
+    assert mode == 0o600
+    assert ran.out.split()[1] in text
     assert ran.out.split()[1].split("/")[-2] not in page  # everybody sees command lines
 
 
