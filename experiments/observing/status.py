@@ -116,8 +116,9 @@ class RunStatus:
         return "; ".join(parts)
 
     def describe_left(self) -> str:
+        """Nothing at the end of the candidates: heats and verification come after them."""
         left = self.left()
-        if left is None:
+        if left is None or self.done == self.total:
             return ""
         minutes, seconds = divmod(round(left), 60)
         return f"{minutes}:{seconds:02d} left"
