@@ -9,8 +9,6 @@ from typing import Protocol
 
 from .output import Output, Summary
 
-INTERRUPTED = "warning: the report was interrupted"
-
 
 class Finished(Summary, Protocol):
     """What comes out of a run that has a folder."""
@@ -28,11 +26,16 @@ class TrackedPage:
         self.interrupted = False
 
     def __call__(self, folder: Path) -> Path | None:
+        from ..experiments.reporting import report
+
         try:
-            self.made = _draw(self.output, folder)
+            self.made = report(folder).page
         except KeyboardInterrupt:  # the run has ended, and is kept
             self.interrupted = True
-            self.output.notify(INTERRUPTED)
+            self.output.notify("warning: the report was interrupted")
+        except Exception as error:  # it draws what anybody's libraries and files may hold
+            first = " ".join(str(error).split())[:300]
+            self.output.notify(f"warning: no report was written: {type(error).__name__}: {first}")
         return self.made
 
 
@@ -62,22 +65,7 @@ def show_with_page(output: Output, result: Finished, page: Path | None = None) -
 
 def write_page(output: Output, folder: Path) -> Path | None:
     """Writes the page of a folder; one that cannot be written costs a line, never a result."""
-    try:
-        return _draw(output, folder)
-    except KeyboardInterrupt:
-        output.notify(INTERRUPTED)
-    return None
-
-
-def _draw(output: Output, folder: Path) -> Path | None:
-    from ..experiments.reporting import report
-
-    try:
-        return report(folder).page
-    except Exception as error:  # it draws what anybody's libraries and files may hold
-        first = " ".join(str(error).split())[:300]
-        output.notify(f"warning: no report was written: {type(error).__name__}: {first}")
-    return None
+    return TrackedPage(output)(folder)
 
 
 def page_line(page: Path) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...core import InputError, check_no_links, first_line
-from ..dataset import is_known_table, looks_like_recording
-from ..learning import ENDINGS, TABLE_ENDINGS
+from ..dataset import looks_like_recording
+from ..learning import ENDINGS, recording_files
 from .drawing import Article
 
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError)
@@ -74,15 +74,12 @@ def _profile_log(path: Path) -> Path | None:
     return log if path.suffix in ("", ".csv", ".jsonl") and log.is_file() else None
 
 
-def _may_hold_cases(path: Path) -> bool:
-    return path.name.endswith(ENDINGS) or (
-        path.name.endswith(TABLE_ENDINGS) and is_known_table(path)
-    )
-
-
 def _holds_recordings(path: Path) -> bool:
     """Whether it is a recording, or a folder with some."""
     if path.is_dir():
-        return any(_may_hold_cases(one) and one.is_file() for one in path.iterdir())
+        try:
+            return bool(recording_files([path]))
+        except InputError:
+            return False
     # By its name, too: so what is wrong with a damaged one is told.
     return path.name.endswith(ENDINGS) or looks_like_recording(path)

@@ -101,10 +101,7 @@ def _use(run: Run) -> Iterator[Block]:
         yield Text("There is no spec: the compiler's default stays.")
     folder = shlex.quote(str(run.folder.path))
     more = "--budget N" if run.result else ""
-    yield Code(
-        "To go on with this run",
-        f"frontrunner tune --resume {folder} {more}".rstrip(),
-    )
+    yield Code("To go on with this run", f"frontrunner tune --resume {folder} {more}".rstrip())
 
 
 def _spec(spec: Path, target: str, iree_flags: tuple[str, ...] = ()) -> Iterator[Block]:
