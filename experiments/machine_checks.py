@@ -35,7 +35,7 @@ class Check:
     remedy: str = ""
 
     def describe(self) -> str:
-        word = {True: "ok", False: "mend", None: "unknown"}[self.ok]
+        word = {True: "ok", False: "not good", None: "unknown"}[self.ok]
         return f"{self.name}: {word}, {self.detail}"
 
 

@@ -168,7 +168,7 @@ class Ranker(ABC):
 
     @property
     def parts(self) -> Mapping[str, Ranker]:
-        """The rankers that this one is made of, by their columns in `contributions`."""
+        """The rankers that this one asks, by name: what they were trained on, it was trained on."""
         return {}
 
     def dump(self) -> dict[str, bytes]:

@@ -1,10 +1,10 @@
-"""The default CPU ranker: predictors of several machines and the heuristic, by mean log-rank."""
+"""The default CPU ranker: predictors of several machines, weighted by likeness to the target."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..core import InputError
 from ..features import CPU
-from .heuristic import HeuristicRanker
-from .ranker import BASE, Ranker, Reason, Scores, features
+from .ranker import BASE, Ranker, Reason, Scores, feature_matrix, features
 from .storage import load
 from .training import TIME_COLUMN, Training
 from .trees import LightGBMRanker
@@ -26,33 +25,31 @@ PREDICTOR = Path(__file__).with_name("data") / "cpu.predictor"
 
 # Features that are the same for all candidates of a machine, and tell machines apart.
 MACHINE = ("target_vector_log2", "target_registers_log2", "target_l2_log2")
-_LABEL = re.compile(r"[0-9]{1,9}B-[0-9]{1,9}-[0-9]{1,9}K")
-PREDICTED, SHIPPED, HEURISTIC = "predictor", "shipped predictor", "heuristic"
+_LABEL = re.compile(r"[1-9][0-9]{0,8}B-[1-9][0-9]{0,8}-[1-9][0-9]{0,8}K")
+PREDICTED, SHIPPED = "predictor", "shipped predictor"
 
 
 class CpuRanker(Ranker):
-    """Orders by the mean of places: by predictors trained on CPU dispatches, and the heuristic.
+    """Orders by predictors of several machines; those of machines like the target count most.
 
-    Each kind of machine that is trained on has a predictor of its own, and all of them vote: on
-    recordings of three machines, with the problem left out, this takes 3.3, 5.0 and 12.4 candidates
-    where one predictor of them all takes 4.4, 6.0 and 15.2 (means of three seeds). Where a problem
-    or a machine is unlike all that, the heuristic keeps the order sane. Trained, it has predictors
-    of its own in place of those that come with the package.
+    Each kind of machine that is trained on has a predictor of its own. A predictor counts half as
+    much for each doubling by which its machine's vector width, number of vector registers or L2
+    cache differs from the target's. Trained, it has predictors of its own in place of those that
+    come with the package.
     """
 
     name = "cpu"
-    limits = Ranker.limits | {"trust": (0, 1), "prior": (0, 1)}
+    row_by_row = True
+    limits = Ranker.limits | {"prior": (0, 1)}
 
     learned_: dict[str, LightGBMRanker]
 
-    def __init__(self, *, trust: float = 0.75, prior: float = 0.0, seed: int = 0) -> None:
+    def __init__(self, *, prior: float = 0.0, seed: int = 0) -> None:
         """
         Args:
-            trust: the predictors' share in the mean.
-            prior: of that, the share of those that come with the package, once it is trained.
+            prior: the share of the predictors that come with the package, once it is trained.
             seed: of the predictors' training.
         """
-        self.trust = trust
         self.prior = prior
         self.seed = seed
 
@@ -78,39 +75,39 @@ class CpuRanker(Ranker):
         self.on_progress(before * total + done, predictors * total)
 
     def score(self, frame: pd.DataFrame) -> Scores:
-        return self.score_chunks([frame], len(frame))
-
-    def score_chunks(self, chunks: Iterable[pd.DataFrame], count: int) -> Scores:
-        scores = np.zeros(count)
-        for _, added in self._log_ranks(chunks):
-            scores += added
+        features(frame, CPU, self.name)  # names missing features for this ranker
+        scores = np.zeros(len(frame))
+        for part, shares in self._shared(frame):
+            scores += shares * part.score(frame)
         return scores
 
     def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
-        """The logarithms of the places, each times its share; the base is 0."""
-        added = dict(self._log_ranks([frame]))
-        found = pd.DataFrame(added, index=frame.index).assign(**{BASE: 0.0})
-        return found if rows is None else found.iloc[list(rows)]
-
-    def _log_ranks(self, chunks: Iterable[pd.DataFrame]) -> Iterator[tuple[str, Scores]]:
-        """By part: its logarithms of places among the rows of all chunks, times its share."""
-        shares, parts = self._shares, self.parts
-        scores: dict[str, list[Scores]] = {name: [] for name in parts}
-        for chunk in chunks:
-            features(chunk, CPU, self.name)  # names missing features for this ranker
-            for name, part in parts.items():
-                scores[name].append(part.score(chunk))
-        for name in parts:
-            yield name, shares[name] * _log_ranks(np.concatenate(scores.pop(name)))
+        """The means of the predictors' Shapley values."""
+        features(frame, CPU, self.name)
+        chosen = frame if rows is None else frame.iloc[list(rows)]
+        names = [*CPU.names, BASE]
+        total = pd.DataFrame(0.0, index=chosen.index, columns=pd.Index(names))
+        for part, shares in self._shared(chosen):
+            # What was trained before a feature was added says nothing of it.
+            found = part.contributions(chosen).reindex(columns=names, fill_value=0.0)
+            total += found.mul(shares, axis=0)
+        return total
 
     def reasons(self, frame: pd.DataFrame) -> dict[str, Reason]:
-        text = "the logarithm of the place among all candidates by the {}, times {:.3g}"
-        return {name: Reason(text.format(name, share)) for name, share in self._shares.items()}
+        return {f.name: Reason(f.doc, (f.name,)) for f in CPU.features}
+
+    def importances(self) -> pd.Series[float]:
+        """Each feature's share in what splits gained in training, in the mean of the predictors."""
+        found = pd.DataFrame({n: part.importances() for n, part in self.parts.items()})
+        return found.mean(axis=1)
 
     @property
-    def parts(self) -> Mapping[str, Ranker]:
-        predictors = self._predictors()
-        return {**predictors[PREDICTED], **predictors[SHIPPED], HEURISTIC: HeuristicRanker()}
+    def parts(self) -> Mapping[str, LightGBMRanker]:
+        return {
+            f"{kind} {machine}".rstrip(): part
+            for kind, (_, found) in self._predictors().items()
+            for machine, part in found.items()
+        }
 
     def dump(self) -> dict[str, bytes]:
         learned = getattr(self, "learned_", {})
@@ -119,46 +116,37 @@ class CpuRanker(Ranker):
     def restore(self, payload: Mapping[str, bytes]) -> Self:
         machines = defaultdict[str, dict[str, bytes]](dict)
         for path, data in payload.items():
-            # Older files hold one predictor, of all machines, and no folder for it.
             machine, _, name = path.rpartition("/")
             machines[machine][name] = data
         if machines:
             self.learned_ = {}
         for machine, pieces in machines.items():
             # Anyone may have written it, and it is shown.
-            if machine and not _LABEL.fullmatch(machine):
+            if not _LABEL.fullmatch(machine):
                 raise InputError("what was learned is damaged (it tells of no machine)")
             learner = LightGBMRanker(seed=self.seed)
             learner.catalogue_ = self.catalogue_
             self.learned_[machine] = learner.restore(pieces)
         return self
 
-    def _predictors(self) -> dict[str, dict[str, Ranker]]:
-        """Its own and those of the package that it asks, by names that tell their machines."""
+    def _predictors(self) -> dict[str, tuple[float, Mapping[str, LightGBMRanker]]]:
+        """Its own and those of the package that it asks, by their machines, each with its share."""
         own = getattr(self, "learned_", {})
-        shipped = _shipped() if self.prior or not own else {}
-        kinds: dict[str, Mapping[str, Ranker]] = {PREDICTED: own, SHIPPED: shipped}
-        return {
-            kind: {f"{kind} {machine}".rstrip(): part for machine, part in found.items()}
-            for kind, found in kinds.items()
-        }
+        prior = self.prior if own else 1.0
+        kinds = {PREDICTED: (1 - prior, own), SHIPPED: (prior, _shipped() if prior else {})}
+        return {kind: found for kind, found in kinds.items() if found[0]}
 
-    @property
-    def _shares(self) -> dict[str, float]:
-        """Of each part in the mean."""
-        found = self._predictors()
-        prior = self.prior if found[PREDICTED] else 1.0
-        of_kinds = {PREDICTED: 1 - prior, SHIPPED: prior}
-        shares = {
-            name: self.trust * of_kinds[kind] / len(names)
-            for kind, names in found.items()
-            for name in names
-        }
-        return shares | {HEURISTIC: 1 - self.trust}
+    def _shared(self, frame: pd.DataFrame) -> Iterator[tuple[LightGBMRanker, Scores]]:
+        """Each predictor, with its share in the mean for each row."""
+        targets = feature_matrix(frame, MACHINE, self.name).astype(np.float64)
+        for share, found in self._predictors().values():
+            distances = np.array([_distance(machine, targets) for machine in found])
+            nearness = 2.0 ** (distances.min(axis=0) - distances)
+            yield from zip(found.values(), share * nearness / nearness.sum(axis=0), strict=True)
 
 
 @cache
-def _shipped() -> dict[str, Ranker]:
+def _shipped() -> dict[str, LightGBMRanker]:
     """The predictors that come with the package."""
     ranker = load(PREDICTOR)
     assert isinstance(ranker, CpuRanker)
@@ -173,6 +161,8 @@ def _label(machine: Any) -> str:
     return f"{vector}B-{registers}-{l2 >> 10}K"
 
 
-def _log_ranks(scores: Scores) -> Scores:
-    """Logarithms of places; equal scores share one, so that the order does not matter."""
-    return np.log(pd.Series(scores).rank(na_option="bottom").to_numpy(np.float64))
+def _distance(label: str, targets: Scores) -> Scores:
+    """In how many doublings each target differs from the machine that a label names."""
+    vector, registers, l2 = map(int, re.findall("[0-9]+", label))
+    apart = np.abs(targets - np.log2([vector, registers, l2 << 10]))
+    return np.nansum(apart, axis=1)

@@ -33,7 +33,7 @@ class CandidateSelection:
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one feature, term or part adds to a score.
+    """What one feature or term adds to a score.
 
     Attributes:
         text: what it is, and why it matters.
@@ -53,14 +53,12 @@ class Score:
     Attributes:
         base: what scores start from.
         shares: what leads from there to the score, the largest first.
-        parts: the scores of the rankers that this one is made of, by their names in `shares`.
     """
 
     ranker: str
     score: float
     base: float
     shares: tuple[Contribution, ...]
-    parts: dict[str, Score]
 
 
 @dataclass(frozen=True)
@@ -154,7 +152,6 @@ def scores_of(ranker: Ranker, features: pd.DataFrame, rows: Sequence[int]) -> li
     """
     found = ranker.contributions(features, rows)
     reasons = ranker.reasons(features)
-    parts = {name: scores_of(part, features, rows) for name, part in ranker.parts.items()}
     scores = []
     for i, row in enumerate(rows):
         values, adds = features.iloc[row], found.iloc[i].drop(BASE)
@@ -174,7 +171,6 @@ def scores_of(ranker: Ranker, features: pd.DataFrame, rows: Sequence[int]) -> li
                 score=float(found.iloc[i].sum()),
                 base=float(found[BASE].iloc[i]),
                 shares=tuple(shares),
-                parts={name: explained[i] for name, explained in parts.items()},
             )
         )
     return scores

@@ -213,6 +213,13 @@ def machine(run: Run) -> Iterator[Block]:
         f"beside them, so that drift is in no speedup.",
         warning=drift > STEADY,
     )
+    if run.tuned is not None and len(run.tuned.finalists):
+        finals_us = run.tuned.baseline_us
+        yield Text(
+            f"In the finals it took {finals_us:,.1f} µs, "
+            f"{finals_us / frame['baseline_us'].median():.2f} times its median in the search, and "
+            f"differed from itself by {run.tuned.noise_floor:.1%}."
+        )
     load = run.tuned.load if run.tuned else None
     if load is not None:
         yield Text(

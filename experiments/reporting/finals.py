@@ -83,9 +83,10 @@ def blocks(run: Run) -> Iterator[Block]:
         chosen=[0] if run.winner else [],
     )
     yield Text(
-        "Those that were tried as the winner have rounds of their own, which did not choose them; "
-        "the others have the figures of the heats that chose, and look better by as much as luck "
-        "helped."
+        "A speedup is the median of the rounds' ratios, which need not be the ratio of the two "
+        "medians beside it. Those that were tried as the winner have rounds of their own, which "
+        "did not choose them; the others have the figures of the heats that chose, and look better "
+        "by as much as luck helped."
     )
 
 
@@ -96,10 +97,11 @@ def _verdicts(run: Run) -> Iterator[str]:
     line = 1 + result.noise_floor
     if winner is None:
         best = run.others[0]
-        if best.interval[0] > line:
+        untried = next((one for one in run.others if one.interval[0] > line), None)
+        if untried is not None:
             yield (
-                f"No winner: candidate {best.index + 1}, {best.speedup:.2f}x as fast in the heats, "
-                "was not among those that were measured in rounds of their own."
+                f"No winner: candidate {untried.index + 1}, {untried.speedup:.2f}x as fast in the "
+                "heats, was not among those that were measured in rounds of their own."
             )
             return
         yield (

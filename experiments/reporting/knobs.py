@@ -84,8 +84,9 @@ def effects(run: Run) -> Iterator[Block]:
         run.default.knobs if run.default else {},
     )
     yield Text(
-        "Each dot is a candidate, the line joins the fastest of each value. Candidates are those "
-        "that were expected to be good, so that a knob that hardly varies says little."
+        "Each dot is a candidate, the lower the faster (µs, logarithmic); the line joins the "
+        "fastest of each value. Candidates are those that were expected to be good, so that a knob "
+        "that hardly varies says little."
     )
     yield Charts(charts)
 
@@ -122,7 +123,7 @@ def _knob_chart(name: str, frame: pd.DataFrame, default: int | None) -> Chart:
     ]
     line = [{"x": _word(value), "y": time} for value, time in fastest.items()]
     x = named("x", sort=order, axis={"labelAngle": 0, "labelOverlap": True, "title": None})
-    y = amount("y", log=True, axis={"title": None, "tickCount": 4})
+    y = amount("y", "µs", log=True, axis={"tickCount": 4})
     kinds = {k: c for k, c in COLOURS.items() if k in set(kept[_SHOWN])}
     colour = coloured("shown", colours=kinds) | {"legend": None}
     spec = layered(

@@ -14,7 +14,6 @@ from ..learning import Score, device_warning, scores_of, training_values
 from ..queue import features_of
 from .drawing import (
     Block,
-    Cell,
     Chart,
     Facts,
     Table,
@@ -24,7 +23,6 @@ from .drawing import (
     layer,
     layered,
     named,
-    number,
     rows_height,
     told,
     whole,
@@ -46,22 +44,23 @@ def quality(run: Run) -> Iterator[Block]:
     # Spearman's; pandas would import scipy.stats for it, which takes 2 s.
     found = ran["place"].rank().corr(ran["measured_place"].rank())
     size = len(run.setup.queue)
-    words = (
+    usual = "a low one is usual" if found >= 0 else "those in front were rather the slower ones"
+    yield Text(
         f"The rank correlation of places in the queue and by time is {found:.2f} among the "
         f"{len(ran)} that ran. These were taken from the front of {size:,}, so that all were "
-        f"expected to be good: among them, a low one is usual."
+        f"expected to be good: among them, {usual}."
     )
-    yield Text(words)
     if run.setup.manifest.looks_back:
         yield Text(
             f"The ranker {options.ranker} orders anew what is left after each batch: places in the "
             f"queue are those before anything was measured."
         )
     default = _place_of_default(run)
-    if default is not None:
+    if default is not None and run.best is not None:
+        place, what = run.best
         yield Text(
-            f"The compiler's default has place {default:,} of {size:,} in the queue; the best "
-            f"candidate has {run.fastest:,}."
+            f"The compiler's default has place {default:,} of {size:,} in the queue; {what} has "
+            f"{place:,}."
         )
     values = [
         {"x": r["place"], "y": r["measured_place"], "shown": r["shown"],
@@ -110,7 +109,7 @@ def training(run: Run) -> Iterator[Block]:
 
 
 def reasons(run: Run) -> Iterator[Block]:
-    """Which features put the winner where it was."""
+    """Which features put the best where it was."""
     ranker = _ranker(run)
     if isinstance(ranker, str):
         yield Text(ranker)
@@ -121,12 +120,11 @@ def reasons(run: Run) -> Iterator[Block]:
             f"alone made its order."
         )
         return
-    place = run.winner.index + 1 if run.winner else run.fastest
-    if place is None:
+    if run.best is None:
         yield Text("No candidate has run yet.")
         return
-    name = f"candidate {place}{', the winner' if run.winner else ''}"
-    shown = {name: place}
+    place, what = run.best
+    shown = {f"candidate {place}, {what}": place}
     if (default := _place_of_default(run)) is not None and default != place:
         shown["the default"] = default
     places = [*shown.values(), *map(int, run.taken["place"])]
@@ -149,78 +147,49 @@ def reasons(run: Run) -> Iterator[Block]:
         f"A score is a sum; the lowest runs first, so that what is below 0 put a candidate to the "
         f"front. Places are among {len(rows):,} of the queue."
     )
-    if ranker.parts:
-        yield _parts(ranker.parts, features, at)
-    for title, group in _groups(scores):
-        yield _bars(title, group)
+    yield from _what_features_add(ranker.name, scores)
 
 
-def _parts(parts: Mapping[str, Ranker], features: pd.DataFrame, at: Mapping[str, int]) -> Table:
-    """The place that each part of a ranker gives to candidates."""
-    rows: list[tuple[Cell, ...]] = []
-    for name, part in parts.items():
-        places = pd.Series(part.score(features)).rank(method="min")
-        rows.append((Cell(name), *(number(float(places.iloc[row]), ",.0f") for row in at.values())))
-    return Table.of(
-        "The place that each part of the ranker gives", ["part", *(f"#{who}" for who in at)], rows
-    )
-
-
-def _groups(scores: Mapping[str, Score]) -> Iterator[tuple[str, dict[str, dict[str, float]]]]:
-    """What features add, by candidate: of all predictors in the mean, of others by themselves."""
-    (first, *_) = scores.values()
-    if not first.parts:
-        yield f"What features add ({first.ranker})", {w: _adds([s]) for w, s in scores.items()}
-        return
-    by_ranker: dict[str, list[str]] = {}
-    for name, part in first.parts.items():
-        by_ranker.setdefault(part.ranker, []).append(name)
-    for ranker, names in by_ranker.items():
-        many = (
-            f"{len(names)} predictors of kind {ranker}, in the mean" if len(names) > 1 else ranker
-        )
-        yield (
-            f"What features add ({many})",
-            {who: _adds([score.parts[name] for name in names]) for who, score in scores.items()},
-        )
-
-
-def _adds(scores: Sequence[Score]) -> dict[str, float]:
-    table = pd.DataFrame([{share.name: share.adds for share in score.shares} for score in scores])
-    return {str(name): float(value) for name, value in table.mean().items()}
-
-
-def _bars(title: str, group: Mapping[str, Mapping[str, float]]) -> Chart:
-    (name, adds), *others = group.items()
-    largest = sorted(adds, key=lambda feature: -abs(adds[feature]))[:FEATURES]
-    largest = [feature for feature in largest if adds[feature]]
-    bars = [{"feature": f, "adds": adds[f], "who": name} for f in largest]
-    dots = [{"feature": f, "adds": o.get(f), "who": w} for w, o in others for f in largest]
-    y = named("feature", sort=largest)
+def _what_features_add(ranker: str, scores: Mapping[str, Score]) -> Iterator[Block]:
+    """The largest of what features add to the first score, beside what they add to the others."""
+    adds = {who: {one.name: one.adds for one in score.shares} for who, score in scores.items()}
+    (first, score), *others = scores.items()
+    largest = [one for one in score.shares if one.adds][:FEATURES]
+    names = [one.name for one in largest]
+    bars = [
+        {"feature": one.name, "adds": one.adds, "who": first, "what": one.text} for one in largest
+    ]
+    dots = [
+        {"feature": one.name, "adds": adds[who].get(one.name), "who": who, "what": one.text}
+        for who, _ in others
+        for one in largest
+    ]
+    y = named("feature", sort=names)
     x = amount("adds", "adds to the score (left: to the front)", scale={"zero": True})
-    colours = {name: "--accent", **{who: "--c2" for who, _ in others}}
-    tip = told(feature="feature", adds="adds", who="of")
+    colours = {first: "--accent", **{who: "--c2" for who, _ in others}}
+    encoding = {
+        "y": y,
+        "x": x,
+        "color": coloured("who", colours=colours),
+        "tooltip": told(feature="feature", adds="adds", who="of", what="what it is"),
+    }
     spec = layered(
-        layer(
-            bars,
-            {"type": "bar", "height": {"band": 0.6}},
-            y=y,
-            x=x,
-            color=coloured("who", colours=colours),
-            tooltip=tip,
-        ),
-        layer(
-            dots,
-            {"type": "point", "filled": True, "size": 70, "opacity": 1},
-            y=y,
-            x=x,
-            color=coloured("who", colours=colours),
-            tooltip=tip,
-        ),
-        height=rows_height(len(largest)),
+        layer(bars, {"type": "bar", "height": {"band": 0.6}}, **encoding),
+        layer(dots, {"type": "point", "filled": True, "size": 70, "opacity": 1}, **encoding),
+        height=rows_height(len(names)),
     )
-    listed = "; ".join(f"{f} {adds[f]:+.3g}" for f in largest)
-    return Chart(title, f"Bars are {name}.", f"{title}, {name}: {listed or 'nothing'}.", spec)
+    title = f"What features add ({ranker})"
+    listed = "; ".join(f"{one.name} {one.adds:+.3g}" for one in largest)
+    yield Chart(title, f"Bars are {first}.", f"{title}, {first}: {listed or 'nothing'}.", spec)
+    values = {
+        who: {one.name: ", ".join(f"{v:g}" for v in one.values.values()) for one in score.shares}
+        for who, score in scores.items()
+    }
+    yield Table.of(
+        "What these features are, and their values",
+        ["feature", *scores, "what it is"],
+        [(one.name, *(values[who].get(one.name) for who in scores), one.text) for one in largest],
+    )
 
 
 def _ranker(run: Run) -> Ranker | str:

@@ -22,7 +22,7 @@ MEASURED: tuple[tuple[str, Maker], ...] = (
     ("Default, winner and runner-up", knobs.differences),
     ("What knobs do", knobs.effects),
     ("Was the order right here?", order.quality),
-    ("Why the winner was in front", order.reasons),
+    ("Why the best was in front", order.reasons),
     ("Where the ranker was trained", order.training),
     ("Did the machine keep still?", course.machine),
 )

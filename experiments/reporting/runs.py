@@ -77,10 +77,19 @@ class Run:
 
     @cached_property
     def others(self) -> list[FinalistResult]:
-        """Finalists beside the winner, the fastest first."""
+        """Finalists beside the winner, the best of the heats first."""
         finalists = self.tuned.finalists if self.tuned else ()
-        rest = [one for one in finalists if one is not self.winner]
-        return sorted(rest, key=lambda one: -one.speedup)
+        return [one for one in finalists if one is not self.winner]
+
+    @cached_property
+    def best(self) -> tuple[int, str] | None:
+        """The place in the queue of the best that there is, and what it is; None before any ran."""
+        if self.winner is not None:
+            return self.winner.index + 1, "the winner"
+        if self.others:
+            return self.others[0].index + 1, "the best of the finals"
+        first = self.taken.nsmallest(1, "relative")
+        return None if first.empty else (int(first["place"].iloc[0]), "the fastest so far")
 
     @cached_property
     def default_us(self) -> float | None:
@@ -128,12 +137,6 @@ class Run:
         frame = self.taken
         near = frame[frame["relative"] <= (1 + NEAR_OPTIMAL) * frame["relative"].min()]
         return None if near.empty else near.iloc[0].to_dict()
-
-    @cached_property
-    def fastest(self) -> int | None:
-        """The place in the queue of the fastest by the search's own times."""
-        first = self.taken.nsmallest(1, "relative")
-        return None if first.empty else int(first["place"].iloc[0])
 
     def time_us(self, relative: float) -> float:
         """The time that a share of the default's comes to."""

@@ -108,8 +108,8 @@ def parse(text: bytes) -> ir.Module:
     except UnicodeDecodeError:
         raise NotMlir("it is neither text nor bytecode") from None
     except ir.MLIRError as error:
-        # The compiler's own name for what it is given.
-        raise NotMlir(first_error(error).replace('"-":', "source.mlir:", 1)) from None
+        # "-" is the compiler's own name for what it is given, and whoever gave it knows a better one.
+        raise NotMlir(first_error(error).replace('"-":', "line ", 1)) from None
 
 
 def first_error(error: ir.MLIRError) -> str:

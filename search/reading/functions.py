@@ -63,6 +63,11 @@ def choose(text: bytes, name: str, function: str | None) -> Chosen:
         return Chosen(found[0][0], None, text)
     found = [one for one in found if one[1] is not None]
     there = [symbol(op) for _, op, _ in found if op is not None]
+    if not there and b"named_sequence" in text:
+        raise InputError(
+            f"{name} is a tuning spec, expected a dispatch",
+            "give it to the compiler (--iree-codegen-tuning-spec-path=FILE) or to `frontrunner link`",
+        )
     if function is None and len(found) != 1:
         raise InputError(
             f"{name} holds {len(found)} public functions ({', '.join(there) or 'none'}), expected "

@@ -206,8 +206,8 @@ FITS = "--input 256x512xf32 --input 512x1024xf32"
     ("arguments", "message", "hint"),
     [
         ("empty.mlir", "empty.mlir is empty", "give an MLIR file"),
-        ("words.mlir", "words.mlir does not compile: source.mlir:1:1: custom op", "iree-compile"),
-        ("typo.mlir", "typo.mlir does not compile: source.mlir:6:", "iree-compile"),
+        ("words.mlir", "words.mlir does not compile: line 1:1: custom op", "iree-compile"),
+        ("typo.mlir", "typo.mlir does not compile: line 6:", "iree-compile"),
         ("scalar.mlir", "main takes a value of type i32, which is no tensor", "tensors"),
         ("two_functions.mlir", "has 2 functions: encode, decode", "--function"),
         ("two_functions.mlir --function f", "no function 'f'", "there are: encode, decode"),

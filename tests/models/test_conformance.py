@@ -17,7 +17,7 @@ SMALL = {"forest": {"trees": 20}, "lightgbm": {"rounds": 20}}
 CASES = [
     ("shuffle", {"seed": 3}),
     ("heuristic", {}),
-    ("cpu", {"trust": 0.5}),
+    ("cpu", {"prior": 0.5}),
     ("forest", SMALL["forest"]),
     ("lightgbm", SMALL["lightgbm"]),
     ("lightgbm", SMALL["lightgbm"] | {"objective": "lambdarank"}),

@@ -82,7 +82,7 @@ def test_every_number_among_parameters_has_limits(name):
         ("adaptive", {"prior": 3}, "prior .* a word, got 3"),
         ("shuffle", {"seed": -1}, "seed .* got -1"),
         ("shuffle", {"seed": 10**400}, r"seed .* got 1000.*\.\.\."),
-        ("cpu", {"trust": [0.5]}, r"trust .* got \[0.5\]"),
+        ("cpu", {"prior": [0.5]}, r"prior .* got \[0.5\]"),
         ("forest", {"trees": 0}, "trees .* from 1 to 10000, got 0"),
         ("lightgbm", {"rounds": 0}, "rounds .* from 1 to 10000, got 0"),
         ("lightgbm", {"leaves": 1}, "leaves .* from 2 to 131072, got 1"),

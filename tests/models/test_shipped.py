@@ -1,14 +1,14 @@
-"""The default CPU ranker: predictors of kinds of machines that vote with the heuristic."""
+"""The default CPU ranker: predictors of kinds of machines, the likest counting most."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import rankdata
 
 from frontrunner.core import InputError
-from frontrunner.models import BASE, create_ranker, load, save
+from frontrunner.models import create_ranker, load, save
+from frontrunner.models.shipped import MACHINE
 
 OWN = ["predictor 32B-16-512K", "predictor 64B-32-1024K"]
 SHIPPED = [
@@ -35,14 +35,10 @@ def two_machines(training):
     return pd.concat([zen3, zen4], ignore_index=True), np.array(names)
 
 
-def log_places(part, frame):
-    return np.log(rankdata(part.score(frame)))
-
-
 def test_each_kind_of_machine_has_a_predictor_of_its_own(two_machines):
     frame, groups = two_machines
     ranker = create_ranker("cpu").fit(frame, groups)
-    assert list(ranker.parts) == [*OWN, "heuristic"]
+    assert list(ranker.parts) == OWN
     half = len(frame) // 2
     for part, rows in zip(OWN, (slice(None, half), slice(half, None)), strict=True):
         alone = create_ranker("lightgbm").fit(frame.iloc[rows], groups[rows])
@@ -50,23 +46,36 @@ def test_each_kind_of_machine_has_a_predictor_of_its_own(two_machines):
 
 
 @pytest.mark.parametrize("prior", [0.0, 0.5, 1.0])
-def test_the_score_is_the_weighted_mean_of_log_places(prior, two_machines):
+def test_predictors_count_by_how_like_the_target_their_machines_are(prior, two_machines):
+    """Zen 3 and Zen 4 are three doublings apart, and two machines of 1 and of 2 MiB L2 are one."""
     frame, groups = two_machines
-    ranker = create_ranker("cpu", prior=prior, trust=0.6).fit(frame, groups)
-    shipped = SHIPPED if prior else []
-    weights = dict.fromkeys(OWN, 0.6 * (1 - prior) / 2) | dict.fromkeys(shipped, 0.6 * prior / 3)
-    weights["heuristic"] = 0.4
-    assert set(ranker.parts) == set(weights)
-    due = sum(w * log_places(ranker.parts[n], frame) for n, w in weights.items())
-    np.testing.assert_allclose(ranker.score(frame), due)
-    assert set(ranker.reasons(frame)) == set(weights)
-    assert set(ranker.contributions(frame)) == {*weights, BASE}
+    ranker = create_ranker("cpu", prior=prior).fit(frame, groups)
+    own = np.array([1, 1 / 8]), np.array([1 / 8, 1])
+    ships = np.array([1, 1 / 8, 1 / 16]), np.array([1 / 8, 1, 1 / 2])
+    names = [*(OWN if prior < 1 else []), *(SHIPPED if prior else [])]
+    assert list(ranker.parts) == names
+    half = len(frame) // 2
+    for target, rows in enumerate((slice(None, half), slice(half, None))):
+        weights = dict(zip(OWN, (1 - prior) * own[target] / own[target].sum(), strict=True))
+        shares = prior * ships[target] / ships[target].sum()
+        weights |= dict(zip(SHIPPED, shares, strict=True))
+        found = frame.iloc[rows]
+        due = sum(weights[name] * ranker.parts[name].score(found) for name in names)
+        np.testing.assert_allclose(ranker.score(found), due)
+
+
+def test_a_machine_that_tells_nothing_of_itself_asks_all_alike(two_machines):
+    frame, groups = two_machines
+    ranker = create_ranker("cpu").fit(frame, groups)
+    unknown = frame.assign(**dict.fromkeys(MACHINE, np.inf))
+    due = np.mean([part.score(unknown) for part in ranker.parts.values()], axis=0)
+    np.testing.assert_allclose(ranker.score(unknown), due)
 
 
 def test_untrained_it_asks_the_predictors_that_ship_whatever_the_prior(two_machines):
     frame, _ = two_machines
     rankers = [create_ranker("cpu", prior=prior) for prior in (0.0, 0.5)]
-    assert [list(r.parts) for r in rankers] == [[*SHIPPED, "heuristic"]] * 2
+    assert [list(r.parts) for r in rankers] == [SHIPPED] * 2
     np.testing.assert_array_equal(*(r.score(frame) for r in rankers))
 
 
@@ -75,11 +84,13 @@ def test_all_predictors_are_kept(two_machines, tmp_path):
     ranker = create_ranker("cpu", prior=0.25).fit(frame, groups)
     save(ranker, tmp_path / "cpu.predictor")
     loaded = load(tmp_path / "cpu.predictor")
-    assert list(loaded.parts) == [*OWN, *SHIPPED, "heuristic"]
+    assert list(loaded.parts) == [*OWN, *SHIPPED]
     np.testing.assert_array_equal(loaded.score(frame), ranker.score(frame))
 
 
-@pytest.mark.parametrize("machine", ["\x1b[31mred", "../..", "64B-32-1024K/64B-32-1024K"])
+@pytest.mark.parametrize(
+    "machine", ["\x1b[31mred", "../..", "64B-32-1024K/64B-32-1024K", "0B-32-1024K", ""]
+)
 def test_what_is_no_machine_is_refused(machine, two_machines):
     frame, groups = two_machines
     learned = create_ranker("cpu").fit(frame[:200], groups[:200]).dump()
@@ -92,4 +103,4 @@ def test_a_machine_on_which_nothing_ran_has_no_predictor(two_machines):
     frame, groups = two_machines
     rows = frame["target_vector_log2"] == 5.0
     ranker = create_ranker("cpu").fit(frame.assign(time_us=frame["time_us"].where(rows)), groups)
-    assert list(ranker.parts) == [OWN[0], "heuristic"]
+    assert list(ranker.parts) == OWN[:1]

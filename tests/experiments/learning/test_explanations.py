@@ -21,6 +21,7 @@ from frontrunner.experiments.learning.explanations import (
 )
 from frontrunner.experiments.learning.pool import CandidatePool
 from frontrunner.experiments.queue.candidates import make_queue
+from frontrunner.features import CPU
 from frontrunner.models import Ranker, create_ranker, order
 from frontrunner.models.heuristic import CPU_TERMS
 from frontrunner.search import Dispatch
@@ -66,8 +67,6 @@ def check_sum(score: Score) -> None:
     sizes = [abs(share.adds) for share in score.shares]
     assert sizes == sorted(sizes, reverse=True)
     assert all(share.text for share in score.shares)
-    for part in score.parts.values():
-        check_sum(part)
 
 
 def test_a_candidate_of_a_dispatch_is_where_tune_takes_it(
@@ -119,19 +118,12 @@ def test_the_heuristic_is_explained_by_its_terms(recorded: CandidatePool) -> Non
         assert tuple(share.values) == known[share.name].features
 
 
-def test_parts_are_explained_too(recorded: CandidatePool) -> None:
-    ranker = create_ranker("cpu", trust=0.5)
+def test_the_shipped_order_is_explained_by_features(recorded: CandidatePool) -> None:
+    ranker = create_ranker("cpu")
     found = one(ranker, recorded, row=3)
     check_sum(found.score)
-    names = {share.name for share in found.score.shares}
-    assert set(found.score.parts) == names
-    machines = {"32B-16-512K", "64B-32-1024K", "64B-32-2048K"}
-    assert names == {"heuristic", *(f"shipped predictor {machine}" for machine in machines)}
-    heuristic = create_ranker("heuristic").score(recorded.features)
-    assert found.score.parts["heuristic"].score == pytest.approx(heuristic[3])
-    rank = (heuristic < heuristic[3]).sum() + 1
-    share = next(s for s in found.score.shares if s.name == "heuristic")
-    assert share.adds == pytest.approx(0.5 * np.log(rank))
+    assert found.score.score == pytest.approx(ranker.score(recorded.features)[3])
+    assert {share.name for share in found.score.shares} == set(CPU.names)
 
 
 def test_the_first_few(recorded: CandidatePool) -> None:

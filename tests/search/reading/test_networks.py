@@ -124,9 +124,9 @@ IDENTITY = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : te
     [
         ("", "is empty"),
         (" \n", "is empty"),
-        ("hello", "does not compile: source.mlir:1:1: custom op 'hello' is unknown"),
-        (WRONG_TYPE, "does not compile: source.mlir:3:3: type of return operand 0"),
-        (WRONG_TYPE.replace("main", "m" * 900), "does not compile: source.mlir:3:3: type of"),
+        ("hello", "does not compile: line 1:1: custom op 'hello' is unknown"),
+        (WRONG_TYPE, "does not compile: line 3:3: type of return operand 0"),
+        (WRONG_TYPE.replace("main", "m" * 900), "does not compile: line 3:3: type of"),
         ("module {}", "has no public function"),
         (IDENTITY, "dispatches nothing"),
         ((MODELS / "scalar.mlir").read_text(), "main takes a value of type i32, which is no ten"),
