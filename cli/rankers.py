@@ -22,8 +22,13 @@ TRAINING = {True: "yes", False: "no", None: "unknown"}
     help="List the predictors of a folder, too: what each was trained on, when, and how good it is "
     "[$FRONTRUNNER_PREDICTORS, or predictors].",
 )
+@click.option(
+    "--peers",
+    is_flag=True,
+    help="List other people's searches, too, which `evaluate` and `leaderboard` compare with.",
+)
 @shared_options(seed="Accepted as everywhere; nothing here is random.")
-def command(folder: str | None, seed: int, as_json: bool) -> None:
+def command(folder: str | None, peers: bool, seed: int, as_json: bool) -> None:
     """List rankers, built in and plugged in.
 
     Of the predictors that --models lists, `tune` takes the newest one that was trained on the
@@ -37,6 +42,7 @@ def command(folder: str | None, seed: int, as_json: bool) -> None:
         ["ranker", "needs training", "from", "what it does"],
         [(i.name, TRAINING[i.needs_training], i.source, i.summary) for i in infos],
     )
+    others = _show_peers(output) if peers else None
     predictors = None if folder is None else _show_predictors(output, folder)
     output.result(
         {
@@ -49,9 +55,29 @@ def command(folder: str | None, seed: int, as_json: bool) -> None:
                 }
                 for i in infos
             ],
+            "peers": others,
             "predictors": predictors,
         }
     )
+
+
+def _show_peers(output: Output) -> list[dict[str, Any]]:
+    from ..experiments.peers import PEERS
+
+    found = [
+        {"name": p.name, "given": p.given, "missing": p.missing, "install": p.install,
+         "summary": p.summary}
+        for p in PEERS.values()
+    ]  # fmt: skip
+    output.line()
+    output.table(
+        ["search", "knows beforehand", "installed", "what it is"],
+        [
+            (p["name"], p["given"], p["install"] if p["missing"] else "yes", p["summary"])
+            for p in found
+        ],
+    )
+    return found
 
 
 def _show_predictors(output: Output, folder: str) -> list[dict[str, Any]]:

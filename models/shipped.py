@@ -116,13 +116,14 @@ class CpuRanker(Ranker):
     def restore(self, payload: Mapping[str, bytes]) -> Self:
         machines = defaultdict[str, dict[str, bytes]](dict)
         for path, data in payload.items():
+            # Older files hold one predictor, of all machines, and no folder for it.
             machine, _, name = path.rpartition("/")
             machines[machine][name] = data
         if machines:
             self.learned_ = {}
         for machine, pieces in machines.items():
             # Anyone may have written it, and it is shown.
-            if not _LABEL.fullmatch(machine):
+            if machine and not _LABEL.fullmatch(machine):
                 raise InputError("what was learned is damaged (it tells of no machine)")
             learner = LightGBMRanker(seed=self.seed)
             learner.catalogue_ = self.catalogue_
@@ -163,6 +164,8 @@ def _label(machine: Any) -> str:
 
 def _distance(label: str, targets: Scores) -> Scores:
     """In how many doublings each target differs from the machine that a label names."""
+    if not label:
+        return np.zeros(len(targets))  # what an older file learned of all machines
     vector, registers, l2 = map(int, re.findall("[0-9]+", label))
     apart = np.abs(targets - np.log2([vector, registers, l2 << 10]))
     return np.nansum(apart, axis=1)

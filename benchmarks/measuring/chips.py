@@ -62,6 +62,7 @@ def shares_cores(uri: str) -> bool:
     return driver_of(uri).startswith("local-")
 
 
+@cache  # asking a GPU's driver takes a process and 0.5 s
 def chip_of(uri: str) -> Chip:
     """The chip behind a device.
 
@@ -127,7 +128,6 @@ def fingerprint(uri: str) -> str:
     return f"{uri} on {chip.name} ({chip.path})" if chip.path else f"{uri} on {chip.name}"
 
 
-@cache
 def computes_here(uri: str) -> bool:
     """Whether this machine's cores compute what a device does: its CPU's, or a Vulkan driver's.
 

@@ -44,17 +44,21 @@ class Peer:
     given: str = NOTHING
     limit: int | None = None
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The libraries that are not installed."""
+        return tuple(library for library in self.libraries if find_spec(library) is None)
+
     def check(self) -> None:
         """Refuses a peer whose library is not installed.
 
         Raises:
             InputError: naming what to install.
         """
-        for library in self.libraries:
-            if find_spec(library) is None:
-                raise InputError(
-                    f"peer {self.name!r} needs {library}, which is not installed", self.install
-                )
+        for library in self.missing:
+            raise InputError(
+                f"peer {self.name!r} needs {library}, which is not installed", self.install
+            )
 
     def search(self, subject: Subject) -> None:
         """Asks for candidates until it is done, or told to stop."""

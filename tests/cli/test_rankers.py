@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from frontrunner.experiments.peers import PEERS
 from frontrunner.models import RankerInfo, create_ranker, list_rankers, save
 
 
@@ -54,3 +55,18 @@ def test_predictors_are_listed_with_what_they_know(frontrunner, tmp_path, monkey
     listed = json.loads(frontrunner("rankers", "--models", "here", "--json").out)
     assert [one["problems"] for one in listed["predictors"]] == [1]
     assert json.loads(frontrunner("rankers", "--json").out)["predictors"] is None
+
+
+def test_other_peoples_searches_are_listed(frontrunner, monkeypatch):
+    def found(library):
+        return None if library == "torch" else object()
+
+    monkeypatch.setattr("frontrunner.experiments.peers.registry.find_spec", found)
+    lines = frontrunner("rankers", "--peers").out.splitlines()
+    told = {line.split()[0]: line for line in lines if line.split()}
+    assert "pip install torch" in told["optuna_gp"]
+    assert "yes" in told["kt_pso"]
+    listed = json.loads(frontrunner("rankers", "--peers", "--json").out)["peers"]
+    assert [one["name"] for one in listed] == list(PEERS)
+    assert [one["name"] for one in listed if one["missing"]] == ["optuna_gp"]
+    assert json.loads(frontrunner("rankers", "--json").out)["peers"] is None

@@ -89,7 +89,7 @@ def test_all_predictors_are_kept(two_machines, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "machine", ["\x1b[31mred", "../..", "64B-32-1024K/64B-32-1024K", "0B-32-1024K", ""]
+    "machine", ["\x1b[31mred", "../..", "64B-32-1024K/64B-32-1024K", "0B-32-1024K"]
 )
 def test_what_is_no_machine_is_refused(machine, two_machines):
     frame, groups = two_machines

@@ -15,6 +15,7 @@ import pytest
 
 from frontrunner.core import InputError
 from frontrunner.experiments.reporting import drawing, report
+from frontrunner.experiments.tuning import TuneResult
 
 OLD = Path(__file__).parents[2] / "data" / "old"
 ATTACK = "</script><script>window.planted = 1</script><img src=x onerror='window.planted = 1'>"
@@ -55,7 +56,8 @@ def test_a_finished_run_answers_what_people_ask(run, written):
     assert "1 of 8 candidates failed, for 1 reasons" in page
     assert f"sh {run}/failures/00002-compile_failed/" in page
     assert f"frontrunner tune --resume {run}" in page
-    assert "What features add (cpu)" in written(run)
+    assert "What these features are, and their values" in page
+    assert "In the finals it took" in page
     assert "AMD EPYC" in page  # where the predictors that ship were trained
 
 
@@ -115,6 +117,25 @@ def test_an_old_run_is_shown(tmp_path, written):
     assert "7.52x" in page
     assert "It is not apart from the runner-up" not in page
     assert "Its log does not tell when the first near-optimal candidate came" in page
+
+
+def test_without_a_winner_page_and_terminal_speak_of_one_candidate(tmp_path, written):
+    """The best of the heats, though another looks better after rounds of its own."""
+    folder = shutil.copytree(OLD / "run", tmp_path / "old")
+
+    def change(data: Any) -> None:
+        first, second, *rest = data["finalists"]
+        data.update(finalists=[second, first, *rest], winner=None, spec=None)
+        data.update(speedup=1.0, speedup_ci=[1.0, 1.0], best_us=data["baseline_us"])
+        data.update(noise_floor=9.5)
+
+    edit(folder / "result.json", change)
+    lines = " ".join(TuneResult.read(folder / "result.json").summary_lines())
+    assert "(best: 3.86x)" in lines
+    page = texts(written(folder))
+    assert "the best, candidate 5, is 3.86x as fast" in page
+    assert "candidate 5, the best of the finals" in page
+    assert "candidate 1, the" not in page
 
 
 def test_a_run_that_compiles_only_is_shown_without_the_compiler(tmp_path, written, monkeypatch):
