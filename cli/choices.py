@@ -100,7 +100,7 @@ pool_option = click.option(
     default=POOL_SIZE,
     show_default=True,
     metavar="N",
-    help="Rank at most N candidates, sampled from spaces that are larger.",
+    help="Rank at most N candidates of each pipeline, sampled from spaces that are larger.",
 )
 
 
