@@ -158,8 +158,9 @@ def _shipped() -> dict[str, LightGBMRanker]:
 
 def _label(machine: Any) -> str:
     """A kind of machine in short, such as `64B-32-1024K`: vector bytes, registers, L2."""
-    vector, registers, l2 = (round(2**value) for value in machine)
-    return f"{vector}B-{registers}-{l2 >> 10}K"
+    # Machines that tell no cache's size have one of a byte.
+    vector, registers, l2 = (max(round(2**value), 1) for value in machine)
+    return f"{vector}B-{registers}-{max(l2 >> 10, 1)}K"
 
 
 def _distance(label: str, targets: Scores) -> Scores:

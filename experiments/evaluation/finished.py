@@ -148,6 +148,7 @@ def _cases_digest(cases: Sequence[Case]) -> str:
 def _code_digest() -> str:
     found, root = hashlib.sha256(), Path(package_file).parent
     for room in SOURCES:
-        for path in sorted((root / room).rglob("*.py")):
+        # Predictors that ship are asked, too.
+        for path in sorted([*(root / room).rglob("*.py"), *(root / room).rglob("*.predictor")]):
             found.update(path.read_bytes())
     return found.hexdigest()

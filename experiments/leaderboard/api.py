@@ -192,7 +192,10 @@ def _contenders(rankers: Sequence[str], cases: Sequence[Case]) -> tuple[list[Con
         notes.append(f"{', '.join(learners)} left out: there is nothing to learn {alone[0]} from")
         found = [c for c in found if not c.needs_fit]
     if alone:
-        notes.append(f"nobody could learn anything for {', '.join(alone)}, whatever else is given")
+        notes.append(
+            f"there was nothing to learn {', '.join(alone)} from: rankers that need no training "
+            f"are as they ship there, the others at random"
+        )
     return found, notes
 
 

@@ -88,9 +88,13 @@ def _said(ranker: Ranker, key: str) -> list[str]:
 
 def trained_devices(ranker: Ranker, catalogue: Catalogue | None = None) -> set[str]:
     """What a ranker was trained on, by the names of `device_name`; empty if it does not say."""
-    archs = training_values(ranker, "archs", catalogue) or [""]
-    devices = training_values(ranker, "devices", catalogue)
-    return {device_name(device, arch) for device in devices for arch in archs}
+    return {name for one in _asked(ranker, catalogue) for name in devices_of_file(one)}
+
+
+def devices_of_file(ranker: Ranker) -> set[str]:
+    """The same of the ranker's own file, without those that it asks."""
+    archs = _said(ranker, "archs") or [""]
+    return {device_name(d, arch) for d in _said(ranker, "devices") for arch in archs}
 
 
 def device_warning(

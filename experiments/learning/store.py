@@ -14,7 +14,7 @@ from ...features import catalogue_for_target
 from ...models import load, save
 from ...search import Target
 from .cases import device_name
-from .provenance import trained_devices, training_values
+from .provenance import devices_of_file
 
 FOLDER_VARIABLE = "FRONTRUNNER_PREDICTORS"
 _FOLDER = Path("predictors")
@@ -105,13 +105,16 @@ def _describe(path: Path) -> SavedPredictor:
         return SavedPredictor(path, error=str(error))
     except OSError as error:
         return SavedPredictor(path, error=f"it cannot be read: {error.strerror}")
-    candidates, tried = (ranker.training_.get(key) for key in ("candidates", TRIED))
+    # What it asks beside, such as predictors that ship, has learned elsewhere.
+    problems, candidates, tried = (
+        ranker.training_.get(key) for key in ("problems", "candidates", TRIED)
+    )
     return SavedPredictor(
         path,
         ranker.name,
         ranker.catalogue_.name,
-        tuple(sorted(trained_devices(ranker))),
-        len(training_values(ranker, "problems")),
+        tuple(sorted(devices_of_file(ranker))),
+        len(problems) if isinstance(problems, list) else 0,
         candidates if type(candidates) is int else 0,
         datetime.fromtimestamp(stat.st_mtime, UTC).strftime("%Y-%m-%d %H:%M"),
         tried if type(tried) is float else None,

@@ -100,8 +100,8 @@ def _verdicts(run: Run) -> Iterator[str]:
         untried = next((one for one in run.others if one.interval[0] > line), None)
         if untried is not None:
             yield (
-                f"No winner: candidate {untried.index + 1}, {untried.speedup:.2f}x as fast in the "
-                "heats, was not among those that were measured in rounds of their own."
+                f"No winner: candidate {untried.index + 1}, {untried.speedup:.2f}x as fast, was "
+                "not measured in rounds of its own, or the noise of those was larger."
             )
             return
         yield (

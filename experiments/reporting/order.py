@@ -29,7 +29,7 @@ from .drawing import (
 )
 from .runs import COLOURS, Run
 
-# Candidates among which places are told: features of as many take 0.1 s.
+# Candidates among which those are that are explained: features of as many take 0.1 s.
 SAMPLE = 4_000
 FEATURES = 12
 
@@ -127,8 +127,10 @@ def reasons(run: Run) -> Iterator[Block]:
     shown = {f"candidate {place}, {what}": place}
     if (default := _place_of_default(run)) is not None and default != place:
         shown["the default"] = default
-    places = [*shown.values(), *map(int, run.taken["place"])]
-    rows = _sampled(len(run.setup.queue), places, run.seed)
+    places = [*shown.values()]
+    if not ranker.row_by_row:  # its scores depend on what else there is
+        places += _sample(len(run.setup.queue), run.seed)
+    rows = sorted({place - 1 for place in places})
     try:
         features = features_of(run.setup.dispatch, run.setup.queue.iloc[rows])
         features = features.reset_index(drop=True)
@@ -144,8 +146,8 @@ def reasons(run: Run) -> Iterator[Block]:
         )
         return
     yield Text(
-        f"A score is a sum; the lowest runs first, so that what is below 0 put a candidate to the "
-        f"front. Places are among {len(rows):,} of the queue."
+        "A score is a sum; the lowest runs first, so that what is below 0 put a candidate to the "
+        "front."
     )
     yield from _what_features_add(ranker.name, scores)
 
@@ -213,13 +215,10 @@ def _place_of_default(run: Run) -> int | None:
     return int(found[0]) + 1 if len(found) else None
 
 
-def _sampled(count: int, needed: Sequence[int], seed: int) -> list[int]:
-    """Rows of the queue: those that are needed, by place, and others at random."""
-    rows = {place - 1 for place in needed}
-    if count <= SAMPLE:
-        return list(range(count))
-    drawn = np.random.default_rng(seed).choice(count, SAMPLE, replace=False)
-    return sorted(rows | set(drawn.tolist()))
+def _sample(count: int, seed: int) -> list[int]:
+    """Places in the queue at random, from 1."""
+    drawn = np.random.default_rng(seed).choice(count, min(SAMPLE, count), replace=False)
+    return [place + 1 for place in drawn.tolist()]
 
 
 def _some(values: Sequence[str]) -> str:

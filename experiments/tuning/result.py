@@ -41,7 +41,8 @@ class TuneResult(StoredResult):
         outcomes: count by kind.
         candidates: how many were taken from the queue.
         winner: the winner's place in the queue, from 1; None without one.
-        near_best: the place of the first one within 5 % of the run's best.
+        near_best: the place of the first one that was taken within 5 % of the run's best.
+        near_best_after: how many had been taken by then; None in older files.
         finalists: measured again in the end, fastest first; also where none was enough for a spec.
             Those that were tried as the winner have the figures of their own rounds.
         configuration: the winner's; None without one, and in files of older versions.
@@ -75,6 +76,7 @@ class TuneResult(StoredResult):
     baseline: str = ""
     stages: tuple[StageResult, ...] = ()
     executable: Path | None = None
+    near_best_after: int | None = None
     measured: dict[str, int] = field(default_factory=dict)
     configurations: tuple[Configuration, ...] = ()
 
@@ -97,12 +99,13 @@ class TuneResult(StoredResult):
         Args:
             winner_file: the winner's spec or executable, if there is a winner.
         """
-        relatives = [(i, o.relative) for i, o in sorted(outcomes.items()) if o.relative is not None]
-        best = min((r for _, r in relatives), default=None)
-        near = next(
-            (i + 1 for i, r in relatives if best is not None and r <= (1 + NEAR_OPTIMAL) * best),
-            None,
-        )
+        times = [o.relative for o in outcomes.values() if o.relative is not None]
+        enough = (1 + NEAR_OPTIMAL) * min(times, default=0.0)
+        near = [
+            (index + 1, taken)
+            for taken, (index, outcome) in enumerate(outcomes.items(), 1)
+            if outcome.relative is not None and outcome.relative <= enough
+        ]
         return cls(
             speedup=winner.speedup if winner else 1.0,
             speedup_ci=winner.interval if winner else (1.0, 1.0),
@@ -115,7 +118,8 @@ class TuneResult(StoredResult):
             outcomes=dict(Counter(o.kind for o in outcomes.values())),
             candidates=len(outcomes),
             winner=winner.index + 1 if winner else None,
-            near_best=near,
+            near_best=near[0][0] if near else None,
+            near_best_after=near[0][1] if near else None,
             finalists=finals.standings,
             run=run,
             stopped=stopped,
@@ -215,8 +219,9 @@ class TuneResult(StoredResult):
             "candidates": float(self.candidates),
             "seconds": self.seconds,
         }
-        if self.near_best is not None:
-            figures["iterations_to_own_near_best"] = float(self.near_best)
+        after = self.near_best_after or self.near_best
+        if after is not None:
+            figures["iterations_to_own_near_best"] = float(after)
         kinds = {f"outcomes_{kind}": float(n) for kind, n in self.outcomes.items()}
         return {**figures, **kinds}
 

@@ -104,3 +104,12 @@ def test_a_machine_on_which_nothing_ran_has_no_predictor(two_machines):
     rows = frame["target_vector_log2"] == 5.0
     ranker = create_ranker("cpu").fit(frame.assign(time_us=frame["time_us"].where(rows)), groups)
     assert list(ranker.parts) == OWN[:1]
+
+
+def test_a_machine_that_tells_of_no_cache_has_a_predictor_that_can_be_kept(training, tmp_path):
+    frame, groups = training
+    frame = frame.assign(target_l2_log2=0.0)
+    ranker = create_ranker("cpu").fit(frame, groups)
+    assert np.isfinite(ranker.score(frame)).all()
+    save(ranker, tmp_path / "cpu.predictor")
+    np.testing.assert_array_equal(load(tmp_path / "cpu.predictor").score(frame), ranker.score(frame))

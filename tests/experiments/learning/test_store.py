@@ -67,3 +67,13 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is no folder"):
         saved_predictors(tmp_path / "file")
+
+
+def test_what_a_predictor_asks_beside_does_not_count(folder: Path) -> None:
+    """One of another machine asks the predictors that ship, which may have learned on this one."""
+    keep(folder / "elsewhere.predictor", arch="znver3")
+    ships = create_ranker("cpu", prior=1.0)
+    save(ships, folder / "asks.predictor", {"devices": [CHIP], "archs": ["znver3"]})
+    (found, *_) = [one for one in saved_predictors() if one.path.name == "asks.predictor"]
+    assert found.devices == ("a chip (znver3)",)
+    assert found.problems == 0
