@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         InputError,
         KilledError,
         Notify,
+        NoRoomError,
         NotTunableError,
         Progress,
         UnknownFlagError,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         read_without_bom,
         remove_drafts,
         write_atomically,
+        write_error,
     )
     from .json_lines import KEEP_VALID_HINT, JsonLinesFile, parse_lines
     from .limits import (
@@ -86,6 +88,7 @@ __all__ = [
     "JsonLinesFile",
     "KilledError",
     "Load",
+    "NoRoomError",
     "NotTunableError",
     "Notify",
     "Progress",
@@ -135,4 +138,5 @@ __all__ = [
     "unzip",
     "usable_cores",
     "write_atomically",
+    "write_error",
 ]

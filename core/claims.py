@@ -31,7 +31,7 @@ def claim(make: Callable[[], Path]) -> tuple[Path, int]:
         # Between these two lines, another process may have found it abandoned.
         with suppress(FileNotFoundError):
             handle = os.open(path, os.O_RDONLY)
-            if _lock(handle) is not False and is_at(path, handle):
+            if lock(handle) is not False and is_at(path, handle):
                 return path, handle
             os.close(handle)
 
@@ -43,7 +43,7 @@ def remove_abandoned(paths: Iterable[Path]) -> None:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 # It may have become a result meanwhile, and have another name.
-                if _lock(handle) and is_at(path, handle):
+                if lock(handle) and is_at(path, handle):
                     remove(path)
             finally:
                 os.close(handle)
@@ -66,7 +66,7 @@ def is_at(path: Path, handle: int) -> bool:
         return False
 
 
-def _lock(handle: int) -> bool | None:
+def lock(handle: int) -> bool | None:
     """Locks it; False if another process has, None where nothing can be locked."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

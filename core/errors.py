@@ -57,6 +57,10 @@ class WorkError(FrontrunnerError):
     """Work that should have succeeded failed: compiling the baseline, measuring it, writing."""
 
 
+class NoRoomError(WorkError):
+    """A disk is full: nothing is known of what was to be written."""
+
+
 class KilledError(WorkError):
     """A process that worked for us was killed from outside: nothing is known of what it did."""
 

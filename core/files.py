@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import errno
-import fcntl
 import os
 import re
 import secrets
@@ -14,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from .claims import claim, is_at, remove, remove_abandoned
-from .errors import InputError, WorkError
+from .claims import claim, is_at, lock, remove, remove_abandoned
+from .errors import InputError, NoRoomError, WorkError
 from .limits import parse_json, read_limited, remedy_for
 
 Parsed = TypeVar("Parsed")
@@ -104,11 +103,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise taken from None  # which was done with it, and has removed it
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise taken from None
-        if not is_at(folder.resolve(), handle):
+        if lock(handle) is False or not is_at(folder.resolve(), handle):
             raise taken
         yield
     finally:
@@ -140,7 +135,17 @@ def write_atomically(
                 os.fsync(file.fileno())
             draft.replace(path)
     except OSError as error:
-        raise WorkError(f"cannot write {path}: {error.strerror}", remedy) from error
+        raise write_error(path, error, remedy) from error
+
+
+def write_error(path: Path, error: OSError, remedy: str) -> WorkError:
+    """What is told of a file that cannot be written.
+
+    Args:
+        remedy: what the user can do.
+    """
+    kind = NoRoomError if error.errno in (errno.ENOSPC, errno.EDQUOT) else WorkError
+    return kind(f"cannot write {path}: {error.strerror}", remedy)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import stat
@@ -11,9 +10,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .claims import is_at
+from .claims import is_at, lock
 from .decoding import describe_error
-from .errors import InputError, WorkError
+from .errors import InputError
+from .files import write_error
 from .limits import check_regular, parse_json, read_limited
 
 KEEP_VALID_HINT = "keep the valid lines with --keep-valid, or start anew"
@@ -105,7 +105,7 @@ class JsonLinesFile:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, self._end)
-            raise WorkError(f"cannot write {self.path}: {error.strerror}", self._remedy) from error
+            raise write_error(self.path, error, self._remedy) from error
         self._end += len(data)
 
     def _leave_out(self, wrong: list[str], data: bytes) -> None:
@@ -121,7 +121,7 @@ class JsonLinesFile:
             except FileExistsError:
                 number += 1
             except OSError as error:
-                raise WorkError(f"cannot write {copy}: {error.strerror}", self._remedy) from error
+                raise write_error(copy, error, self._remedy) from error
         self._end = 0
         self._write(b"".join((json.dumps(record) + "\n").encode() for record in self.records))
         lines = "1 line" if len(wrong) == 1 else f"{len(wrong)} lines"
@@ -179,15 +179,10 @@ def _open(path: Path) -> int:
             raise InputError(
                 f"cannot write {path}: it has another name elsewhere", "copy it, or name another"
             )
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Whoever had it open until now may have removed it.
-        if not is_at(path.resolve(), handle):
-            raise BlockingIOError
-    except BaseException as error:
+        if lock(handle) is False or not is_at(path.resolve(), handle):
+            raise InputError(f"another process is writing {path}", "wait for it or end it")
+    except BaseException:
         os.close(handle)
-        if isinstance(error, OSError):
-            raise InputError(
-                f"another process is writing {path}", "wait for it or end it"
-            ) from None
         raise
     return handle

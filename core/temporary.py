@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from .claims import claim, remove, remove_abandoned
-from .errors import WorkError
+from .errors import NoRoomError
 
 # How often to try to work beside others that come and go.
 TRIES = 10
@@ -126,11 +126,11 @@ def check_free_space() -> None:
     """Tells a full disk from a compiler's crash.
 
     Raises:
-        WorkError: the folder for temporary files is full.
+        NoRoomError: the folder for temporary files is full.
     """
     folder = tempfile.gettempdir()
     if shutil.disk_usage(folder).free < MIN_FREE_BYTES:
-        raise WorkError(
+        raise NoRoomError(
             f"there is no room for temporary files in {folder}",
             "make room there, or name another folder in TMPDIR; what was measured is kept",
         )

@@ -37,6 +37,7 @@ class DevicePool:
         self._connect, self._notify = connect, notify
         self._again, self._alone = again, alone
         self._worked = 0.0
+        self._closed = False
         self._lost: set[str] = set()
         self._devices: dict[str, Device] = {}
         self._free: SimpleQueue[str] = SimpleQueue()
@@ -47,7 +48,7 @@ class DevicePool:
         """Does something on the next free device; where that is lost meanwhile, on another.
 
         Raises:
-            HostLost: there was none for long.
+            HostLost: there was none for long, or the pool is closed.
         """
         began = time.monotonic()
         while True:
@@ -60,6 +61,9 @@ class DevicePool:
                 raise HostLost(
                     f"no device of the cluster was there for {self._alone:.0f} s"
                 ) from None
+            if self._closed:
+                self._free.put(name)  # for the next one that waits
+                raise HostLost("the work was ended")
             try:
                 if name not in self._devices:
                     self._devices[name] = self._connect(name)
@@ -82,5 +86,7 @@ class DevicePool:
             return found
 
     def close(self) -> None:
+        self._closed = True
+        self._free.put("")  # wakes whoever waits for a device
         for device in list(self._devices.values()):
             device.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
-from ...core import InputError, KilledError, WorkError, iree_versions
+from ...core import InputError, KilledError, NoRoomError, iree_versions
 from ..compiling import BuildRequest, CompileReply, CompileRequest
 from ..measuring import HANDLER, MeasureRequest, Timing, chip_of, executable_digest
 
@@ -172,7 +172,7 @@ class HostLost(KilledError):
         self.hint = "`frontrunner devices` tells which are there; go on when it is back"
 
 
-class HostFullError(WorkError):
+class HostFullError(NoRoomError):
     """A host's disk is full, so that nothing is known of what it was to do."""
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from ...core import KilledError, Notify, WorkError, first_line
+from ...core import InputError, KilledError, Notify, WorkError, first_line
 from ...search import Dispatch, ExecutablePipeline
 from ..compiling import call_of, raise_if_killed, save_log
 from ..measuring import (
@@ -259,6 +259,6 @@ def _start(lane: Lane) -> float | None:
     """Microseconds that the default takes; None where the device is set aside."""
     try:
         return lane.start()
-    except WorkError as error:
+    except (WorkError, InputError) as error:  # such as a host without the memory for it
         lane.put_aside(first_line(error))
         return None

@@ -22,7 +22,7 @@ from distributed import Scheduler, Worker
 from distributed.protocol.serialize import to_serialize
 
 from ...core import InputError, WorkError, first_line, temporary_folder
-from ..measuring import shares_cores
+from ..measuring import computes_here
 from .host import Host, HostMaker
 from .local import StartRequest
 from .messages import MARK, DeviceState, Piece, Work, described
@@ -206,7 +206,7 @@ async def _work(
 ) -> None:
     """Works until the scheduler is gone, or has given this worker up."""
     with tempfile.TemporaryDirectory() as name:
-        host = make_host(Path(name), [d.uri for d in offer.devices if shares_cores(d.uri)])
+        host = make_host(Path(name), [d.uri for d in offer.devices if computes_here(d.uri)])
         worker = Worker(
             address,
             nthreads=1,

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
         raise_if_killed,
         require_default,
     )
-    from .failures import FailureReport, config_magnitude, normalise, save_log
+    from .failures import (
+        FailureReport,
+        check_report_folder,
+        config_magnitude,
+        normalise,
+        save_log,
+    )
     from .reproducer import SCRIPT, Reproducer, write_crash, write_emission_crash
     from .runnable_module import RunnableModule, call_of
     from .worker import BuildRequest, CompileReply, CompileRequest
@@ -33,6 +39,7 @@ __all__ = [
     "Reproducer",
     "RunnableModule",
     "call_of",
+    "check_report_folder",
     "config_magnitude",
     "normalise",
     "raise_if_killed",

@@ -103,6 +103,28 @@ def save_log(logs: Path, index: int, log: str) -> None:
             _log_path(logs, index).write_text(log)
 
 
+def check_report_folder(folder: Path, dispatch: Dispatch) -> None:
+    """Refuses a folder with anything but an earlier report of the same dispatch.
+
+    Raises:
+        InputError: naming the folder.
+    """
+    try:
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            return
+        said = (folder / INDEX).read_text(errors="replace")
+    except OSError:
+        said = ""
+    if not said.startswith(f"{_title(dispatch)}\n"):
+        raise InputError(
+            f"{folder} holds something else than the failures of this dispatch", "name a new folder"
+        )
+
+
+def _title(dispatch: Dispatch) -> str:
+    return f"# Failures of {dispatch.problem.label} on {dispatch.target.arch}"
+
+
 class FailureReport:
     """Writes and updates the report of a run.
 
@@ -181,10 +203,9 @@ class FailureReport:
     def _index(
         self, groups: tuple[FailureGroup, ...], killed: Mapping[int, str], taken: int
     ) -> str:
-        problem, target = self._dispatch.problem, self._dispatch.target
         failed = sum(len(group.members) for group in groups)
         lines = [
-            f"# Failures of {problem.label} on {target.arch}",
+            _title(self._dispatch),
             "",
             f"{failed} of {taken} candidates failed, though all meet the constraints that the",
             f"compiler is known to have. Distinct failures: {len(groups)}. Each is shown by its",

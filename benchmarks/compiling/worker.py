@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...core import InputError, WorkError, first_line
+from ...core import InputError, first_line, write_error
 from ...search import Dispatch, TuningSpec, executable_pipeline
 from ...search.mlir import CompileFailed, compile_with_spec, spec_text
 from ..measuring import executable_digest
@@ -134,7 +134,7 @@ def _write(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise WorkError(f"cannot write {path}: {error.strerror}", _ROOM) from error
+        raise write_error(path, error, _ROOM) from error
 
 
 def _said_since(size: int) -> bytes:

@@ -30,12 +30,14 @@ def copy_to_device(device: rt.HalDevice, values: Iterable[tuple[Array, str]]) ->
     """Arguments for a function: arrays, copied to the device, with their element types."""
     arguments = rt.VmVariantList(0)
     for array, dtype in values:
+        # Of types that are not NumPy's own there are no buffers.
+        raw = array.view(np.uint8) if dtype in F8 else array
         view = device.allocator.allocate_buffer_copy(
             memory_type=rt.MemoryType.DEVICE_LOCAL,
             allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
             device=device,
-            # Of types that are not NumPy's own there are no buffers.
-            buffer=np.ascontiguousarray(array.view(np.uint8) if dtype in F8 else array),
+            # Made contiguous, what has no dimensions would have one.
+            buffer=np.ascontiguousarray(raw).reshape(array.shape),
             element_type=HAL_TYPES[dtype],
         )
         arguments.push_ref(view)

@@ -156,6 +156,7 @@ def answer(request: SetupRequest | MeasureRequest) -> Timing | None:
     """Serves one request; a Setup comes first."""
     global _device
     if isinstance(request, SetupRequest):
+        _device = None  # both dispatches' inputs may not fit at once
         _device = _Device(request)
         return None
     assert _device is not None, "set up first"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...core import merge_in_threads
-from .constants import BASELINE_SECONDS, GIVE_UP_RATIO, SCREEN_SECONDS
+from .constants import BASELINE_SECONDS, BATCH_PER_DEVICE, GIVE_UP_RATIO, SCREEN_SECONDS
 from .device import Device, RunFailed
 from .outcome import BASELINE, KILLED, OK, CompileOutcome, Outcome
 
@@ -67,13 +67,17 @@ class Screening:
         batch: Sequence[CompiledCandidate],
         should_continue: Callable[[], bool],
     ) -> Iterator[MeasuredCandidate]:
-        for lane in lanes:
-            lane.device.measure_baseline(BASELINE_SECONDS)
+        since = dict.fromkeys(lanes, BATCH_PER_DEVICE)
         for index, compiled in batch:
             lane = self._lanes[index % len(self._lanes)]
-            if lane in lanes:
+            if lane in since:
                 if not should_continue():
                     return
+                # Of many cores, a batch has hundreds: the machine is another by its end.
+                if since[lane] >= BATCH_PER_DEVICE:
+                    lane.device.measure_baseline(BASELINE_SECONDS)
+                    since[lane] = 0
+                since[lane] += 1
                 yield index, lane.measure(index, compiled)
 
 

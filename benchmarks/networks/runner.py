@@ -96,7 +96,8 @@ class NetworkRunner:
         """As `profile`, where the model runs."""
         request = ProfileRequest(executable, self.setup, runs)
         try:
-            found: list[DispatchTime] = self._profiler.call(request, 2 * PROFILE_TIMEOUT)
+            # A host of a cluster ends processes that nobody asks for long.
+            found: list[DispatchTime] = self._profiler.call_with_retry(request, 2 * PROFILE_TIMEOUT)
         except ChildKilled as death:
             raise KilledError(f"the profile of the model was {death}") from death
         except CHILD_FAILED as error:
@@ -147,13 +148,18 @@ class NetworkRunner:
         self.close()
 
     def _ask(self, request: CompareRequest | RaceRequest) -> list[list[float]] | str | None:
+        # As long for each run as the first check of a model allows it.
+        rounds = request.rounds if isinstance(request, RaceRequest) else 1
+        limit = TIMEOUT * (1 + rounds) / 2
+        answer: list[list[float]] | str | None
         try:
             if not self._child.running:
                 self._start()
-            # As long for each run as the first check of a model allows it.
-            rounds = request.rounds if isinstance(request, RaceRequest) else 1
-            limit = TIMEOUT * (1 + rounds) / 2
-            answer: list[list[float]] | str | None = self._child.call(request, timeout=limit)
+            try:
+                answer = self._child.call(request, timeout=limit)
+            except ChildKilled:
+                self._start()  # the new process knows no model yet
+                answer = self._child.call(request, timeout=limit)
             return answer
         except ChildKilled as death:
             raise KilledError(f"the model's process was {death}") from death

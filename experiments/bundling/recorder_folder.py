@@ -153,6 +153,8 @@ class RecorderFolder:
             bundle = Bundle(self.bundle)
             flags = chosen.dispatch.target.iree_flags
             run = read_run_files(lambda name: bundle.read(f"run/{name}"), self.bundle, flags)
+            was, asked = (one.dispatch.target.default_specs for one in (run, chosen))
+            refuse_other(self._unfinished, {"--default-specs": was != asked}, _FINISH)
             if _identity(run) != _identity(chosen) or not run.queue.equals(chosen.queue):
                 raise ValueError(f"{self.bundle} does not hold what is in {self.chosen}")
             compile_s = self._read_compile_s(len(bundle.manifest.queue))

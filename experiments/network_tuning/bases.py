@@ -22,6 +22,7 @@ from ...core import (
     ChildPool,
     InputError,
     KilledError,
+    NoRoomError,
     Notify,
     WorkError,
     usable_cores,
@@ -208,7 +209,7 @@ def try_variants(
                 if isinstance(base, InputError):
                     raise base
                 base = replace(base, speedup=_compare(base, plain, runner, seed))
-            except KilledError:
+            except (KilledError, NoRoomError):
                 raise
             except (InputError, NetworkFailed, WorkError) as failure:
                 found[variant] = VariantOutcome.of(variant, reason=str(failure))

@@ -9,12 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 from ...benchmarks.measuring import Budget
-from ...core import FrontrunnerError, InputError, KilledError, Notify
+from ...core import FrontrunnerError, InputError, KilledError, NoRoomError, Notify
 from ...search import spec_of, spec_texts
 from ..observing import Observer
 from ..queue import renderer
 from ..tuning import RunFolder, TuneOptions, TuneResult, resume_run, start_run, write_text
-from .folder import NetworkFolder
+from .folder import MAKE_ROOM, NetworkFolder
 from .options import NetworkOptions
 from .plan import NO_TIME, HotDispatch
 from .trial import MAX_TRIED
@@ -113,7 +113,7 @@ def _tune_one(
                 )
             else:
                 result = start_run(tune_options, observer, tracked=False)
-    except KilledError:
+    except (KilledError, NoRoomError):
         raise
     except FrontrunnerError as error:
         if begun and isinstance(error, InputError):
@@ -146,5 +146,5 @@ def best_specs(
     texts = spec_texts([spec_of(run.dispatch, render(standing.index)) for standing in better])
     paths = [folder.work / f"{hot.name}-{place}.mlir" for place in range(len(texts))]
     for path, text in zip(paths, texts, strict=True):
-        write_text(path, text)
+        write_text(path, text, MAKE_ROOM)
     return paths

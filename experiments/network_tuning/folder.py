@@ -50,6 +50,9 @@ from .options import NetworkOptions
 from .plan import HotDispatch, Plan, read_plan
 from .variants import PLAIN, OptionVariant, TriedVariants, named
 
+# Of what is written beyond the files that `NetworkFolder` names.
+MAKE_ROOM = "make room, then go on where it stopped"
+
 FORMAT = 2
 FLAGS = "flags.txt"
 # Options that name places: `model.json` does not hold them.
@@ -220,7 +223,7 @@ class NetworkFolder:
         paths = {name: folder / f"{short}.mlir" for name, short in files.items()}
         for dispatch in dispatches:
             if dispatch.text:
-                write_text(paths[dispatch.name], dispatch.text)
+                write_text(paths[dispatch.name], dispatch.text, MAKE_ROOM)
         return paths
 
 

@@ -20,6 +20,7 @@ from ...benchmarks.measuring import OK, PROFILE_SECONDS, CompileOutcome
 from ...benchmarks.networks import NetworkFailed, NetworkRunner
 from ...core import JsonLinesFile, KilledError, Notify, WorkError
 from ...search.linking import link_specs
+from .folder import MAKE_ROOM
 from .plan import HotDispatch
 from .queued import CandidateLog, InModelOutcome, QueuedDispatch
 
@@ -38,7 +39,6 @@ CHECK_SECONDS = 5.0
 # unroll more than the compiler does, so that 3 to 4 times (RegNet, two at a time) is usual.
 TIMEOUT_RATIO, LEAST_TIMEOUT = 8.0, 30.0
 _STEM = "in-model-"
-_REMEDY = "make room, then go on where it stopped"
 
 Specs = Mapping[HotDispatch, Path]
 Found = dict[str, tuple[float | None, str]]
@@ -112,11 +112,8 @@ class InModelSearch:
 
         started = time.monotonic()
         end_of_new = started + NEW_SHARE * (deadline - started)
-        with closing(JsonLinesFile(self.log, _REMEDY, check=check)) as lines:
-            logs = {name: CandidateLog(one.count) for name, one in known.items()}
-            for record in lines.records:
-                outcome = InModelOutcome.from_record(record)
-                logs[outcome.dispatch].add(outcome)
+        with closing(JsonLinesFile(self.log, MAKE_ROOM, check=check)) as lines:
+            logs = self._read_logs(map(InModelOutcome.from_record, lines.records), known)
             rounds, at_once = 0, min(self.compiler.jobs, MOST_AT_ONCE)
             while time.monotonic() < deadline:
                 again = rounds % AGAIN_EVERY == AGAIN_EVERY - 1 or time.monotonic() > end_of_new
@@ -146,7 +143,9 @@ class InModelSearch:
                     found = self._try(several, next(compiled), known) if several else {}
                     for name, at in variant.items():
                         why = refused.get(known[name].spec(at), "")
-                        outcome = InModelOutcome(name, at, *found.get(name, (None, why)))
+                        speedup, reason = found.get(name, (None, why))
+                        queue = known[name].digest
+                        outcome = InModelOutcome(name, at, speedup, reason, queue)
                         logs[name].add(outcome)
                         lines.append(asdict(outcome))
                 self._tell(logs, deadline)
@@ -155,6 +154,21 @@ class InModelSearch:
             name: InModelResult(tuple(log.best()[:tried]), log.candidates, seconds)
             for name, log in logs.items()
         }
+
+    def _read_logs(
+        self, outcomes: Iterable[InModelOutcome], known: Mapping[str, QueuedDispatch]
+    ) -> dict[str, CandidateLog]:
+        """What is known of each dispatch's candidates, if these have the places that they had."""
+        logs = {name: CandidateLog(one.count) for name, one in known.items()}
+        left_out = set()
+        for outcome in outcomes:
+            if outcome.queue in ("", known[outcome.dispatch].digest):
+                logs[outcome.dispatch].add(outcome)
+            else:
+                left_out.add(outcome.dispatch)
+        for name in sorted(left_out):
+            self.notify(f"{name} has candidates in another order by now, and is tuned anew")
+        return logs
 
     def _compile(self, variants: Sequence[Specs]) -> list[CompileOutcome]:
         """The model with the specs of each variant, compiled side by side."""

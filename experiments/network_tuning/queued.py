@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core import (
     Child,
     ChildPool,
     FrontrunnerError,
     KilledError,
+    NoRoomError,
     Notify,
     decode,
     parse_lines,
@@ -25,6 +28,7 @@ from ...search import Dispatch, spec_of, spec_texts
 from ...search.reading import READER, read_dispatch
 from ..queue import make_queue, renderer
 from ..tuning import usual_ranker, write_text
+from .folder import MAKE_ROOM
 from .options import NetworkOptions
 from .plan import HotDispatch, Plan
 
@@ -48,12 +52,14 @@ class InModelOutcome:
     Attributes:
         candidate: its place in the queue of its dispatch, from 0.
         speedup: of the dispatch, all members together, over the default; None if it failed.
+        queue: the digest of that queue; empty in logs of older versions.
     """
 
     dispatch: str
     candidate: int
     speedup: float | None
     reason: str = ""
+    queue: str = ""
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> InModelOutcome:
@@ -89,12 +95,14 @@ class QueuedDispatch:
 
     Attributes:
         count: how many there are.
+        digest: of all of them in this order.
         spec: writes a candidate's tuning spec; gives its path.
         source, flags: what the compiler takes to compile the dispatch by itself.
     """
 
     hot: HotDispatch
     count: int
+    digest: str
     spec: Callable[[int], Path]
     source: str
     flags: tuple[str, ...]
@@ -190,7 +198,7 @@ def queue_dispatches(
                 default_specs=options.default_specs,
                 iree_flags=options.iree_flags,
             )
-        except KilledError:
+        except (KilledError, NoRoomError):
             raise
         except FrontrunnerError as error:
             return error
@@ -202,7 +210,7 @@ def queue_dispatches(
                 if isinstance(dispatch, FrontrunnerError):
                     raise dispatch
                 queued.append(_queued(one, dispatch, options, device, folder, notify))
-            except KilledError:
+            except (KilledError, NoRoomError):
                 raise
             except FrontrunnerError as error:
                 notify(f"{one.name} is left out: {error}")
@@ -222,16 +230,18 @@ def _queued(
     ranker = resolve_ranker(name, seed=options.seed)
     queue = make_queue(dispatch, ranker, pool=min(POOL, options.pool), seed=options.seed)
     render = renderer(dispatch, queue)
+    hashes = pd.util.hash_pandas_object(queue, index=False).to_numpy()
+    digest = hashlib.sha256(hashes.tobytes()).hexdigest()[:16]
 
     def path(at: int) -> Path:
-        return folder / f"{hot.name}-{at}.mlir"
+        return folder / f"{hot.name}-{digest}-{at}.mlir"
 
     def write(at: int) -> Path:
         if not path(at).exists():
             several = range(at, min(at + AT_ONCE, len(queue)))
             texts = spec_texts([spec_of(dispatch, render(one)) for one in several])
             for one, text in zip(several, texts, strict=True):
-                write_text(path(one), text)
+                write_text(path(one), text, MAKE_ROOM)
         return path(at)
 
-    return QueuedDispatch(hot, len(queue), write, dispatch.source, dispatch.target.flags)
+    return QueuedDispatch(hot, len(queue), digest, write, dispatch.source, dispatch.target.flags)

@@ -21,13 +21,16 @@ def _how_to_compile(result: NetworkResult, target: str) -> str:
 
 def report(result: NetworkResult, options: NetworkOptions) -> str:
     """The figures of a tuning, and what they mean."""
-    tuned = sum(row.seconds for row in result.dispatches)
+    tuned, took = sum(row.seconds for row in result.dispatches) / 60, result.seconds / 60
+    of_all = f"of these {tuned:.1f} on single dispatches"
+    if tuned > took:
+        of_all = f"in the last session; single dispatches took {tuned:.1f} in all"
     lines = [
         f"# {options.input.name}",
         "",
         *result.summary_lines(),
         "",
-        f"{result.seconds / 60:.1f} minutes, {tuned / 60:.1f} of them on single dispatches, for "
+        f"{took:.1f} minutes, {of_all}, for "
         f"{sum(row.candidates for row in result.dispatches)} candidates.",
         "",
         "| " + " | ".join(column.removeprefix("#") for column in COLUMNS) + " |",

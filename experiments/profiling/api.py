@@ -119,7 +119,8 @@ def profile(
         measure: whether to time; if not, dispatches are run only to be verified.
         compile_only: whether to compile alone, which needs no device.
         keep_vmfb: whether to keep compiled modules beside the dispatches, as `CONFIGURATION.vmfb`,
-            and what the compiler said of those that do not compile, as `CONFIGURATION.log`.
+            and what the compiler said of those that do not compile, as `CONFIGURATION.log`; of
+            dispatches without a folder of their own, as `DISPATCH-CONFIGURATION.vmfb`.
         output: the table, `.csv` or `.parquet`; by default `profile.csv` in the folder.
         providers: libraries to compare with, with commas between them: `numpy`, `torch`,
             `onnxruntime`, or `none`; by default those that are installed, and none for GPUs.

@@ -217,7 +217,7 @@ class Bench:
                 stage, log = "run", str(failure.__cause__ or "")
             except HostLost:
                 raise
-            except WorkError as error:
+            except (WorkError, InputError) as error:
                 # The device answered before: it has no room for this, or does not know its types.
                 kind = KILLED if isinstance(error, KilledError) else CRASHED
                 return replace(row, outcome=kind, reason=str(error))
@@ -233,8 +233,10 @@ class Bench:
         """Keeps what was compiled, or what the compiler said, beside the dispatch."""
         if not self._options.keep_vmfb:
             return
-        stem = item.planned.generated.path.with_name(item.name)
-        module, log = stem.with_name(f"{stem.name}.vmfb"), stem.with_name(f"{stem.name}.log")
+        path, name = item.planned.generated.path, item.name
+        if path.parent.name != path.stem:  # others' dispatches are in the same folder
+            name = f"{path.stem}-{name}"
+        module, log = path.with_name(f"{name}.vmfb"), path.with_name(f"{name}.log")
         try:
             module.unlink(missing_ok=True)
             log.unlink(missing_ok=True)

@@ -17,6 +17,7 @@ from .folder import GeneratedDispatch
 from .log import DEFAULT, IREE, ProfileLog, Row
 from .options import ProfileOptions
 from .rows import PlannedRows
+from .tables import version_of
 
 # Compiles at a time, by core; what is measured between them is kept when work is interrupted.
 CHUNK = 8
@@ -125,7 +126,7 @@ def _planned(one: GeneratedDispatch, libraries: Sequence[str]) -> PlannedRows:
     for configuration in one.configurations:
         digests[configuration.name, IREE] = _digest(mlir, operation, one.read_spec(configuration))
     for library in libraries if one.operation else ():
-        digests[DEFAULT, library] = _digest(operation)
+        digests[DEFAULT, library] = _digest(operation, version_of(library).encode())
     return PlannedRows(one, digests)
 
 

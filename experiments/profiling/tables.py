@@ -121,7 +121,7 @@ def frame_of(rows: Sequence[Row], about: Mapping[str, Any] | None = None) -> pd.
     defaults = {r.operation: r.time_us for r in rows if (r.configuration, r.provider) == _PLAIN}
     # Of configurations over the compiler's default, and of libraries, too.
     found["speedup"] = pd.to_numeric(found["operation"].map(defaults)) / found["time_us"]
-    found["version"] = [_version(row.provider) for row in rows]
+    found["version"] = [version_of(row.provider) for row in rows]
     for name, value in (about or {}).items():
         found[name] = value
     for parts in ([r.sizes for r in rows], [r.knobs for r in rows]):
@@ -131,7 +131,7 @@ def frame_of(rows: Sequence[Row], about: Mapping[str, Any] | None = None) -> pd.
     return found
 
 
-def _version(provider: str) -> str:
+def version_of(provider: str) -> str:
     """Of the library as it is installed; empty where that is not told."""
     try:
         return version("iree-base-runtime" if provider == IREE else provider)

@@ -27,6 +27,7 @@ from typing import Any, Self
 from ...core import (
     RUNS_FOLDER,
     InputError,
+    NoRoomError,
     WorkError,
     check_no_links,
     decode,
@@ -44,6 +45,7 @@ from ..queue import check_queue
 from .manifest import RunManifest, RunSetup, check_flags, version_mismatch
 from .result import EXECUTABLE, SPEC
 
+MANIFEST = "run.json"
 _WRITTEN = "give the folder that `frontrunner tune --out` wrote"
 # What files that are something else raise when they are taken apart.
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
@@ -122,11 +124,19 @@ class RunFolder:
                 holds links.
         """
         check_no_links(self.path)
-        if not (self.path / "run.json").is_file():
+        if not (self.path / MANIFEST).is_file():
             raise InputError(f"{self.path} is not the folder of a tuning run", _WRITTEN)
         return read_run_files(
             lambda name: read_limited(self.path / name, _WRITTEN), self.path, iree_flags
         )
+
+    def rewrite_manifest(self, run: RunSetup) -> None:
+        """Writes how a run is to go on, which `load` then gives.
+
+        Raises:
+            WorkError: it cannot be written.
+        """
+        write_text(self.path / MANIFEST, run_files(run)[MANIFEST].decode())
 
     def look(self) -> RunSetup:
         """What `create` wrote, to be shown: versions and flags may be others than here.
@@ -143,7 +153,7 @@ class RunFolder:
 def unwritable_error(path: Path | None, error: OSError) -> InputError | WorkError:
     """Tells that a folder cannot be laid out; a full disk is not the user's mistake."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    kind, hint = (WorkError, "make room, or give") if full else (InputError, "give")
+    kind, hint = (NoRoomError, "make room, or give") if full else (InputError, "give")
     return kind(
         f"cannot write to {path or RUNS_FOLDER}: {error.strerror}", f"{hint} another --out folder"
     )
@@ -156,7 +166,7 @@ def run_files(run: RunSetup) -> dict[str, bytes]:
     content = {**run.manifest.to_dict(), "dispatch": described}
     return {
         "source.mlir": dispatch.source.encode(),
-        "run.json": json.dumps(content, indent=2, default=str).encode(),
+        MANIFEST: json.dumps(content, indent=2, default=str).encode(),
         "queue.parquet": run.queue.to_parquet(index=False),
     }
 
@@ -175,7 +185,7 @@ def read_run_files(
         InputError: they are something else, or of another version or other flags.
     """
     with _refusing_damage(origin):
-        data = parse_json(read("run.json"))
+        data = parse_json(read(MANIFEST))
         if other := version_mismatch(data):
             raise InputError(
                 f"{origin} {other}", "start a new run: times and configurations do not carry over"
@@ -196,7 +206,7 @@ def look_at_run_files(read: Callable[[str], bytes], origin: Path) -> RunSetup:
         InputError: they are something else.
     """
     with _refusing_damage(origin):
-        run = _decoded(parse_json(read("run.json")), read, origin)
+        run = _decoded(parse_json(read(MANIFEST)), read, origin)
         if run.queue.empty or PIPELINE not in run.queue:
             raise ValueError(f"the queue has {len(run.queue)} candidates, or no {PIPELINE!r}")
     return run
@@ -224,13 +234,17 @@ def _decoded(data: Any, read: Callable[[str], bytes], origin: Path) -> RunSetup:
     return RunSetup(manifest, dispatch, queue)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, remedy: str = "") -> None:
     """Writes a file of a run's folder so that it appears whole or not at all.
+
+    Args:
+        remedy: what the user can do if it cannot be; by default, make room and resume the run in
+            whose folder it is.
 
     Raises:
         WorkError: the disk is full or the like.
     """
-    write_atomically(path, text.encode(), f"make room, then --resume {path.parent}")
+    write_atomically(path, text.encode(), remedy or f"make room, then --resume {path.parent}")
 
 
 def _dispatch(fields: Mapping[str, Any], source: str, target: Target) -> Dispatch:

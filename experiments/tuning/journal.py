@@ -105,6 +105,11 @@ class Journal:
         self._timed = timed
         self.left_out = self._lines.skipped_message
 
+    @property
+    def seconds(self) -> float:
+        """How long the run has worked, all sessions together."""
+        return time.monotonic() - self._started
+
     def append(self, index: int, outcome: Outcome) -> None:
         """Writes one outcome through to the disk.
 
@@ -113,7 +118,7 @@ class Journal:
         """
         record = outcome.to_record(index)
         if self._timed:
-            record[ELAPSED] = round(time.monotonic() - self._started, 3)
+            record[ELAPSED] = round(self.seconds, 3)
         self._lines.append(record)
         self.outcomes[index] = outcome
 

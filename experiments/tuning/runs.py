@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from ...benchmarks.cluster import ClusterRunner, open_devices
-from ...benchmarks.measuring import Budget, Runner, check_uris, fingerprint
+from ...benchmarks.compiling import check_report_folder
+from ...benchmarks.measuring import DEFAULT_BUDGET, Budget, Runner, check_uris, fingerprint
 from ...benchmarks.runners import CompileRunner, LocalRunner
 from ...core import InputError
 from ...models import AdaptiveRanker, resolve_ranker
@@ -85,6 +86,8 @@ def start_run(
         RunInterrupted: Ctrl-C; the run can be resumed.
     """
     run = prepare(options, observer)
+    if options.keep_failures is not None:
+        check_report_folder(options.keep_failures, run.dispatch)
     folder = RunFolder.create(options.out, options.name, run_files(run))
     options = replace(run.manifest.options, out=folder.path)
     with resumable(folder.path):
@@ -116,34 +119,38 @@ def resume_run(
 
     Args:
         path: the run's folder.
-        budget: new limits; those that are None stay. Candidates count from the run's start.
+        budget: new limits, which later sessions have, too; those that are None stay, but for the
+            usual number of candidates where a time is given. Candidates count from the run's start.
         input: must be what the run was started with, where given.
         keep_failures: where the report of failures goes; into the run's folder if None.
         keep_valid: whether logged outcomes that cannot be this run's are left out, not refused.
-        stages: those that it was started with; to be given where they run commands, which no file
-            of a run is trusted with.
+        stages: other ones, or those that it was started with, which are to be given where they run
+            commands: no file of a run is trusted with these. What a stage has said stays, up to
+            the first that is another.
         cluster: the address of a cluster that has devices of the run's kind; to be given for a run
             that was started on one.
         iree_flags: those that it was started with, which no file of a run is trusted with.
         tracked: whether to be a run in MLflow.
     """
     folder = RunFolder(path)
-    run = folder.load(iree_flags)
-    started = run.manifest.options
-    _check_stages(path, started.stages, stages)
-    check_usable(started.stages, on_cluster=cluster is not None)
+    found = folder.load(iree_flags)
+    started = found.manifest.options
+    _check_brought(path, started.stages, stages)
+    goes_on = replace(
+        started,
+        stages=started.stages if stages is None else tuple(stages),
+        budget=_with_limits(started.budget, budget or Budget()),
+    )
+    check_usable(goes_on.stages, on_cluster=cluster is not None)
+    run = replace(found, manifest=replace(found.manifest, options=goes_on))
+    if keep_failures is not None:
+        check_report_folder(keep_failures, run.dispatch)
     if input is not None and digest_of_file(input) != run.manifest.input_digest:
         raise InputError(
             f"{path} is the run of another input ({started.input}), not of {input}",
             "start a new run, or leave the input out",
         )
-    limits = {k: v for k, v in asdict(budget or Budget()).items() if v is not None}
-    options = replace(
-        started,
-        budget=replace(started.budget, **limits),
-        keep_failures=keep_failures,
-        cluster=cluster,
-    )
+    options = replace(goes_on, keep_failures=keep_failures, cluster=cluster)
     looks_back = run.manifest.looks_back
     if looks_back and not isinstance(resolve_ranker(options.ranker or ""), AdaptiveRanker):
         raise InputError(
@@ -168,6 +175,7 @@ def resume_run(
         run,
         partial(make_usual_runner, observer=observer),
         observer,
+        started_with=started,
         keep_valid=keep_valid,
         tracked=tracked,
     )
@@ -175,11 +183,16 @@ def resume_run(
         return session.read_finished() or session.run()
 
 
-def _check_stages(path: Path, started: Sequence[Stage], given: Sequence[Stage] | None) -> None:
+def _with_limits(started: Budget, given: Budget) -> Budget:
+    """The limits of a run that goes on."""
+    limits = {name: value for name, value in asdict(given).items() if value is not None}
+    if given.seconds is not None and started == Budget(DEFAULT_BUDGET):
+        started = Budget()  # nobody asked for so many candidates
+    return replace(started, **limits)
+
+
+def _check_brought(path: Path, started: Sequence[Stage], given: Sequence[Stage] | None) -> None:
     """Refuses commands and models that were not given now: a folder may be somebody else's."""
-    if given is not None and tuple(given) != tuple(started):
-        said = ", ".join(stage.describe() for stage in started)
-        raise InputError(f"{path} was started with other stages: {said}", "give these, or none")
     brought = [stage.brought for stage in started if stage.brought]
     if given is None and brought:
         raise InputError(

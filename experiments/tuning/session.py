@@ -42,7 +42,7 @@ from .judging import Judge, command_judge, model_judge
 from .manifest import RunSetup
 from .options import TuneOptions
 from .result import TuneResult, expectation_comment
-from .stage_log import StageLog
+from .stage_log import StageLog, forget_stages
 from .stages import USUAL_STAGES, Stage
 from .staging import Staging
 from .winning import Winning, WinningExecutable, WinningSpec
@@ -63,14 +63,16 @@ class Session:
         make_runner: MakeRunner,
         observer: Observer,
         *,
+        started_with: TuneOptions | None = None,
         keep_valid: bool = False,
         tracked: bool = True,
     ) -> None:
         """
         Args:
-            options: of this session; its limits may be others than those that the run began with.
-            run: what it works on, as it stands in the folder.
+            options: of this session, with what the folder does not hold.
+            run: what it works on, as it is to stand in the folder.
             make_runner: makes what says what becomes of candidates.
+            started_with: as the folder has it; as `run` has it if None.
             keep_valid: whether outcomes that cannot be this run's are left out instead of refused.
             tracked: whether to be a run in MLflow.
         """
@@ -82,6 +84,7 @@ class Session:
         self.observer = observer
         # Whether the ranker orders anew what is left after each batch.
         self.looks_back = run.manifest.looks_back
+        self.before = started_with or run.manifest.options
         self.keep_valid = keep_valid
         self.tracked = tracked
         self.started = time.monotonic()
@@ -107,7 +110,7 @@ class Session:
             course = RunProgress.of(journal.outcomes.values())
             if result is None or result.candidates != course.taken:
                 return None
-            if not self.limits.stop_reason(course):
+            if not self.limits.stop_reason(course) or self._first_changed_stage() is not None:
                 return None
             self._check(result, journal.outcomes)
             # Of a session that was killed when all but this was done.
@@ -161,6 +164,7 @@ class Session:
     def run(self) -> Result:
         with ExitStack() as stack:
             self.journal = stack.enter_context(self._open_journal())
+            self._write_changes()
             self.tracker = stack.enter_context(Tracker(notify=self.observer.notify))
             if self.tracked:
                 self.tracker.start(self.folder.path.name, self._params(), self._tags())
@@ -179,6 +183,22 @@ class Session:
         shutil.rmtree(self.folder.work, ignore_errors=True)
         return result
 
+    def _first_changed_stage(self) -> int | None:
+        """The place of the first stage that is another than before, from 0."""
+        before, now = self.before.stages, self.options.stages
+        changed = [place for place, (a, b) in enumerate(zip(before, now, strict=False)) if a != b]
+        if len(before) != len(now):
+            changed.append(min(len(before), len(now)))
+        return min(changed, default=None)
+
+    def _write_changes(self) -> None:
+        """Has the folder tell of other stages and limits, for sessions to come."""
+        place = self._first_changed_stage()
+        if place is not None and self.folder.stages.exists():
+            forget_stages(self.folder.stages, place)
+        if self.before != self.setup.manifest.options:
+            self.folder.rewrite_manifest(self.setup)
+
     def _compile(self, runner: Runner) -> CompileResult:
         """Takes candidates without measuring any."""
         stopped = self._take(runner, None)
@@ -189,7 +209,7 @@ class Session:
             failures=self.report.folder if self.report else None,
             run=self.folder.path,
             stopped=stopped,
-            seconds=time.monotonic() - self.started,
+            seconds=self.journal.seconds,
         )
 
     def _tune(self, runner: MeasuringRunner, baseline_us: float) -> TuneResult:
@@ -211,7 +231,8 @@ class Session:
             else nullcontext()
         )
         with log_of_stages as log:
-            staging = Staging(runner, known, log, partial(self._open_judge, runner), on_phase)
+            judge = partial(self._open_judge, runner)
+            staging = Staging(runner, known, log, judge, on_phase, self.observer.notify)
             left, stages = staging.run(self.options.stages)
         finals, winner = settle(runner, left, spec, on_phase, self.observer.notify)
         if winner is None:
@@ -227,7 +248,7 @@ class Session:
             winner_file=self.winning.path,
             run=self.folder.path,
             stopped=stopped,
-            seconds=time.monotonic() - self.started,
+            seconds=self.journal.seconds,
         )
 
     def _open_judge(

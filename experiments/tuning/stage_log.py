@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ...core import KEEP_VALID_HINT, JsonLinesFile, decode
+from ...core import (
+    KEEP_VALID_HINT,
+    JsonLinesFile,
+    decode,
+    parse_lines,
+    read_limited,
+    write_atomically,
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,7 @@ class StageLog:
         self.known: dict[tuple[int, int], Judgement] = {}
         self._lines = JsonLinesFile(
             path,
-            f"make room, then continue with --resume {path.parent}",
+            _remedy(path),
             check=self._take,
             keep_valid=keep_valid,
             edited_hint=KEEP_VALID_HINT,
@@ -60,3 +68,19 @@ class StageLog:
 
     def close(self) -> None:
         self._lines.close()
+
+
+def forget_stages(path: Path, place: int) -> None:
+    """Removes what stages from a place on have said.
+
+    Raises:
+        InputError: it is no such log.
+        WorkError: it cannot be written.
+    """
+    records, _ = parse_lines(read_limited(path), path, lambda record: None)
+    kept = [json.dumps(one) for one in records if decode(Judgement, one).stage < place]
+    write_atomically(path, "".join(f"{line}\n" for line in kept).encode(), _remedy(path))
+
+
+def _remedy(path: Path) -> str:
+    return f"make room, then continue with --resume {path.parent}"

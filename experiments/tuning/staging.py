@@ -22,7 +22,7 @@ from ...benchmarks.measuring import (
     screening_noise,
 )
 from ...benchmarks.runners import ExecutableRunner
-from ...core import WorkError
+from ...core import Notify, WorkError
 from .judging import Judge
 from .stage_log import Judgement, StageLog
 from .stages import HEATS, Stage
@@ -51,6 +51,7 @@ class Staging:
         log: of what commands and models say; None where there are none.
         open_judge: what judges candidates in a stage that has a command or a model.
         on_phase: told what begins.
+        notify: told of what no time was left for.
     """
 
     def __init__(
@@ -60,9 +61,10 @@ class Staging:
         log: StageLog | None,
         open_judge: OpenJudge,
         on_phase: Callable[[str], None],
+        notify: Notify,
     ) -> None:
         self._runner, self._outcomes, self._log = runner, outcomes, log
-        self._open_judge, self._on_phase = open_judge, on_phase
+        self._open_judge, self._on_phase, self._notify = open_judge, on_phase, notify
 
     def run(self, stages: Sequence[Stage]) -> tuple[Finals, tuple[StageResult, ...]]:
         """What is left after the last stage, the best first, with the figures of the last heats.
@@ -79,9 +81,15 @@ class Staging:
             if stage.kind == HEATS:
                 finals = self._runner.finals(chosen, self._outcomes)
                 kept = limit(stage, [(s.index, s.time_us) for s in finals.standings])
+                judged = len(chosen)
             else:
-                kept = self._judged(place, stage, chosen)
-            told.append(StageResult(stage.describe(), len(chosen), len(kept)))
+                kept, judged = self._judged(place, stage, chosen)
+                if judged < len(chosen):
+                    self._notify(
+                        f"{stage.describe()}: the time was up after {judged} of {len(chosen)} "
+                        f"candidates; the others go no further"
+                    )
+            told.append(StageResult(stage.describe(), judged, len(kept)))
             chosen = kept
         by_index = {standing.index: standing for standing in finals.standings}
         left = tuple(by_index[index] for index in chosen if index in by_index)
@@ -93,38 +101,45 @@ class Staging:
             finals = finals.with_failed([(i, CHANGED) for i in indices if i not in there])
         return finals, tuple(told)
 
-    def _judged(self, place: int, stage: Stage, chosen: Sequence[int]) -> list[int]:
+    def _judged(self, place: int, stage: Stage, chosen: Sequence[int]) -> tuple[list[int], int]:
         """Those that pass the stage and are better than the default, the best first.
+
+        Returns:
+            Them, and how many were judged: there may be no time for all.
 
         Raises:
             WorkError: the default does not pass, so that the stage says nothing of candidates.
         """
         log = self._log
         assert log is not None
-        started = time.monotonic()
+        limit_s = math.inf if stage.minutes is None else 60 * stage.minutes
         with ExitStack() as stack:
-            judge = None
+            judge, started = None, time.monotonic()
             for index in (BASELINE, *chosen):
-                late = stage.minutes is not None and time.monotonic() - started > 60 * stage.minutes
+                late = time.monotonic() - started > limit_s
                 if (place, index) in log.known or (late and index != BASELINE):
                     continue
                 if judge is None:  # a model takes long to read and compile
                     judge = stack.enter_context(self._open_judge(stage, chosen))
                 said = judge(index)
+                if index == BASELINE:  # before it there was nothing to spend the time on
+                    started = time.monotonic()
                 if index == BASELINE and said.reason:
                     raise WorkError(
                         f"{stage.describe()} fails for the compiler's default: {said.reason}",
-                        "mend the command, then go on with --resume",
+                        "give a stage that passes it with --stages, and --resume the run",
                     )
                 log.append(Judgement(place, index, not said.reason, said.value, said.reason))
         said_of = {index: log.known.get((place, index)) for index in (BASELINE, *chosen)}
         default = said_of[BASELINE]
         most = math.inf if default is None or default.value is None else default.value
-        passed = [one for index in chosen if (one := said_of[index]) is not None and one.passed]
+        judged = [one for index in chosen if (one := said_of[index]) is not None]
+        passed = [one for one in judged if one.passed]
         better = [one for one in passed if one.value is None or one.value < most]
         # Those without a number come last; without any, the order stays.
         numbers = [math.inf if one.value is None else one.value for one in better]
-        return limit(stage, [(one.index, n) for one, n in zip(better, numbers, strict=True)])
+        kept = limit(stage, [(one.index, n) for one, n in zip(better, numbers, strict=True)])
+        return kept, len(judged)
 
 
 def first_choice(stage: Stage, outcomes: Mapping[int, Outcome]) -> list[int]:

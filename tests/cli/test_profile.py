@@ -205,6 +205,11 @@ def test_compiling_alone_keeps_modules_and_logs(frontrunner, folder):
     assert rows[SMALL.name]["compile_s"] > 0 and rows[SMALL.name]["time_us"] is None
     vmfb = folder / SMALL.name / "default.vmfb"
     assert vmfb.read_bytes()[:4] and (folder / SMALL.name / f"{SMALL.name}.mlir").exists()
+    # Of others' dispatches in one folder, each has a module of its own.
+    for name in ("a", "b"):
+        (folder / f"{name}.mlir").write_text(SMALL.mlir())
+    frontrunner("profile", folder, "--compile", "--keep-vmfb", "--json")
+    assert {path.name for path in folder.glob("*.vmfb")} == {"a-default.vmfb", "b-default.vmfb"}
     # Timing is another profile.
     again = frontrunner("profile", folder, "--providers", "none")
     assert "holds a profile with another" in again.err

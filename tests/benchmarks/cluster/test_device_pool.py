@@ -78,3 +78,13 @@ def test_hosts_that_stay_lost_end_the_work_although_they_are_tried_again() -> No
     with pytest.raises(HostLost, match="no device of the cluster was there"):
         pool.run(lose)
     assert said == ["a is set aside: gone"]
+
+
+def test_closing_ends_what_waits_for_a_device() -> None:
+    pool = DevicePool([], lambda name: Named(name), lambda _: None, alone=600.0)  # type: ignore[arg-type,return-value]
+    with ThreadPoolExecutor(2) as threads:
+        waiting = [threads.submit(pool.run, lambda device: None) for _ in range(2)]
+        pool.close()
+        for one in waiting:
+            with pytest.raises(HostLost, match="was ended"):
+                one.result()

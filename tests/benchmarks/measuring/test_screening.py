@@ -67,6 +67,14 @@ def test_the_baseline_is_measured_before_every_batch() -> None:
     assert [chip.baselines for chip in chips] == [3, 3]
 
 
+def test_a_long_batch_has_the_baseline_measured_in_between() -> None:
+    """Of 64 cores a batch has hundreds of candidates, and the machine is another by its end."""
+    chips = Chip("local-task", 1.0), Chip("local-sync", 3.0)
+    list(measuring(*chips).measure(ready(*map(str, range(1, 36)))))
+    assert [len(chip.measured) for chip in chips] == [18, 17]
+    assert [chip.baselines for chip in chips] == [3, 3]
+
+
 def test_gpus_measure_at_the_same_time() -> None:
     meet = threading.Barrier(2, timeout=30)
     chips = Chip("cuda://0", 1.0, meet), Chip("cuda://1", 2.0, meet)

@@ -35,6 +35,20 @@ def test_nan_and_infinity_are_wrong(bad: float) -> None:
     assert Tolerance("f32", 4).find_mismatch(right, right) is None
 
 
+def test_integers_that_are_rounded_sums_may_be_one_off_where_few_are() -> None:
+    """Such as those of a product in f32 that is quantised: some sums are halfway between two."""
+    right = np.random.default_rng(0).integers(-127, 128, (256, 256)).astype(np.int8)
+    few, many, far = right.copy(), right.copy(), right.copy()
+    few[0, :8] ^= 1
+    many[:64] ^= 1
+    far[3, 4] = right[3, 4] // 2 + 1
+    rounded = Tolerance("i8", 1024, "f32")
+    assert rounded.find_mismatch(few, right) is None
+    assert "is " in str(rounded.find_mismatch(many, right))
+    assert "[3, 4]" in str(rounded.find_mismatch(far, right))
+    assert "[0, 0]" in str(Tolerance("i8", 1024).find_mismatch(few, right))
+
+
 def test_integers_are_exact_and_shapes_compared() -> None:
     right = np.arange(12, dtype=np.int32).reshape(3, 4)
     wrong = right.copy()

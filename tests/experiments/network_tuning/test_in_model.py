@@ -95,7 +95,7 @@ class World:
             path.write_text(path.name)
             return path
 
-        queued = [QueuedDispatch(hot(n), COUNT, partial(spec, name=n), "", ()) for n in names]
+        queued = [QueuedDispatch(hot(n), COUNT, "d", partial(spec, name=n), "", ()) for n in names]
         return search.search(queued, seconds, 2)
 
     @property
@@ -127,7 +127,21 @@ def test_the_best_of_each_are_found_in_one_compile_for_all(world: World) -> None
     assert {one.candidates for one in found.values()} == {COUNT}
     assert world.compiled[:2] == [tuple(f"{n}-{at}" for n in NAMES) for at in range(2)]
     assert {*sum(world.compiled, ())} == {f"{n}-{at}" for n in NAMES for at in range(COUNT)}
-    assert world.log[0] == {"dispatch": "a", "candidate": 0, "speedup": 1.0, "reason": ""}
+    first = {"dispatch": "a", "candidate": 0, "speedup": 1.0, "reason": "", "queue": "d"}
+    assert world.log[0] == first
+
+
+def test_outcomes_of_another_queue_are_not_those_of_these_candidates(world: World) -> None:
+    """Another ranker, by now: its candidates have other places."""
+    world.times = {"a-1": 50.0, "b-2": 50.0}
+    world.search()
+    log = world.folder / "log.jsonl"
+    records = [one | ({"queue": "e"} if one["dispatch"] == "a" else {}) for one in world.log]
+    log.write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    world.compiled.clear()
+    found = world.search()
+    assert {name: one.best for name, one in found.items()} == {"a": (1,), "b": (2,), "c": ()}
+    assert {*sum(world.compiled, ())} == {f"a-{at}" for at in range(COUNT)}
 
 
 @pytest.mark.parametrize("how", ["refused", "wrong"])

@@ -139,12 +139,32 @@ def test_what_fails_does_not_go_on_and_is_not_asked_again(source: Path, tmp_path
     asked = log.read_text().split()
     with pytest.raises(InputError, match="for each candidate, which has to be asked for again"):
         package.resume(run, budget=8, quiet=True)
-    with pytest.raises(InputError, match=r"was started with other stages: screen, .*eval.py"):
-        package.resume(run, budget=8, quiet=True, stages=stages[:1])
     (run / "result.json").unlink()
     again = package.resume(run, quiet=True, stages=stages)
     assert isinstance(again, TuneResult) and again.stages == result.stages
     assert log.read_text().split() == asked
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_with_other_stages(source: Path, tmp_path: Path) -> None:
+    """What was measured stays, and what was said before the first stage that is another."""
+    log, run = tmp_path / "asked.txt", tmp_path / "run"
+    first = Stage("command", command=evaluating(source, log), keep=3)
+    wrong = Stage("command", command=evaluating(source, log, "all"))
+    with pytest.raises(WorkError, match="give a stage that passes it with --stages"):
+        tuned(source, run, [Stage("screen", keep=3), first, wrong])
+    asked, measured = log.read_text().split(), (run / "outcomes.jsonl").read_text()
+    mended = [Stage("screen", keep=3), first, Stage("command", command=evaluating(source, log))]
+    again = package.resume(run, quiet=True, stages=mended)
+    assert isinstance(again, TuneResult)
+    assert (run / "outcomes.jsonl").read_text() == measured
+    assert len(log.read_text().split()) == len(asked) + again.stages[2].judged
+    assert_verified(source, again)
+    assert RunFolder(run).load().manifest.options.stages == tuple(mended)
+    # Without the first command, nothing that the second one said is taken for what it says now.
+    fewer = package.resume(run, quiet=True, stages=[Stage("screen", keep=1), first])
+    assert isinstance(fewer, TuneResult)
+    assert [(one.judged, one.kept) for one in fewer.stages] == [(6, 1), (1, 1)]
 
 
 @pytest.mark.slow
