@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..core import InputError, UnknownTargetError, read_limited
+from ..core import InputError, UnknownTargetError, read_without_bom
 from .backend import backend_of, known_backends
 
 _NAME = re.compile(r"[A-Za-z0-9_.+-]{1,64}")
@@ -88,7 +88,7 @@ def parse_flags(texts: Sequence[str]) -> tuple[str, ...]:
 def _read_flags(path: Path) -> list[str]:
     remedy = "give a text file with a flag on each line"
     try:
-        text = _COMMENT.sub(lambda match: match[1] or "", read_limited(path, remedy).decode())
+        text = _COMMENT.sub(lambda match: match[1] or "", read_without_bom(path, remedy).decode())
         return shlex.split(text)
     except ValueError as error:  # of a quote without an end, or of what is no text
         raise InputError(f"{path} holds no flags: {error}", remedy) from None

@@ -143,7 +143,9 @@ def _found(module: ir.Operation, spec: bool) -> Iterator[str]:
     module.walk(visit)
     yield from refused
     # Weights and the names of places would be most of the text.
-    text = module.get_asm(large_elements_limit=8, print_generic_op_form=True)
+    text = module.get_asm(
+        large_elements_limit=8, large_resource_limit=8, print_generic_op_form=True
+    )
     yield from (found[0] for found in _REFUSED.finditer(text))
     yield from _odd_targets(text)
 

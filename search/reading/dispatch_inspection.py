@@ -68,7 +68,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             target_of(op, request["target"]) for op in executables if op.name == "hal.executable"
         ]
         described = _describe(module, sources, name, computes)
-        return {"source": sources, "target": targets[-1], **described}
+        return {"source": sources, "target": targets[-1], "dumped": dumped, **described}
 
 
 def _check_configurations(module: ir.Operation, name: str) -> None:

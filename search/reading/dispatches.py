@@ -26,13 +26,15 @@ from ..backend import backend_named, backend_of
 from ..dispatch import EMISSION_CRASHED, Dispatch, TensorType
 from ..emitted import EmittedConstraints
 from ..problem import Target
-from .source import read_in_child, read_source
+from .source import BYTECODE, read_in_child, read_source
 
 READER = "frontrunner.search.reading.dispatch_inspection:read"
 READ_TIMEOUT = 300.0
 _NAMES = "frontrunner.search.reading.functions:names"
 # Also of private ones, and in comments: it only has to find all that may be.
 _FUNCTION = re.compile(rb"\b(?:func|util)\.func\b")
+# Targets that are no CPU's own name.
+_ANY_CPU = ("host", "aarch64")
 _REMEDY = "reduce the input and report it to IREE"
 
 
@@ -76,7 +78,7 @@ def read_dispatch(
         function=function,
     )
     found = replace(answer["target"], default_specs=default_specs, iree_flags=iree_flags)
-    _check_target(path, target, found)
+    _check_target(path, target, found, dumped=answer["dumped"])
     emitted, silence = _emitted(answer["source"], found)
     return Dispatch(
         problem=answer["problem"],
@@ -102,7 +104,7 @@ def functions_of(path: Path) -> tuple[str, ...]:
         text = read_source(path, "one dispatch")
     except InputError:
         return ()
-    if len(_FUNCTION.findall(text)) < 2:
+    if not text.startswith(BYTECODE) and len(_FUNCTION.findall(text)) < 2:
         return ()  # which costs no process
     answer: tuple[str, ...]
     with Child(_NAMES) as child:
@@ -119,13 +121,16 @@ def emit_constraints(dispatch: Dispatch) -> Dispatch:
     return replace(dispatch, emitted=emitted, no_constraints_reason=silence)
 
 
-def _check_target(path: Path, target: str, found: Target) -> None:
+def _check_target(path: Path, target: str, found: Target, *, dumped: bool) -> None:
     """Refuses a dumped file for another target: flags would be of one, executables of the other."""
     meant, made = backend_of(target), backend_named(found.backend)
     # An architecture's own name is its own; a product's stands for its architecture.
-    other = re.fullmatch(meant.architectures, target) and target != found.arch
+    own_name = re.fullmatch(meant.architectures, target)
+    if dumped and not meant.names:
+        own_name = None if target in _ANY_CPU else re.fullmatch(".+", target)
+    other = own_name and target != found.arch
     if meant != made or other:
-        exact = re.fullmatch(made.architectures, found.arch)
+        exact = re.fullmatch(made.architectures, found.arch) or not made.names
         raise InputError(
             f"{path} was dumped for {found.arch}, the target is {target}",
             f"give --target {found.arch}" if exact else f"give as --target {made.examples}",

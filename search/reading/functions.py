@@ -11,10 +11,12 @@ from iree.compiler import ir
 from ...core import InputError
 from ..mlir import NotMlir, is_compute, new_context, parse, symbol, walk
 from .benchmark_file import is_benchmark_file
+from .source import BYTECODE
 
 # What mlir-opt splits files at.
 _SPLIT = re.compile(rb"^[ \t]*// -----.*$", re.MULTILINE)
-_BYTECODE = b"ML\xefR"
+_FUNCTIONS = ("func.func", "util.func")
+_SYMBOL = re.compile(r'@"?([^\s",:(<>){}\[\]]+)')
 _CONSTANTS = ("arith.constant", "util.unfoldable_constant", "flow.tensor.constant")
 
 
@@ -83,17 +85,39 @@ def choose(text: bytes, name: str, function: str | None) -> Chosen:
     module, op, part = found[index]
     assert op is not None
     changed = part is not text
-    for other_module, other, _ in found:
-        if other_module is module and other is not None and other != op:
-            other.attributes["sym_visibility"] = ir.StringAttr.get("private", module.context)
-            changed = True
+    if any(other_module is module and other != op for other_module, other, _ in found):
+        _erase_others(module, op)
+        changed = True
     changed |= _free_constants(op)
     return Chosen(module, op, str(module).encode() if changed else part)
 
 
+def _erase_others(module: ir.Module, function: ir.Operation) -> None:
+    """Removes functions and globals that a function does not reach."""
+    symbols = {
+        symbol(op.operation): op.operation
+        for op in module.body.operations
+        if "sym_name" in op.operation.attributes
+    }
+    reached, left = {symbol(function)}, [function]
+    while left:
+        text = left.pop().get_asm(large_elements_limit=8, large_resource_limit=8)
+        new = {name for name in _SYMBOL.findall(text) if name in symbols} - reached
+        reached |= new
+        left += [symbols[name] for name in new]
+    for name, op in symbols.items():
+        if name not in reached:
+            op.erase()
+    for name in reached - {symbol(function)}:
+        if symbols[name].name in _FUNCTIONS:
+            symbols[name].attributes["sym_visibility"] = ir.StringAttr.get(
+                "private", module.context
+            )
+
+
 def _public(text: bytes) -> list[tuple[ir.Module, ir.Operation | None, bytes]]:
     """Module, op and text of each public function; the op is None for a benchmark file."""
-    parts = [text] if text.startswith(_BYTECODE) else _SPLIT.split(text)
+    parts = [text] if text.startswith(BYTECODE) else _SPLIT.split(text)
     found: list[tuple[ir.Module, ir.Operation | None, bytes]] = []
     for part in parts if len(parts) > 1 else [text]:
         if not part.strip():
@@ -108,7 +132,7 @@ def _public(text: bytes) -> list[tuple[ir.Module, ir.Operation | None, bytes]]:
             found.append((module, None, part))
         for op in (o.operation for o in module.body.operations):
             public = "private" not in str(op.attributes.get("sym_visibility", ""))
-            if op.name in ("func.func", "util.func") and public and not is_benchmark_file(module):
+            if op.name in _FUNCTIONS and public and not is_benchmark_file(module):
                 found.append((module, op, part))
     return found
 

@@ -14,6 +14,12 @@ from ..mlir import entry_point, symbol, walk
 
 # What is an index into a tensor: where its operands begin, after the tensor itself.
 _INDEXED = "tensor.extract"
+# What makes values larger than they were, but for additions of a constant.
+_ENLARGES = ("arith.addi", "arith.subi", "arith.muli", "arith.shli", "iree_linalg_ext.scan")
+# Rows of what is computed from an input in another way than these: few, since it may be larger.
+_FEW = 2
+# Constants that were added to a value; None for what is no constant.
+Added = frozenset[int | None]
 _FLOAT = re.compile(r"\b(?:(?:\d+|\?)x)*b?f\d")
 
 
@@ -39,31 +45,48 @@ def _limit(start: ir.Value, kernels: dict[str, ir.Operation]) -> int | None:
     """The fewest rows of any dimension that values made from this one index.
 
     Values are followed through all uses, into kernels and into the bodies of their loops; floats
-    are not, for an index is not computed from them.
+    are not, for an index is not computed from them. What is added is followed, too: an index from
+    the end has the number of rows added, and anything else makes it larger than the input.
     """
     limit: int | None = None
-    seen: set[ir.Value] = set()
-    left = [start]
+    seen: set[tuple[ir.Value, Added]] = set()
+    left: list[tuple[ir.Value, Added]] = [(start, frozenset())]
     while left:
-        value = left.pop()
-        if value in seen or not _is_integer(value.type):
+        value, added = left.pop()
+        if (value, added) in seen or not _is_integer(value.type):
             continue
-        seen.add(value)
+        seen.add((value, added))
         for use in value.uses:
             op = use.owner.operation
             if op.name == _INDEXED and use.operand_number > 0:
                 table, dim = ir.ShapedType(op.operands[0].type), use.operand_number - 1
                 if not table.is_dynamic_dim(dim):
                     rows = table.get_dim_size(dim)
+                    rows = rows if added <= {rows} else min(rows, _FEW)
                     limit = rows if limit is None else min(limit, rows)
+            more = added
+            reached = list(op.results)
+            if op.name in _ENLARGES:
+                more = added | {_constant(op, 1 - use.operand_number)}
             elif op.name == "flow.dispatch":
-                left += _parameters(op, use.operand_number, kernels)
+                reached += _parameters(op, use.operand_number, kernels)
             elif op.name == "linalg.generic":
-                left.append(op.regions[0].blocks[0].arguments[use.operand_number])
+                reached.append(op.regions[0].blocks[0].arguments[use.operand_number])
             elif op.name == "linalg.yield":
-                left += list(op.parent.results)
-            left += list(op.results)
+                reached += list(op.parent.results)
+            left += [(one, more) for one in reached]
     return limit
+
+
+def _constant(op: ir.Operation, operand: int) -> int | None:
+    """What an addition adds, if that is a constant; None of what else an op does."""
+    if op.name != "arith.addi":
+        return None
+    owner = op.operands[operand].owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return None
+    value = owner.attributes["value"]
+    return ir.IntegerAttr(value).value if isinstance(value, ir.IntegerAttr) else None
 
 
 def _parameters(

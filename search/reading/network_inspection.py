@@ -22,6 +22,7 @@ from .dispatch_inspection import target_of
 from .index_limits import index_limits
 
 FLOW = "flow"
+_IMPORT = "hal.tensor.import"
 _PARAMETER = re.compile(r'#(?:flow|stream)\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
 
 
@@ -100,7 +101,7 @@ def _imports(body: ir.Operation) -> list[ir.Operation | None]:
     Raises:
         InputError: it takes something else.
     """
-    by_argument = {o.operands[0]: o for o in walk(body) if o.name == "hal.tensor.import"}
+    by_argument = {o.operands[0]: o for o in walk(body) if o.name == _IMPORT}
     found = []
     for argument in body.regions[0].blocks[0].arguments:
         if str(argument.type) == "!hal.buffer_view":
@@ -116,8 +117,26 @@ def _imports(body: ir.Operation) -> list[ir.Operation | None]:
 def _signature(body: ir.Operation) -> tuple[list[str], list[str]]:
     """Types of inputs and outputs; empty for an input that is not used."""
     inputs = ["" if o is None else str(o.results[0].type) for o in _imports(body)]
-    outputs = [str(o.operands[0].type) for o in walk(body) if o.name == "hal.tensor.export"]
-    return inputs, outputs
+    (end,) = (o for o in walk(body) if o.name == "util.return")
+    return inputs, [_output(value, body) for value in end.operands]
+
+
+def _output(value: ir.Value, body: ir.Operation) -> str:
+    """The type of what a function returns, which may be one of its inputs as it was given.
+
+    Raises:
+        InputError: that is an input of which nothing else tells the type.
+    """
+    owner = value.owner
+    if not isinstance(owner, ir.Block):
+        return str(owner.operands[0].type)
+    imported = next((use.owner for use in value.uses if use.owner.name == _IMPORT), None)
+    if imported is None:
+        raise InputError(
+            f"{symbol(body)} returns an input that it does not use otherwise",
+            "return what it computes alone",
+        )
+    return str(imported.results[0].type)
 
 
 def _dispatches(module: ir.Module) -> dict[str, ir.Operation]:
