@@ -45,6 +45,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         functions = _functions(module)
         if not functions:
             raise InputError(f"{name} has no public function", "give a model that can be called")
+        target = _target(source, request["target"])
         return {
             "source": source,
             "functions": {function: _signature(body) for function, body in functions.items()},
@@ -52,7 +53,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
                 function: index_limits(module, _imports(body))
                 for function, body in functions.items()
             },
-            "target": _target(source, request["target"]),
+            "target": target,
             "parameters": tuple(dict.fromkeys(_PARAMETER.findall(flow))),
             "dispatches": {
                 key: _isolate_dispatch(op, module) for key, op in _dispatches(module).items()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from iree.compiler import ir
 
 from frontrunner.core import InputError
+from frontrunner.search.mlir import new_context
 from frontrunner.search.reading import functions_of, read_dispatch
 
 PRODUCT = """func.func @{name}(%a: tensor<8x{k}xf32>, %b: tensor<{k}x8xf32>) -> tensor<8x8xf32> {{
@@ -103,3 +105,32 @@ def test_weights_in_an_archive(write):
     with pytest.raises(InputError, match="archive of parameters") as error:
         read_dispatch(path)
     assert f"frontrunner tune-model {path} --parameters" in error.value.hint
+
+
+def test_what_others_hold_does_not_count(write):
+    """Ops that they configure themselves, weights in archives, kinds that nothing tunes."""
+    product = PRODUCT.format(name="configured", k=16)
+    config = "#iree_cpu.lowering_config<distribution = [8, 8, 0]>"
+    configured = product.replace("matmul ins", f"matmul {{lowering_config = {config}}} ins")
+    weights = (
+        'util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<16x8xf32>\n'
+        "func.func @weighted() -> tensor<16x8xf32> {\n"
+        "  %w = util.global.load @w : tensor<16x8xf32>\n"
+        "  return %w : tensor<16x8xf32>\n}\n"
+    )
+    path = write(configured + weights + PRODUCT.format(name="plain", k=32))
+    assert sizes(read_dispatch(path, function="plain"))["k"] == 32
+    with pytest.raises(InputError, match="configures its linalg.matmul itself"):
+        read_dispatch(path, function="configured")
+    with pytest.raises(InputError, match="archive of parameters"):
+        read_dispatch(path, function="weighted")
+
+
+def test_functions_of_bytecode_are_told_apart(write, tmp_path):
+    text = PRODUCT.format(name="one", k=16) + PRODUCT.format(name="two", k=32)
+    with new_context():
+        module = ir.Module.parse(text)
+        with (tmp_path / "two.mlirbc").open("wb") as file:
+            module.operation.write_bytecode(file)
+    assert functions_of(tmp_path / "two.mlirbc") == ("one", "two")
+    assert sizes(read_dispatch(tmp_path / "two.mlirbc", function="two"))["k"] == 32

@@ -48,6 +48,49 @@ def test_indices_and_what_is_not_used() -> None:
     assert [table, weights] == [Argument((37, 64), F32), Argument((64, 96), F32)]
 
 
+@pytest.mark.parametrize(
+    ("change", "rows"),
+    [
+        ("%c = arith.constant 37 : i64\n %j = arith.addi %id, %c : i64", 37),  # from the end
+        ("%c = arith.constant 2 : i64\n %j = arith.addi %id, %c : i64", 2),
+        ("%c = arith.constant 1 : i64\n %j = arith.shli %id, %c : i64", 2),
+        ("%c = arith.constant 9 : i64\n %j = arith.minsi %id, %c : i64", 37),
+    ],
+)
+def test_indices_that_are_larger_than_the_input(change: str, rows: int, tmp_path: Path) -> None:
+    """Such as positions of OPT, which have 2 added: random ones would be read beyond the table."""
+    text = (MODELS / "embedding.mlir").read_text()
+    text = text.replace("%row = arith.index_cast %id", f"{change}\n%row = arith.index_cast %j")
+    assert change in text
+    (tmp_path / "m.mlir").write_text(text)
+    ids, *_ = read_network(tmp_path / "m.mlir").function("main").inputs
+    assert ids == Argument((16,), "i64", rows=rows)
+
+
+def test_an_input_that_is_returned_is_an_output(tmp_path: Path) -> None:
+    """It comes first, so that what is computed is looked for in its place."""
+    text = PASSED_ON.replace("USED", "%x")
+    (tmp_path / "m.mlir").write_text(text)
+    function = read_network(tmp_path / "m.mlir").function("main")
+    assert function.outputs == (Argument((4, 6), F32), Argument((4, 8), F32))
+    (tmp_path / "m.mlir").write_text(PASSED_ON.replace("USED", "%v"))
+    with pytest.raises(InputError, match="returns an input that it does not use otherwise"):
+        read_network(tmp_path / "m.mlir")
+
+
+PASSED_ON = """
+func.func @main(%x: tensor<4x6xf32>, %v: tensor<4x6xf32>, %w: tensor<6x8xf32>)
+    -> (tensor<4x6xf32>, tensor<4x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<4x6xf32>, tensor<6x8xf32>)
+    outs(%f : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return USED, %y : tensor<4x6xf32>, tensor<4x8xf32>
+}
+"""
+
+
 def test_a_table_whose_rows_are_not_known(tmp_path: Path) -> None:
     text = (MODELS / "embedding.mlir").read_text().replace("37x64", "?x64")
     (tmp_path / "m.mlir").write_text(text)
