@@ -11,8 +11,11 @@ import pytest
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.cli import pages
 from frontrunner.experiments.interrupted import RunInterrupted
-from frontrunner.experiments.tuning import api
+from frontrunner.experiments.tuning import Stage, api
 from frontrunner.experiments.tuning.options import TuneOptions
+
+
+STAGES = (Stage("screen", keep=2),)
 
 
 class Result:
@@ -56,7 +59,8 @@ class Loop:
         iree_flags=(),
     ):
         self.observers.append(observer)
-        self.resumed.append((run_dir, budget, input, keep_failures, keep_valid))
+        with_what = (keep_failures, keep_valid, stages, cluster, iree_flags)
+        self.resumed.append((run_dir, budget, input, *with_what))
         return Result()
 
 
@@ -73,10 +77,9 @@ def loop(monkeypatch, tmp_path):
 
 def test_what_stands_in_looks_like_what_it_stands_for():
     for mine, theirs in [(Loop.tune, api.start_run), (Loop.resume, api.resume_run)]:
-        _, *names = signature(mine).parameters
-        given = [p for p in signature(theirs).parameters if p != "tracked"]
-        assert len(names) == len(given)
-    assert "input" in signature(api.resume_run).parameters
+        _, _, *names = signature(mine).parameters
+        _, *given = (p for p in signature(theirs).parameters if p != "tracked")
+        assert names == given
 
 
 def test_defaults(loop, frontrunner):
@@ -88,11 +91,13 @@ def test_defaults(loop, frontrunner):
 
 
 def test_every_option_arrives(loop, frontrunner):
+    Path("s.toml").write_text('[[stage]]\nkind = "screen"\nkeep = 2\n')
     ran = frontrunner(
         *"tune mm.mlir --budget 5 --minutes 1.5 --patience 3 --ranker shuffle".split(),
         *"--device local-task --device local-sync --target znver4 --out o --jobs 2".split(),
         *"--pool 77 --pipeline P --extra stages=0,2 --extra bank_padding".split(),
-        *"--keep-failures k --seed 9 --json".split(),
+        *"--keep-failures k --seed 9 --json --default-specs --stages s.toml".split(),
+        "--iree-flag=--iree-opt-level=O3",
     )
     assert ran.code == 0, ran.err
     assert loop.tuned == [
@@ -109,6 +114,9 @@ def test_every_option_arrives(loop, frontrunner):
             pipeline="P",
             extras={"stages": (0, 2), "bank_padding": (0, 1)},
             keep_failures=Path("k"),
+            default_specs=True,
+            stages=STAGES,
+            iree_flags=("--iree-opt-level=O3",),
         )
     ]
     figures = {"speedup": 4.2, "noise_floor": 0.011, "spec": "out/spec.mlir"}
@@ -197,11 +205,16 @@ def test_resume(loop, frontrunner, tmp_path):
     line = ("tune", "mm.mlir", "--resume", "run", "--patience", "4", "--json", "--max-bytes", "1G")
     assert frontrunner(*line).code == 0  # what limits files is no part of the run
     assert frontrunner("tune", "--resume", "run", "--keep-failures", "f", "--keep-valid").code == 0
+    Path("s.toml").write_text('[[stage]]\nkind = "screen"\nkeep = 2\n')
+    flag = "--iree-flag=--iree-opt-level=O3"
+    line = ("tune", "--resume", "run", "--stages", "s.toml", "--cluster", "local:1", flag)
+    assert frontrunner(*line).code == 0
     assert loop.resumed == [
-        (run, Budget(), None, None, False),
-        (run, Budget(9, 60.0, None), None, None, False),
-        (run, Budget(None, None, 4), Path("mm.mlir"), None, False),
-        (run, Budget(), None, Path("f"), True),
+        (run, Budget(), None, None, False, None, None, ()),
+        (run, Budget(9, 60.0, None), None, None, False, None, None, ()),
+        (run, Budget(None, None, 4), Path("mm.mlir"), None, False, None, None, ()),
+        (run, Budget(), None, Path("f"), True, None, None, ()),
+        (run, Budget(), None, None, False, STAGES, "local:1", ("--iree-opt-level=O3",)),
     ]
 
 

@@ -75,7 +75,7 @@ class TestMoreThanPlugInsHaveToKeep:
         if name in AT_RANDOM:
             ranker.score(training[0][[]])
             return
-        with pytest.raises(InputError, match=rf"'{name}' needs features.*vec_n_log2|vec_k_log2"):
+        with pytest.raises(InputError, match=rf"'{name}' needs features.*(vec_n_log2|vec_k_log2)"):
             ranker.score(training[0].drop(columns=["vec_n_log2", "vec_k_log2"]))
 
     def test_candidates_that_no_feature_tells_apart_keep_their_order(self, name, params, training):

@@ -15,6 +15,7 @@ from frontrunner.search import Dispatch, TuningSpec, spec_of
 from frontrunner.search.linking import link_specs
 from frontrunner.search.mlir import spec_text
 from frontrunner.search.mlir.compiler import compile_with_spec, configure_module
+from frontrunner.search.reading import read_dispatch
 from frontrunner.search.spec import APPLIED_MARK
 
 Read = Callable[[str], Dispatch]
@@ -106,12 +107,11 @@ def test_linked_specs_apply_to_all_their_dispatches(dispatch: Read, tmp_path: Pa
 
 
 def test_the_newer_spec_wins_and_conflicts_are_named(dispatch: Read, tmp_path: Path) -> None:
-    given = dispatch("matmul")
+    given = read_dispatch(DATA / "matmul.mlir", "znver3")
     old, new = tmp_path / "old.mlir", tmp_path / "new.mlir"
     old.write_text("\ufeff" + spec_text(entry(given)))  # as some editors write it
     changed = given.default.replace("vector_reduction = [0, 0, 8]", "vector_reduction = [0, 0, 4]")
-    assert changed != given.default or "vector_reduction = [0, 0, 16]" in given.default
-    changed = changed.replace("vector_reduction = [0, 0, 16]", "vector_reduction = [0, 0, 4]")
+    assert changed != given.default
     new.write_text(spec_text(entry(given, config=changed)))
     linked = link_specs([old, new])
     assert len(linked.matchers) == 1

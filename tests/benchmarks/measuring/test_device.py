@@ -137,3 +137,12 @@ def test_what_no_memory_holds_is_refused_before_it_is_made(inputs: bool) -> None
     with pytest.raises(InputError, match="inputs and outputs take 4096 TiB, this machine has"):
         device.start()
     device.close()
+
+
+def test_a_time_is_the_tenth_percentile_of_the_runs(
+    matmul: Dispatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other tenants of a machine only ever slow a run down."""
+    monkeypatch.setattr(Device, "measure_samples", lambda *_: tuple(range(1, 102)))
+    device = Device("local-sync", call_of(matmul), None, 0)
+    assert device.measure(Path("any.vmfb"), 0.1) == 11

@@ -366,6 +366,23 @@ def test_a_noisy_machine_takes_longer_and_is_told_of(
     assert notes[-1].startswith("noisy machine (load 5.0 on 2 cores): the default differs from")
 
 
+def test_three_are_tried_as_the_winner_at_most() -> None:
+    device = DriftingDevice({BASELINE: 100.0})
+    heats = finals(device, *(50.0 + i for i in range(5)))
+    tried: list[int] = []
+
+    class Refusing(Decided):
+        def confirm(self, index: int) -> Finals:
+            tried.append(index)
+            return changed(own_rounds(DriftingDevice({BASELINE: 100.0}), 100.0), index=index)
+
+    runner = Refusing(heats, {}, {})
+    outcomes = {i: Outcome("ok", 10.0 + i / 10, 100.0, executable=str(i)) for i in range(5)}
+    _, winner = choose_winner(runner, outcomes, lambda *_: "", lambda _: None, lambda _: None)
+    assert winner is None
+    assert tried == [one.index for one in heats.standings[:3]]
+
+
 def test_a_speedup_is_not_flattered_by_having_been_chosen() -> None:
     """Of five equal candidates: heats tell the luckiest, its own rounds how fast it is."""
     heats, own = [], []

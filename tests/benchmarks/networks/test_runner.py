@@ -159,6 +159,21 @@ def test_wrong_results_are_told(runner: NetworkRunner, two_matmuls, build) -> No
         runner.compare_outputs(other, two_matmuls[1])
 
 
+def test_each_set_of_inputs_is_compared(two_matmuls, build, folder: Path) -> None:
+    """On zeros alone, nothing is wrong."""
+    given, executable = two_matmuls
+    text = (MODELS / "two_matmuls.mlir").read_text()
+    model, other = build("another", text.replace("constant 1.0", "constant 1.5"))
+    zeros = [f"{one}=0" for one in model.function(None).inputs]
+    (nothing,) = prepare_inputs(model.function(None), zeros, folder, [0])
+    sets = (nothing, *given.inputs)
+    with (
+        NetworkRunner(replace(given, inputs=sets)) as runner,
+        pytest.raises(NetworkFailed, match="wrong results: output 0 on inputs 2"),
+    ):
+        runner.compare_outputs(other, executable)
+
+
 def test_what_does_not_load_is_told(runner: NetworkRunner, two_matmuls, folder: Path) -> None:
     _, executable = two_matmuls
     broken = folder / "broken.vmfb"

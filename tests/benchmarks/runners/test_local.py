@@ -9,12 +9,21 @@ from typing import Any
 import pytest
 
 from frontrunner.benchmarks.compiling import CompileJob, Compiler
-from frontrunner.benchmarks.measuring import BASELINE, MeasuringRunner, Outcome
+from frontrunner.benchmarks.measuring import (
+    BASELINE,
+    Device,
+    Finals,
+    MeasuringRunner,
+    Outcome,
+    RunFailed,
+)
 from frontrunner.benchmarks.runners import LocalRunner
+from frontrunner.benchmarks.runners.local import WITH_SPECS, WITHOUT_SPECS
 from frontrunner.core import WorkError
 from frontrunner.search import Dispatch, build_spaces, spec_of
 from frontrunner.search.enumeration import sample
 from frontrunner.search.gpu import CannotRender
+from frontrunner.search.mlir import compile_with_spec
 
 HUGE = (
     "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
@@ -124,6 +133,56 @@ def test_a_wrong_kernel_is_an_outcome(
     assert outcome.stage == "run"
     assert "expected" in outcome.reason
     assert outcome.time_us is None
+
+
+def test_a_winner_that_is_wrong_on_other_inputs_is_refused(
+    make: Make, matmul: Dispatch, configs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A race may have shown on no input of the search, so that the last check has its own."""
+    seeds: list[int] = []
+    init = Device.__init__
+
+    def noted(self: Device, *given: Any, **more: Any) -> None:
+        init(self, *given, **more)
+        seeds.append(self._setup.seed)
+
+    monkeypatch.setattr(Device, "__init__", noted)
+    runner = make(configs)
+    runner.start({})
+    list(runner.run([0]))
+    runner.verify(0, "")
+    other = matmul.source.replace("0.000000e+00", "5.000000e-01")
+    compiled = compile_with_spec(other, matmul.target.flags, None)[0]
+    runner._executables[0].write_bytes(compiled)
+    with pytest.raises(RunFailed, match="expected") as refused:
+        runner.verify(0, "")
+    assert refused.value.kind == "wrong_result"
+    search, *verifying = seeds
+    assert verifying and search not in verifying
+
+
+@pytest.mark.parametrize(("without_us", "chosen"), [(50.0, WITHOUT_SPECS), (200.0, WITH_SPECS)])
+def test_candidates_are_compared_with_the_better_of_two_defaults(
+    without_us: float,
+    chosen: str,
+    make: Make,
+    configs: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner = make(configs)
+    times = {"with": 100.0, "without": without_us}
+    started: list[str] = []
+
+    def start(default: Any, known: Any) -> dict[str, float]:
+        started.append(default)
+        return {"local-task": times[default]}
+
+    monkeypatch.setattr(runner._compiler, "defaults", lambda: ("with", "without"))
+    monkeypatch.setattr(runner._devices, "start", start)
+    monkeypatch.setattr(runner._devices, "finals", lambda _: Finals((), 1.0, 0.0))
+    assert runner.start({}) == {"local-task": min(times.values())}
+    assert started[-1] == ("without" if chosen == WITHOUT_SPECS else "with")
+    assert runner.finals([], {}).baseline == chosen
 
 
 def test_finalists_of_an_earlier_session_are_compiled_again(make: Make, configs: list[str]) -> None:

@@ -30,6 +30,7 @@ from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.preparation import prepare
 from frontrunner.features.cpu import CPU
+from frontrunner.experiments.learning.store import FOLDER_VARIABLE
 from frontrunner.models import Ranker, create_ranker, load, read_manifest, save
 from frontrunner.search.reading import read_dispatch
 
@@ -295,6 +296,26 @@ def test_tuning_and_packing_warn_and_go_on(brief: None, warm: None, tmp_path: Pa
     arch = read_dispatch(DATA / "matmul.mlir").target.arch
     due = device_warning(create_ranker("cpu"), [fingerprint("local-sync")], arch)
     assert notes("cpu", tmp_path) == [due] * bool(due)
+
+
+def test_a_predictor_that_is_kept_for_this_device_is_taken_unasked(
+    brief: None, warm: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    monkeypatch.setenv(FOLDER_VARIABLE, str(kept))
+    arch = read_dispatch(DATA / "matmul.mlir").target.arch
+    training = {"devices": [fingerprint("local-sync")], "archs": [arch]}
+    save(create_ranker("heuristic"), kept / "here.predictor", training)
+    observer = Notes()
+    options = TuneOptions(
+        DATA / "matmul.mlir", tmp_path / "run", Budget(1), devices=("local-sync",), pool=50
+    )
+    chosen = prepare(options, observer).manifest.options.ranker
+    assert chosen == str(kept / "here.predictor")
+    assert any(note.startswith(f"ordered by {chosen}") for note in observer.notes)
+    elsewhere = replace(options, devices=("local-task",))
+    assert prepare(elsewhere, observer).manifest.options.ranker == "cpu"
 
 
 def test_features_of_any_order_have_one_hash(folder: Path) -> None:

@@ -12,11 +12,13 @@ import frontrunner
 from frontrunner.experiments.evaluation.metrics import CaseReference, iterations_to
 from frontrunner.experiments.evaluation.replay import replay
 from frontrunner.experiments.learning.cases import Case, read_cases, training_frame
+from frontrunner.experiments.learning.problems import problem_name
 from frontrunner.experiments.learning.provenance import cases_digest
 from frontrunner.experiments.studies.cpu_dataset import PROBLEMS, VULKAN_PROBLEMS, table
 from frontrunner.models import Ranker, create_ranker
 from frontrunner.models.shipped import PREDICTOR
 from frontrunner.models.storage import read_manifest
+from frontrunner.search.reading import read_dispatch
 
 FOLDER = Path(frontrunner.__file__).parent / "experiments" / "recordings"
 EXAMPLES = FOLDER.parents[1] / "examples"
@@ -66,8 +68,14 @@ def test_all_machines_together(recorded):
     assert len(recorded["lavapipe"]) >= 12
     assert len({cases[0].device for cases in recorded.values()}) == len(MACHINES)
     assert sum(path.stat().st_size for path in FOLDER.rglob("*.*")) < 20e6
-    names = {case.name for cases in recorded.values() for case in cases}
-    assert not names & {path.stem for path in EXAMPLES.iterdir()}
+
+
+def test_no_example_was_recorded(recorded):
+    """README shows what tuning them comes to."""
+    problems = {case.problem for cases in recorded.values() for case in cases}
+    examples = {problem_name(read_dispatch(p).problem) for p in EXAMPLES.glob("*.mlir")}
+    assert len(examples) >= 4
+    assert not problems & examples
 
 
 def test_what_is_near_the_best_was_measured_often(recorded):
