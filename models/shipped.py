@@ -169,4 +169,5 @@ def _distance(label: str, targets: Scores) -> Scores:
         return np.zeros(len(targets))  # what an older file learned of all machines
     vector, registers, l2 = map(int, re.findall("[0-9]+", label))
     apart = np.abs(targets - np.log2([vector, registers, l2 << 10]))
-    return np.nansum(apart, axis=1)
+    doublings: Scores = np.nansum(apart, axis=1)
+    return doublings

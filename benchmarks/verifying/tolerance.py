@@ -100,7 +100,6 @@ class Tolerance:
             return f"values are off by {typical:.2%} of their size, expected {self.typical:.2%}"
         return None
 
-
     def _beyond_rounding(self, error: Floats, expected: Array) -> Floats:
         """Errors of integers that are rounded sums of floats: none where few are one off.
 

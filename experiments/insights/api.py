@@ -94,7 +94,7 @@ def _common(found: Sequence[Comparison], seed: int) -> tuple[Insight, ...]:
                 dispatches=len(chosen),
                 opposite=int((below if more else above).sum()),
                 of=len(found),
-                ratio=float(np.median(ratios[chosen])),
+                ratio=_median(ratios[chosen]),
                 loss=_mean(losses) if np.isfinite(losses).any() else None,
                 loss_ci=_interval(np.array(losses), seed),
                 examples=_examples([found[at].name for at in chosen], losses),
@@ -102,6 +102,12 @@ def _common(found: Sequence[Comparison], seed: int) -> tuple[Insight, ...]:
         )
     insights += _pipelines(found)
     return tuple(sorted(insights, key=lambda one: -(one.loss or 1.0)))
+
+
+def _median(ratios: np.ndarray) -> float | None:
+    """Of those that are numbers: of what a default has none, a winner has no multiple."""
+    finite = ratios[np.isfinite(ratios)]
+    return float(np.median(finite)) if len(finite) else None
 
 
 def _pipelines(found: Sequence[Comparison]) -> Iterator[Insight]:

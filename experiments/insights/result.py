@@ -36,7 +36,7 @@ class Insight:
     dispatches: int
     opposite: int
     of: int
-    ratio: float
+    ratio: float | None
     loss: float | None
     loss_ci: tuple[float, float] | None
     examples: tuple[str, ...]
@@ -48,7 +48,8 @@ class Insight:
         else:
             word = "at least twice" if self.direction == MORE else "at most half"
             said = f"the winner has {word} the default's {self.words}"
-            said += f" ({self.ratio:.3g} times in the median)"
+            some = "it has none" if self.ratio is None else f"{self.ratio:.3g} times in the median"
+            said += f" ({some})"
         text = f"in {self.dispatches} of {self.of}, {said}"
         if self.opposite:
             text += f", in {self.opposite} the other way round"

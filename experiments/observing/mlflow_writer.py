@@ -147,8 +147,13 @@ def register(client: Any, experiment: str, run_id: str, model: dict[str, Any]) -
     from mlflow.entities import Metric
 
     name, tags = model["name"], model["tags"]
+    # Names of registered models may have dots, those of logged ones may not.
     logged = client.create_logged_model(
-        experiment, name=name, source_run_id=run_id, tags=tags, model_type="frontrunner.Ranker"
+        experiment,
+        name=name.replace(".", "_"),
+        source_run_id=run_id,
+        tags=tags,
+        model_type="frontrunner.Ranker",
     )
     model_id = logged.model_id
     client.log_model_artifact(model_id, model["path"])

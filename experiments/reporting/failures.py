@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 
 from ...benchmarks.compiling import SCRIPT, normalise
@@ -42,7 +43,7 @@ def blocks(run: Run) -> Iterator[Block]:
                 Cell(first["kind"].replace("_", " ")),
                 Cell(first["stage"]),
                 Cell(first["reason"]),
-                Cell(f"sh {script}" if script else ""),
+                Cell(f"sh {shlex.quote(script)}" if script else ""),
                 Cell(_places(places)),
             )
         )

@@ -54,12 +54,14 @@ def differences(run: Run) -> Iterator[Block]:
     rows, outside, changed = [], [], []
     for place, name in enumerate(names):
         values = {who: one.knobs.get(name) for who, one in shown.items()}
-        cells = [Cell("" if v is None else _marked(name, v, domains)) for v in values.values()]
+        offered = {who: domains.get((one.pipeline, name)) for who, one in shown.items()}
+        cells = [Cell("" if v is None else _marked(v, offered[who])) for who, v in values.items()]
         outside += [f"{name} of the {who}" for who, cell in zip(values, cells, strict=True)
                     if OUTSIDE in cell.text]  # fmt: skip
         if len(set(values.values())) > 1:
             changed.append(place)
-        rows.append((Cell(name), *cells, Cell(_range(domains.get(name)))))
+        ranges = dict.fromkeys(_range(knob) for knob in offered.values() if knob is not None)
+        rows.append((Cell(name), *cells, Cell(" or ".join(ranges))))
     yield Table.of(
         "Knobs of each; rows that stand out differ", ["knob", *shown, "the space offers"], rows,
         chosen=changed,
@@ -149,23 +151,25 @@ def _knob_chart(name: str, frame: pd.DataFrame, default: int | None) -> Chart:
     )
 
 
-def _domains(run: Run) -> dict[str, Knob]:
-    """Knobs of the spaces that candidates were taken from; none where these are not known here."""
+def _domains(run: Run) -> dict[tuple[str, str], Knob]:
+    """Knobs by pipeline and name, of the spaces that candidates were taken from.
+
+    None where these are not known here.
+    """
     try:
         spaces = spaces_of(run.setup.dispatch, run.setup.queue)
     except Exception:  # plug-ins that are gone, or whose spaces need what the compiler emits
         return {}
-    return {knob.name: knob for space in spaces.values() for knob in space.knobs}
+    return {
+        (pipeline, knob.name): knob for pipeline, space in spaces.items() for knob in space.knobs
+    }
 
 
-def _marked(name: str, value: int, domains: Mapping[str, Knob]) -> str:
-    known = domains.get(name)
-    return f"{value}" if known is None or value in known.values else f"{value} ({OUTSIDE})"
+def _marked(value: int, knob: Knob | None) -> str:
+    return f"{value}" if knob is None or value in knob.values else f"{value} ({OUTSIDE})"
 
 
-def _range(knob: Knob | None) -> str:
-    if knob is None:
-        return ""
+def _range(knob: Knob) -> str:
     values = knob.values
     if len(values) <= 8:
         return ", ".join(map(str, values))

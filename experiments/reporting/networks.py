@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -58,7 +59,8 @@ def read_network_run(path: Path) -> NetworkRun:
         result = NetworkResult.read(folder.result)
         if result is None:
             missing.append(
-                f"It is not finished: go on with `frontrunner tune-model --resume {path}`."
+                f"It is not finished: go on with "
+                f"`frontrunner tune-model --resume {shlex.quote(str(path))}`."
             )
     except InputError as error:
         missing.append(f"The result cannot be read: {error}; {error.hint}.")

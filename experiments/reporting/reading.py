@@ -71,7 +71,10 @@ def _profile_log(path: Path) -> Path | None:
         log = path / "profile.jsonl"
         return log if log.is_file() else None
     log = path.with_suffix(".jsonl")
-    return log if path.suffix in ("", ".csv", ".jsonl") and log.is_file() else None
+    if path.suffix not in ("", ".csv", ".jsonl", ".parquet") or not log.is_file():
+        return None
+    # Beside a recording there may be a bundle's results.
+    return None if path.suffix == ".parquet" and looks_like_recording(path) else log
 
 
 def _holds_recordings(path: Path) -> bool:

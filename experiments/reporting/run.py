@@ -97,7 +97,7 @@ def _use(run: Run) -> Iterator[Block]:
         yield from _spec(result.spec, options.target, flags)
     elif result is not None and result.executable is not None:
         yield Text(f"The winner is a module: {result.executable}.")
-    elif run.measures:
+    elif result is not None:
         yield Text("There is no spec: the compiler's default stays.")
     folder = shlex.quote(str(run.folder.path))
     more = "--budget N" if run.result else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -194,7 +195,7 @@ def read_run(path: Path, seed: int = 0) -> Run:
         if result is None:
             missing.append(
                 f"The run is not finished, so that there is no winner: go on with "
-                f"`frontrunner tune --resume {path}`."
+                f"`frontrunner tune --resume {shlex.quote(str(path))}`."
             )
         elif result.candidates != len(log.outcomes):
             missing.append(

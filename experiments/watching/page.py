@@ -69,7 +69,9 @@ class LivePage:
 
 
 def _version(folder: Path) -> str:
-    files = sorted(_changing(folder)) if folder.is_dir() else [folder]
+    # Beside the table of a profile is its log, which is written first.
+    alone = [folder, folder.with_suffix(".jsonl")]
+    files = sorted(_changing(folder)) if folder.is_dir() else alone
     known = hashlib.sha256()
     for file in files:
         try:

@@ -27,6 +27,7 @@ from ..mlir import (
 
 MARK = "__frontrunner_matched_"
 _HINT = "give specs that iree-compile accepts"
+_YIELD = "transform.yield"
 _PARAM = "transform.param.constant"
 
 
@@ -111,11 +112,15 @@ def _read(module: ir.Module, name: str) -> _Spec:
             f"{name} has {len(entries)} entry points ({ENTRY_MARK}), expected 1", _HINT
         )
     passes, match, rewrites = _read_entry_point(sequences.pop(entries[0]), name)
-    named = []
+    rewriting = {_collected_by(sequences[action], name): action for action in rewrites}
+    named: list[tuple[str, str, bool]] = []
     if match is not None:
         both = (_names(match.attributes[what]) for what in ("matchers", "actions"))
-        named = [(*pair, False) for pair in zip(*both, strict=True)]
-    named += [(_collected_by(sequences[action], name), action, True) for action in rewrites]
+        for matcher, action in zip(*both, strict=True):
+            # Of what is rewritten in the end, this tells the place among the others.
+            in_the_end = rewriting.pop(matcher, None)
+            named.append((matcher, in_the_end or action, in_the_end is not None))
+    named += [(matcher, action, True) for matcher, action in rewriting.items()]
     pairs = []
     for matcher, action, rewrite in named:
         body, config = _fingerprint(matcher, sequences)
@@ -172,20 +177,25 @@ def _fingerprint(
 ) -> tuple[str, tuple[str, ...]]:
     """What a matcher matches, with the sequences that it includes, and what it configures."""
     configs = tuple(
-        str(op.attributes["value"]) for op in walk(sequences[matcher]) if op.name == _PARAM
+        str(op.attributes["value"]) for op in walk(sequences[matcher]) if _is_yielded(op)
     )
     bodies = []
     for name in (matcher, *sorted(_reached([matcher], sequences) - {matcher})):
         copy = sequences[name].clone()
         copy.attributes["sym_name"] = ir.StringAttr.get("")
         for op in list(walk(copy)):
-            if op.name == _PARAM:
+            if _is_yielded(op):
                 op.attributes["value"] = ir.UnitAttr.get()
             # Older specs do not ask: what they match is the same.
             elif op.name == UNCONFIGURED:
                 op.erase()
         bodies.append(copy.get_asm(use_local_scope=True))
     return "".join(bodies), configs
+
+
+def _is_yielded(op: ir.Operation) -> bool:
+    """Whether it is a parameter that a matcher gives, and not one that it compares with."""
+    return op.name == _PARAM and any(u.owner.name == _YIELD for u in op.results[0].uses)
 
 
 def _reached(start: Sequence[str], sequences: Mapping[str, ir.Operation]) -> set[str]:
@@ -253,10 +263,22 @@ def _write(specs: Sequence[_Spec], kept: Sequence[_Pair], *, marked: bool) -> ir
                 for number, (pair, (matcher, _)) in enumerate(zip(kept, names, strict=True))
             ]
     passes = list(dict.fromkeys(p for spec in specs for p in spec.passes))
-    matched = [both for both, pair in zip(names, kept, strict=True) if not pair.rewrites]
     rewrites = [action for (_, action), pair in zip(names, kept, strict=True) if pair.rewrites]
-    add_entry_point(module, passes, matched, rewrites)
+    matched = []
+    with ir.InsertionPoint(module.body):
+        for number, (pair, (matcher, action)) in enumerate(zip(kept, names, strict=True)):
+            # What is rewritten in the end is kept from pairs that come later.
+            matched.append((matcher, _leave(number, pair) if pair.rewrites else action))
+    add_entry_point(module, passes, matched if len(rewrites) < len(kept) else [], rewrites)
     return module
+
+
+def _leave(number: int, pair: _Pair) -> str:
+    """Adds an action that does nothing to what a matcher matches; its name."""
+    name = f"leave_{number}"
+    with sequence(name, ir.TypeAttr(pair.matcher.attributes["function_type"]).value.results):
+        transform.YieldOp([])
+    return name
 
 
 def _mark(number: int, pair: _Pair) -> str:

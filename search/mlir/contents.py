@@ -108,7 +108,7 @@ def parse(text: bytes) -> ir.Module:
     except UnicodeDecodeError:
         raise NotMlir("it is neither text nor bytecode") from None
     except ir.MLIRError as error:
-        # "-" is the compiler's own name for what it is given, and whoever gave it knows a better one.
+        # The compiler's own name for what it is given is "-".
         raise NotMlir(first_error(error).replace('"-":', "line ", 1)) from None
 
 

@@ -68,7 +68,7 @@ def choose(text: bytes, name: str, function: str | None) -> Chosen:
     if not there and b"named_sequence" in text:
         raise InputError(
             f"{name} is a tuning spec, expected a dispatch",
-            "give it to the compiler (--iree-codegen-tuning-spec-path=FILE) or to `frontrunner link`",
+            "give it to `iree-compile --iree-codegen-tuning-spec-path=`, or to `frontrunner link`",
         )
     if function is None and len(found) != 1:
         raise InputError(

@@ -14,7 +14,6 @@ from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.tuning import Stage, api
 from frontrunner.experiments.tuning.options import TuneOptions
 
-
 STAGES = (Stage("screen", keep=2),)
 
 

@@ -112,4 +112,6 @@ def test_a_machine_that_tells_of_no_cache_has_a_predictor_that_can_be_kept(train
     ranker = create_ranker("cpu").fit(frame, groups)
     assert np.isfinite(ranker.score(frame)).all()
     save(ranker, tmp_path / "cpu.predictor")
-    np.testing.assert_array_equal(load(tmp_path / "cpu.predictor").score(frame), ranker.score(frame))
+    np.testing.assert_array_equal(
+        load(tmp_path / "cpu.predictor").score(frame), ranker.score(frame)
+    )

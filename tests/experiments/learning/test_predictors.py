@@ -26,11 +26,11 @@ from frontrunner.experiments.learning.provenance import (
     problems_trained_on,
     training_values,
 )
+from frontrunner.experiments.learning.store import FOLDER_VARIABLE
 from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.preparation import prepare
 from frontrunner.features.cpu import CPU
-from frontrunner.experiments.learning.store import FOLDER_VARIABLE
 from frontrunner.models import Ranker, create_ranker, load, read_manifest, save
 from frontrunner.search.reading import read_dispatch
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.search import Dispatch, spec_of
+from frontrunner.search import Dispatch, build_spaces, spec_of
+from frontrunner.search.enumeration import sample
 from frontrunner.search.linking import final_specs, find_matches, link_specs
 from frontrunner.search.mlir import DEFAULT_FORM, spec_text
 from frontrunner.search.reading import read_dispatch, read_network
@@ -67,6 +68,28 @@ def test_older_forms_are_linked_and_matched(
     found = find_matches(read_network(DATA / "matmul.mlir"), linked).by_matcher
     assert [len(dispatches) for dispatches in found.values()] == [1, 0]
     assert next(iter(found)) == f"match of {theirs}"
+
+
+def test_what_rewrites_has_its_place_among_those_that_match_more(
+    dispatch: Callable[[str], Dispatch], tmp_path: Path
+) -> None:
+    """It runs after the others, which leave what it matches alone where it is newer."""
+    given = dispatch("conv_grouped")
+    (space,) = build_spaces(given, "UnrolledWindow")
+    (row,) = sample(space, 1, 0).to_dict("records")
+    theirs, ours = tmp_path / "theirs.mlir", tmp_path / "ours.mlir"
+    theirs.write_text(older(given, "operation_name"))
+    ours.write_text(spec_text(spec_of(given, space.render(row))))
+    model = read_network(DATA / "conv_grouped.mlir")
+    for paths in ([theirs, ours], [ours, theirs]):
+        linked = link_specs(paths)
+        (won,) = (who for who, found in find_matches(model, linked).by_matcher.items() if found)
+        assert won.endswith(str(paths[1]))
+        together = tmp_path / "together.mlir"
+        together.write_text(linked.text)
+        again = link_specs([together])
+        (won,) = (who for who, found in find_matches(model, again).by_matcher.items() if found)
+        assert ("unroll" in won) == (paths[1] == ours) and len(again.matchers) == 2
 
 
 MATMUL = """

@@ -120,7 +120,7 @@ def test_what_others_hold_does_not_count(write):
     )
     path = write(configured + weights + PRODUCT.format(name="plain", k=32))
     assert sizes(read_dispatch(path, function="plain"))["k"] == 32
-    with pytest.raises(InputError, match="configures its linalg.matmul itself"):
+    with pytest.raises(InputError, match=r"configures its linalg\.matmul itself"):
         read_dispatch(path, function="configured")
     with pytest.raises(InputError, match="archive of parameters"):
         read_dispatch(path, function="weighted")
