@@ -26,15 +26,15 @@ EXAMPLES = FOLDER.parents[1] / "examples"
 
 # Of each machine: how many candidates were drawn at random, and whether others were chosen.
 MACHINES = {
-    "zen3": ({600}, False),
-    "zen4": ({300}, True),
-    "sapphire_rapids": ({300}, False),
-    "emerald_rapids": ({200, 300}, True),
-    "zen5": ({200}, True),
-    "lavapipe": ({300}, True),
+    "zen3": ({200, 600}, {False, True}),
+    "zen4": ({300}, {True}),
+    "sapphire_rapids": ({300}, {False}),
+    "emerald_rapids": ({200, 300}, {True}),
+    "zen5": ({200}, {True}),
+    "lavapipe": ({300}, {True}),
 }
-# The others are for judging what these teach, and for another backend.
-LEARNED_FROM = ("zen3", "zen4", "sapphire_rapids")
+# As in the Makefile.
+LEARNED_FROM = ("zen3", "zen4", "zen5", "sapphire_rapids", "emerald_rapids")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def recorded() -> dict[str, list[Case]]:
 @pytest.fixture(scope="module")
 def cases(recorded) -> list[Case]:
     """The largest uniform samples."""
-    return recorded["zen3"]
+    return [case for case in recorded["zen3"] if case.uniform is None]
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -58,12 +58,12 @@ def test_what_the_dataset_promises(recorded, machine):
     assert len({case.device for case in cases}) == 1
     assert len({case.recording.provenance.timing for case in cases}) == 1
     assert {int(case.recording.uniform.sum()) for case in cases} == uniform
-    assert {case.uniform is not None for case in cases} == {chosen}
+    assert {case.uniform is not None for case in cases} == chosen
 
 
 def test_all_machines_together(recorded):
     assert {path.name for path in FOLDER.iterdir()} == {*MACHINES, "README.md"}
-    assert len(recorded["zen3"]) >= 30
+    assert len(recorded["zen3"]) >= 40
     assert len(recorded["zen4"]) >= 16
     assert len(recorded["lavapipe"]) >= 12
     assert len({cases[0].device for cases in recorded.values()}) == len(MACHINES)
