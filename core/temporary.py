@@ -1,7 +1,7 @@
 """One folder for the temporary files of a process and its children.
 
 Compilers that are killed leave what they were linking, and a process that is killed leaves all of
-it. So each process has a folder `frontrunner-<user>/<process>-<random>` where temporary files go,
+it. So each process has a folder `frontrunner-UID/<process>-<random>` where temporary files go,
 removes it at its end, and first those of processes that were killed.
 """
 

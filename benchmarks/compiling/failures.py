@@ -109,20 +109,25 @@ def check_report_folder(folder: Path, dispatch: Dispatch) -> None:
     Raises:
         InputError: naming the folder.
     """
+    if not folder.exists():
+        return
     try:
-        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-            return
-        said = (folder / INDEX).read_text(errors="replace")
+        names = {path.name for path in folder.iterdir()}
+        # A run may have been killed before it wrote the index.
+        known = all(_OURS.fullmatch(n) or n == EMISSION or n.startswith(".") for n in names)
+        if INDEX in names:
+            known = (folder / INDEX).read_text(errors="replace").startswith(_title(dispatch))
     except OSError:
-        said = ""
-    if not said.startswith(f"{_title(dispatch)}\n"):
+        known = False
+    if not known:
         raise InputError(
             f"{folder} holds something else than the failures of this dispatch", "name a new folder"
         )
 
 
 def _title(dispatch: Dispatch) -> str:
-    return f"# Failures of {dispatch.problem.label} on {dispatch.target.arch}"
+    """The first line of the index."""
+    return f"# Failures of {dispatch.problem.label} on {dispatch.target.arch}\n"
 
 
 class FailureReport:
@@ -206,7 +211,6 @@ class FailureReport:
         failed = sum(len(group.members) for group in groups)
         lines = [
             _title(self._dispatch),
-            "",
             f"{failed} of {taken} candidates failed, though all meet the constraints that the",
             f"compiler is known to have. Distinct failures: {len(groups)}. Each is shown by its",
             "simplest candidate, the one with the smallest product of tile sizes. Candidates are",

@@ -19,7 +19,7 @@ MIN_RUNS = 3
 # Long enough that its noise (about 5 %) is below what separates candidates, short enough that a
 # candidate costs less than compiling it. Finalists are measured again.
 SCREEN_SECONDS = 0.08
-# Of the baseline, before each batch.
+# Of the baseline, before each few candidates.
 BASELINE_SECONDS = 0.1
 # Of the baseline, once at the start: it is what people are told.
 FIRST_BASELINE_SECONDS = 0.25
@@ -27,7 +27,7 @@ FIRST_BASELINE_SECONDS = 0.25
 GIVE_UP_RATIO = 2.0
 # Candidates that are compiled before any of them is measured, for each compile worker.
 BATCH_PER_JOB = 4
-# The baseline is measured once per batch: for this many candidates it has not drifted far.
+# The baseline is measured once for so many candidates: meanwhile it does not drift far.
 BATCH_PER_DEVICE = 8
 
 # Finals -------------------------------------------------------------------------------------------

@@ -119,6 +119,9 @@ class Device:
             raise KilledError(
                 f"device {self.name} cannot {what}: its process was {death}, twice"
             ) from death
+        except InputError:
+            self._child.close()  # it is set up for nothing
+            raise
         except CHILD_FAILED as error:
             self._child.close()
             first = first_line(error)

@@ -44,7 +44,7 @@ class Screening:
     def measure(
         self, batch: Sequence[CompiledCandidate], should_continue: Callable[[], bool] = lambda: True
     ) -> Iterator[MeasuredCandidate]:
-        """Measures every device's baseline and then the candidates.
+        """Measures the candidates, and every device's baseline before each few of its own.
 
         Args:
             should_continue: asked before each candidate; what is being measured when it says no is

@@ -153,8 +153,6 @@ class RecorderFolder:
             bundle = Bundle(self.bundle)
             flags = chosen.dispatch.target.iree_flags
             run = read_run_files(lambda name: bundle.read(f"run/{name}"), self.bundle, flags)
-            was, asked = (one.dispatch.target.default_specs for one in (run, chosen))
-            refuse_other(self._unfinished, {"--default-specs": was != asked}, _FINISH)
             if _identity(run) != _identity(chosen) or not run.queue.equals(chosen.queue):
                 raise ValueError(f"{self.bundle} does not hold what is in {self.chosen}")
             compile_s = self._read_compile_s(len(bundle.manifest.queue))
@@ -163,7 +161,11 @@ class RecorderFolder:
             if header is not None and header.bundle != bundle.digest:
                 raise ValueError(f"{self.results} holds the results of another bundle")
         measured = tuple(uris) if header is None else header.uris
-        other = {f"device ({', '.join(measured)})": measured != tuple(uris)}
+        was, asked = (one.dispatch.target.default_specs for one in (run, chosen))
+        other = {
+            f"device ({', '.join(measured)})": measured != tuple(uris),
+            "default (--default-specs)": was != asked,
+        }
         refuse_other(self._unfinished, other, _FINISH)
         return compile_s
 

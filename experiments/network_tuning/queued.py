@@ -86,7 +86,8 @@ def read_tried(path: Path) -> list[InModelOutcome]:
         path,
         lambda record: found.append(InModelOutcome.from_record(record)),
     )
-    return found
+    last = {one.dispatch: one.queue for one in found}
+    return [one for one in found if one.queue in ("", last[one.dispatch])]
 
 
 @dataclass(frozen=True)

@@ -55,9 +55,9 @@ class Peer:
         Raises:
             InputError: naming what to install.
         """
-        for library in self.missing:
+        if self.missing:
             raise InputError(
-                f"peer {self.name!r} needs {library}, which is not installed", self.install
+                f"peer {self.name!r} needs {self.missing[0]}, which is not installed", self.install
             )
 
     def search(self, subject: Subject) -> None:

@@ -127,7 +127,7 @@ def reasons(run: Run) -> Iterator[Block]:
     shown = {f"candidate {place}, {what}": place}
     if (default := _place_of_default(run)) is not None and default != place:
         shown["the default"] = default
-    places = [*shown.values()]
+    places = list(shown.values())
     if not ranker.row_by_row:  # its scores depend on what else there is
         places += _sample(len(run.setup.queue), run.seed)
     rows = sorted({place - 1 for place in places})

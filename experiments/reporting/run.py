@@ -32,7 +32,7 @@ def run_article(path: Path, seed: int = 0) -> Article:
     """All about a run.
 
     Args:
-        seed: of the candidates among which places are told.
+        seed: of the candidates among which those are that are explained.
 
     Raises:
         InputError: it is none, or damaged.

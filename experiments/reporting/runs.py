@@ -49,7 +49,7 @@ class Run:
     Attributes:
         result: None of a run that is not finished, or whose result cannot be read.
         missing: what cannot be shown, and why, a sentence each.
-        seed: of the candidates among which places are told.
+        seed: of the candidates among which those are that are explained.
     """
 
     folder: RunFolder

@@ -130,13 +130,13 @@ class RunFolder:
             lambda name: read_limited(self.path / name, _WRITTEN), self.path, iree_flags
         )
 
-    def rewrite_manifest(self, run: RunSetup) -> None:
+    def rewrite_manifest(self, manifest: RunManifest, dispatch: Dispatch) -> None:
         """Writes how a run is to go on, which `load` then gives.
 
         Raises:
             WorkError: it cannot be written.
         """
-        write_text(self.path / MANIFEST, run_files(run)[MANIFEST].decode())
+        write_text(self.path / MANIFEST, _manifest_text(manifest, dispatch))
 
     def look(self) -> RunSetup:
         """What `create` wrote, to be shown: versions and flags may be others than here.
@@ -161,14 +161,17 @@ def unwritable_error(path: Path | None, error: OSError) -> InputError | WorkErro
 
 def run_files(run: RunSetup) -> dict[str, bytes]:
     """The contents of a run's first files, by name."""
-    dispatch = run.dispatch
-    described = {k: v for k, v in asdict(dispatch).items() if k not in _MADE_AGAIN}
-    content = {**run.manifest.to_dict(), "dispatch": described}
     return {
-        "source.mlir": dispatch.source.encode(),
-        MANIFEST: json.dumps(content, indent=2, default=str).encode(),
+        "source.mlir": run.dispatch.source.encode(),
+        MANIFEST: _manifest_text(run.manifest, run.dispatch).encode(),
         "queue.parquet": run.queue.to_parquet(index=False),
     }
+
+
+def _manifest_text(manifest: RunManifest, dispatch: Dispatch) -> str:
+    described = {k: v for k, v in asdict(dispatch).items() if k not in _MADE_AGAIN}
+    content = {**manifest.to_dict(), "dispatch": described}
+    return json.dumps(content, indent=2, default=str)
 
 
 def read_run_files(

@@ -17,11 +17,12 @@ from ...search import Dispatch, executable_pipeline
 from ..interrupted import resumable
 from ..observing import Observer
 from .folder import RunFolder, run_files
-from .manifest import check_cluster
+from .manifest import RunSetup, check_cluster
 from .options import TuneOptions
 from .preparation import digest_of_file, prepare
 from .session import MakeRunner, Result, Session
-from .stages import Stage, check_usable
+from .stage_log import forget_stages
+from .stages import Stage, check_usable, first_change
 
 
 def make_usual_runner(
@@ -175,12 +176,23 @@ def resume_run(
         run,
         partial(make_usual_runner, observer=observer),
         observer,
-        started_with=started,
+        on_begin=partial(_write_changes, folder, found, run),
         keep_valid=keep_valid,
         tracked=tracked,
     )
     with resumable(path):
-        return session.read_finished() or session.run()
+        same = first_change(started.stages, goes_on.stages) is None
+        return (session.read_finished() if same else None) or session.run()
+
+
+def _write_changes(folder: RunFolder, before: RunSetup, now: RunSetup) -> None:
+    """Has a folder tell of other stages and limits, for sessions to come."""
+    was, options = before.manifest.options, now.manifest.options
+    place = first_change(was.stages, options.stages)
+    if place is not None and folder.stages.exists():
+        forget_stages(folder.stages, place)
+    if was != options:
+        folder.rewrite_manifest(now.manifest, now.dispatch)
 
 
 def _with_limits(started: Budget, given: Budget) -> Budget:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
@@ -42,7 +41,7 @@ from .judging import Judge, command_judge, model_judge
 from .manifest import RunSetup
 from .options import TuneOptions
 from .result import TuneResult, expectation_comment
-from .stage_log import StageLog, forget_stages
+from .stage_log import StageLog
 from .stages import USUAL_STAGES, Stage
 from .staging import Staging
 from .winning import Winning, WinningExecutable, WinningSpec
@@ -63,16 +62,16 @@ class Session:
         make_runner: MakeRunner,
         observer: Observer,
         *,
-        started_with: TuneOptions | None = None,
+        on_begin: Callable[[], None] = lambda: None,
         keep_valid: bool = False,
         tracked: bool = True,
     ) -> None:
         """
         Args:
             options: of this session, with what the folder does not hold.
-            run: what it works on, as it is to stand in the folder.
+            run: what it works on, as it stands in the folder once it has begun.
             make_runner: makes what says what becomes of candidates.
-            started_with: as the folder has it; as `run` has it if None.
+            on_begin: called when no other process works in the folder.
             keep_valid: whether outcomes that cannot be this run's are left out instead of refused.
             tracked: whether to be a run in MLflow.
         """
@@ -84,10 +83,9 @@ class Session:
         self.observer = observer
         # Whether the ranker orders anew what is left after each batch.
         self.looks_back = run.manifest.looks_back
-        self.before = started_with or run.manifest.options
+        self.on_begin = on_begin
         self.keep_valid = keep_valid
         self.tracked = tracked
-        self.started = time.monotonic()
         self.limits = BudgetStopping(options.budget, len(run.queue))
         self.render_config = renderer(run.dispatch, run.queue)
         self.winning: Winning = WinningSpec(folder, run.dispatch, self.render_config)
@@ -110,7 +108,7 @@ class Session:
             course = RunProgress.of(journal.outcomes.values())
             if result is None or result.candidates != course.taken:
                 return None
-            if not self.limits.stop_reason(course) or self._first_changed_stage() is not None:
+            if not self.limits.stop_reason(course):
                 return None
             self._check(result, journal.outcomes)
             # Of a session that was killed when all but this was done.
@@ -164,7 +162,7 @@ class Session:
     def run(self) -> Result:
         with ExitStack() as stack:
             self.journal = stack.enter_context(self._open_journal())
-            self._write_changes()
+            self.on_begin()
             self.tracker = stack.enter_context(Tracker(notify=self.observer.notify))
             if self.tracked:
                 self.tracker.start(self.folder.path.name, self._params(), self._tags())
@@ -182,22 +180,6 @@ class Session:
             self._track(result)
         shutil.rmtree(self.folder.work, ignore_errors=True)
         return result
-
-    def _first_changed_stage(self) -> int | None:
-        """The place of the first stage that is another than before, from 0."""
-        before, now = self.before.stages, self.options.stages
-        changed = [place for place, (a, b) in enumerate(zip(before, now, strict=False)) if a != b]
-        if len(before) != len(now):
-            changed.append(min(len(before), len(now)))
-        return min(changed, default=None)
-
-    def _write_changes(self) -> None:
-        """Has the folder tell of other stages and limits, for sessions to come."""
-        place = self._first_changed_stage()
-        if place is not None and self.folder.stages.exists():
-            forget_stages(self.folder.stages, place)
-        if self.before != self.setup.manifest.options:
-            self.folder.rewrite_manifest(self.setup)
 
     def _compile(self, runner: Runner) -> CompileResult:
         """Takes candidates without measuring any."""

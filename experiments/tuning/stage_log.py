@@ -77,8 +77,16 @@ def forget_stages(path: Path, place: int) -> None:
         InputError: it is no such log.
         WorkError: it cannot be written.
     """
-    records, _ = parse_lines(read_limited(path), path, lambda record: None)
-    kept = [json.dumps(one) for one in records if decode(Judgement, one).stage < place]
+    data = read_limited(path)
+    known: list[Judgement] = []
+    # A last line that a kill cut short is passed over, and what is none where the log is read.
+    parse_lines(
+        data[: data.rfind(b"\n") + 1],
+        path,
+        lambda record: known.append(decode(Judgement, record)),
+        keep_valid=True,
+    )
+    kept = [json.dumps(asdict(one)) for one in known if one.stage < place]
     write_atomically(path, "".join(f"{line}\n" for line in kept).encode(), _remedy(path))
 
 

@@ -168,3 +168,11 @@ def read_stages(path: Path) -> tuple[Stage, ...]:
     except (ValueError, TypeError) as error:
         raise InputError(f"{path} holds no stages: {describe_error(error)}", _HINT) from None
     return check_stages(stages)
+
+
+def first_change(before: Sequence[Stage], now: Sequence[Stage]) -> int | None:
+    """The place of the first stage that is another than before, from 0; None if none is."""
+    changed = [place for place, (a, b) in enumerate(zip(before, now, strict=False)) if a != b]
+    if len(before) != len(now):
+        changed.append(min(len(before), len(now)))
+    return min(changed, default=None)

@@ -16,7 +16,6 @@ from .source import BYTECODE
 # What mlir-opt splits files at.
 _SPLIT = re.compile(rb"^[ \t]*// -----.*$", re.MULTILINE)
 _FUNCTIONS = ("func.func", "util.func")
-_SYMBOL = re.compile(r'@"?([^\s",:(<>){}\[\]]+)')
 _CONSTANTS = ("arith.constant", "util.unfoldable_constant", "flow.tensor.constant")
 
 
@@ -45,7 +44,7 @@ def names(request: dict[str, Any]) -> tuple[str, ...]:
 
 
 def choose(text: bytes, name: str, function: str | None) -> Chosen:
-    """The module of a function, without the other parts of its file, and with others private.
+    """The module of a function, without the other parts of its file and what it does not reach.
 
     Args:
         name: of the file, for messages.
@@ -102,7 +101,7 @@ def _erase_others(module: ir.Module, function: ir.Operation) -> None:
     reached, left = {symbol(function)}, [function]
     while left:
         text = left.pop().get_asm(large_elements_limit=8, large_resource_limit=8)
-        new = {name for name in _SYMBOL.findall(text) if name in symbols} - reached
+        new = {name for name in symbols.keys() - reached if _names(text, name)}
         reached |= new
         left += [symbols[name] for name in new]
     for name, op in symbols.items():
@@ -113,6 +112,11 @@ def _erase_others(module: ir.Module, function: ir.Operation) -> None:
             symbols[name].attributes["sym_visibility"] = ir.StringAttr.get(
                 "private", module.context
             )
+
+
+def _names(text: str, name: str) -> bool:
+    """Whether MLIR refers to a symbol."""
+    return f'@"{name}"' in text or re.search(rf"@{re.escape(name)}(?![\w$.-])", text) is not None
 
 
 def _public(text: bytes) -> list[tuple[ir.Module, ir.Operation | None, bytes]]:

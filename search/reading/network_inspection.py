@@ -22,7 +22,7 @@ from .dispatch_inspection import target_of
 from .index_limits import index_limits
 
 FLOW = "flow"
-_IMPORT = "hal.tensor.import"
+_IMPORT, _EXPORT = "hal.tensor.import", "hal.tensor.export"
 _PARAMETER = re.compile(r'#(?:flow|stream)\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
 
 
@@ -118,24 +118,23 @@ def _imports(body: ir.Operation) -> list[ir.Operation | None]:
 def _signature(body: ir.Operation) -> tuple[list[str], list[str]]:
     """Types of inputs and outputs; empty for an input that is not used."""
     inputs = ["" if o is None else str(o.results[0].type) for o in _imports(body)]
-    (end,) = (o for o in walk(body) if o.name == "util.return")
+    end = next(o for o in walk(body) if o.name == "util.return")
     return inputs, [_output(value, body) for value in end.operands]
 
 
 def _output(value: ir.Value, body: ir.Operation) -> str:
-    """The type of what a function returns, which may be one of its inputs as it was given.
+    """The type of what a function returns, which may be what it was given.
 
     Raises:
-        InputError: that is an input of which nothing else tells the type.
+        InputError: nothing tells the type of that.
     """
-    owner = value.owner
-    if not isinstance(owner, ir.Block):
-        return str(owner.operands[0].type)
+    if not isinstance(value.owner, ir.Block) and value.owner.name == _EXPORT:
+        return str(value.owner.operands[0].type)
     imported = next((use.owner for use in value.uses if use.owner.name == _IMPORT), None)
     if imported is None:
         raise InputError(
-            f"{symbol(body)} returns an input that it does not use otherwise",
-            "return what it computes alone",
+            f"{symbol(body)} returns a value that it does not compute, nor use otherwise",
+            "have it return what it computes alone",
         )
     return str(imported.results[0].type)
 

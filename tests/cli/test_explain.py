@@ -56,7 +56,7 @@ def test_the_usual_ranker_and_the_first_candidates(files, frontrunner):
     assert ran.code == 0, ran.err
     assert "candidate    1 of 60" in ran.out
     assert "candidate    2 of 60" in ran.out
-    assert ran.out.count("by heuristic") == 2
+    assert ran.out.count("by cpu") == 2
     assert "the ranker was trained on" in ran.err  # on a chip of that name nobody did
 
 

@@ -71,14 +71,14 @@ def test_what_got_another_name_is_not_removed(
 ) -> None:
     draft, result = tmp_path / "draft", tmp_path / "result"
     draft.write_text("old")
-    lock = claims._lock
+    lock = claims.lock
 
     def finished_meanwhile(handle: int) -> bool | None:
         draft.rename(result)
         draft.write_text("of a third one")
         return lock(handle)
 
-    monkeypatch.setattr(claims, "_lock", finished_meanwhile)
+    monkeypatch.setattr(claims, "lock", finished_meanwhile)
     remove_abandoned([draft])
     assert (draft.read_text(), result.read_text()) == ("of a third one", "old")
 

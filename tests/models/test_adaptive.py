@@ -237,7 +237,7 @@ def test_it_trains_its_prior_and_is_saved_with_it(tmp_path):
     assert list(loaded.score(FRAME)) == list(ranker.score(FRAME))
 
 
-def test_for_cpus_it_trains_what_is_steadied_by_the_heuristic(training, unseen, tmp_path):
+def test_for_cpus_it_trains_predictors_of_kinds_of_machines(training, unseen, tmp_path):
     ranker = create_ranker("adaptive").fit(*training)
     assert ranker.prior_.name == "cpu"
     save(ranker, tmp_path / "a.predictor")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -120,7 +121,8 @@ def test_a_killed_process_is_no_failure_of_a_variant(
     call = Child.call
 
     def killing(self: Child, *given: object, **more: object) -> object:
-        os.kill(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it is tried once more
+            os.kill(process.pid, signal.SIGKILL)
         return call(self, *given, **more)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -159,13 +161,13 @@ def test_wrong_results_are_told(runner: NetworkRunner, two_matmuls, build) -> No
         runner.compare_outputs(other, two_matmuls[1])
 
 
-def test_each_set_of_inputs_is_compared(two_matmuls, build, folder: Path) -> None:
+def test_each_set_of_inputs_is_compared(two_matmuls, build, tmp_path: Path) -> None:
     """On zeros alone, nothing is wrong."""
     given, executable = two_matmuls
     text = (MODELS / "two_matmuls.mlir").read_text()
     model, other = build("another", text.replace("constant 1.0", "constant 1.5"))
     zeros = [f"{one}=0" for one in model.function(None).inputs]
-    (nothing,) = prepare_inputs(model.function(None), zeros, folder, [0])
+    (nothing,) = prepare_inputs(model.function(None), zeros, tmp_path, [0])
     sets = (nothing, *given.inputs)
     with (
         NetworkRunner(replace(given, inputs=sets)) as runner,

@@ -109,8 +109,7 @@ def test_of_a_long_queue_a_head_and_lots_are_chosen(monkeypatch):
     assert positions[:16] == list(range(16))
     assert len(positions) == 32 and min(positions[16:]) >= 16 and len(set(positions)) == 32
     assert order.features.notna().all().all()
-    # Nothing measured yet: what the queue began with, but for lots. The places that `cpu` averages
-    # are those among fewer candidates.
+    # Nothing measured yet: what the queue began with, but for lots.
     assert set(order.next({}, 8)[:6]) <= set(range(16))
     known = outcomes(*range(8))
     following = order.next(known, 8)

@@ -151,14 +151,15 @@ def test_a_run_goes_on_with_other_stages(source: Path, tmp_path: Path) -> None:
     log, run = tmp_path / "asked.txt", tmp_path / "run"
     first = Stage("command", command=evaluating(source, log), keep=3)
     wrong = Stage("command", command=evaluating(source, log, "all"))
-    with pytest.raises(WorkError, match="give a stage that passes it with --stages"):
+    with pytest.raises(WorkError, match="fails for the compiler's default") as failed:
         tuned(source, run, [Stage("screen", keep=3), first, wrong])
+    assert failed.value.hint == "give a stage that passes it with --stages, and --resume the run"
     asked, measured = log.read_text().split(), (run / "outcomes.jsonl").read_text()
     mended = [Stage("screen", keep=3), first, Stage("command", command=evaluating(source, log))]
     again = package.resume(run, quiet=True, stages=mended)
     assert isinstance(again, TuneResult)
     assert (run / "outcomes.jsonl").read_text() == measured
-    assert len(log.read_text().split()) == len(asked) + again.stages[2].judged
+    assert len(log.read_text().split()) == len(asked) + 1 + again.stages[2].judged
     assert_verified(source, again)
     assert RunFolder(run).load().manifest.options.stages == tuple(mended)
     # Without the first command, nothing that the second one said is taken for what it says now.

@@ -22,7 +22,7 @@ from frontrunner.benchmarks.compiling.compiler import CompilePool
 from frontrunner.benchmarks.measuring import Finals
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.runners import LocalRunner
-from frontrunner.core import InputError, WorkError
+from frontrunner.core import InputError, NoRoomError, WorkError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.observing.progress import NullProgress
@@ -239,7 +239,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(
 @pytest.mark.parametrize(
     ("number", "kind", "hint"),
     [
-        (errno.ENOSPC, WorkError, "make room, or give another --out folder"),
+        (errno.ENOSPC, NoRoomError, "make room, or give another --out folder"),
         (errno.EACCES, InputError, "give another --out folder"),
     ],
 )

@@ -89,7 +89,8 @@ def test_what_rewrites_has_its_place_among_those_that_match_more(
         together.write_text(linked.text)
         again = link_specs([together])
         (won,) = (who for who, found in find_matches(model, again).by_matcher.items() if found)
-        assert ("unroll" in won) == (paths[1] == ours) and len(again.matchers) == 2
+        assert won.startswith("s1_")  # of the newer one
+        assert len(again.matchers) == 2
 
 
 MATMUL = """
