@@ -14,6 +14,7 @@ from ...core import (
     ChildDied,
     ChildKilled,
     ChildTimeout,
+    InputError,
     KilledError,
     WorkError,
     first_line,

@@ -43,8 +43,9 @@ class TuneResult(StoredResult):
         winner: the winner's place in the queue, from 1; None without one.
         near_best: the place of the first one that was taken within 5 % of the run's best.
         near_best_after: how many had been taken by then; None in older files.
-        finalists: measured again in the end, the best of the heats first; also where none was enough for a spec.
-            Those that were tried as the winner have the figures of their own rounds.
+        finalists: measured again in the end, the best of the heats first; also where none was
+            enough for a spec. Those that were tried as the winner have the figures of their own
+            rounds.
         configuration: the winner's; None without one, and in files of older versions.
         default: the configuration that the compiler chooses; None if it is of no space of ours.
         load: of the machine after the finals; None in older files.
