@@ -142,7 +142,7 @@ def resume(
         budget, minutes, patience: new limits, which stay; those that are None are as they were, but
             for the usual budget where minutes are given. Candidates count from the run's start.
         keep_failures: where the report of failures goes; by default into the run's folder.
-        stages: other ones, or those that the run has. They have to be given where they run commands.
+        stages: other ones, or those that it has. They have to be given where they run commands.
         cluster: of a run that was measured on a cluster, the address of one now.
         iree_flags: those that the run was started with.
         keep_valid: whether logged outcomes that cannot be this run's are left out, not refused.

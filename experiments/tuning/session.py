@@ -207,16 +207,12 @@ class Session:
 
         on_phase = self.observer.on_phase
         judged = any(stage.brought for stage in self.options.stages)
-        log_of_stages = (
-            closing(StageLog(self.folder.stages, keep_valid=self.keep_valid))
-            if judged
-            else nullcontext()
-        )
-        with log_of_stages as log:
-            judge = partial(self._open_judge, runner)
-            staging = Staging(runner, known, log, judge, on_phase, self.observer.notify)
+        log_of_stages = partial(StageLog, self.folder.stages, keep_valid=self.keep_valid)
+        with closing(log_of_stages()) if judged else nullcontext() as log:
+            judge, notify = partial(self._open_judge, runner), self.observer.notify
+            staging = Staging(runner, known, log, judge, on_phase, notify)
             left, stages = staging.run(self.options.stages)
-        finals, winner = settle(runner, left, spec, on_phase, self.observer.notify)
+        finals, winner = settle(runner, left, spec, on_phase, notify)
         if winner is None:
             self.winning.path.unlink(missing_ok=True)
         else:
