@@ -17,7 +17,7 @@ from typing import Any
 from ..core import InputError, format_size, parse_json, read_limited, write_atomically
 from ..features import GENERIC, Catalogue, catalogues, generic_catalogue, parse_generic_catalogue
 from .ranker import Ranker, join_names
-from .registry import create_ranker, ranker_class
+from .registry import create_ranker
 from .untrusted import COPY_OR_RETRAIN_HINT, max_predictor_bytes, read_zip
 
 FORMAT = 2
@@ -79,18 +79,14 @@ def load(path: str | Path) -> Ranker:
     catalogue = _catalogue(manifest, path)
     learned = {n.removeprefix(_LEARNED): d for n, d in pieces.items() if n.startswith(_LEARNED)}
     try:
-        name, params = manifest["ranker"], manifest["params"]
-        if unknown := sorted(set(params) - set(ranker_class(name).param_names())):
-            raise InputError(
-                f"ranker {name!r} has no parameter {unknown[0]!r} in this version",
-                "train the ranker again",
-            )
-        ranker = create_ranker(name, **params)
+        ranker = create_ranker(manifest["ranker"], **manifest["params"])
         ranker.catalogue_ = catalogue
         ranker.training_ = manifest["training"]
         ranker.restore(learned)
     except InputError as error:
-        raise InputError(f"cannot use {path}: {error}", error.hint) from error
+        # It may be of an older version, whose parameters are not today's.
+        hint = "; ".join(filter(None, [error.hint, "train the ranker again"]))
+        raise InputError(f"cannot use {path}: {error}", hint) from error
     if not ranker.is_fitted:
         raise InputError(f"cannot use {path}: what the ranker learned is missing from it")
     return ranker

@@ -119,6 +119,10 @@ def _signature(body: ir.Operation) -> tuple[list[str], list[str]]:
     """Types of inputs and outputs; empty for an input that is not used."""
     inputs = ["" if o is None else str(o.results[0].type) for o in _imports(body)]
     end = next(o for o in walk(body) if o.name == "util.return")
+    exports = [str(o.operands[0].type) for o in walk(body) if o.name == _EXPORT]
+    # What it is given may be returned as it is, beside what is exported.
+    if len(exports) == len(list(end.operands)):
+        return inputs, exports
     return inputs, [_output(value, body) for value in end.operands]
 
 
@@ -128,9 +132,11 @@ def _output(value: ir.Value, body: ir.Operation) -> str:
     Raises:
         InputError: nothing tells the type of that.
     """
-    if not isinstance(value.owner, ir.Block) and value.owner.name == _EXPORT:
-        return str(value.owner.operands[0].type)
-    imported = next((use.owner for use in value.uses if use.owner.name == _IMPORT), None)
+    # Of an op's view, `name` may be an attribute of the op.
+    if not isinstance(value.owner, ir.Block) and value.owner.operation.name == _EXPORT:
+        return str(value.owner.operation.operands[0].type)
+    users = (use.owner.operation for use in value.uses)
+    imported = next((one for one in users if one.name == _IMPORT), None)
     if imported is None:
         raise InputError(
             f"{symbol(body)} returns a value that it does not compute, nor use otherwise",

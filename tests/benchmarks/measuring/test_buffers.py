@@ -15,6 +15,7 @@ def test_an_argument_has_the_shape_that_it_had(shape: tuple[int, ...]) -> None:
     """Also one without dimensions, which NumPy gives one where it makes arrays contiguous."""
     device = open_device("local-sync")
     array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape) + 1
+    rt.create_hal_module(rt.VmInstance(), device)  # which makes views known
     view = copy_to_device(device, [(array, "f32")]).get_as_object(0, rt.HalBufferView)
     assert tuple(view.shape) == shape
     np.testing.assert_array_equal(copy_to_host(device, view, "f32"), array)
