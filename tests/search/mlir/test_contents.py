@@ -142,7 +142,7 @@ def test_what_the_compiler_makes_is_let_in(target: str) -> None:
 
 
 def test_what_does_not_parse_is_told() -> None:
-    with pytest.raises(NotMlir, match="^line 1:1: custom op 'hello' is unknown"):
+    with pytest.raises(NotMlir, match=r"^line 1:1: custom op 'hello' is unknown"):
         check_source(b"hello")
     with pytest.raises(NotMlir):
         check_spec(b"\xff\xfe")
