@@ -144,8 +144,13 @@ def write_error(path: Path, error: OSError, remedy: str) -> WorkError:
     Args:
         remedy: what the user can do.
     """
-    kind = NoRoomError if error.errno in (errno.ENOSPC, errno.EDQUOT) else WorkError
+    kind = NoRoomError if is_full(error) else WorkError
     return kind(f"cannot write {path}: {error.strerror}", remedy)
+
+
+def is_full(error: OSError) -> bool:
+    """Whether nothing could be written since a disk is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from ...core import (
     check_no_links,
     decode,
     describe_error,
+    is_full,
     make_output_folder,
     parse_json,
     read_limited,
@@ -152,8 +152,7 @@ class RunFolder:
 
 def unwritable_error(path: Path | None, error: OSError) -> InputError | WorkError:
     """Tells that a folder cannot be laid out; a full disk is not the user's mistake."""
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    kind, hint = (NoRoomError, "make room, or give") if full else (InputError, "give")
+    kind, hint = (NoRoomError, "make room, or give") if is_full(error) else (InputError, "give")
     return kind(
         f"cannot write to {path or RUNS_FOLDER}: {error.strerror}", f"{hint} another --out folder"
     )

@@ -102,11 +102,14 @@ class TuneResult(StoredResult):
         """
         times = [o.relative for o in outcomes.values() if o.relative is not None]
         enough = (1 + NEAR_OPTIMAL) * min(times, default=0.0)
-        near = [
-            (index + 1, taken)
-            for taken, (index, outcome) in enumerate(outcomes.items(), 1)
-            if outcome.relative is not None and outcome.relative <= enough
-        ]
+        near, near_after = next(
+            (
+                (index + 1, taken)
+                for taken, (index, outcome) in enumerate(outcomes.items(), 1)
+                if outcome.relative is not None and outcome.relative <= enough
+            ),
+            (None, None),
+        )
         return cls(
             speedup=winner.speedup if winner else 1.0,
             speedup_ci=winner.interval if winner else (1.0, 1.0),
@@ -119,8 +122,8 @@ class TuneResult(StoredResult):
             outcomes=dict(Counter(o.kind for o in outcomes.values())),
             candidates=len(outcomes),
             winner=winner.index + 1 if winner else None,
-            near_best=near[0][0] if near else None,
-            near_best_after=near[0][1] if near else None,
+            near_best=near,
+            near_best_after=near_after,
             finalists=finals.standings,
             run=run,
             stopped=stopped,

@@ -114,13 +114,14 @@ class Staging:
         assert log is not None
         limit_s = math.inf if stage.minutes is None else 60 * stage.minutes
         with ExitStack() as stack:
-            judge, started = None, time.monotonic()
+            judge, started = None, math.inf
             for index in (BASELINE, *chosen):
                 late = time.monotonic() - started > limit_s
                 if (place, index) in log.known or (late and index != BASELINE):
                     continue
                 if judge is None:  # a model takes long to read and compile
                     judge = stack.enter_context(self._open_judge(stage, chosen))
+                    started = time.monotonic()
                 said = judge(index)
                 if index == BASELINE:  # before it there was nothing to spend the time on
                     started = time.monotonic()

@@ -265,11 +265,12 @@ def _write(specs: Sequence[_Spec], kept: Sequence[_Pair], *, marked: bool) -> ir
     passes = list(dict.fromkeys(p for spec in specs for p in spec.passes))
     rewrites = [action for (_, action), pair in zip(names, kept, strict=True) if pair.rewrites]
     matched = []
-    with ir.InsertionPoint(module.body):
-        for number, (pair, (matcher, action)) in enumerate(zip(kept, names, strict=True)):
-            # What is rewritten in the end is kept from pairs that come later.
-            matched.append((matcher, _leave(number, pair) if pair.rewrites else action))
-    add_entry_point(module, passes, matched if len(rewrites) < len(kept) else [], rewrites)
+    if len(rewrites) < len(kept):
+        with ir.InsertionPoint(module.body):
+            for number, (pair, (matcher, action)) in enumerate(zip(kept, names, strict=True)):
+                # What is rewritten in the end is kept from pairs that come later.
+                matched.append((matcher, _leave(number, pair) if pair.rewrites else action))
+    add_entry_point(module, passes, matched, rewrites)
     return module
 
 

@@ -125,9 +125,9 @@ def _check_target(path: Path, target: str, found: Target, *, dumped: bool) -> No
     """Refuses a dumped file for another target: flags would be of one, executables of the other."""
     meant, made = backend_of(target), backend_named(found.backend)
     # An architecture's own name is its own; a product's stands for its architecture.
-    own_name = re.fullmatch(meant.architectures, target)
+    own_name = re.fullmatch(meant.architectures, target) is not None
     if dumped and not meant.names:
-        own_name = None if target in _ANY_CPU else re.fullmatch(".+", target)
+        own_name = target not in _ANY_CPU
     other = own_name and target != found.arch
     if meant != made or other:
         exact = re.fullmatch(made.architectures, found.arch) or not made.names
