@@ -17,8 +17,8 @@ def command(seed: int, as_json: bool) -> int:
     from ..experiments import diagnose
 
     output = Output(as_json)
-    with output.working("trying what is installed"):
-        diagnosis = diagnose(seed)
+    with output.working("trying what is installed") as progress:
+        diagnosis = diagnose(seed, progress)
     output.table(["package", "version"], diagnosis.versions.items())
     output.line()
     output.table(

@@ -131,18 +131,19 @@ def command(
     output = Output(as_json)
     # A ranker that cannot be used is refused before the compiler is asked.
     chosen_ranker = resolve_ranker(local_ranker(ranker), seed=seed) if ranker else None
-    if recorded:
-        candidates = CandidatePool.of_recording(file)
-    else:
-        candidates = CandidatePool.of_dispatch(
-            read_dispatch(file, target, function=function), pool, seed, pipeline, extra_knobs
-        )
-    if chosen_ranker is None:
-        if not candidates.ranker:
-            raise UsageError("--ranker is missing", "other people's kernels have no usual one")
-        chosen_ranker = resolve_ranker(candidates.ranker, seed=seed)
-    choice = CandidateSelection(position=candidate or 1, top=top, row=row, knobs=knobs)
-    with output.working("explaining"):
+    with output.working("explaining") as progress:
+        if recorded:
+            candidates = CandidatePool.of_recording(file)
+        else:
+            dispatch = read_dispatch(file, target, function=function)
+            progress(1, 3)
+            candidates = CandidatePool.of_dispatch(dispatch, pool, seed, pipeline, extra_knobs)
+        progress(2, 3)
+        if chosen_ranker is None:
+            if not candidates.ranker:
+                raise UsageError("--ranker is missing", "other people's kernels have no usual one")
+            chosen_ranker = resolve_ranker(candidates.ranker, seed=seed)
+        choice = CandidateSelection(position=candidate or 1, top=top, row=row, knobs=knobs)
         explained = explain(chosen_ranker, candidates, choice, seed)
     if warning := device_warning(chosen_ranker, candidates.devices, candidates.arch):
         output.notify(warning)

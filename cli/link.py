@@ -13,7 +13,7 @@ from .files import check_new_folder, check_replaceable
 from .output import Output, UsageError, shared_options
 
 if TYPE_CHECKING:
-    from ..search.linking import LinkedSpec
+    from ..search.linking import LinkedSpec, Matches
     from ..search.reading import Network
 
 
@@ -79,7 +79,7 @@ def command(
 
     from ..core import write_atomically
     from ..search import parse_flags
-    from ..search.linking import link_specs
+    from ..search.linking import find_break, find_matches, link_specs
     from ..search.reading import read_network
 
     output, flags = Output(as_json), parse_flags(iree_flags)
@@ -91,9 +91,13 @@ def command(
         output.notify(f"dropped: {dropped}")
     found: dict[str, Any] = {}
     for model in models:
-        with output.working(f"compiling {model}"):
+        with output.working(f"compiling {model}") as progress:
             network = read_network(model, target, default_specs=default_specs, iree_flags=flags)
-        found[str(model)] = _show_matches(output, model, network, linked)
+            progress(1, 3)
+            matches = find_matches(network, linked)
+            progress(2, 3)
+            broken = find_break(network, linked)
+        found[str(model)] = _show_matches(output, model, matches, broken)
         if dump is not None:
             found[str(model)]["final"] = _dump(output, model, network, linked, dump)
     if out is not None:
@@ -114,14 +118,7 @@ def command(
     return 0 if all(one["compiles"] for one in found.values()) else 1
 
 
-def _show_matches(
-    output: Output, model: Path, network: Network, linked: LinkedSpec
-) -> dict[str, Any]:
-    from ..search.linking import find_break, find_matches
-
-    with output.working(f"compiling {model} with the specs"):
-        found = find_matches(network, linked)
-        broken = find_break(network, linked)
+def _show_matches(output: Output, model: Path, found: Matches, broken: str) -> dict[str, Any]:
     for name, dispatches in found.by_matcher.items():
         output.notify(f"{name} matches {', '.join(dispatches) or f'nothing in {model}'}")
     if found.by_default_specs:

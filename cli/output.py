@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
-from ..core import DEFAULT_MAX_BYTES, escape_undecodable, limit_bytes, parse_size
+from ..core import DEFAULT_MAX_BYTES, Progress, escape_undecodable, limit_bytes, parse_size
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -148,12 +148,12 @@ class Output:
         self._write(text, err=True)
 
     @contextmanager
-    def working(self, title: str) -> Iterator[None]:
-        """Shows, to a person who looks, that something goes on whose end cannot be told."""
+    def working(self, title: str) -> Iterator[Progress]:
+        """Shows a person who looks that something goes on, and, once told parts, how long."""
         from ..experiments.observing import progress_bar
 
-        with progress_bar(title):
-            yield
+        with progress_bar(title) as progress:
+            yield progress
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Writes a table; columns whose title starts with `#` are aligned to the right."""

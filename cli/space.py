@@ -22,6 +22,7 @@ from .several import function_option
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..core import Progress
     from ..search import Dispatch, Space
     from ..search.enumeration import Count
 
@@ -80,12 +81,15 @@ def command(
 
     output = Output(as_json)
     flags = parse_flags(iree_flags)
-    with output.working("counting candidates"):
+    with output.working("counting candidates") as progress:
         dispatch = read_dispatch(
             file, target, function=function, default_specs=default_specs, iree_flags=flags
         )
         spaces = build_spaces(dispatch, pipeline, extra_knobs)
-        counts = [count(space) for space in spaces]
+        counts = []
+        for done, space in enumerate(spaces, start=1):
+            progress(done, 1 + len(spaces))
+            counts.append(count(space))
     total = sum(c.value for c in counts)
     data: dict[str, Any] = {
         "problem": dispatch.problem.to_dict(),
@@ -102,8 +106,9 @@ def command(
                 f"{rows:,} candidates are too many for one table",
                 f"take a sample: --limit N, at most {MOST_ROWS:,}",
             )
-        with output.working(f"listing {rows:,} candidates"):
-            frame = _sample(spaces, split_sample([c.value for c in counts], rows), seed)
+        with output.working(f"listing {rows:,} candidates") as progress:
+            sizes = split_sample([c.value for c in counts], rows)
+            frame = _sample(spaces, sizes, seed, progress)
             table = frame.to_parquet(index=False) if out is not None else b""
         if out is not None:
             write_atomically(out, table)
@@ -171,7 +176,9 @@ def _show(
         output.notify(f"{whose}: {dispatch.no_constraints_reason}")
 
 
-def _sample(spaces: tuple[Space, ...], sizes: list[int], seed: int) -> pd.DataFrame:
+def _sample(
+    spaces: tuple[Space, ...], sizes: list[int], seed: int, progress: Progress
+) -> pd.DataFrame:
     import pandas as pd
 
     from ..search.enumeration import sample
@@ -183,6 +190,7 @@ def _sample(spaces: tuple[Space, ...], sizes: list[int], seed: int) -> pd.DataFr
         frame = frame.astype("Int64").reset_index(drop=True)
         frame.insert(0, "pipeline", space.pipeline)
         frames.append(frame)
+        progress(len(frames), len(spaces))
     return pd.concat(frames or [pd.DataFrame({"pipeline": []})], ignore_index=True)
 
 

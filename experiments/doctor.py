@@ -17,6 +17,7 @@ from .. import __version__
 from ..core import (
     ChildTimeout,
     FrontrunnerError,
+    Progress,
     WorkError,
     format_size,
     run_tool,
@@ -152,14 +153,21 @@ class Diagnosis:
         return {"ok": self.ok} | asdict(self)
 
 
-def diagnose(seed: int = 0) -> Diagnosis:
+def diagnose(seed: int = 0, progress: Progress = lambda done, total: None) -> Diagnosis:
     """Looks at everything.
 
     Args:
         seed: for the inputs of the kernel that is tried.
+        progress: is told how many of how many parts are done.
     """
+    parts = len(DEVICES) + 2
     versions = package_versions()
-    devices = tuple(probe_device(name) for name in DEVICES)
+    devices: list[Probe] = []
+    for name in DEVICES:
+        devices.append(probe_device(name))
+        progress(len(devices), parts)
+    smoke = probe_smoke(seed)
+    progress(parts - 1, parts)
     missing = [
         Missing(name, f"pip install {name}")
         for name, found in versions.items()
@@ -170,9 +178,9 @@ def diagnose(seed: int = 0) -> Diagnosis:
     ]
     return Diagnosis(
         versions,
-        devices,
+        tuple(devices),
         read_cpu(),
-        probe_smoke(seed),
+        smoke,
         probe_tracking(),
         tuple(missing),
         check_machine(),
