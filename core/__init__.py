@@ -11,7 +11,7 @@ from .lazy import exports
 if TYPE_CHECKING:
     from .child_pool import ChildPool
     from .children import CHILD_FAILED, Child, ChildDied, ChildKilled, ChildTimeout
-    from .decoding import MAX_EXACT_INT, decode, describe_error
+    from .decoding import MAX_EXACT_INT, decode, describe_error, refusing_damage
     from .errors import (
         CompilerCrashedError,
         FrontrunnerError,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Notify,
         NotTunableError,
         Progress,
+        ResumableError,
         UnknownFlagError,
         UnknownTargetError,
         WorkError,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
         write_atomically,
         write_error,
     )
-    from .json_lines import KEEP_VALID_HINT, JsonLinesFile, parse_lines
+    from .json_lines import KEEP_VALID_HINT, JsonLinesFile, read_whole_lines
     from .limits import (
         CELL_BYTES,
         DEFAULT_MAX_BYTES,
@@ -93,6 +94,7 @@ __all__ = [
     "NotTunableError",
     "Notify",
     "Progress",
+    "ResumableError",
     "TooLarge",
     "UnknownFlagError",
     "UnknownTargetError",
@@ -126,12 +128,13 @@ __all__ = [
     "merge_in_threads",
     "open_zip",
     "parse_json",
-    "parse_lines",
     "parse_size",
     "physical_cores",
     "read_json",
     "read_limited",
+    "read_whole_lines",
     "read_without_bom",
+    "refusing_damage",
     "remedy_for",
     "remove_drafts",
     "run_tool",

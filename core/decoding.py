@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,12 @@ from reprlib import repr  # values of megabytes are not told in full
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from .errors import InputError
+
 T = TypeVar("T")
+
+# What is raised where files that were edited hold what their readers let pass.
+_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
 # Whole numbers up to here are exact as floats, too, and fit wherever numbers go.
 MAX_EXACT_INT = 1 << 53
@@ -34,6 +40,19 @@ def decode(kind: type[T], data: Any, where: str = "") -> T:
     """
     found: T = _decode(kind, data, where)
     return found
+
+
+@contextmanager
+def refusing_damage(what: str, remedy: str) -> Iterator[None]:
+    """Within it, data that cannot be used is refused: `what` says what it is not.
+
+    Raises:
+        InputError: in place of what is raised where data is not what was written, with the reason.
+    """
+    try:
+        yield
+    except _DAMAGE as error:
+        raise InputError(f"{what}: {describe_error(error)}", remedy) from error
 
 
 def describe_error(error: Exception) -> str:

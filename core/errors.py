@@ -57,12 +57,16 @@ class WorkError(FrontrunnerError):
     """Work that should have succeeded failed: compiling the baseline, measuring it, writing."""
 
 
-class NoRoomError(WorkError):
-    """A disk is full: nothing is known of what was to be written."""
+class ResumableError(WorkError):
+    """Work ended from outside, so nothing is known of it: a run that is resumed does it again."""
 
 
-class KilledError(WorkError):
-    """A process that worked for us was killed from outside: nothing is known of what it did."""
+class NoRoomError(ResumableError):
+    """A disk is full."""
+
+
+class KilledError(ResumableError):
+    """A process that worked for us was killed."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, _MORE_MEMORY)

@@ -71,7 +71,7 @@ class JsonLinesFile:
             whole = data[: self._end]
             if overwrite:
                 whole = whole[: whole.find(b"\n") + 1]
-            self.records, wrong = parse_lines(whole, path, check, keep_valid, edited_hint)
+            self.records, wrong = _parse_lines(whole, path, check, keep_valid, edited_hint)
             if wrong:
                 self._leave_out(wrong, data)
         except BaseException:
@@ -130,7 +130,31 @@ class JsonLinesFile:
         )
 
 
-def parse_lines(
+def read_whole_lines(
+    path: Path,
+    check: Callable[[Record], None] = _any,
+    *,
+    keep_valid: bool = False,
+    edited_hint: str = _ANEW,
+    remedy: str = "",
+) -> tuple[list[Record], list[str]]:
+    """What is in such a file, which may be written to meanwhile: a last line may not be whole.
+
+    Args:
+        check, keep_valid, edited_hint: as of `JsonLinesFile`.
+        remedy: what the user can do where it cannot be read.
+
+    Returns:
+        The valid records, and an error for each line that is skipped.
+
+    Raises:
+        InputError: it cannot be read, or naming the first line that is no record.
+    """
+    data = read_limited(path, remedy)
+    return _parse_lines(data[: data.rfind(b"\n") + 1], path, check, keep_valid, edited_hint)
+
+
+def _parse_lines(
     data: bytes,
     path: Path,
     check: Callable[[Record], None] = _any,

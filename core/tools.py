@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .children import Child, ChildDied
-from .errors import WorkError, first_line
+from .children import Child, ChildDied, ChildKilled
+from .errors import KilledError, WorkError, first_line
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,16 @@ def run_tool(arguments: Sequence[object], timeout: float | None = None) -> ToolR
     """Runs a program to its end.
 
     Raises:
-        WorkError: it cannot be started, or what runs it was killed.
+        WorkError: it cannot be started, or what runs it died.
+        KilledError: what runs it was killed from outside.
         ChildTimeout: it takes longer than that many seconds, and is gone.
     """
     line = [str(argument) for argument in arguments]
     with Child(f"{__name__}:run") as child:
         try:
             done: ToolResult = child.call(line, timeout)
+        except ChildKilled as death:
+            raise KilledError(f"{line[0]} was {death}") from death
         except ChildDied as death:
             raise WorkError(f"{line[0]} was ended: {first_line(death)}") from death
     return done

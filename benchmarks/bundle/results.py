@@ -14,8 +14,7 @@ from ...core import (
     InputError,
     JsonLinesFile,
     decode,
-    parse_lines,
-    read_limited,
+    read_whole_lines,
 )
 from ..measuring import (
     BASELINE,
@@ -209,9 +208,13 @@ def read_results(
         InputError: it holds something else.
     """
     parsing = _ResultsParser(path, queue)
-    data = read_limited(path, _WRITTEN)
-    whole = data[: data.rfind(b"\n") + 1]
-    _, wrong = parse_lines(whole, path, parsing.add, keep_valid, KEEP_VALID_HINT)
+    _, wrong = read_whole_lines(
+        path,
+        parsing.add,
+        keep_valid=keep_valid,
+        edited_hint=KEEP_VALID_HINT,
+        remedy=_WRITTEN,
+    )
     return replace(parsing.done(keep_valid), skipped_lines=tuple(wrong))
 
 

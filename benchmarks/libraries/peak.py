@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ...core import usable_cores
 from ..measuring import PEAK_SECONDS, time_runs
@@ -21,8 +22,8 @@ class Peak:
     """What a machine reaches at best.
 
     Attributes:
-        flops: operations a second in f32, on all cores.
-        bandwidth: bytes a second that a copy on all cores moves.
+        flops: operations a second in f32, on all threads.
+        bandwidth: bytes a second that a copy on all threads moves.
     """
 
     flops: float
@@ -33,18 +34,22 @@ class Peak:
         return 1e6 * max(flops / self.flops, moved / self.bandwidth)
 
 
-def measure_peak() -> Peak:
-    """Takes two seconds: others on a machine only ever make it slower, for some ms at a time."""
-    cores = usable_cores()
+def measure_peak(threads: int | None = None) -> Peak:
+    """Takes two seconds: others on a machine only ever make it slower, for some ms at a time.
+
+    Args:
+        threads: all cores by default.
+    """
+    cores = threads or usable_cores()
     # A product that keeps each of many cores as busy as two.
     size = round(SIZE * max(1.0, cores / 2) ** (1 / 3))
     matrix = np.ones((size, size), np.float32)
     source = np.ones(BYTES, np.uint8)
     sink = np.empty_like(source)
     parts = list(zip(np.array_split(sink, cores), np.array_split(source, cores), strict=True))
-    with ThreadPoolExecutor(cores) as threads:
+    with ThreadPoolExecutor(cores) as pool, threadpool_limits(cores):
         arithmetic = _fastest(lambda: matrix @ matrix)
-        memory = _fastest(lambda: list(threads.map(lambda part: np.copyto(*part), parts)))
+        memory = _fastest(lambda: list(pool.map(lambda part: np.copyto(*part), parts)))
     return Peak(2 * size**3 / arithmetic, 2 * BYTES / memory)
 
 

@@ -92,7 +92,6 @@ if TYPE_CHECKING:
         MemoryLog,
         OutcomeLog,
         QueueOrder,
-        StoppingRule,
         search,
     )
     from .outcome import (
@@ -182,7 +181,6 @@ __all__ = [
     "RunProgress",
     "Runner",
     "SetupRequest",
-    "StoppingRule",
     "StreamingRunner",
     "Timing",
     "check_counts",

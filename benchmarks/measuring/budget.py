@@ -62,28 +62,6 @@ class Budget:
             if value is not None and not value > 0:
                 raise InputError(f"the budget's {name} must be more than 0, got {value:g}")
 
-    def limit_reached(
-        self, candidates: int, seconds: float, without_improvement: int
-    ) -> str | None:
-        """Which limit is reached, in words; None to go on."""
-        if self.candidates is not None and candidates >= self.candidates:
-            return f"budget of {self.candidates} candidates"
-        if self.seconds is not None and seconds >= self.seconds:
-            return f"budget of {self.seconds:g} s"
-        if self.patience is not None and without_improvement >= self.patience:
-            return f"no improvement in {self.patience} candidates"
-        return None
-
-    def stop_reason(self, progress: RunProgress, total: int, seconds: float) -> str | None:
-        """Why a run through a queue of `total` ends here, in words; None to go on."""
-        if progress.taken >= total:
-            return f"all {total} candidates"
-        return self.limit_reached(progress.taken, seconds, progress.without_improvement)
-
-    def next_batch_size(self, candidates: int, batch: int) -> int:
-        """How many candidates the next batch may hold."""
-        return batch if self.candidates is None else min(batch, self.candidates - candidates)
-
 
 def minutes_to_seconds(minutes: float | None) -> float | None:
     """A limit in seconds, of one in minutes; None is no limit.

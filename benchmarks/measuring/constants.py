@@ -81,8 +81,10 @@ RACE_PATIENCE = 60.0
 PROFILE_ROUNDS = 7
 # Seconds of a profile: the noise of one is far above what a longer one would take out.
 PROFILE_SECONDS = 0.7
-# Rounds in which the model is compared with itself without one of the dispatches' configurations.
-DROP_ROUNDS = 7
+# Rounds in which the model is compared with itself without one of the dispatches' configurations,
+# or with other options: the 95 % interval leaves out one on each side (of 7 it would be the least
+# and the greatest), and on a busy machine one in ten is twice as slow.
+DROP_ROUNDS = 9
 
 # Profiles of dispatches, and the machine ----------------------------------------------------------
 # Seconds that a generated dispatch is timed.

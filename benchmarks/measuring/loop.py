@@ -48,18 +48,8 @@ class OutcomeLog(Protocol):
         """Keeps one more."""
 
 
-class StoppingRule(Protocol):
-    """Says when a run stops."""
-
-    def stop_reason(self, progress: RunProgress) -> str | None:
-        """Why no more candidates are taken, in words; None to go on."""
-
-    def next_batch_size(self, progress: RunProgress, batch: int, in_flight: int = 0) -> int:
-        """How many candidates the next batch may hold, with so many still in flight."""
-
-
 class BudgetStopping:
-    """Stops when a Budget is used up; time counts from when this is made.
+    """Stops when a budget is used up; time counts from when this is made.
 
     Args:
         total: candidates in the queue.
@@ -71,10 +61,22 @@ class BudgetStopping:
         self.started = time.monotonic()
 
     def stop_reason(self, progress: RunProgress) -> str | None:
-        return self.budget.stop_reason(progress, self.total, time.monotonic() - self.started)
+        """Why no more candidates are taken, in words; None to go on."""
+        budget = self.budget
+        if progress.taken >= self.total:
+            return f"all {self.total} candidates"
+        if budget.candidates is not None and progress.taken >= budget.candidates:
+            return f"budget of {budget.candidates} candidates"
+        if budget.seconds is not None and time.monotonic() - self.started >= budget.seconds:
+            return f"budget of {budget.seconds:g} s"
+        if budget.patience is not None and progress.without_improvement >= budget.patience:
+            return f"no improvement in {budget.patience} candidates"
+        return None
 
     def next_batch_size(self, progress: RunProgress, batch: int, in_flight: int = 0) -> int:
-        return self.budget.next_batch_size(progress.taken + in_flight, batch)
+        """How many candidates the next batch may hold, with so many still in flight."""
+        most = self.budget.candidates
+        return batch if most is None else min(batch, most - progress.taken - in_flight)
 
 
 class QueueOrder:
@@ -122,7 +124,7 @@ def search(
     runner: Runner,
     order: CandidateOrder,
     log: OutcomeLog,
-    stopping: StoppingRule,
+    stopping: BudgetStopping,
     on_outcome: Callable[[Outcome, RunProgress], None] = lambda outcome, progress: None,
     after_batch: Callable[[RunProgress], None] = lambda progress: None,
 ) -> str:

@@ -7,7 +7,7 @@ from ...core.lazy import exports
 if TYPE_CHECKING:
     from .inputs import prepare_inputs
     from .kernel import NetworkSetup
-    from .profiling import DispatchTime, profile
+    from .profiling import DispatchTime, profile, profile_runs
     from .runner import MakeChild, NetworkFailed, NetworkRunner, Speedup
     from .weights import Archives, check_archives
 else:
@@ -24,4 +24,5 @@ __all__ = [
     "check_archives",
     "prepare_inputs",
     "profile",
+    "profile_runs",
 ]

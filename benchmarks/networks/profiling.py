@@ -9,13 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...core import ChildTimeout, KilledError, WorkError, describe_kill, run_tool
-from ..measuring import shares_cores
+from ...core import (
+    ChildTimeout,
+    KilledError,
+    WorkError,
+    check_free_space,
+    describe_kill,
+    run_tool,
+)
+from ..measuring import PROFILE_SECONDS, shares_cores
 from .kernel import NetworkSetup
 
 TIMEOUT = 600.0
 # The first run of a model is slower than those that follow; of five it is a small share.
 RUNS = 5
+# Beyond these, a profile of a fast model takes longer to read than to make.
+MOST_RUNS = 50
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,11 @@ class ProfileRequest:
     executable: Path
     setup: NetworkSetup
     runs: int
+
+
+def profile_runs(run_us: float) -> int:
+    """How many runs of a model a profile is to have, by what its dispatches take in one."""
+    return max(1, min(MOST_RUNS, round(PROFILE_SECONDS * 1e6 / max(1.0, run_us))))
 
 
 def answer(request: ProfileRequest) -> list[DispatchTime]:
@@ -83,6 +97,7 @@ def _run(tool: str, *arguments: str) -> str:
     """What a tool of the runtime's wheel prints.
 
     Raises:
+        NoRoomError: it fails, and there is no room for what it writes.
         WorkError: it fails, with the first line of what it says.
     """
     import iree._runtime_libs as wheel
@@ -94,6 +109,7 @@ def _run(tool: str, *arguments: str) -> str:
     if done.code == -signal.SIGKILL:
         raise KilledError(f"{tool} was {describe_kill()}")
     if done.code:
+        check_free_space()
         words = [line for line in done.err.splitlines() if line.strip()]
         raise WorkError(f"{tool} failed: {words[0] if words else f'exit {done.code}'}")
     return done.out

@@ -27,7 +27,7 @@ from ...benchmarks.measuring import (
     estimate_times,
     time_limit,
 )
-from ...core import InputError, parse_json, read_limited, write_atomically
+from ...core import InputError, parse_json, read_limited, refusing_damage, write_atomically
 from ...search import DERIVED, PIPELINE
 from ..parquet import read_table, to_frame
 from ..readable import SHOWN_ROWS, Readable, lines_html
@@ -37,7 +37,6 @@ from .validity import check_knobs, check_rows
 
 SOURCE = "give a file that `frontrunner bundle ingest` or `record` wrote"
 # What reading values that are something else raises.
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
 _KEY = b"frontrunner"
 # Columns that are not knobs, and how they are stored.
 COLUMNS = {
@@ -206,28 +205,20 @@ class Recording(Readable):
         metadata: dict[bytes, Any] = table.schema.metadata or {}
         if _KEY not in metadata:
             raise InputError(f"{path} is not a recording: it has no provenance", SOURCE)
-        try:
+        with refusing_damage(f"the provenance of {path} does not make sense", "record it again"):
             provenance = Provenance.from_json(metadata[_KEY])
-        except _DAMAGE as error:
-            raise InputError(
-                f"the provenance of {path} does not make sense: {error}", "record it again"
-            ) from error
         first = parse_json(metadata[_KEY])["format"] == FIRST_FORMAT
         implied = {ORIGIN: UNIFORM} if first else {}
         if missing := [c for c in COLUMNS if c not in (*table.column_names, *implied)]:
             raise InputError(f"{path} has no {', '.join(missing)}", "record it again")
-        try:
+        with refusing_damage(f"a column of {path} does not make sense", "record it again"):
             recording = cls(to_frame(table).assign(**implied).astype(COLUMNS), provenance)
             check_rows(recording.frame)
             check_origins(recording.frame[ORIGIN])
             # Somebody else's knobs may be anything.
             if provenance.target is not None:
                 check_knobs(recording.frame, recording.knobs)
-            return recording
-        except _DAMAGE as error:
-            raise InputError(
-                f"a column of {path} does not make sense: {error}", "record it again"
-            ) from error
+        return recording
 
 
 def _rows(outcomes: Mapping[int, Outcome], repeats: Sequence[Repeat]) -> Iterator[dict[str, Any]]:

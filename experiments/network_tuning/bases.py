@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,9 +22,8 @@ from ...core import (
     Child,
     ChildPool,
     InputError,
-    KilledError,
-    NoRoomError,
     Notify,
+    ResumableError,
     WorkError,
     usable_cores,
 )
@@ -34,8 +34,9 @@ from .plan import NO_TIME
 from .variants import PLAIN, OptionVariant, VariantOutcome
 
 COMPILE_TIMEOUT, LEAST_TIMEOUT = 1800.0, 30.0
-# How much longer than the default a variant of the model may compile.
-TIMEOUT_RATIO = 5.0
+# A model may take so many times as long to compile as by default: candidates unroll more than the
+# compiler does, so that 3 to 4 times (RegNet, two at a time) is usual.
+TIMEOUT_RATIO = 8.0
 # Rounds in which all variants are timed first; half of them go on to `DROP_ROUNDS`.
 FIRST_ROUNDS = 3
 # By so much at least, what is tried in combinations is faster than with the usual options.
@@ -130,17 +131,18 @@ class BaseMaker:
             return dict(zip(variants, readers.map(make_one, variants), strict=True))
 
     @contextmanager
-    def compiler(
-        self, base: Base, timeout: float | None = None, tries: int = 2
-    ) -> Iterator[Compiler]:
+    def compiler(self, base: Base, tries: int = 2) -> Iterator[Compiler]:
         """Compiles the model of a base with specs; arguments as of `Compiler`."""
-        with self._compiler(base.variant, base.network, timeout or base.timeout, tries) as compiler:
+        with self._compiler(base.variant, base.network, base.timeout, tries) as compiler:
             yield compiler
 
     def _compiler(
         self, variant: OptionVariant, network: Network, timeout: float, tries: int = 2
     ) -> Compiler:
-        folder = self.folder / re.sub(r"\W+", "-", variant.name)
+        # Of names that differ in signs alone, each has a folder of its own.
+        digest = hashlib.sha256(variant.name.encode()).hexdigest()[:8]
+        readable = re.sub(r"\W+", "-", variant.name)
+        folder = self.folder / f"{readable}-{digest}"
         folder.mkdir(exist_ok=True)
         return Compiler(network, folder, self.options.jobs, timeout, tries)
 
@@ -186,7 +188,8 @@ def try_variants(
     The better half is timed in more. What is slower, fails, or computes something else is left out.
 
     Args:
-        deadline: when no further one is made, as `time.monotonic` has it.
+        deadline: when no further one is made or timed, as `time.monotonic` has it; the fastest is
+            timed once more.
 
     Returns:
         What became of each, and those that seem to be faster, the best first: two at most.
@@ -205,11 +208,14 @@ def try_variants(
         maker.notify(f"compiling the model with {', '.join(one.name for one in batch)}")
         # What measures comes after what compiles: beside it, times would say nothing.
         for variant, base in maker.make(batch, plain).items():
+            if time.monotonic() > deadline:
+                found[variant] = VariantOutcome.of(variant, reason=NO_TIME)
+                continue
             try:
                 if isinstance(base, InputError):
                     raise base
                 base = replace(base, speedup=_compare(base, plain, runner, seed))
-            except (KilledError, NoRoomError):
+            except ResumableError:
                 raise
             except (InputError, NetworkFailed, WorkError) as failure:
                 found[variant] = VariantOutcome.of(variant, reason=str(failure))
@@ -222,6 +228,8 @@ def try_variants(
             coming = _combinations(variants, faster, found)
     kept: list[Base] = []
     for base in faster[: max(2, (len(faster) + 1) // 2)]:
+        if kept and time.monotonic() > deadline:
+            break
         maker.notify(f"measuring the model with {base.variant.name}")
         try:
             gain = runner.measure_speedup(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ...benchmarks.libraries import measure_peak
 from ...benchmarks.networks import NetworkRunner
-from ...core import InputError, Notify
+from ...core import InputError, Notify, ResumableError, WorkError
 from ...search import tunable_kinds_text
 from .bases import Base
 from .folder import NetworkFolder
@@ -43,7 +43,15 @@ def choose_base(
     plans: list[tuple[float, Base, Plan]] = []
     for base in bases:
         notify(f"profiling the model with {base.variant.name}")
-        shares = runner.profile(base.compiled.executable)
+        try:
+            shares = runner.profile(base.compiled.executable)
+        except ResumableError:
+            raise
+        except WorkError as error:
+            if base is bases[0]:
+                raise
+            notify(f"dispatches are not tuned with {base.variant.name}: {error}")
+            continue
         files = folder.write_dispatches(base.network.dispatches, folder.work / "dispatches")
         plan = make_plan(
             shares,

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ...benchmarks.measuring import Budget
-from ...core import FrontrunnerError, InputError, KilledError, NoRoomError, Notify
+from ...core import FrontrunnerError, InputError, Notify, ResumableError
 from ...search import spec_of, spec_texts
 from ..observing import Observer
 from ..queue import renderer
@@ -113,7 +113,7 @@ def _tune_one(
                 )
             else:
                 result = start_run(tune_options, observer, tracked=False)
-    except (KilledError, NoRoomError):
+    except ResumableError:
         raise
     except FrontrunnerError as error:
         if begun and isinstance(error, InputError):

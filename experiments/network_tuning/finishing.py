@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...benchmarks.compiling import raise_if_killed
-from ...benchmarks.measuring import DROP_ROUNDS, OK, RACE_PATIENCE
+from ...benchmarks.measuring import DROP_ROUNDS, OK
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup
 from ...core import WorkError
+from ...search.linking import link_specs
 from .bases import Base, BaseMaker
-from .trial import TrialResult
+from .trial import TrialResult, race_patience
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Contender:
     """A way to compile the model.
 
     Attributes:
-        spec: a tuning spec's text; None for what the base is without one.
+        spec: a tuning spec's text, the user's own where nothing was tuned; None without one.
         applied: the dispatches that it configures.
     """
 
@@ -52,25 +53,34 @@ def finish(
     maker: BaseMaker,
     runner: NetworkRunner,
     seed: int,
+    deadline: float,
 ) -> Finish:
     """Compares what was tuned with the other bases, without the spec and with it.
 
     Args:
         tuned: the base that dispatches were tuned on.
         bases: the model as it was, and then all that are faster.
+        deadline: when what is best is timed no longer than it has to be, as `time.monotonic` has
+            it.
 
     Raises:
         KilledError: the compiler or the model was killed, which is no contender's fault.
         WorkError: what is best, or the model as it was, does not run any more.
     """
     plain, *_ = bases
-    best = Contender(tuned, tuned.compiled.executable)
+    starter = maker.options.starter
+    users = link_specs(starter).text if starter else None
+
+    def without_ours(base: Base) -> Contender:
+        return Contender(base, base.compiled.executable, users, base.compiled.applied)
+
+    first = best = without_ours(tuned)
     if trial.spec is not None and trial.executable is not None:
-        best = Contender(tuned, trial.executable, trial.spec, trial.applied)
+        first = best = Contender(tuned, trial.executable, trial.spec, trial.applied)
     for base in bases:
         if base is tuned:
             continue
-        contenders = [] if base is plain else [Contender(base, base.compiled.executable)]
+        contenders = [] if base is plain else [without_ours(base)]
         if trial.spec is not None:
             contenders += _with_spec(base, trial.spec, plain, maker, runner)
         for contender in contenders:
@@ -84,15 +94,20 @@ def finish(
                 continue
             if gain.beyond_noise:
                 best = contender
-    if best.base is plain and tuned is plain:
-        # It was measured when the spec was tried.
-        return Finish(best if best.spec is not None else None, trial.gain)
+    # Where it was tuned on the model as it was, it was measured against that when it was tried.
+    measured = Finish(first if trial.spec is not None else None, trial.gain)
+    if best is first and tuned is plain:
+        return measured
     maker.notify("measuring the whole model against what it was")
     before = plain.compiled.executable
     try:
-        found = runner.measure_speedup(before, best.executable, seed, patience=RACE_PATIENCE)
+        found = runner.measure_speedup(
+            before, best.executable, seed, patience=race_patience(deadline)
+        )
     except NetworkFailed as failure:
         raise WorkError(f"the model does not run any more: {failure}", "try --resume") from failure
+    if not found.beyond_noise and tuned is plain and measured.winner is not None:
+        return measured  # what was faster still is lost in noise; this was not
     return Finish(best if found.beyond_noise else None, found)
 
 

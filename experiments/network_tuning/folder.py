@@ -2,8 +2,8 @@
 
 | file | holds |
 | --- | --- |
-| `model.json` | options, versions, the device |
-| `options.json` | what became of the compiler's options, and those that dispatches are tuned with |
+| `model.json` | options, versions |
+| `options.json` | what became of the compiler's options, on which device, and what is tuned with |
 | `plan.json` | what the profile said is worth tuning, and what is not |
 | `dispatches/` | the dispatches of the model, each as MLIR that `tune` takes |
 | `runs/` | a run's folder for each that was tuned by itself |
@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,13 @@ from ...core import (
     InputError,
     check_no_links,
     decode,
-    describe_error,
     iree_versions,
     lock_folder,
     make_output_folder,
     parse_json,
     read_json,
     read_limited,
+    refusing_damage,
 )
 from ...search.reading import NetworkDispatch, short_file_names
 from ..tuning import (
@@ -48,7 +48,7 @@ from ..tuning import (
 )
 from .options import NetworkOptions
 from .plan import HotDispatch, Plan, read_plan
-from .variants import PLAIN, OptionVariant, TriedVariants, named
+from .variants import AUTO, NONE, PLAIN, OptionVariant, TriedVariants, named
 
 # Of what is written beyond the files that `NetworkFolder` names.
 MAKE_ROOM = "make room, then go on where it stopped"
@@ -175,6 +175,12 @@ class NetworkFolder:
             given = {k: v for k, v in content["options"].items() if k not in _NOT_IN_FILE}
             return decode(NetworkOptions, {**given, "out": self.path})
 
+    @property
+    def is_without_options(self) -> bool:
+        """Whether it is of a version that tried no options of the compiler."""
+        with _refusing_damage(self.path):
+            return "variants" not in self._content()["options"]
+
     def plan(self) -> Plan | None:
         """The plan of an earlier session, if it came to one."""
         path = self.path / "plan.json"
@@ -227,14 +233,8 @@ class NetworkFolder:
         return paths
 
 
-@contextmanager
-def _refusing_damage(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"{path} is not the folder of a model's tuning: {describe_error(error)}", _WRITTEN
-        ) from error
+def _refusing_damage(path: Path) -> AbstractContextManager[None]:
+    return refusing_damage(f"{path} is not the folder of a model's tuning", _WRITTEN)
 
 
 def _check_variants(path: Path, given: str | None, options: NetworkOptions) -> str:
@@ -249,7 +249,7 @@ def _check_variants(path: Path, given: str | None, options: NetworkOptions) -> s
                 f"{path} was started with --options {options.variants}", "leave it out"
             )
         return options.variants
-    if given is None:
+    if given in (None, AUTO, NONE):
         raise InputError(
             f"{path} was started with the options of a file, {options.variants}",
             "give it again as --options FILE",

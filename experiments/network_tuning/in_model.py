@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from ...benchmarks.compiling import CompileJob, CompilePool, Compiler, raise_if_killed
-from ...benchmarks.measuring import OK, PROFILE_SECONDS, CompileOutcome
-from ...benchmarks.networks import NetworkFailed, NetworkRunner
-from ...core import JsonLinesFile, KilledError, Notify, WorkError
+from ...benchmarks.measuring import OK, CompileOutcome
+from ...benchmarks.networks import NetworkFailed, NetworkRunner, profile_runs
+from ...core import JsonLinesFile, Notify, ResumableError, WorkError
 from ...search.linking import link_specs
+from .bisection import Specs, find_working
 from .folder import MAKE_ROOM
-from .plan import HotDispatch
 from .queued import CandidateLog, InModelOutcome, QueuedDispatch
 
 # Variants between two profiles of the default, with which they are compared.
@@ -31,16 +31,10 @@ AGAIN_EVERY, NEW_SHARE = 3, 0.75
 # Variants that are compiled side by side: the compiler uses little more than one core for a model.
 # Of more than these, those that wait to be run would take longer than compiling.
 MOST_AT_ONCE = 8
-# Runs of the model in a profile.
-MOST_RUNS = 50
 # Seconds after which a candidate that is compiled by itself is left out.
 CHECK_SECONDS = 5.0
-# A model may take so many times as long to compile as by default, or so many seconds: candidates
-# unroll more than the compiler does, so that 3 to 4 times (RegNet, two at a time) is usual.
-TIMEOUT_RATIO, LEAST_TIMEOUT = 8.0, 30.0
 _STEM = "in-model-"
 
-Specs = Mapping[HotDispatch, Path]
 Found = dict[str, tuple[float | None, str]]
 
 
@@ -57,11 +51,6 @@ class InModelResult:
     best: tuple[int, ...]
     candidates: int
     seconds: float
-
-
-def compile_timeout(default_seconds: float) -> float:
-    """Seconds after which a variant of the model is given up, to look for what is slow in it."""
-    return max(LEAST_TIMEOUT, TIMEOUT_RATIO * default_seconds)
 
 
 @dataclass
@@ -107,8 +96,7 @@ class InModelSearch:
         known = {one.hot.name: one for one in dispatches}
 
         def check(record: dict[str, Any]) -> None:
-            if InModelOutcome.from_record(record).dispatch not in known:
-                raise ValueError(f"{record['dispatch']!r:.80} is no dispatch that is tuned")
+            InModelOutcome.from_record(record)
 
         started = time.monotonic()
         end_of_new = started + NEW_SHARE * (deadline - started)
@@ -160,14 +148,19 @@ class InModelSearch:
     ) -> dict[str, CandidateLog]:
         """What is known of each dispatch's candidates, if these have the places that they had."""
         logs = {name: CandidateLog(one.count) for name, one in known.items()}
-        left_out = set()
+        left_out: set[str] = set()
+        others: set[str] = set()
         for outcome in outcomes:
-            if outcome.queue in ("", known[outcome.dispatch].digest):
+            if outcome.dispatch not in known:
+                others.add(outcome.dispatch)
+            elif outcome.queue in ("", known[outcome.dispatch].digest):
                 logs[outcome.dispatch].add(outcome)
             else:
                 left_out.add(outcome.dispatch)
         for name in sorted(left_out):
             self.notify(f"{name} has candidates in another order by now, and is tuned anew")
+        for name in sorted(others):
+            self.notify(f"{name} was tuned in the model, and is not any more")
         return logs
 
     def _compile(self, variants: Sequence[Specs]) -> list[CompileOutcome]:
@@ -219,9 +212,13 @@ class InModelSearch:
         if self._profiled % DEFAULT_EVERY == 0:
             self._default_us = self._profile(self.default)
         self._profiled += 1
-        executable, applied = self._build(specs, found, compiled)
-        times = self._profile(executable) if executable is not None else {}
-        for hot in specs.keys() - {hot for hot in specs if hot.name in found}:
+        working = find_working(specs, compiled, self._compile, self._check)
+        found |= {hot.name: (None, reason) for hot, reason in working.failed.items()}
+        if working.compiled is None:
+            return found
+        times = self._profile(working.compiled.executable)
+        applied = working.compiled.applied
+        for hot in working.specs:
             members = [m for m in hot.members if m in times and m in self._default_us]
             before = sum(self._default_us[m] for m in members)
             after = sum(times[m] for m in members)
@@ -233,41 +230,7 @@ class InModelSearch:
                 found[hot.name] = None, "it has no time in the model's profile"
         return found
 
-    def _build(
-        self, specs: Specs, failed: Found, compiled: CompileOutcome
-    ) -> tuple[Path | None, tuple[str, ...]]:
-        """The model with the specs that work; the others are found by bisection, and told.
-
-        Args:
-            compiled: the model with all of them.
-        """
-        try:
-            return self._check(compiled)
-        except NetworkFailed as failure:
-            if len(specs) == 1:
-                (hot,) = specs
-                failed[hot.name] = None, str(failure)
-                return None, ()
-        items = list(specs.items())
-        halves = (dict(items[: len(items) // 2]), dict(items[len(items) // 2 :]))
-        built = [
-            self._build(half, failed, one)
-            for half, one in zip(halves, self._compile(halves), strict=True)
-        ]
-        left = {hot: spec for hot, spec in items if hot.name not in failed}
-        if not left:
-            return None, ()
-        for half, done in zip(halves, built, strict=True):
-            if left.keys() == half.keys():
-                return done
-        try:
-            return self._check(self._compile([left])[0])
-        except NetworkFailed as failure:
-            # Each half works, but not both together.
-            failed |= {hot.name: (None, f"with others, {failure}") for hot in left}
-            return None, ()
-
-    def _check(self, compiled: CompileOutcome) -> tuple[Path, tuple[str, ...]]:
+    def _check(self, compiled: CompileOutcome) -> None:
         """
         Raises:
             NetworkFailed: the model does not compile or run so, or computes something else.
@@ -275,19 +238,17 @@ class InModelSearch:
         if compiled.kind != OK:
             raise NetworkFailed(compiled.reason)
         self.runner.compare_outputs(compiled.executable, self.expected)
-        return compiled.executable, compiled.applied
 
     def _profile(self, executable: Path) -> dict[str, float]:
         """Times by dispatch; none if the model does not run."""
         try:
             shares = self.runner.profile(executable, self._runs)
         except WorkError as error:
-            if executable == self.default or isinstance(error, KilledError):
+            if executable == self.default or isinstance(error, ResumableError):
                 raise
             self.notify(f"a variant of the model does not run: {error}")
             return {}
-        total = sum(share.time_us for share in shares)
-        self._runs = max(1, min(MOST_RUNS, round(PROFILE_SECONDS * 1e6 / max(1.0, total))))
+        self._runs = profile_runs(sum(share.time_us for share in shares))
         return {share.name: share.time_us for share in shares}
 
     def _tell(self, logs: Mapping[str, CandidateLog], deadline: float) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...benchmarks.libraries import Peak
 from ...benchmarks.networks import DispatchTime
-from ...core import Child, ChildPool, FrontrunnerError, KilledError, NoRoomError, decode
+from ...core import Child, ChildPool, FrontrunnerError, ResumableError, decode
 from ...search import Dispatch
 from ...search.reading import READER, NetworkDispatch, read_dispatch
 
@@ -202,7 +202,7 @@ def _read(file: Path, target: str, iree_flags: tuple[str, ...], reader: Child) -
     """
     try:
         return read_dispatch(file, target, reader, iree_flags=iree_flags)
-    except (KilledError, NoRoomError):
+    except ResumableError:
         raise
     except FrontrunnerError as error:
         return str(error).removeprefix("not tunable: ").replace(f"{file} ", "")

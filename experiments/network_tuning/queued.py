@@ -16,12 +16,10 @@ from ...core import (
     Child,
     ChildPool,
     FrontrunnerError,
-    KilledError,
-    NoRoomError,
     Notify,
+    ResumableError,
     decode,
-    parse_lines,
-    read_limited,
+    read_whole_lines,
 )
 from ...models import resolve_ranker
 from ...search import Dispatch, spec_of, spec_texts
@@ -79,13 +77,9 @@ def read_tried(path: Path) -> list[InModelOutcome]:
     Raises:
         InputError: it is something else.
     """
-    data = read_limited(path) if path.exists() else b""
     found: list[InModelOutcome] = []
-    parse_lines(
-        data[: data.rfind(b"\n") + 1],
-        path,
-        lambda record: found.append(InModelOutcome.from_record(record)),
-    )
+    if path.exists():
+        read_whole_lines(path, lambda record: found.append(InModelOutcome.from_record(record)))
     last = {one.dispatch: one.queue for one in found}
     return [one for one in found if one.queue in ("", last[one.dispatch])]
 
@@ -96,7 +90,7 @@ class QueuedDispatch:
 
     Attributes:
         count: how many there are.
-        digest: of all of them in this order.
+        digest: of all of them in this order, and of the compiler's flags.
         spec: writes a candidate's tuning spec; gives its path.
         source, flags: what the compiler takes to compile the dispatch by itself.
     """
@@ -119,6 +113,7 @@ class CandidateLog:
     def __init__(self, count: int) -> None:
         self._count = count
         self._speedups: dict[int, list[float]] = {}
+        self._failed: set[int] = set()
 
     @property
     def candidates(self) -> int:
@@ -126,7 +121,9 @@ class CandidateLog:
 
     def add(self, outcome: InModelOutcome) -> None:
         speedups = self._speedups.setdefault(outcome.candidate, [])
-        if outcome.speedup is not None:
+        if outcome.speedup is None:
+            self._failed.add(outcome.candidate)
+        else:
             speedups.append(outcome.speedup)
 
     def best(self) -> list[int]:
@@ -151,7 +148,8 @@ class CandidateLog:
         return [*few, *new][:count] if again else [*new[:count], *few][:count]
 
     def _speedup(self, at: int) -> float:
-        return float(np.median(self._speedups[at])) if self._speedups[at] else 0.0
+        """The median; 0 of one that failed, also if it was timed once."""
+        return 0.0 if at in self._failed else float(np.median(self._speedups[at]))
 
 
 def tuned_alone(plan: Plan, seconds: float) -> tuple[HotDispatch, ...]:
@@ -199,7 +197,7 @@ def queue_dispatches(
                 default_specs=options.default_specs,
                 iree_flags=options.iree_flags,
             )
-        except (KilledError, NoRoomError):
+        except ResumableError:
             raise
         except FrontrunnerError as error:
             return error
@@ -211,7 +209,7 @@ def queue_dispatches(
                 if isinstance(dispatch, FrontrunnerError):
                     raise dispatch
                 queued.append(_queued(one, dispatch, options, device, folder, notify))
-            except (KilledError, NoRoomError):
+            except ResumableError:
                 raise
             except FrontrunnerError as error:
                 notify(f"{one.name} is left out: {error}")
@@ -232,7 +230,9 @@ def _queued(
     queue = make_queue(dispatch, ranker, pool=min(POOL, options.pool), seed=options.seed)
     render = renderer(dispatch, queue)
     hashes = pd.util.hash_pandas_object(queue, index=False).to_numpy()
-    digest = hashlib.sha256(hashes.tobytes()).hexdigest()[:16]
+    # With other flags, the same candidates are other code.
+    said = hashes.tobytes() + "\0".join(dispatch.target.flags).encode()
+    digest = hashlib.sha256(said).hexdigest()[:16]
 
     def path(at: int) -> Path:
         return folder / f"{hot.name}-{digest}-{at}.mlir"

@@ -106,8 +106,11 @@ class NetworkResult(StoredResult):
         # Dispatches have other names with other options.
         same = winner is not None and winner.applied == trial.applied
         with_spec = winner is not None and winner.spec is not None
+        # What wins may be other options, with the specs that the user gave and none of ours.
+        ours = winner is not None and winner.spec is not None and winner.spec == trial.spec
+        users = winner.base.compiled.applied if winner is not None else ()
         choices = {choice.hot.name: choice for choice in trial.choices}
-        rows = [_row(choices[h.name], tuned[h.name], with_spec) for h in plan.hot]
+        rows = [_row(choices[h.name], tuned[h.name], ours) for h in plan.hot]
         rows += [
             DispatchResult(r.name, (r.name,), r.share, 1.0, None, False, r.reason, 0, 0.0)
             for r in plan.rest
@@ -122,8 +125,8 @@ class NetworkResult(StoredResult):
             best_us=better.after_us if better else gain.before_us if gain else baseline_us,
             spec=run / SPEC if with_spec else None,
             dispatches=tuple(rows),
-            also=tuple(name for name in applied if name not in meant) if same else (),
-            unmatched=tuple(sorted(meant - set(applied))) if same and with_spec else (),
+            also=tuple(n for n in applied if n not in meant and n not in users) if same else (),
+            unmatched=tuple(sorted(meant - set(applied))) if same and ours else (),
             run=run,
             seconds=round(seconds, 1),
             ratios=better.ratios if better else (),

@@ -33,7 +33,7 @@ from .device import make_setup, open_device
 from .dispatches import MakeObserver, best_specs, tune_hot_dispatches
 from .finishing import Finish, finish
 from .folder import NetworkFolder, open_new_folder
-from .in_model import CHECK_SECONDS, InModelResult, InModelSearch, compile_timeout
+from .in_model import CHECK_SECONDS, InModelResult, InModelSearch
 from .options import NetworkOptions
 from .queued import queue_dispatches, tuned_alone
 from .result import NetworkResult
@@ -79,7 +79,7 @@ def resume_network_run(
     iree_flags: Sequence[str] = (),
     variants: str | None = None,
 ) -> NetworkResult:
-    """Goes on where tuning a model stopped; no dispatch is tuned again.
+    """Goes on where tuning a model stopped; no dispatch that was tuned by itself is tuned again.
 
     Args:
         input: must be what it was started with, where given.
@@ -177,8 +177,10 @@ def _tune(
             check_code([place.uri], network.target, plain.compiled.executable)
         run_us = _run_once(runner, plain.compiled)
         tried, plan = folder.tried(variants), folder.plan()
-        if tried is None and plan is not None:
-            tried = TriedVariants((), PLAIN.name, ())  # of a version that tried no options
+        if tried is None and plan is not None and folder.is_without_options:
+            tried = TriedVariants((), PLAIN.name, ())
+        if tried is not None:
+            tried.check_device(folder.path, place.fingerprint)
         if tried is None or plan is None:
             until = time.monotonic() + OPTIONS_SHARE * seconds
             outcomes, faster = try_variants(maker, variants, plain, runner, until, options.seed)
@@ -187,7 +189,7 @@ def _tune(
                 bases, folder, runner, options, notify, here=place.shares_cores
             )
             names = tuple(one.variant.name for one in faster)
-            tried = TriedVariants(tuple(outcomes), base.variant.name, names)
+            tried = TriedVariants(tuple(outcomes), base.variant.name, names, place.fingerprint)
             folder.save_tried(tried)
             folder.save_plan(plan)
         else:
@@ -214,9 +216,8 @@ def _tune(
             queued, failed = queue_dispatches(
                 small, tuning, place.fingerprint, folder.work / "candidates", notify
             )
-            timeout = compile_timeout(base.compiled.seconds)
             with (
-                maker.compiler(base, timeout, tries=1) as searching,
+                maker.compiler(base, tries=1) as searching,
                 CompilePool(searching.folder, options.jobs, CHECK_SECONDS) as checker,
             ):
                 search = InModelSearch(
@@ -228,10 +229,10 @@ def _tune(
             specs |= {q.hot.name: [q.spec(at) for at in found[q.hot.name].best] for q in queued}
         trial = NetworkTrial(
             compiler, runner, options.starter, base.compiled, plain.compiled.executable,
-            folder.work, options.seed, deadline, notify,
+            options.seed, deadline, notify,
         )  # fmt: skip
         chosen = trial.decide([(hot, specs.get(hot.name, [])) for hot in plan.hot])
-        end = finish(chosen, base, bases, maker, runner, options.seed)
+        end = finish(chosen, base, bases, maker, runner, options.seed, deadline)
         _write_winner(folder, end, place.fingerprint)
         result = NetworkResult.build(
             plan, tuned, chosen, end, tried.outcomes,

@@ -8,8 +8,9 @@ the model's own profile; and what stays has to make the whole model faster.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +21,13 @@ from ...benchmarks.measuring import (
     DROP_ROUNDS,
     OK,
     PROFILE_ROUNDS,
-    PROFILE_SECONDS,
     RACE_PATIENCE,
     CompileOutcome,
 )
-from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup
-from ...core import KilledError, Notify, WorkError
+from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup, profile_runs
+from ...core import Notify, ResumableError, WorkError
 from ...search.linking import link_specs
+from .bisection import Specs, WorkingSpecs, find_working
 from .plan import HotDispatch
 
 # Candidates of a dispatch that are tried in the model.
@@ -88,7 +89,6 @@ class NetworkTrial:
     starter: tuple[Path, ...]
     default: CompileOutcome
     expected: Path
-    folder: Path
     seed: int
     deadline: float
     notify: Notify
@@ -108,26 +108,21 @@ class NetworkTrial:
             for hot, tried in specs
             if not tried
         ]
-        compiled, number = None, 0
-        while any(c.spec for c in choices):
-            # Names of their own: the process that compares has loaded those before.
-            compiled = self._compile(f"chosen-{number}", [c.spec for c in choices if c.spec])
-            number += 1
-            try:
-                if compiled.kind != OK:
-                    raise NetworkFailed(compiled.reason)
-                self.notify("comparing the outputs of the tuned model with the default's")
-                self.runner.compare_outputs(compiled.executable, self.expected)
-                break
-            except NetworkFailed as failure:
-                choices = _without_the_least(choices, str(failure))
-        if compiled is None or not any(c.spec for c in choices):
+        chosen = {c.hot: c.spec for c in choices if c.spec}
+        working = self._working("chosen", chosen, self._compare)
+        choices = [
+            c.rejected(working.failed[c.hot]) if c.hot in working.failed else c for c in choices
+        ]
+        if working.compiled is None:
             return TrialResult(tuple(choices), None, None, ())
-        choices, compiled = self._drop_what_slows(choices, compiled)
+        choices, compiled = self._drop_what_slows(choices, working.compiled)
         self.notify("measuring the whole model")
         try:
             gain = self.runner.measure_speedup(
-                self.default.executable, compiled.executable, self.seed, patience=RACE_PATIENCE
+                self.default.executable,
+                compiled.executable,
+                self.seed,
+                patience=race_patience(self.deadline),
             )
         except NetworkFailed as failure:
             rejected = tuple(c.rejected(str(failure)) if c.spec else c for c in choices)
@@ -147,35 +142,63 @@ class NetworkTrial:
 
         A variant of the model has the n-th best of every dispatch, so all are measured at once.
         """
-        variants: list[CompileOutcome] = []
+        tries = []
         for place in range(max((len(tried) for _, tried in specs), default=0)):
             self.notify(f"compiling the model with the candidates in place {place + 1}")
-            one = self._compile(
-                f"place-{place}", [tried[min(place, len(tried) - 1)] for _, tried in specs]
-            )
-            if one.kind != OK:
-                self.notify(f"candidates in place {place + 1} are left out: {one.reason}")
-            variants.append(one)
-        compiled = [place for place, one in enumerate(variants) if one.kind == OK]
-        times = self._profiles([self.default, *(variants[place] for place in compiled)])
+            # Where another one fails or dies, the last of a shorter list has more than one chance.
+            several = {hot: tried[min(place, len(tried) - 1)] for hot, tried in specs}
+            tries.append(self._working(f"place-{place}", several, _check_compiled))
+        failed = {hot: reason for one in tries for hot, reason in one.failed.items()}
+        for hot, reason in failed.items():
+            self.notify(f"a candidate of {hot.name} is left out: {reason}")
+        variants = {place: one.compiled for place, one in enumerate(tries) if one.compiled}
+        times = self._profiles([self.default, *variants.values()])
         choices = []
-        for hot, tried in specs:
-            found = []
-            matched = [{*hot.members} & {*variants[place].applied} for place in compiled]
-            if compiled and not any(matched):
-                choices.append(DispatchChoice(hot, reason="its specs do not match it in the model"))
-                continue
-            for at, place in enumerate(compiled, 1):
-                if place < len(tried) and matched[at - 1] and all(row[at] for row in times):
+        for hot, _ in specs:
+            found: dict[Path, tuple[float, float]] = {}
+            matched = False
+            for at, (place, compiled) in enumerate(variants.items(), start=1):
+                spec = tries[place].specs.get(hot)
+                if spec is None or not {*hot.members} & {*compiled.applied}:
+                    continue
+                matched = True
+                if spec not in found and all(row[at] for row in times):
                     ratios = np.array([_total(r[0], hot) / _total(r[at], hot) for r in times])
-                    found.append((float(np.median(ratios)), _lower_bound(ratios), tried[place]))
+                    found[spec] = float(np.median(ratios)), _lower_bound(ratios)
             if not found:
-                choices.append(DispatchChoice(hot, reason="its candidates fail in the model"))
+                usual = "its candidates fail in the model"
+                if variants and not matched and hot not in failed:
+                    usual = "its specs do not match it in the model"
+                choices.append(DispatchChoice(hot, reason=failed.get(hot, usual)))
                 continue
-            speedup, low, spec = max(found, key=lambda one: one[0])
-            choice = DispatchChoice(hot, spec, speedup)
+            best = max(found, key=lambda one: found[one][0])
+            speedup, low = found[best]
+            choice = DispatchChoice(hot, best, speedup)
             choices.append(choice if low > 1 else choice.rejected("no faster in the model"))
         return choices
+
+    def _working(
+        self, stem: str, specs: Specs, check: Callable[[CompileOutcome], None]
+    ) -> WorkingSpecs:
+        """Those of specs that work together in the model.
+
+        Args:
+            stem: of executables' names, each of which is used once: a process has loaded those
+                before by their paths.
+        """
+        if not specs:
+            return WorkingSpecs({}, None, {})
+        numbers = count()
+
+        def compile_each(several: Sequence[Specs]) -> list[CompileOutcome]:
+            return [self._compile(f"{stem}-{next(numbers)}", [*one.values()]) for one in several]
+
+        return find_working(specs, compile_each([specs])[0], compile_each, check)
+
+    def _compare(self, compiled: CompileOutcome) -> None:
+        _check_compiled(compiled)
+        self.notify("comparing the outputs of the tuned model with the default's")
+        self.runner.compare_outputs(compiled.executable, self.expected)
 
     def _profiles(self, variants: Sequence[CompileOutcome]) -> list[list[Mapping[str, float]]]:
         """For each round and variant, the time of each dispatch, in turns that change.
@@ -197,7 +220,7 @@ class NetworkTrial:
                 try:
                     shares = self.runner.profile(variants[place].executable, runs)
                 except WorkError as error:
-                    if place == 0 or isinstance(error, KilledError):
+                    if place == 0 or isinstance(error, ResumableError):
                         raise
                     self.notify(f"a variant of the model does not run: {error}")
                     failed.add(place)
@@ -205,7 +228,7 @@ class NetworkTrial:
                 row[place] = {share.name: share.time_us for share in shares}
             found.append(row)
             slowest = max(sum(times.values()) for times in row)
-            runs = max(1, min(50, round(PROFILE_SECONDS * 1e6 / max(1.0, slowest))))
+            runs = profile_runs(slowest)
         return found
 
     def _drop_what_slows(
@@ -236,6 +259,16 @@ class NetworkTrial:
         return choices, compiled
 
 
+def _check_compiled(compiled: CompileOutcome) -> None:
+    if compiled.kind != OK:
+        raise NetworkFailed(compiled.reason)
+
+
+def race_patience(deadline: float) -> float:
+    """Seconds that the whole model may be timed beyond the usual rounds: what is left, at most."""
+    return max(0.0, min(RACE_PATIENCE, deadline - time.monotonic()))
+
+
 def _lower_bound(ratios: npt.NDArray[np.float64]) -> float:
     """What most of a candidate's speedups are above; the whole model decides in the end.
 
@@ -253,8 +286,3 @@ def _total(times: Mapping[str, float], hot: HotDispatch) -> float:
 def _saved(choice: DispatchChoice) -> float:
     """What a choice saves of a run of the model."""
     return choice.hot.time_us * (1 - 1 / (choice.speedup or 1.0))
-
-
-def _without_the_least(choices: Sequence[DispatchChoice], reason: str) -> list[DispatchChoice]:
-    least = min((c for c in choices if c.spec), key=_saved)
-    return [c.rejected(reason) if c is least else c for c in choices]

@@ -66,11 +66,25 @@ class TriedVariants:
     Attributes:
         tuned: the name of those that dispatches are tuned with.
         faster: names of those that were faster than the usual ones, the best first.
+        device: the fingerprint of the one that said so; empty in files of older versions.
     """
 
     outcomes: tuple[VariantOutcome, ...]
     tuned: str
     faster: tuple[str, ...]
+    device: str = ""
+
+    def check_device(self, folder: Path, device: str) -> None:
+        """Refuses to go on elsewhere than where it was begun.
+
+        Raises:
+            InputError: the device is another.
+        """
+        if self.device not in ("", device):
+            raise InputError(
+                f"{folder} was begun on {self.device}, and this is {device}",
+                "go on there, or start anew",
+            )
 
 
 def variants_of(choice: str, target: Target) -> tuple[OptionVariant, ...]:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from html import escape
 
+from .progress import Display
 from .status import RunStatus
 
 Show = Callable[[str], None]
@@ -42,11 +43,11 @@ def bar_html(title: str, done: float, total: float | None) -> str:
     return f"<div>{bar}{escape(title)}</div>"
 
 
-class NotebookProgress:
+class NotebookProgress(Display):
     """A bar with counts, the best so far, failures, and the last remarks."""
 
     def __init__(self, show: Show, status: RunStatus) -> None:
-        self.status = status
+        super().__init__(status)
         self._show = show
         self._phase = ""
         self._remarks: list[str] = []
@@ -57,20 +58,13 @@ class NotebookProgress:
         self._update()
 
     def on_start(self, total: int | None, seconds: float | None, known: int = 0) -> None:
-        self.status.start(total, seconds, known)
+        super().on_start(total, seconds, known)
         self._update()
 
-    def on_baseline(self, us: float) -> None:
-        self.status.baseline_us = us
-        self.notify(f"default {us:,.1f} µs")
-
     def on_outcome(self, kind: str, best_us: float | None) -> None:
-        self.status.add(kind, best_us)
+        super().on_outcome(kind, best_us)
         if self.status.clock() - self._shown >= EVERY_SECONDS:
             self._update()
-
-    def on_device(self, name: str, done: int, doing: str) -> None:
-        self.status.on_device(name, done, doing)
 
     def notify(self, text: str) -> None:
         self._remarks = [*self._remarks, text][-MOST_REMARKS:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -19,8 +19,8 @@ from .status import Clock, RunStatus
 DEVICE_SECONDS = 30.0
 
 
-class Observer(Protocol):
-    """Callbacks by which a run tells how it gets on."""
+class Observer:
+    """Callbacks by which a run tells how it gets on; these do nothing."""
 
     def on_phase(self, text: str) -> None:
         """A new stage of the run begins."""
@@ -47,43 +47,38 @@ class Observer(Protocol):
         """The run is over; closing twice is fine."""
 
 
-class NullProgress:
-    """Shows nothing."""
+class Display(Observer):
+    """An observer that counts what it is told, to show it."""
 
-    def on_phase(self, text: str) -> None: ...
-
-    def on_start(self, total: int | None, seconds: float | None, known: int = 0) -> None: ...
-
-    def on_baseline(self, us: float) -> None: ...
-
-    def on_outcome(self, kind: str, best_us: float | None) -> None: ...
-
-    def on_device(self, name: str, done: int, doing: str) -> None: ...
-
-    def notify(self, text: str) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class PlainProgress:
-    """Writes a line per stage, per improvement and per `every` outcomes."""
-
-    def __init__(self, stream: TextIO, every: int = 16, clock: Clock = time.monotonic) -> None:
-        self.stream = stream
-        self.every = every
-        self.status = RunStatus(clock)
-        self._told = clock()
-        self._untold = False
-
-    def on_phase(self, text: str) -> None:
-        self._write(text)
+    def __init__(self, status: RunStatus) -> None:
+        self.status = status
 
     def on_start(self, total: int | None, seconds: float | None, known: int = 0) -> None:
         self.status.start(total, seconds, known)
 
     def on_baseline(self, us: float) -> None:
         self.status.baseline_us = us
-        self._write(f"default {us:,.1f} µs")
+        self.notify(f"default {us:,.1f} µs")
+
+    def on_outcome(self, kind: str, best_us: float | None) -> None:
+        self.status.add(kind, best_us)
+
+    def on_device(self, name: str, done: int, doing: str) -> None:
+        self.status.on_device(name, done, doing)
+
+
+class PlainProgress(Display):
+    """Writes a line per stage, per improvement and per `every` outcomes."""
+
+    def __init__(self, stream: TextIO, every: int = 16, clock: Clock = time.monotonic) -> None:
+        super().__init__(RunStatus(clock))
+        self.stream = stream
+        self.every = every
+        self._told = clock()
+        self._untold = False
+
+    def on_phase(self, text: str) -> None:
+        self._write(text)
 
     def on_outcome(self, kind: str, best_us: float | None) -> None:
         status = self.status
@@ -97,9 +92,6 @@ class PlainProgress:
             self._told = now
             for line in status.describe_devices():
                 self._write(line)
-
-    def on_device(self, name: str, done: int, doing: str) -> None:
-        self.status.on_device(name, done, doing)
 
     def notify(self, text: str) -> None:
         self._write(text)
@@ -121,12 +113,12 @@ class PlainProgress:
             print(text, file=self.stream, flush=True)
 
 
-class RichProgress:
+class RichProgress(Display):
     """A live display: candidates done and left, best against default, failures, time left."""
 
     def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
+        super().__init__(RunStatus(clock))
         self.console = console
-        self.status = RunStatus(clock)
         self._phase = ""
         self._spinner = Spinner("dots")
         # Twice a second: each refresh takes a core for a moment, and kernels are being timed.
@@ -139,18 +131,8 @@ class RichProgress:
         self._show()
 
     def on_start(self, total: int | None, seconds: float | None, known: int = 0) -> None:
-        self.status.start(total, seconds, known)
+        super().on_start(total, seconds, known)
         self._show()
-
-    def on_baseline(self, us: float) -> None:
-        self.status.baseline_us = us
-        self.notify(f"default {us:,.1f} µs")
-
-    def on_outcome(self, kind: str, best_us: float | None) -> None:
-        self.status.add(kind, best_us)
-
-    def on_device(self, name: str, done: int, doing: str) -> None:
-        self.status.on_device(name, done, doing)
 
     def notify(self, text: str) -> None:
         self.console.print(Text(text), soft_wrap=True)

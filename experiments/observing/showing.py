@@ -13,7 +13,7 @@ from rich.progress import Progress as Bar
 
 from ...core import Notify, Progress, escape_undecodable
 from .notebook import NotebookProgress, bar_html, notebook_display
-from .progress import NullProgress, Observer, PlainProgress, RichProgress
+from .progress import Observer, PlainProgress, RichProgress
 from .status import RunStatus
 
 
@@ -64,7 +64,7 @@ def make_progress(stream: TextIO | None = None, *, quiet: bool = False) -> Obser
         quiet: whether to show nothing.
     """
     if quiet:
-        return NullProgress()
+        return Observer()
     if stream is None and (show := notebook_display()):
         return NotebookProgress(show, RunStatus(time.monotonic))
     stream = stream or sys.stderr

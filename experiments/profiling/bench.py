@@ -90,7 +90,8 @@ class Bench:
         options = self._options
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
         # As many threads as the device has; `local-sync` has one.
-        threads = 1 if options.device.startswith("local-sync") else physical_cores()
+        one = options.device.startswith("local-sync")
+        threads = self._device_threads = 1 if one else physical_cores()
         self._readers = self._stack.enter_context(ChildPool(READER, options.jobs))
         cluster = options.cluster
         self._compilers = self._stack.enter_context(
@@ -233,10 +234,8 @@ class Bench:
         """Keeps what was compiled, or what the compiler said, beside the dispatch."""
         if not self._options.keep_vmfb:
             return
-        path, name = item.planned.generated.path, item.name
-        if path.parent.name != path.stem:  # others' dispatches are in the same folder
-            name = f"{path.stem}-{name}"
-        module, log = path.with_name(f"{name}.vmfb"), path.with_name(f"{name}.log")
+        module = item.planned.generated.module(item.name)
+        log = module.with_suffix(".log")
         try:
             module.unlink(missing_ok=True)
             log.unlink(missing_ok=True)
@@ -289,7 +288,7 @@ class Bench:
         """What this machine reaches, measured once; of GPUs and other hosts it is not known."""
         here = self._options.cluster is None and shares_cores(self._options.device)
         if self._log.peak is None and here:
-            self._log.calibrate(measure_peak())
+            self._log.calibrate(measure_peak(self._device_threads))
         return self._log.peak
 
     def _folder(self, one: PlannedRows, name: str) -> Path:

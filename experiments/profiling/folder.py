@@ -67,6 +67,12 @@ class GeneratedDispatch:
     def spec(self, configuration: Configuration) -> Path:
         return self.path.with_name(f"{configuration.name}{SPEC}")
 
+    def module(self, configuration: str) -> Path:
+        """Where what a configuration was compiled to is kept."""
+        shared = self.path.parent.name != self.path.stem  # with others' dispatches
+        name = f"{self.path.stem}-{configuration}" if shared else configuration
+        return self.path.with_name(f"{name}.vmfb")
+
     def read(self) -> bytes:
         """Its MLIR.
 

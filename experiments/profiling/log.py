@@ -16,8 +16,7 @@ from ...core import (
     JsonLinesFile,
     decode,
     describe_error,
-    parse_lines,
-    read_limited,
+    read_whole_lines,
 )
 
 FORMAT = 1
@@ -129,8 +128,7 @@ def read_profile_log(path: Path) -> LoggedProfile:
     Raises:
         InputError: it is not the log of a profile.
     """
-    data = read_limited(path, "give the .jsonl file beside a profile's table")
-    records, _ = parse_lines(data[: data.rfind(b"\n") + 1], path)
+    records, _ = read_whole_lines(path, remedy="give the .jsonl file beside a profile's table")
     rows: dict[Key, Row] = {}
     peak = None
     try:

@@ -97,7 +97,7 @@ def make_missing_rows(
     Raises:
         WorkError: the log cannot be written.
     """
-    missing = [one.without(log.rows) for one in every]
+    missing = [one.without(log.rows, keep_vmfb=options.keep_vmfb) for one in every]
     todo = [one for one in missing if one.digests]
     if todo:
         with Bench(options, log, observer) as bench:

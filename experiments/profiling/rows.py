@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...benchmarks.measuring import OK
 from .folder import Configuration, GeneratedDispatch
 from .log import IREE, NOT_RUN, Key, Row
 
@@ -43,12 +44,20 @@ class PlannedRows:
         kept = {IREE, *libraries}
         return replace(self, digests={p: d for p, d in self.digests.items() if p[1] in kept})
 
-    def without(self, rows: Mapping[Key, Row]) -> PlannedRows:
-        """What is left to do, given what there is."""
+    def without(self, rows: Mapping[Key, Row], *, keep_vmfb: bool = False) -> PlannedRows:
+        """What is left to do, given what there is.
+
+        Args:
+            keep_vmfb: whether a row whose compiled module is not kept is made again.
+        """
 
         def there(part: Part) -> bool:
             row = rows.get((self.generated.name, *part))
-            return row is not None and row.digest == self.digests[part] and row.is_final
+            if row is None or row.digest != self.digests[part] or not row.is_final:
+                return False
+            name, provider = part
+            wanted = keep_vmfb and provider == IREE and row.outcome == OK
+            return not wanted or self.generated.module(name).exists()
 
         return replace(self, digests={p: d for p, d in self.digests.items() if not there(p)})
 

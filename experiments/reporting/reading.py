@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...core import InputError, check_no_links, first_line
+from ...core import InputError, check_no_links, refusing_damage
 from ..dataset import looks_like_recording
 from ..learning import ENDINGS, recording_files
 from .drawing import Article
 
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError)
 _KNOWN = (
     "give what `tune`, `tune-model`, `record`, `profile` or `evaluate` wrote: a folder, or a "
     "recording"
@@ -29,12 +28,8 @@ def read_article(path: Path, seed: int = 0) -> Article:
         raise InputError(f"there is no {path}", _KNOWN)
     if path.is_dir():
         check_no_links(path)
-    try:
+    with refusing_damage(f"{path} cannot be shown", _KNOWN):
         return _read(path, seed)
-    except _DAMAGE as error:  # files that were changed may hold what their readers let pass
-        raise InputError(
-            f"{path} cannot be shown: {type(error).__name__}: {first_line(error)}", _KNOWN
-        ) from error
 
 
 def _read(path: Path, seed: int) -> Article:

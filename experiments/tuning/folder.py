@@ -17,8 +17,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -30,11 +30,11 @@ from ...core import (
     WorkError,
     check_no_links,
     decode,
-    describe_error,
     is_full,
     make_output_folder,
     parse_json,
     read_limited,
+    refusing_damage,
     write_atomically,
 )
 from ...search import PIPELINE, Dispatch, Target
@@ -48,7 +48,6 @@ from .result import EXECUTABLE, SPEC
 MANIFEST = "run.json"
 _WRITTEN = "give the folder that `frontrunner tune --out` wrote"
 # What files that are something else raise when they are taken apart.
-_DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
 # Parts of a dispatch that its file does not hold: the compiler is asked again for what it emits.
 _MADE_AGAIN = ("source", "emitted", "no_constraints_reason")
 
@@ -214,14 +213,8 @@ def look_at_run_files(read: Callable[[str], bytes], origin: Path) -> RunSetup:
     return run
 
 
-@contextmanager
-def _refusing_damage(origin: Path) -> Iterator[None]:
-    try:
-        yield
-    except _DAMAGE as error:
-        raise InputError(
-            f"{origin} is not the folder of a tuning run: {describe_error(error)}", _WRITTEN
-        ) from error
+def _refusing_damage(origin: Path) -> AbstractContextManager[None]:
+    return refusing_damage(f"{origin} is not the folder of a tuning run", _WRITTEN)
 
 
 def _decoded(data: Any, read: Callable[[str], bytes], origin: Path) -> RunSetup:

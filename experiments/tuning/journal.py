@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ...benchmarks.measuring import Outcome, outcome_error, parse_outcome
-from ...core import KEEP_VALID_HINT, JsonLinesFile, decode, parse_lines, read_limited
+from ...core import KEEP_VALID_HINT, JsonLinesFile, decode, read_whole_lines
 
 # Of a line, beside the outcome.
 ELAPSED = "elapsed_s"
@@ -63,8 +63,8 @@ def read_outcomes(path: Path, count: int, devices: Sequence[str] | None) -> Logg
         InputError: it is not a journal of such a run.
     """
     found = LoggedOutcomes(count, devices)
-    data = read_limited(path) if path.exists() else b""
-    parse_lines(data[: data.rfind(b"\n") + 1], path, found.take)
+    if path.exists():
+        read_whole_lines(path, found.take)
     return found
 
 

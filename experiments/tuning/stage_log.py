@@ -11,8 +11,7 @@ from ...core import (
     KEEP_VALID_HINT,
     JsonLinesFile,
     decode,
-    parse_lines,
-    read_limited,
+    read_whole_lines,
     write_atomically,
 )
 
@@ -77,15 +76,9 @@ def forget_stages(path: Path, place: int) -> None:
         InputError: it is no such log.
         WorkError: it cannot be written.
     """
-    data = read_limited(path)
     known: list[Judgement] = []
-    # A last line that a kill cut short is passed over, and what is none where the log is read.
-    parse_lines(
-        data[: data.rfind(b"\n") + 1],
-        path,
-        lambda record: known.append(decode(Judgement, record)),
-        keep_valid=True,
-    )
+    # What is no judgement is passed over where the log is read.
+    read_whole_lines(path, lambda record: known.append(decode(Judgement, record)), keep_valid=True)
     kept = [json.dumps(asdict(one)) for one in known if one.stage < place]
     write_atomically(path, "".join(f"{line}\n" for line in kept).encode(), _remedy(path))
 

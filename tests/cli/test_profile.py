@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from frontrunner.benchmarks.operations import Attention, Matmul
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.profiling import bench
 from frontrunner.experiments.profiling.generation import write_dispatches
 
@@ -23,7 +23,7 @@ SMALL = Matmul(8, 12, 16)
 
 @pytest.fixture
 def folder(tmp_path: Path, brief: None) -> Path:
-    write_dispatches([SMALL, Attention(1, 4, 4, 4)], tmp_path / "d", None, NullProgress())
+    write_dispatches([SMALL, Attention(1, 4, 4, 4)], tmp_path / "d", None, Observer())
     return tmp_path / "d"
 
 
@@ -170,7 +170,7 @@ def test_no_dispatches(frontrunner, tmp_path):
 def test_ctrl_c_keeps_what_was_measured(folder, brief_command):
     """Really sent, once two rows are on disk; of the last, the process may not know yet."""
     log = folder / "profile.jsonl"
-    write_dispatches([Matmul(m, 8, 8) for m in range(8, 18)], folder, None, NullProgress())
+    write_dispatches([Matmul(m, 8, 8) for m in range(8, 18)], folder, None, Observer())
     given = ["profile", str(folder), "--providers", "none"]
     command = [sys.executable, "-m", "frontrunner", *given]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.operations import Operation
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.profiling.configurations import ConfigurationOptions
 from frontrunner.experiments.profiling.folder import find_generated
 from frontrunner.experiments.profiling.generation import write_dispatches
@@ -24,7 +24,7 @@ def made() -> Callable[..., Path]:
     def make(
         folder: Path, *operations: Operation, choice: ConfigurationOptions | None = None
     ) -> Path:
-        write_dispatches(operations, folder, choice, NullProgress())
+        write_dispatches(operations, folder, choice, Observer())
         return folder
 
     return make
@@ -38,7 +38,7 @@ def profiled(brief: None) -> Callable[..., list[Row]]:
         options = ProfileOptions(folder / "failures", verify=verify, libraries=libraries)
         every = planned_rows(find_generated(folder), libraries)
         with ProfileLog(folder / "profile.jsonl", {"verify": verify}) as log:
-            make_missing_rows(every, options, log, NullProgress())
+            make_missing_rows(every, options, log, Observer())
             return current_rows(every, log)
 
     return run

@@ -19,7 +19,7 @@ from frontrunner.core import InputError
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.network_tuning.folder import open_new_folder
 from frontrunner.experiments.network_tuning.options import NetworkOptions
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.tuning import session
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.runs import start_run
@@ -144,7 +144,7 @@ def test_two_tunings_at_once_have_a_folder_each(started: Started) -> None:
 
 
 def test_ctrl_c_tells_where_the_run_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Interrupts(NullProgress):
+    class Interrupts(Observer):
         def on_outcome(self, kind: str, best_us: float | None) -> None:
             raise KeyboardInterrupt
 

@@ -10,7 +10,7 @@ import pytest
 
 from frontrunner.benchmarks.measuring import Budget
 from frontrunner.core import InputError
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.queue import make_queue
 from frontrunner.experiments.tuning import TuneOptions, TuneResult, start_run
 from frontrunner.models import resolve_ranker
@@ -65,7 +65,7 @@ def test_its_candidates_are_ordered_and_tuned(tmp_path: Path) -> None:
         ranker="heuristic",
         pipeline="SquareTiles",
     )
-    result = start_run(options, NullProgress(), tracked=False)
+    result = start_run(options, Observer(), tracked=False)
     assert isinstance(result, TuneResult)
     assert result.outcomes == {"ok": 4}
 

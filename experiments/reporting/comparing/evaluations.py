@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ....core import InputError, parse_json, read_limited
+from ....core import parse_json, read_limited, refusing_damage
 from ...parquet import read_table, to_frame
 
 FILE = "evaluation.json"
 _WRITTEN = "give the folder that `frontrunner evaluate` wrote"
-_DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
 _CURVE = "best_of_"
 # What the table of rankers shows: the column, its title, how it is written, and a factor.
 COLUMNS = (
@@ -68,7 +67,7 @@ def read_evaluation(folder: Path) -> EvaluationTables:
     Raises:
         InputError: it is none, or damaged.
     """
-    try:
+    with refusing_damage(f"{folder} is not the folder of an evaluation", _WRITTEN):
         told = parse_json(read_limited(folder / FILE, _WRITTEN))
         rankers, cases = (
             pd.DataFrame.from_dict(told[name], orient="index") for name in ("rankers", "cases")
@@ -87,10 +86,6 @@ def read_evaluation(folder: Path) -> EvaluationTables:
         cases[counted] = cases[counted].astype(np.float64)
         needed = ["iterations_5", "expected"]
         results[needed] = results[needed].astype(np.float64)
-    except _DAMAGE as error:
-        raise InputError(
-            f"{folder} is not the folder of an evaluation: {error}", _WRITTEN
-        ) from None
     return EvaluationTables(told, rankers, cases, results, shares)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ....core import InputError, parse_json, read_limited
+from ....core import parse_json, read_limited, refusing_damage
 from ..drawing import (
     Article,
     Block,
@@ -29,7 +29,6 @@ from ..drawing import (
 
 FILE = "leaderboard.json"
 _WRITTEN = "give the folder that `frontrunner leaderboard` wrote"
-_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 # What the table shows: the key, its title, how it is written, and a factor.
 COLUMNS = (
     ("taken", "#candidates", ".1f", 1, ""),
@@ -56,7 +55,7 @@ def leaderboard_article(folder: Path) -> Article:
     Raises:
         InputError: it is none, or damaged.
     """
-    try:
+    with refusing_damage(f"{folder} is no leaderboard", _WRITTEN):
         found: Told = parse_json(read_limited(folder / FILE, _WRITTEN))
         makers: tuple[tuple[str, Callable[[Told], Iterator[Block]]], ...] = (
             ("Who finds it soonest?", _scores),
@@ -71,8 +70,6 @@ def leaderboard_article(folder: Path) -> Article:
             figures=tuple(_figures(found)),
             sections=tuple(Section.of(title, list(make(found))) for title, make in makers),
         )
-    except _DAMAGE as error:
-        raise InputError(f"{folder} is no leaderboard: {error}", _WRITTEN) from None
 
 
 def _figures(found: Told) -> Iterator[Figure]:

@@ -5,23 +5,42 @@ from __future__ import annotations
 import pytest
 
 from frontrunner.benchmarks.measuring.budget import Budget, RunProgress
+from frontrunner.benchmarks.measuring.loop import BudgetStopping
 from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.core import InputError
 
 
-def test_the_first_limit_ends_the_run() -> None:
-    budget = Budget(candidates=10, seconds=5.0, patience=3)
-    assert budget.limit_reached(9, 4.9, 2) is None
-    assert budget.limit_reached(10, 0.0, 0) == "budget of 10 candidates"
-    assert budget.limit_reached(0, 5.0, 0) == "budget of 5 s"
-    assert budget.limit_reached(5, 1.0, 3) == "no improvement in 3 candidates"
-    assert Budget().limit_reached(10**9, 1e9, 10**9) is None
+@pytest.mark.parametrize(
+    ("taken", "seconds", "without", "reason"),
+    [
+        (9, 4.9, 2, None),
+        (10, 0.0, 0, "budget of 10 candidates"),
+        (0, 5.0, 0, "budget of 5 s"),
+        (5, 1.0, 3, "no improvement in 3 candidates"),
+        (20, 9.0, 9, "all 20 candidates"),
+    ],
+)
+def test_the_first_limit_ends_the_run(monkeypatch, taken, seconds, without, reason) -> None:
+    clock = [7.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    stopping = BudgetStopping(Budget(candidates=10, seconds=5.0, patience=3), total=20)
+    clock[0] += seconds
+    assert stopping.stop_reason(RunProgress(taken=taken, without_improvement=without)) == reason
+
+
+def test_without_limits_the_queue_ends_it() -> None:
+    stopping = BudgetStopping(Budget(), total=10**9)
+    assert stopping.stop_reason(RunProgress(taken=10**8, without_improvement=10**8)) is None
 
 
 def test_the_last_batch_is_cut_to_the_budget() -> None:
-    assert Budget(candidates=10).next_batch_size(8, 8) == 2
-    assert Budget(candidates=100).next_batch_size(8, 8) == 8
-    assert Budget(seconds=1.0).next_batch_size(8, 8) == 8
+    def size(budget: Budget, in_flight: int = 0) -> int:
+        return BudgetStopping(budget, 1000).next_batch_size(RunProgress(taken=8), 8, in_flight)
+
+    assert size(Budget(candidates=10)) == 2
+    assert size(Budget(candidates=10), in_flight=1) == 1
+    assert size(Budget(candidates=100)) == 8
+    assert size(Budget(seconds=1.0)) == 8
 
 
 @pytest.mark.parametrize("name", ["candidates", "seconds", "patience"])

@@ -29,7 +29,7 @@ from frontrunner.core.errors import KilledError
 from frontrunner.experiments.bundling.ingest import IngestedBundle
 from frontrunner.experiments.bundling.packing import PackResult, pack
 from frontrunner.experiments.dataset.recording import Recording
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.tuning.folder import RunFolder
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.runs import resume_run
@@ -47,7 +47,7 @@ def options(out: Path, **changes: Any) -> TuneOptions:
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> PackResult:
     out = tmp_path_factory.mktemp("packed") / "matmul.bundle"
-    return pack(options(out), NullProgress())
+    return pack(options(out), Observer())
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def stop(
 @pytest.mark.slow
 def test_packing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     given = [options(tmp_path / name, budget=Budget(2), ranker="shuffle") for name in "ab"]
-    first, second = (pack(each, NullProgress()) for each in given)
+    first, second = (pack(each, Observer()) for each in given)
     assert first.digest == second.digest
     assert first.bundle.read_bytes() == second.bundle.read_bytes()
     assert (first.candidates, first.outcomes) == (2, {"ok": 2})
@@ -102,7 +102,7 @@ def test_candidates_that_do_not_compile_are_packed_as_such(tmp_path: Path) -> No
     """Of attention on gfx942, a third of what meets the compiler's own constraints."""
     file = DATA / "gpu" / "attention_20x4096x64.mlir"
     given = {"target": "gfx942", "ranker": "shuffle", "budget": Budget(6), "pool": 100_000}
-    packed = pack(options(tmp_path / "a.bundle", input=file, **given), NullProgress())
+    packed = pack(options(tmp_path / "a.bundle", input=file, **given), Observer())
     assert set(packed.outcomes) == {"ok", "compile_failed"}
     queue = Bundle(packed.bundle).manifest.queue
     assert [e.kind for e in queue].count("ok") == packed.executables
@@ -222,7 +222,7 @@ def test_results_become_a_finished_tuning_run(
     assert [x["index"] for x in lines(folder.journal)] == list(range(COUNT))
     # It is what `tune` would have left: complete, so that nothing is compiled or measured.
     monkeypatch.setattr("frontrunner.experiments.tuning.runs.LocalRunner", None)
-    assert resume_run(folder.path, None, NullProgress()) == result
+    assert resume_run(folder.path, None, Observer()) == result
 
 
 def test_a_winner_gets_its_spec(
@@ -267,7 +267,7 @@ def test_results_become_a_recording(packed: PackResult, measured: Path, tmp_path
 
 def test_what_was_shuffled_is_a_uniform_sample(tmp_path: Path) -> None:
     bundle, results = tmp_path / "a.bundle", tmp_path / "results.jsonl"
-    pack(options(bundle, budget=Budget(2), ranker="shuffle"), NullProgress())
+    pack(options(bundle, budget=Budget(2), ranker="shuffle"), Observer())
     run_bundle(bundle, ("local-sync",), results, Budget(), lambda _: None)
     assert IngestedBundle.read(bundle, results).to_recording().uniform.tolist() == [True, True]
 

@@ -33,7 +33,7 @@ from frontrunner.experiments.bundling.selection import Selection
 from frontrunner.experiments.dataset.origins import split_origins
 from frontrunner.experiments.dataset.provenance import SampledFrom
 from frontrunner.experiments.dataset.recording import Recording
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.queue import make_queue
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.models import resolve_ranker
@@ -66,7 +66,7 @@ def silent(_: str) -> None:
 @pytest.mark.slow
 def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "matmul.parquet"
-    made = record_dispatch(options(out), PLAIN, ("local-sync",), NullProgress(), silent)
+    made = record_dispatch(options(out), PLAIN, ("local-sync",), Observer(), silent)
     found = Recording.read(out)
     assert (made.candidates, made.ok) == (7, 7)
     assert made.near >= 1
@@ -78,9 +78,7 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         raise AssertionError("recorded again")
 
     monkeypatch.setattr(module, "pack_queue", never)
-    assert record_dispatch(options(out), PLAIN, (), NullProgress(), silent) == replace(
-        made, new=False
-    )
+    assert record_dispatch(options(out), PLAIN, (), Observer(), silent) == replace(made, new=False)
 
     before = out.read_bytes()
     text = (DATA / "matmul.mlir").read_text()
@@ -98,14 +96,14 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"seed": 5, "budget": Budget(7)}, "seed (0), number of candidates (6)"),
     ]:
         with pytest.raises(InputError) as refused:
-            record_dispatch(options(out, **changes), PLAIN, (), NullProgress(), silent)
+            record_dispatch(options(out, **changes), PLAIN, (), Observer(), silent)
         assert f"{out} is a recording of another {says}" in str(refused.value)
     with pytest.raises(InputError, match=r"another device \(local-sync\)"):
-        record_dispatch(options(out), PLAIN, ("local-task",), NullProgress(), silent)
+        record_dispatch(options(out), PLAIN, ("local-task",), Observer(), silent)
     told = replace(found.provenance, drawn=SampledFrom("CPUDoubleTilingExpert", {"x": (0, 1)}))
     replace(found, provenance=told).write(out)
     with pytest.raises(InputError, match=r"pipeline \(CPUDouble\w+\), set of extra knobs \(x\)$"):
-        record_dispatch(options(out), PLAIN, (), NullProgress(), silent)
+        record_dispatch(options(out), PLAIN, (), Observer(), silent)
     # Older ones do not tell.
     replace(found, provenance=replace(found.provenance, drawn=None)).write(out)
     before = out.read_bytes()
@@ -113,7 +111,7 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     all_of_it = options(out, budget=Budget(1000), pool=3)
     monkeypatch.setattr(module, "build_spaces", lambda *_: ["one", "the other"])
     monkeypatch.setattr(module, "sample", lambda space, pool, seed: [0] * pool)
-    assert not record_dispatch(all_of_it, PLAIN, (), NullProgress(), silent).new
+    assert not record_dispatch(all_of_it, PLAIN, (), Observer(), silent).new
     assert out.read_bytes() == before
 
 
@@ -126,12 +124,12 @@ def test_an_interrupted_recording_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        record_dispatch(options(out), PLAIN, ("local-sync",), NullProgress(), interrupt)
+        record_dispatch(options(out), PLAIN, ("local-sync",), Observer(), interrupt)
     results = tmp_path / ".matmul.work" / "results.jsonl"
     before = results.read_text()
     assert len(before.splitlines()) == 1 + 7
     with pytest.raises(InputError, match=r"another device \(local-sync\)$"):
-        record_dispatch(options(out), PLAIN, (), NullProgress(), silent)
+        record_dispatch(options(out), PLAIN, (), Observer(), silent)
     for changes, says in [
         ({"seed": 5}, "seed (0)"),
         ({"pipeline": "CPUDoubleTilingExpert"}, "pipeline (all)"),
@@ -139,10 +137,10 @@ def test_an_interrupted_recording_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
         ({"budget": Budget(7)}, "number of candidates (6)"),
     ]:
         with pytest.raises(InputError) as refused:
-            record_dispatch(options(out, **changes), PLAIN, ("local-sync",), NullProgress(), silent)
+            record_dispatch(options(out, **changes), PLAIN, ("local-sync",), Observer(), silent)
         assert f"unfinished recording of another {says}" in str(refused.value)
     assert results.read_text() == before
-    made = record_dispatch(options(out), PLAIN, ("local-sync",), NullProgress(), silent)
+    made = record_dispatch(options(out), PLAIN, ("local-sync",), Observer(), silent)
     assert made.candidates == 7
     assert not results.exists()
 
@@ -163,7 +161,7 @@ def heads(path: Path, ranker: str, count: int) -> set[tuple[Any, ...]]:
 def test_each_says_how_it_came_in(tmp_path: Path) -> None:
     """The default, the first of each order and those of a search, beside the uniform sample."""
     out = tmp_path / "matmul.parquet"
-    given = options(out), Selection(top=3, adaptive=4), ("local-sync",), NullProgress(), silent
+    given = options(out), Selection(top=3, adaptive=4), ("local-sync",), Observer(), silent
     made = record_dispatch(*given)
     found = Recording.read(out)
     for word, ranker, count in [
@@ -205,7 +203,7 @@ def test_rankers_may_be_named(tmp_path: Path) -> None:
     file.write_bytes(SHIPPED.read_bytes())
     out.parent.mkdir()
     selection = Selection(2, 0, (str(file), "heuristic"))
-    record_dispatch(options(out, budget=Budget(1)), selection, (), NullProgress(), silent)
+    record_dispatch(options(out, budget=Budget(1)), selection, (), Observer(), silent)
     found = Recording.read(out)
     assert found.provenance.drawn is not None
     digest = hashlib.sha256(SHIPPED.read_bytes()).hexdigest()
@@ -214,7 +212,7 @@ def test_rankers_may_be_named(tmp_path: Path) -> None:
     assert set(rows) == heads(DATA / "matmul.mlir", str(file), 2)
     file.write_bytes(OLD.read_bytes())
     with pytest.raises(InputError, match=r"another set of rankers \(mine.predictor, heuristic\)$"):
-        record_dispatch(options(out, budget=Budget(1)), selection, (), NullProgress(), silent)
+        record_dispatch(options(out, budget=Budget(1)), selection, (), Observer(), silent)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +230,7 @@ def test_rankers_without_an_order_are_refused(
 ) -> None:
     given = options(tmp_path / "matmul.parquet"), Selection(2, 0, rankers)
     with pytest.raises(InputError, match=says):
-        record_dispatch(*given, (), NullProgress(), silent)
+        record_dispatch(*given, (), Observer(), silent)
     assert not list(tmp_path.iterdir())
 
 
@@ -243,7 +241,7 @@ def test_an_interrupted_search_begins_again_and_a_finished_one_does_not(
     out, work = tmp_path / "matmul.parquet", tmp_path / ".matmul.work"
     selection = Selection(top=1, adaptive=2)
 
-    class InterruptedAt(NullProgress):
+    class InterruptedAt(Observer):
         def __init__(self, phase: str) -> None:
             self.phase = phase
 
@@ -251,7 +249,7 @@ def test_an_interrupted_search_begins_again_and_a_finished_one_does_not(
             if text.startswith(self.phase):
                 raise KeyboardInterrupt
 
-    def record(observer: NullProgress, selection: Selection = selection) -> None:
+    def record(observer: Observer, selection: Selection = selection) -> None:
         given = options(out, budget=Budget(1))
         record_dispatch(given, selection, ("local-sync",), observer, silent)
 
@@ -263,7 +261,7 @@ def test_an_interrupted_search_begins_again_and_a_finished_one_does_not(
     chosen = work / "chosen.parquet"
     before = chosen.read_bytes()
     with pytest.raises(InputError, match=r"unfinished recording of another top \(1\)$"):
-        record(NullProgress(), replace(selection, top=2))
+        record(Observer(), replace(selection, top=2))
 
     def never(*_: object) -> None:
         raise AssertionError("chosen again")
@@ -279,10 +277,10 @@ def test_an_interrupted_search_begins_again_and_a_finished_one_does_not(
     ]:
         pq.write_table(damaged, chosen)
         with pytest.raises(InputError, match=f"cannot be continued: .*{says}") as refused:
-            record(NullProgress())
+            record(Observer())
         assert "remove the folder" in refused.value.hint
     chosen.write_bytes(before)
-    record(NullProgress())
+    record(Observer())
     due = pd.read_parquet(io.BytesIO(before))
     pd.testing.assert_frame_equal(Recording.read(out).frame[list(due)], due, check_dtype=False)
 
@@ -298,7 +296,7 @@ def test_what_was_compiled_is_not_compiled_again(
         asked.extend(name for name, _ in specs)
         return compile_all(self, specs)
 
-    class Interrupted(NullProgress):
+    class Interrupted(Observer):
         taken = 0
 
         def on_outcome(self, kind: str, best_us: float | None) -> None:
@@ -324,7 +322,7 @@ def test_what_was_compiled_is_not_compiled_again(
         file.write('{"name": "0000')
     before, asked[:] = list(asked), []
     with pytest.raises(KeyboardInterrupt):
-        record_dispatch(given, PLAIN, ("local-sync",), NullProgress(), silent)
+        record_dispatch(given, PLAIN, ("local-sync",), Observer(), silent)
     assert asked == [before[1], before[3]]
     times = json.loads((work / "compile_s.json").read_text())
     assert len(times) == 4
@@ -345,7 +343,7 @@ def test_what_was_killed_is_not_settled(tmp_path: Path, monkeypatch: pytest.Monk
             raise KilledError("the compiler was killed by SIGKILL")
         return inner(self, child, job)
 
-    class Interrupted(NullProgress):
+    class Interrupted(Observer):
         taken = 0
 
         def on_outcome(self, kind: str, best_us: float | None) -> None:
@@ -361,12 +359,12 @@ def test_what_was_killed_is_not_settled(tmp_path: Path, monkeypatch: pytest.Monk
         with pytest.raises(KeyboardInterrupt):
             pack(given, Interrupted(), work)
         assert len(killed) == 2  # twice
-        packed = pack(given, NullProgress(), work)
+        packed = pack(given, Observer(), work)
         assert len(killed) == 4
         assert packed.outcomes == {"ok": 2, "killed": 1}
         (entry,) = [e for e in Bundle(packed.bundle).manifest.queue if e.kind == "killed"]
         assert (entry.index, entry.reason) == (1, "the compiler was killed by SIGKILL, twice")
-    assert pack(given, NullProgress(), work).outcomes == {"ok": 3}
+    assert pack(given, Observer(), work).outcomes == {"ok": 3}
 
 
 @pytest.mark.slow
@@ -379,9 +377,7 @@ def test_a_damaged_folder_is_found_before_measuring(
         raise KeyboardInterrupt
 
     def again() -> None:
-        record_dispatch(
-            options(out, budget=Budget(2)), PLAIN, ("local-sync",), NullProgress(), silent
-        )
+        record_dispatch(options(out, budget=Budget(2)), PLAIN, ("local-sync",), Observer(), silent)
 
     monkeypatch.setattr(module, "measure_bundle", never)
     with pytest.raises(KeyboardInterrupt):
@@ -430,9 +426,9 @@ def test_two_do_not_record_the_same_at_once(
     out, work = tmp_path / "matmul.parquet", RecorderFolder(tmp_path / ".matmul.work")
     with work.locked():
         with pytest.raises(InputError, match=r"another process is working in .*matmul\.work"):
-            record_dispatch(options(out), PLAIN, ("local-sync",), NullProgress(), silent)
+            record_dispatch(options(out), PLAIN, ("local-sync",), Observer(), silent)
         assert list(work.path.iterdir()) == []
-    record_dispatch(options(out, budget=Budget(2)), PLAIN, ("local-sync",), NullProgress(), silent)
+    record_dispatch(options(out, budget=Budget(2)), PLAIN, ("local-sync",), Observer(), silent)
     recording, opened = out.rename(tmp_path / "finished"), RecorderFolder.locked
 
     def finished_meanwhile(work: RecorderFolder) -> AbstractContextManager[None]:
@@ -441,7 +437,7 @@ def test_two_do_not_record_the_same_at_once(
 
     monkeypatch.setattr(RecorderFolder, "locked", finished_meanwhile)
     found = record_dispatch(
-        options(out, budget=Budget(2)), PLAIN, ("local-sync",), NullProgress(), silent
+        options(out, budget=Budget(2)), PLAIN, ("local-sync",), Observer(), silent
     )
     assert not found.new
     assert list(tmp_path.iterdir()) == [out]
@@ -450,7 +446,7 @@ def test_two_do_not_record_the_same_at_once(
 def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / ".matmul.work").write_text("mine")
     with pytest.raises(InputError, match=r"cannot make the folder .*matmul\.work") as refused:
-        record_dispatch(options(tmp_path / "matmul.parquet"), PLAIN, (), NullProgress(), silent)
+        record_dispatch(options(tmp_path / "matmul.parquet"), PLAIN, (), Observer(), silent)
     assert "move away what is there" in refused.value.hint
 
 
@@ -459,9 +455,7 @@ def test_a_device_is_refused_before_anything_is_compiled(
     devices: tuple[str, ...], tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="device"):
-        record_dispatch(
-            options(tmp_path / "matmul.parquet"), PLAIN, devices, NullProgress(), silent
-        )
+        record_dispatch(options(tmp_path / "matmul.parquet"), PLAIN, devices, Observer(), silent)
     assert not list(tmp_path.iterdir())
 
 
@@ -469,5 +463,5 @@ def test_what_is_no_recording_is_not_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "matmul.parquet"
     out.write_text("mine")
     with pytest.raises(InputError, match="no Parquet file"):
-        record_dispatch(options(out), PLAIN, (), NullProgress(), silent)
+        record_dispatch(options(out), PLAIN, (), Observer(), silent)
     assert out.read_text() == "mine"

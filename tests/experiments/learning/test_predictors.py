@@ -27,7 +27,7 @@ from frontrunner.experiments.learning.provenance import (
     training_values,
 )
 from frontrunner.experiments.learning.store import FOLDER_VARIABLE
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.preparation import prepare
 from frontrunner.features.cpu import CPU
@@ -267,7 +267,7 @@ def test_what_a_foreign_file_says_may_be_anything() -> None:
     ]  # fmt: skip
 
 
-class Notes(NullProgress):
+class Notes(Observer):
     def __init__(self) -> None:
         self.notes: list[str] = []
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,19 @@ from frontrunner.benchmarks.measuring.outcome import OK, CompileOutcome
 from frontrunner.benchmarks.networks.runner import NetworkFailed, Speedup
 from frontrunner.core import InputError
 from frontrunner.core.errors import KilledError
-from frontrunner.experiments.network_tuning.bases import Base, VariantOutcome, try_variants
+from frontrunner.experiments.network_tuning import finishing
+from frontrunner.experiments.network_tuning.bases import (
+    Base,
+    BaseMaker,
+    VariantOutcome,
+    try_variants,
+)
 from frontrunner.experiments.network_tuning.finishing import Finish, finish
+from frontrunner.experiments.network_tuning.options import NetworkOptions
 from frontrunner.experiments.network_tuning.trial import TrialResult
 from frontrunner.experiments.network_tuning.variants import PLAIN, OptionVariant
 from frontrunner.search import Target
+from frontrunner.search.linking import LinkedSpec
 from frontrunner.search.reading.networks import Network
 
 TARGET = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
@@ -51,6 +60,7 @@ class World:
         return Base(variant, Network(TARGET, "", (), (), ()), compiled)
 
     at_a_time = 2
+    options = NetworkOptions(Path("m.mlir"))
 
     def make(self, variants: Sequence[OptionVariant], plain: Base) -> dict[OptionVariant, Any]:
         return {one: self.make_one(one) for one in variants}
@@ -94,7 +104,7 @@ class World:
             executable = self.folder / f"{base.compiled.executable.name} spec"
             gain = self.measure_speedup(base.compiled.executable, executable, 0)
             trial = TrialResult((), "the spec", gain, ("mm",), executable)
-        return finish(trial, base, bases, self, self, 0)  # type: ignore[arg-type]
+        return finish(trial, base, bases, self, self, 0, 1e9)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -178,6 +188,70 @@ def test_nothing_is_made_after_the_time_is_up(world: World) -> None:
     found, kept = world.tried(A, B, deadline=0.0)
     assert (kept, world.made) == ([], [])
     assert {*outcomes(found).values()} == {"no time was left for it"}
+
+
+def test_what_was_compiled_when_the_time_is_up_is_not_timed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many cores, all variants are one batch."""
+    world.times, world.at_a_time = {"a": 50.0, "b": 40.0}, 8
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    compare = world.compare_outputs
+
+    def long(variant: Path, expected: Path) -> None:
+        now[0] += 10.0
+        compare(variant, expected)
+
+    world.compare_outputs = long  # type: ignore[method-assign]
+    found, kept = world.tried(A, B, deadline=5.0)
+    assert outcomes(found) == {"a": 2.0, "b": "no time was left for it"}
+    assert [base.variant for base in kept] == [A]
+
+
+def test_names_that_differ_in_signs_have_folders_of_their_own(tmp_path: Path) -> None:
+    maker = BaseMaker(tmp_path / "m.mlir", NetworkOptions(tmp_path / "m.mlir"), tmp_path, print)
+    network = Network(TARGET, "", (), (), ())
+    for name in ("+avx512", "-avx512", "dispatches"):
+        compiled = CompileOutcome(OK, tmp_path)
+        with maker.compiler(Base(OptionVariant(name), network, compiled)):
+            pass
+    folders = {path.name for path in tmp_path.iterdir()}
+    assert len(folders) == 3
+    assert "dispatches" not in folders
+
+
+def test_specs_of_the_user_go_with_options_that_win(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was measured was compiled with them."""
+    world.options = NetworkOptions(Path("m.mlir"), starter=(Path("mine.mlir"),))
+    linked = LinkedSpec("mine", "", ("mm",), (), ())
+    monkeypatch.setattr(finishing, "link_specs", lambda paths: linked)
+    world.times = {"a": 50.0}
+    end = world.finished(PLAIN, A, spec=False)
+    assert end.winner is not None
+    assert (end.winner.base.variant, end.winner.spec) == (A, "mine")
+    assert world.finished(PLAIN, spec=False).winner is None
+
+
+def test_what_was_proven_stays_where_the_last_race_is_noisy(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.times = {"a": 20.0, "plain spec": 30.0}
+    measure = world.measure_speedup
+
+    def noisy(before: Path, after: Path, *rest: Any, **more: Any) -> Speedup:
+        found = measure(before, after, *rest, **more)
+        return replace(found, noise_floor=9.0) if (before.name, after.name) == last else found
+
+    last = ("plain", "a")
+    world.measure_speedup = noisy  # type: ignore[method-assign]
+    end = world.finished(PLAIN, A)
+    assert end.winner is not None
+    assert (end.winner.executable.name, end.winner.spec) == ("plain spec", "the spec")
+    assert end.gain is not None
+    assert end.gain.speedup == 100 / 30
 
 
 def test_the_tuned_model_wins_where_it_is_fastest(world: World) -> None:

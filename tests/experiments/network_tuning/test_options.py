@@ -72,9 +72,13 @@ def test_what_computes_something_else_is_never_chosen_and_the_flags_compile(
 
 def check_that_a_file_of_options_is_asked_for_again(run: Path, file: Path) -> None:
     (run / "result.json").unlink()
-    with pytest.raises(InputError, match="was started with the options of a file"):
-        frontrunner.resume_model(run, quiet=True)
+    for other in (None, "none", "auto"):
+        with pytest.raises(InputError, match="was started with the options of a file"):
+            frontrunner.resume_model(run, options=other, quiet=True)
     tried = json.loads((run / "options.json").read_text())
+    (run / "options.json").write_text(json.dumps(tried | {"device": "another kind of CPU"}))
+    with pytest.raises(InputError, match=r"run was begun on another kind of CPU, and this is "):
+        frontrunner.resume_model(run, options=file, quiet=True)
     tried["tuned"] = "--no-such-flag"
     (run / "options.json").write_text(json.dumps(tried))
     with pytest.raises(InputError, match=r"options.json does not hold what was written there"):

@@ -37,6 +37,7 @@ class World:
         times: of a candidate's dispatch in the model.
         whole: what a candidate adds to the time of the whole model, beside its dispatch.
         wrong: candidates with which the model computes something else.
+        quarrel: two with which it does so together alone.
         refused: those with which it does not compile.
         hangs: those with which compiling never ends, the first time.
         dies: those with which it does not run, and in which rounds of a profile.
@@ -49,6 +50,7 @@ class World:
     times: dict[str, float] = field(default_factory=dict)
     whole: dict[str, float] = field(default_factory=dict)
     wrong: set[str] = field(default_factory=set)
+    quarrel: set[str] = field(default_factory=lambda: {"none"})
     refused: set[str] = field(default_factory=set)
     dies: dict[str, set[int]] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
@@ -98,6 +100,8 @@ class World:
         self.checked.append(used)
         if wrong := self.wrong & set(used):
             raise NetworkFailed(f"wrong results: {', '.join(sorted(wrong))}")
+        if self.quarrel <= {*used}:
+            raise NetworkFailed("wrong results: they quarrel")
 
     def measure_speedup(
         self, before: Path, after: Path, seed: int, rounds: int = 15, patience: float = 0.0
@@ -115,7 +119,7 @@ class World:
         default = self.folder / "baseline.vmfb"
         default.write_text("")
         trial = NetworkTrial(
-            self, self, self.starter, CompileOutcome(OK, default), default, self.folder, 0,  # type: ignore[arg-type]
+            self, self, self.starter, CompileOutcome(OK, default), default, 0,  # type: ignore[arg-type]
             self.deadline, self.said.append,
         )  # fmt: skip
         return trial.decide([(hot(d), [Path(n) for n in names]) for d, names in specs.items()])
@@ -182,22 +186,24 @@ def test_nothing_to_try(world: World) -> None:
     assert world.compiled == world.profiled == []
 
 
-def test_wrong_results_drop_the_least_gain_first(world: World) -> None:
-    world.times = {"big-0": 50.0, "mid-0": 25.0, "low-0": 5.0}
-    world.wrong = {"mid-0"}
-    result = world.decide({"big": ["big-0"], "mid": ["mid-0"], "low": ["low-0"]})
-    assert world.checked == [("big-0", "mid-0", "low-0"), ("big-0", "mid-0"), ("big-0",)]
-    assert result.spec == "big-0"
-    assert by_name(result)["low"].reason == by_name(result)["mid"].reason
-    assert by_name(result)["mid"].reason == "wrong results: mid-0"
-
-
-def test_what_is_wrong_goes_and_the_others_stay(world: World) -> None:
+@pytest.mark.parametrize("wrong", ["big", "mid", "low"])
+def test_what_is_wrong_goes_and_the_others_stay(wrong: str, world: World) -> None:
     """They are compiled anew, under another name than what was compared and loaded before."""
     world.times = {"big-0": 50.0, "mid-0": 25.0, "low-0": 9.0}
-    world.wrong = {"low-0"}
+    world.wrong = {f"{wrong}-0"}
     result = world.decide({"big": ["big-0"], "mid": ["mid-0"], "low": ["low-0"]})
-    assert result.spec == "big-0 mid-0"
+    right = [name for name in TIMES if name != wrong]
+    assert result.spec == " ".join(f"{name}-0" for name in right)
+    reasons = {name: choice.reason for name, choice in by_name(result).items()}
+    assert reasons == {**dict.fromkeys(right, ""), wrong: f"wrong results: {wrong}-0"}
+
+
+def test_of_two_that_fail_together_the_one_that_takes_longer_stays(world: World) -> None:
+    world.times = {"big-0": 50.0, "mid-0": 25.0}
+    world.quarrel = {"big-0", "mid-0"}
+    result = world.decide({"mid": ["mid-0"], "big": ["big-0"]})
+    assert result.spec == "big-0"
+    assert by_name(result)["mid"].reason == "with others, wrong results: they quarrel"
 
 
 def test_if_all_are_wrong_there_is_no_spec(world: World) -> None:
@@ -298,8 +304,23 @@ def test_what_does_not_compile_in_the_model_is_left_out(world: World) -> None:
     world.times = {"big-0": 50.0, "big-1": 60.0, "mid-0": 25.0}
     world.refused = {"big-0"}
     result = world.decide({"big": ["big-0", "big-1"], "mid": ["mid-0"]})
-    assert by_name(result)["big"].spec == Path("big-1")
-    assert "candidates in place 1 are left out: a tile is too large" in world.said
+    assert result.spec == "big-1 mid-0"
+    assert "a candidate of big is left out: a tile is too large" in world.said
+
+
+def test_what_is_alone_in_its_list_is_not_lost_with_another(world: World) -> None:
+    """Where the model dies with another's first candidate, it is timed beside the second."""
+    world.times = {"big-0": 50.0, "big-1": 60.0, "mid-0": 25.0}
+    world.dies = {"big-0": {0}}
+    assert world.decide({"big": ["big-0", "big-1"], "mid": ["mid-0"]}).spec == "big-1 mid-0"
+
+
+def test_each_is_told_why_it_failed(world: World) -> None:
+    world.times = {"mid-0": 25.0}
+    world.refused = {"big-0"}
+    result = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
+    assert result.spec == "mid-0"
+    assert by_name(result)["big"].reason == "a tile is too large"
 
 
 @pytest.mark.parametrize("lost", ["big-0", "mid-0"])

@@ -18,6 +18,7 @@ import pytest
 from frontrunner.benchmarks.compiling.compiler import CompileJob, CompilePool, Compiler
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.measuring.outcome import CompileOutcome
+from frontrunner.benchmarks.networks import profiling
 from frontrunner.benchmarks.networks import runner as model_runner
 from frontrunner.core import InputError
 from frontrunner.core.decoding import decode
@@ -43,7 +44,7 @@ from frontrunner.experiments.network_tuning.plan import HotDispatch, Plan, Skipp
 from frontrunner.experiments.network_tuning.result import NetworkResult
 from frontrunner.experiments.network_tuning.trial import DispatchChoice, TrialResult
 from frontrunner.experiments.network_tuning.variants import PLAIN, VariantOutcome
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.search import Target
 from frontrunner.search.linking import LinkedSpec, Matches
 from frontrunner.search.reading import networks as model
@@ -64,7 +65,7 @@ def quicken(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(trying, "PROFILE_ROUNDS", 2)
     patch.setattr(trying, "RACE_PATIENCE", 0.0)
     patch.setattr(hot_runs, "MAX_TRIED", 2)
-    patch.setattr(trying, "PROFILE_SECONDS", 0.01)
+    patch.setattr(profiling, "PROFILE_SECONDS", 0.01)
     # Which configurations win is left to chance, but not whether any is tried.
     patch.setattr(
         tune_model.NetworkRunner,
@@ -123,7 +124,7 @@ def finished(
         run, before = _killed(copy, folder)
         plan = (run / "plan.json").read_text()
         assert not (run / "result.json").exists()
-        result = tune_model.resume_network_run(Path("run"), NullProgress, nothing, copy)
+        result = tune_model.resume_network_run(Path("run"), Observer, nothing, copy)
         assert (run / "runs" / LARGE / "outcomes.jsonl").read_text().startswith(before)
         assert (run / "plan.json").read_text() == plan
         yield replace(result, run=run, spec=run / "spec.mlir", flags=run / "flags.txt"), run
@@ -218,9 +219,9 @@ def _what_is_finished_is_not_done_again(
 ) -> None:
     result, run = finished
     monkeypatch.setattr(tune_model, "read_network", lambda *_: pytest.fail("read again"))
-    assert tune_model.resume_network_run(run, NullProgress, nothing) == result
+    assert tune_model.resume_network_run(run, Observer, nothing) == result
     given = MODELS / "two_matmuls.mlir"
-    assert tune_model.resume_network_run(run, NullProgress, nothing, given) == result
+    assert tune_model.resume_network_run(run, Observer, nothing, given) == result
 
 
 def _a_folder_that_was_moved_still_knows_its_dispatches(
@@ -232,7 +233,7 @@ def _a_folder_that_was_moved_still_knows_its_dispatches(
     assert all(hot.file.parent == moved / "dispatches" for hot in plan.hot)
     assert all(hot.file.exists() for hot in plan.hot)
     # What is finished is told from any folder, and without the model.
-    found = tune_model.resume_network_run(moved, NullProgress, nothing)
+    found = tune_model.resume_network_run(moved, Observer, nothing)
     there = {"spec": moved / "spec.mlir", "flags": moved / "flags.txt"}
     assert found == replace(finished[0], run=moved, **there)
 
@@ -249,9 +250,7 @@ def _a_damaged_folder_is_never_finished(
         before = path.read_text()
         path.write_text(text)
         with pytest.raises(InputError) as why:
-            tune_model.resume_network_run(
-                folder, NullProgress, nothing, MODELS / "two_matmuls.mlir"
-            )
+            tune_model.resume_network_run(folder, Observer, nothing, MODELS / "two_matmuls.mlir")
         assert (folder / "result.json").exists() == (path == result)
         path.write_text(before)
         return str(why.value)
@@ -260,7 +259,7 @@ def _a_damaged_folder_is_never_finished(
         assert "result.json does not hold what was written there" in refused(result, text)
     result.unlink()
     with lock_folder(folder), pytest.raises(InputError, match="another process is working in"):
-        tune_model.resume_network_run(folder, NullProgress, nothing, MODELS / "two_matmuls.mlir")
+        tune_model.resume_network_run(folder, Observer, nothing, MODELS / "two_matmuls.mlir")
     for text in ("{", "[]", "{}"):
         assert "plan.json does not hold what was written there" in refused(plan, text)
     assert "result.json does not hold" in refused(hot / "result.json", "[]")
@@ -273,17 +272,17 @@ def _resuming_refuses_what_does_not_fit(
 ) -> None:
     _, run = finished
     with pytest.raises(InputError, match=r"softmax.mlir is not what .* was made with"):
-        tune_model.resume_network_run(run, NullProgress, nothing, MODELS / "softmax.mlir")
+        tune_model.resume_network_run(run, Observer, nothing, MODELS / "softmax.mlir")
     with pytest.raises(InputError, match="is not the folder of a model's tuning"):
-        tune_model.resume_network_run(tmp_path, NullProgress, nothing)
+        tune_model.resume_network_run(tmp_path, Observer, nothing)
     content = json.loads((run / "model.json").read_text())
     content["versions"]["iree-base-compiler"] = "1.0"
     (tmp_path / "model.json").write_text(json.dumps(content))
     with pytest.raises(InputError, match=r"was made with .*1\.0.*, this is"):
-        tune_model.resume_network_run(tmp_path, NullProgress, nothing)
+        tune_model.resume_network_run(tmp_path, Observer, nothing)
     (tmp_path / "model.json").write_text("{")
     with pytest.raises(InputError, match="is not the folder of a model's tuning"):
-        tune_model.resume_network_run(tmp_path, NullProgress, nothing)
+        tune_model.resume_network_run(tmp_path, Observer, nothing)
 
 
 @pytest.mark.slow
@@ -337,7 +336,7 @@ def test_a_dispatch_whose_run_is_killed_is_not_left_out(
     folder = NetworkFolder(tmp_path / "run")
     given = ((hot,), (hot,), folder, NetworkOptions(MODELS / "x.mlir", tmp_path / "run"))
     with pytest.raises(KilledError, match="killed by SIGKILL, twice"):
-        hot_runs.tune_hot_dispatches(*given, float("inf"), NullProgress, nothing)
+        hot_runs.tune_hot_dispatches(*given, float("inf"), Observer, nothing)
 
 
 @pytest.mark.parametrize("starter", [(), (MODELS / "spec.mlir",)])

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from frontrunner.experiments.observing.progress import (
-    NullProgress,
+    Observer,
     PlainProgress,
     RichProgress,
 )
@@ -258,6 +258,6 @@ def test_the_display_fits_the_stream(monkeypatch):
 
 
 def test_no_display(clock, capsys):
-    run_some(NullProgress(), clock)
+    run_some(Observer(), clock)
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""

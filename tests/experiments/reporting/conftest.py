@@ -14,7 +14,7 @@ import pytest
 from frontrunner.benchmarks.measuring import median_interval
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.experiments.evaluation import evaluate
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.reporting import report
 from frontrunner.experiments.tuning import session
 from frontrunner.experiments.tuning.options import TuneOptions
@@ -48,7 +48,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, brief: None, warm: None) 
         patch.setattr(session.Tracker, "_write", lambda self, run: {"run_id": "none"})
         patch.setattr(session, "renderer", planted)
         options = TuneOptions(DATA / "matmul.mlir", out, Budget(COUNT), pool=200, jobs=1)
-        start_run(options, NullProgress())
+        start_run(options, Observer())
     return out
 
 

@@ -18,7 +18,7 @@ from frontrunner.core import InputError
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.bundling.packing import pack
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.tuning import session
 from frontrunner.experiments.tuning.compile_result import CompileResult
 from frontrunner.experiments.tuning.journal import Journal
@@ -104,7 +104,7 @@ def test_a_run_counts_what_the_compiler_makes_of_candidates(
 ) -> None:
     plant({0: SMALL, 1: HUGE, 2: matmul.default, 3: LARGE, 4: WRONG, 5: OTHER})
     run = tmp_path / "run"
-    result = start_run(options(run), NullProgress())
+    result = start_run(options(run), Observer())
     assert isinstance(result, CompileResult)
     assert result.outcomes == {"ok": 3, "compile_failed": 3}
     assert result.candidates == 6
@@ -136,22 +136,20 @@ def test_a_run_counts_what_the_compiler_makes_of_candidates(
 def test_a_run_goes_on_as_it_began(tmp_path: Path, plant: Plant) -> None:
     plant({0: HUGE, 3: LARGE})
     run, kept_elsewhere = tmp_path / "run", tmp_path / "elsewhere"
-    start_run(
-        options(run, budget=Budget(candidates=2), keep_failures=kept_elsewhere), NullProgress()
-    )
+    start_run(options(run, budget=Budget(candidates=2), keep_failures=kept_elsewhere), Observer())
     before = (run / "outcomes.jsonl").read_text()
     assert kept(kept_elsewhere) == ["00000-compile_failed", "README.md"]
     (kept_elsewhere / "README.md").unlink()  # as if killed before it was written
     with pytest.raises(InputError, match="patience of 3"):
-        resume_run(run, Budget(patience=3), NullProgress())
+        resume_run(run, Budget(patience=3), Observer())
     # Where it was written to is not believed from a file: it is named again.
-    result = resume_run(run, Budget(candidates=4), NullProgress(), keep_failures=kept_elsewhere)
+    result = resume_run(run, Budget(candidates=4), Observer(), keep_failures=kept_elsewhere)
     assert isinstance(result, CompileResult)
     assert result.candidates == 4
     assert (run / "outcomes.jsonl").read_text().startswith(before)
     assert kept(kept_elsewhere) == ["00003-compile_failed", "README.md"]
     assert "Candidates: 0, 3" in (kept_elsewhere / "README.md").read_text()
-    assert resume_run(run, None, NullProgress(), keep_failures=kept_elsewhere) == result
+    assert resume_run(run, None, Observer(), keep_failures=kept_elsewhere) == result
 
 
 def test_a_candidate_that_cannot_be_expressed_costs_one_outcome(
@@ -172,10 +170,10 @@ def test_a_candidate_that_cannot_be_expressed_costs_one_outcome(
 
     monkeypatch.setattr(session, "renderer", failing)
     run = tmp_path / "run"
-    result = start_run(options(run, budget=Budget(candidates=3)), NullProgress())
+    result = start_run(options(run, budget=Budget(candidates=3)), Observer())
     assert result.outcomes == {"crashed": 1, "ok": 2}
     assert "SIGSEGV" in (run / "failures" / "00001-crashed" / "reason.txt").read_text()
-    assert resume_run(run, Budget(candidates=4), NullProgress()).outcomes == {"crashed": 1, "ok": 3}
+    assert resume_run(run, Budget(candidates=4), Observer()).outcomes == {"crashed": 1, "ok": 3}
 
 
 def test_what_is_killed_twice_is_taken_and_no_failure(
@@ -191,13 +189,13 @@ def test_what_is_killed_twice_is_taken_and_no_failure(
     run = tmp_path / "run"
     with monkeypatch.context() as patch:
         patch.setattr(CompilePool, "_compile_once", killed)
-        result = start_run(options(run, budget=Budget(candidates=3)), NullProgress())
+        result = start_run(options(run, budget=Budget(candidates=3)), Observer())
     assert result.outcomes == {"killed": 1, "ok": 2}
     assert kept(run / "failures") == ["README.md"]
     reason = "the compiler was killed by SIGKILL (0.3 of 24.0 GB were free), twice"
     assert f"- 1: {reason}" in (run / "failures" / "README.md").read_text()
     # It stands: a log of outcomes has one for each candidate.
-    more = resume_run(run, Budget(candidates=4), NullProgress())
+    more = resume_run(run, Budget(candidates=4), Observer())
     assert more.outcomes == {"killed": 1, "ok": 3}
     with Journal(run / "outcomes.jsonl", 200, ()) as journal:
         assert (journal.outcomes[1].kind, journal.outcomes[1].reason) == ("killed", reason)
@@ -215,17 +213,17 @@ def test_a_default_that_is_killed_ends_the_run(
         patch.setattr(CompilePool, "_compile_once", killed)
         says = "the compiler's default was not compiled: the compiler was killed by SIGKILL, twice"
         with pytest.raises(KilledError, match=says):
-            start_run(given, NullProgress())
+            start_run(given, Observer())
         with pytest.raises(KilledError, match=says):
-            pack(replace(given, out=tmp_path / "a.bundle", compile_only=False), NullProgress())
-    assert resume_run(run, None, NullProgress()).outcomes == {"ok": 2}
+            pack(replace(given, out=tmp_path / "a.bundle", compile_only=False), Observer())
+    assert resume_run(run, None, Observer()).outcomes == {"ok": 2}
 
 
 def test_a_report_that_cannot_be_written_costs_no_outcome(tmp_path: Path, plant: Plant) -> None:
     plant({0: HUGE})
     (tmp_path / "file").touch()
     notes: list[str] = []
-    observer = NullProgress()
+    observer = Observer()
     observer.notify = notes.append  # type: ignore[method-assign]
     given = options(
         tmp_path / "run", budget=Budget(candidates=2), keep_failures=tmp_path / "file" / "folder"
@@ -245,7 +243,7 @@ def test_a_run_that_measures_reports_failures_too(
         compile_only=False,
         pipeline="DoubleTilingExpert",
     )
-    assert start_run(given, NullProgress()).outcomes == {"ok": 1, "compile_failed": 1}
+    assert start_run(given, Observer()).outcomes == {"ok": 1, "compile_failed": 1}
     assert kept(tmp_path / "run" / "failures") == ["00001-compile_failed", "README.md"]
     assert tracked[0]["tags"]["mode"] == "tune"
 
@@ -259,7 +257,7 @@ def test_what_needs_a_device_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_pipeline_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'nonesuch'"):
-        start_run(options(tmp_path / "run", pipeline="nonesuch"), NullProgress())
+        start_run(options(tmp_path / "run", pipeline="nonesuch"), Observer())
     assert kept(tmp_path) == []
 
 

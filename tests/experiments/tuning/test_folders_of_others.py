@@ -20,7 +20,7 @@ from frontrunner.benchmarks.bundle.run import run_bundle
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.runners import ReplayRunner
 from frontrunner.experiments.bundling.packing import pack
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.tuning import runs, session
 from frontrunner.experiments.tuning.journal import Journal
 from frontrunner.experiments.tuning.options import TuneOptions
@@ -46,7 +46,7 @@ def _untracked(brief: None, warm: None) -> Any:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("finished") / "run"
-    start_run(TuneOptions(MATMUL, out, Budget(COUNT), pool=64, jobs=1), NullProgress())
+    start_run(TuneOptions(MATMUL, out, Budget(COUNT), pool=64, jobs=1), Observer())
     return out
 
 
@@ -93,7 +93,7 @@ def put(*keys: Any, value: Any) -> Callable[[Any], None]:
 
 
 def test_as_it_was_it_is_resumed(run: Path) -> None:
-    assert resume_run(run, None, NullProgress()).candidates == COUNT
+    assert resume_run(run, None, Observer()).candidates == COUNT
 
 
 # Item 1: shell commands.
@@ -132,7 +132,7 @@ def test_flags_of_a_bundle_run_nothing(
 ) -> None:
     planted, flag = canary(tmp_path)
     bundle, results = tmp_path / "m.bundle", tmp_path / "results.jsonl"
-    pack(TuneOptions(MATMUL, bundle, Budget(2), devices=(), pool=64, jobs=1), NullProgress())
+    pack(TuneOptions(MATMUL, bundle, Budget(2), devices=(), pool=64, jobs=1), Observer())
     honest = shutil.copy(bundle, tmp_path / "honest.bundle")
     made_again(bundle, "run/run.json", put("dispatch", "target", "flags", value=[flag]))
     for one in (honest, bundle):
@@ -179,7 +179,7 @@ def test_an_executable_that_lies_in_the_folder_is_not_run(run: Path) -> None:
     for index in range(COUNT):
         (run / "work" / f"{index:05d}.vmfb").write_bytes(b"planted")
     (run / "result.json").unlink()
-    assert resume_run(run, None, NullProgress()).finalists  # compiled anew: those would not load
+    assert resume_run(run, None, Observer()).finalists  # compiled anew: those would not load
     assert not (run / "work").exists()
 
 
@@ -217,7 +217,7 @@ def test_a_report_goes_where_the_command_says_not_the_file(run: Path, tmp_path: 
     edit(run / "run.json", put("options", "keep_failures", value=str(elsewhere)))
     fail = {"index": COUNT, "kind": "compile_failed", "reason": "no", "stage": "compile"}
     edit_log(run, lambda records: records.append(fail))
-    resume_run(run, Budget(COUNT + 1), NullProgress())
+    resume_run(run, Budget(COUNT + 1), Observer())
     assert not elsewhere.exists()
     assert (run / "failures" / "README.md").exists()
 
@@ -259,13 +259,13 @@ def test_impossible_outcomes_are_refused_and_the_rest_can_be_kept(
     assert f"{run / 'outcomes.jsonl'} line" in line
     assert (run / "outcomes.jsonl").read_bytes() == damaged  # nothing is lost
     notes: list[str] = []
-    observer = NullProgress()
+    observer = Observer()
     observer.notify = notes.append  # type: ignore[method-assign]
     result = resume_run(run, None, observer, keep_valid=True)
     assert result.candidates == COUNT
     assert (run / "outcomes.jsonl.damaged-1").read_bytes() == damaged
     assert "left out, the first: line" in notes[0]
-    resume_run(run, None, NullProgress())  # as any other
+    resume_run(run, None, Observer())  # as any other
 
 
 def test_a_queue_without_a_knob_is_refused(run: Path, refused: Callable[..., str]) -> None:

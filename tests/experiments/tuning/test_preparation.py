@@ -11,7 +11,7 @@ import pytest
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.core import InputError
 from frontrunner.core.limits import limit_bytes
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.preparation import digest_of_file, prepare
 
@@ -31,7 +31,7 @@ def test_a_dispatch_that_no_memory_holds_is_refused_before_it_is_compiled(tmp_pa
     path.write_text(LARGE)
     options = TuneOptions(path, tmp_path / "out", Budget(1), pool=10)
     with pytest.raises(InputError, match=r"inputs and outputs take 14\.55 TiB, this machine has"):
-        prepare(options, NullProgress())
+        prepare(options, Observer())
 
 
 def test_digests_of_files_of_any_size(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from frontrunner.benchmarks.runners import ReplayRunner
 from frontrunner.core import Load
 from frontrunner.experiments.dataset import Provenance, Recording
 from frontrunner.experiments.observing import Observer
-from frontrunner.experiments.observing.progress import NullProgress
 from frontrunner.experiments.tuning import Journal, TuneOptions, TuneResult, resume_run, start_run
 from frontrunner.experiments.tuning.folder import RunFolder
 from frontrunner.search.mlir import compile_with_spec
@@ -100,7 +99,7 @@ def run(out: Path, make: Callable[[Callable[[int], str]], Runner], **changes: An
 
     given = {"input": MATMUL, "budget": Budget(candidates=COUNT), "pool": 200, "out": out}
     options = TuneOptions(**{**given, **changes})
-    result = start_run(options, NullProgress(), tracked=False, make_runner=make_runner)
+    result = start_run(options, Observer(), tracked=False, make_runner=make_runner)
     assert isinstance(result, TuneResult)
     return result
 
@@ -141,7 +140,7 @@ def test_a_noisy_machine_is_told_of_in_the_result(tmp_path: Path) -> None:
     assert result.summary_lines()[-2].startswith("warning      noisy machine (load 5.0 on 2 cores)")
     stored = json.loads((tmp_path / "run" / "result.json").read_text())
     assert stored["load"] == {"average": 5.0, "cores": 2}
-    assert resume_run(tmp_path / "run", None, NullProgress(), tracked=False) == result
+    assert resume_run(tmp_path / "run", None, Observer(), tracked=False) == result
 
 
 @pytest.mark.slow
@@ -192,13 +191,13 @@ def test_a_run_on_a_recording(tmp_path: Path) -> None:
     assert replayed.winner == best + 1
     assert replayed.spec is not None and "Expected speedup" in replayed.spec.read_text()
     assert applies(replayed)
-    assert resume_run(tmp_path / "second", None, NullProgress(), tracked=False) == replayed
+    assert resume_run(tmp_path / "second", None, Observer(), tracked=False) == replayed
 
 
 def test_what_observers_are_told_is_the_loops(tmp_path: Path) -> None:
     told: list[tuple[str, float | None]] = []
 
-    class Watching(NullProgress):
+    class Watching(Observer):
         def on_outcome(self, kind: str, best_us: float | None) -> None:
             told.append((kind, best_us))
 

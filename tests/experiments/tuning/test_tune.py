@@ -25,7 +25,7 @@ from frontrunner.benchmarks.runners import LocalRunner
 from frontrunner.core import InputError, NoRoomError, WorkError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.interrupted import RunInterrupted
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.tuning import runs, session
 from frontrunner.experiments.tuning.folder import unwritable_error
 from frontrunner.experiments.tuning.journal import Journal
@@ -77,7 +77,7 @@ def finished(brief: None, warm: None, tmp_path_factory: pytest.TempPathFactory) 
     """A run of three candidates, not tracked."""
     out = tmp_path_factory.mktemp("finished") / "run"
     given = options(out, budget=Budget(candidates=3))
-    result = start_run(given, NullProgress(), tracked=False)
+    result = start_run(given, Observer(), tracked=False)
     assert isinstance(result, TuneResult)
     return result
 
@@ -95,7 +95,7 @@ def lines(run: Path) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    result = start_run(options(run, seed=3, budget=Budget(candidates=6)), NullProgress())
+    result = start_run(options(run, seed=3, budget=Budget(candidates=6)), Observer())
     assert result.candidates == len(lines(run)) == 6
     assert sum(result.outcomes.values()) == 6
     assert json.loads((run / "result.json").read_text())["candidates"] == 6
@@ -139,7 +139,7 @@ def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
 )
 def test_every_kind_goes_through(name: str, tmp_path: Path) -> None:
     given = options(tmp_path / "run", input=DATA / f"{name}.mlir", budget=Budget(candidates=2))
-    result = start_run(given, NullProgress())
+    result = start_run(given, Observer())
     assert result.outcomes == {"ok": 2}
 
 
@@ -154,7 +154,7 @@ def test_the_seed_determines_the_queue(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         given = options(tmp_path / name, seed=seed, ranker="shuffle")
         with pytest.raises(RunInterrupted):
-            start_run(given, NullProgress(), make_runner=never)
+            start_run(given, Observer(), make_runner=never)
         queues.append(pd.read_parquet(tmp_path / name / "queue.parquet"))
     assert queues[0].equals(queues[1])
     assert not queues[0].equals(queues[2])
@@ -163,7 +163,7 @@ def test_the_seed_determines_the_queue(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_tracking")
 def test_a_longer_budget_continues_where_the_run_stopped(run: Path) -> None:
     before = lines(run)
-    result = resume_run(run, Budget(candidates=5), NullProgress(), input=MATMUL)
+    result = resume_run(run, Budget(candidates=5), Observer(), input=MATMUL)
     assert lines(run)[:3] == before
     assert [x["index"] for x in lines(run)] == [0, 1, 2, 3, 4]
     assert result.candidates == 5
@@ -227,12 +227,12 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(
 
     monkeypatch.setattr(Journal, "append", third_fails)
     with pytest.raises(WorkError, match="No space left") as caught:
-        start_run(options(run), NullProgress())
+        start_run(options(run), Observer())
     assert f"--resume {run}" in caught.value.hint
     before = lines(run)
     assert len(before) == 2
     monkeypatch.setattr(Journal, "append", append)
-    assert resume_run(run, None, NullProgress()).candidates == 4
+    assert resume_run(run, None, Observer()).candidates == 4
     assert lines(run)[:2] == before
 
 
@@ -252,14 +252,14 @@ def test_a_full_disk_is_no_mistake_of_the_users(number: int, kind: type, hint: s
 @pytest.mark.usefixtures("no_tracking")
 def test_resume_refuses_other_inputs_and_other_folders(run: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="run of another input"):
-        resume_run(run, None, NullProgress(), input=DATA / "conv_nhwc.mlir")
+        resume_run(run, None, Observer(), input=DATA / "conv_nhwc.mlir")
     with pytest.raises(InputError, match="not the folder of a tuning run"):
-        resume_run(tmp_path, None, NullProgress())
+        resume_run(tmp_path, None, Observer())
     manifest = json.loads((run / "run.json").read_text())
     manifest["devices"] = ["local-task on something else"]
     (run / "run.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="was measured on"):
-        resume_run(run, None, NullProgress())
+        resume_run(run, None, Observer())
 
 
 @pytest.mark.usefixtures("no_tracking")
@@ -271,7 +271,7 @@ def test_tracking_that_fails_does_not_fail_the_run(
 
     monkeypatch.setattr(session.Tracker, "_write", broken)
     notes: list[str] = []
-    observer = NullProgress()
+    observer = Observer()
     monkeypatch.setattr(observer, "notify", notes.append)
     result = start_run(options(tmp_path / "run", budget=Budget(candidates=1)), observer)
     assert result.candidates == 1
@@ -324,7 +324,7 @@ def test_finalists_of_a_killed_session_are_compiled_again(run: Path) -> None:
     (run / "work").mkdir()
     for index in range(3):
         (run / "work" / f"{index:05d}.vmfb").write_bytes(b"half a file")
-    observer = NullProgress()
+    observer = Observer()
     result = resume_run(run, None, observer)
     assert result.candidates == 3
     assert result.finalists
@@ -361,10 +361,10 @@ def test_a_finalist_that_is_killed_is_not_left_out(
             with pytest.raises(
                 KilledError, match=r"^finalist \d+ was not .* killed by SIGKILL, twice"
             ):
-                resume_run(run, None, NullProgress())
+                resume_run(run, None, Observer())
         assert asked.count(name) == 2
         assert not (run / "result.json").exists()
-    assert resume_run(run, None, NullProgress()).finalists
+    assert resume_run(run, None, Observer()).finalists
 
 
 @pytest.mark.usefixtures("no_tracking")
@@ -373,5 +373,5 @@ def test_a_complete_run_is_not_measured_again(
 ) -> None:
     result = replace(finished, run=run, spec=finished.spec and run / "spec.mlir")
     monkeypatch.setattr(runs, "LocalRunner", None)  # nothing may be compiled
-    assert resume_run(run, None, NullProgress()) == result
-    assert resume_run(run, Budget(candidates=1), NullProgress()) == result
+    assert resume_run(run, None, Observer()) == result
+    assert resume_run(run, Budget(candidates=1), Observer()) == result

@@ -16,7 +16,7 @@ from frontrunner.benchmarks.bundle import run_bundle
 from frontrunner.benchmarks.measuring import Budget
 from frontrunner.core import InputError, UnknownTargetError
 from frontrunner.experiments.bundling import pack
-from frontrunner.experiments.observing.progress import NullProgress
+from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.queue import make_queue
 from frontrunner.experiments.queue.candidates import features_of
 from frontrunner.experiments.tuning import TuneOptions, TuneResult, start_run
@@ -124,12 +124,12 @@ def test_it_is_tuned_and_carried_like_those_of_the_package(tmp_path: Path) -> No
     small.write_text(MATMUL.read_text().replace("64x", "16x").replace("96", "8"))
     budget = Budget(candidates=2)
     options = TuneOptions(input=small, target="vmvx", budget=budget, out=tmp_path / "run")
-    result = start_run(options, NullProgress(), tracked=False)
+    result = start_run(options, Observer(), tracked=False)
     assert isinstance(result, TuneResult) and result.outcomes == {"ok": 2}
     said = json.loads((tmp_path / "run" / "run.json").read_text())["options"]
     assert (said["devices"], said["ranker"]) == (["local-task"], "adaptive")
     bundle = tmp_path / "m.bundle"
-    pack(replace(options, out=bundle, devices=()), NullProgress())
+    pack(replace(options, out=bundle, devices=()), Observer())
     verdict = run_bundle(bundle, (), tmp_path / "results.jsonl", budget, lambda _: None)
     assert verdict.candidates == 2
     with pytest.raises(InputError, match="device 'cuda' does not run code for vmvx"):

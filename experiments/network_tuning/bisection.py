@@ -1,0 +1,74 @@
+"""Which of several specs work together in a model: what fails is found by halving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...benchmarks.measuring import CompileOutcome
+from ...benchmarks.networks import NetworkFailed
+from .plan import HotDispatch
+
+Specs = Mapping[HotDispatch, Path]
+
+
+@dataclass(frozen=True)
+class WorkingSpecs:
+    """Specs that work together.
+
+    Attributes:
+        compiled: the model with them; None where there are none.
+        failed: why others do not.
+    """
+
+    specs: Specs
+    compiled: CompileOutcome | None
+    failed: Mapping[HotDispatch, str]
+
+    @property
+    def time_us(self) -> float:
+        """What their dispatches take by default."""
+        return sum(hot.time_us for hot in self.specs)
+
+
+def find_working(
+    specs: Specs,
+    compiled: CompileOutcome,
+    compile_each: Callable[[Sequence[Specs]], Sequence[CompileOutcome]],
+    check: Callable[[CompileOutcome], None],
+) -> WorkingSpecs:
+    """The specs that work in the model.
+
+    Of two halves that work, and fail together, the one stays whose dispatches take longer.
+
+    Args:
+        compiled: the model with all of them.
+        compile_each: compiles the model with some of them, several times.
+        check: raises NetworkFailed where such a model fails.
+    """
+    try:
+        check(compiled)
+    except NetworkFailed as failure:
+        if len(specs) == 1:
+            return WorkingSpecs({}, None, dict.fromkeys(specs, str(failure)))
+    else:
+        return WorkingSpecs(specs, compiled, {})
+    items = list(specs.items())
+    halves = [dict(items[: len(items) // 2]), dict(items[len(items) // 2 :])]
+    first, second = (
+        find_working(half, one, compile_each, check)
+        for half, one in zip(halves, compile_each(halves), strict=True)
+    )
+    failed = {**first.failed, **second.failed}
+    if not first.specs or not second.specs:
+        return replace(first if first.specs else second, failed=failed)
+    both = {**first.specs, **second.specs}
+    (compiled,) = compile_each([both])
+    try:
+        check(compiled)
+    except NetworkFailed as failure:
+        kept, other = sorted((first, second), key=lambda part: -part.time_us)
+        together = dict.fromkeys(other.specs, f"with others, {failure}")
+        return replace(kept, failed=failed | together)
+    return WorkingSpecs(both, compiled, failed)
