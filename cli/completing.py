@@ -25,7 +25,6 @@ TARGETS = {
     "sm_80": "NVIDIA A100",
     "sm_86": "NVIDIA, Ampere",
     "sm_89": "NVIDIA, Ada",
-    "sm_90": "NVIDIA H100",
     "vulkan": "this machine's Vulkan device",
 }
 DEVICES = {

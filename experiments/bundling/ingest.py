@@ -177,7 +177,8 @@ class IngestedBundle:
 
     def _spec(self, winner: FinalistResult, verdict: BundleResult) -> str:
         """The winner's tuning spec, compiled as it is written: it must be what was measured."""
-        comment = expectation_comment(winner, verdict.finals, self.measured.header.devices)
+        flags = self.run.dispatch.target.iree_flags
+        comment = expectation_comment(winner, verdict.finals, self.measured.header.devices, flags)
         spec = spec_of(self.run.dispatch, self.render_config(winner.index), comment).text()
         with (
             tempfile.TemporaryDirectory() as name,

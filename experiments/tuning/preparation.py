@@ -14,7 +14,7 @@ from ...benchmarks.verifying import check_memory
 from ...core import InputError, Notify, check_regular
 from ...features import catalogue_for_target
 from ...models import AdaptiveRanker, default_ranker, resolve_ranker
-from ...search import Dispatch, Target
+from ...search import Dispatch, Target, build_spaces
 from ...search.reading import read_dispatch
 from ..device_checks import check_code, check_devices
 from ..learning import device_warning, predictor_for
@@ -113,7 +113,7 @@ def notify_of(dispatch: Dispatch, observer: Observer) -> None:
         observer.notify(f"not tuned, but timed with it: {', '.join(dispatch.others)}")
     if dispatch.f64_remark:
         observer.notify(dispatch.f64_remark)
-    if dispatch.no_constraints_reason:
+    if dispatch.no_constraints_reason and build_spaces(dispatch):
         observer.notify(f"the space is frontrunner's own: {dispatch.no_constraints_reason}")
 
 

@@ -18,6 +18,7 @@ from ...benchmarks.measuring import (
     noise_warning,
 )
 from ...core import Load, decode
+from ...search import flags_text
 from ..queue import Configuration
 from .manifest import RunSetup
 from .staging import StageResult
@@ -271,9 +272,12 @@ def _by_device(outcomes: Mapping[int, Outcome]) -> dict[str, int]:
     return dict(Counter(o.device for o in outcomes.values() if o.stage != "compile" and o.device))
 
 
-def expectation_comment(standing: FinalistResult, finals: Finals, chips: Sequence[str]) -> str:
-    """The comment at the top of a spec: expected speedup, device, noise floor."""
+def expectation_comment(
+    standing: FinalistResult, finals: Finals, chips: Sequence[str], iree_flags: Sequence[str] = ()
+) -> str:
+    """The comment at the top of a spec: expected speedup, device, noise floor, the user's flags."""
+    flags = f", compiled with {flags_text(iree_flags)}" if iree_flags else ""
     return (
         f"Expected speedup: {standing.speedup:.2f}x on {', '.join(chips)} "
-        f"(noise floor {finals.noise_floor:.1%}, default {finals.baseline_us:.0f} us)."
+        f"(noise floor {finals.noise_floor:.1%}, default {finals.baseline_us:.0f} us){flags}."
     )

@@ -202,7 +202,8 @@ class Session:
 
         @cache  # what is verified is written as it is, and a text takes half a second
         def spec(standing: FinalistResult, finals: Finals) -> str:
-            comment = expectation_comment(standing, finals, runner.fingerprints)
+            flags = self.options.iree_flags
+            comment = expectation_comment(standing, finals, runner.fingerprints, flags)
             return self.winning.spec(standing.index, comment)
 
         on_phase = self.observer.on_phase

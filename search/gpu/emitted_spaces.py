@@ -136,6 +136,13 @@ class _Template:
         for role in ("batch", "m", "n"):
             for tile, size in self._tiles(role):
                 yield Constraint(reason, size % tile == 0, known_failure=True)
+        if self.fused and len(self.knobs["reduction"]) == len(self.problem.dims):
+            step = _shape(self.knobs)["k"]
+            for dim, tile in zip(self.problem.dims, self.knobs["reduction"], strict=True):
+                # The loop that has a knob is counted in instructions.
+                if isinstance(tile, str):
+                    size = _number(tile) * step
+                    yield Constraint(reason, dim.size % size == 0, known_failure=True)
         if self.target.arch == "sm_86" and not kind_of(self.problem).chained:
             assert self.target.gpu is not None
             fits = self.columns()["shared_bytes"] <= self.target.gpu.shared_bytes

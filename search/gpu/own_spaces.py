@@ -37,7 +37,8 @@ _BUILDERS = {
 
 def pipelines(problem: Problem, target: Target) -> tuple[str, ...]:
     """The pipelines that can lower a problem, the most promising first."""
-    if kind_of(problem).chained or not problem.by_role("m", "n"):
+    product = len(problem.operands) == 3 and problem.by_role("m", "n")
+    if kind_of(problem).chained or not product:
         return ()
     rows, columns = (math.prod(d.size for d in problem.by_role(r)) for r in ("m", "n"))
     fewest = min(rows, columns)

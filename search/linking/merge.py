@@ -146,7 +146,7 @@ def _read_entry_point(
         elif op.name != "transform.yield":
             raise InputError(
                 f"{name} cannot be linked: its entry point uses {op.name}",
-                "an entry point may run passes and one foreach_match",
+                "an entry point may run passes, include what rewrites, and have one foreach_match",
             )
     if match is None and not rewrites:
         raise InputError(f"{name} matches nothing", "give specs with a foreach_match")
@@ -168,7 +168,7 @@ def _collected_by(action: ir.Operation, name: str) -> str:
             return str(ir.FlatSymbolRefAttr(op.attributes["matcher"]).value)
     raise InputError(
         f"{name} cannot be linked: its entry point includes what collects nothing",
-        "an entry point may run passes and one foreach_match",
+        "an entry point may run passes, include what rewrites, and have one foreach_match",
     )
 
 

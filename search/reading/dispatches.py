@@ -22,7 +22,7 @@ from ...core import (
     check_free_space,
     first_line,
 )
-from ..backend import backend_named, backend_of
+from ..backend import backend_named
 from ..dispatch import EMISSION_CRASHED, Dispatch, TensorType
 from ..emitted import EmittedConstraints
 from ..problem import Target
@@ -33,8 +33,6 @@ READ_TIMEOUT = 300.0
 _NAMES = "frontrunner.search.reading.functions:names"
 # Also of private ones, and in comments: it only has to find all that may be.
 _FUNCTION = re.compile(rb"\b(?:func|util)\.func\b")
-# Targets that are no CPU's own name.
-_ANY_CPU = ("host", "aarch64")
 _REMEDY = "reduce the input and report it to IREE"
 
 
@@ -78,7 +76,7 @@ def read_dispatch(
         function=function,
     )
     found = replace(answer["target"], default_specs=default_specs, iree_flags=iree_flags)
-    _check_target(path, target, found, dumped=answer["dumped"])
+    _check_target(path, target, found, answer["meant"])
     emitted, silence = _emitted(answer["source"], found)
     return Dispatch(
         problem=answer["problem"],
@@ -121,15 +119,11 @@ def emit_constraints(dispatch: Dispatch) -> Dispatch:
     return replace(dispatch, emitted=emitted, no_constraints_reason=silence)
 
 
-def _check_target(path: Path, target: str, found: Target, *, dumped: bool) -> None:
-    """Refuses a dumped file for another target: flags would be of one, executables of the other."""
-    meant, made = backend_of(target), backend_named(found.backend)
-    # An architecture's own name is its own; a product's stands for its architecture.
-    own_name = re.fullmatch(meant.architectures, target) is not None
-    if dumped and not meant.names:
-        own_name = target not in _ANY_CPU
-    other = own_name and target != found.arch
-    if meant != made or other:
+def _check_target(path: Path, target: str, found: Target, meant: Target) -> None:
+    """Refuses a file for another target: flags would be of one, executables of the other."""
+    if (found.backend, found.arch) != (meant.backend, meant.arch):
+        made = backend_named(found.backend)
+        # A product's name stands for its architecture.
         exact = re.fullmatch(made.architectures, found.arch) or not made.names
         raise InputError(
             f"{path} was dumped for {found.arch}, the target is {target}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,7 +99,11 @@ def _erase_others(module: ir.Module, function: ir.Operation) -> None:
         for op in module.body.operations
         if "sym_name" in op.operation.attributes
     }
-    reached, left = {symbol(function)}, [function]
+    # Initializers, say, which have no name: what they store to stays.
+    nameless = [
+        op.operation for op in module.body.operations if "sym_name" not in op.operation.attributes
+    ]
+    reached, left = {symbol(function)}, [function, *nameless]
     while left:
         text = left.pop().get_asm(large_elements_limit=8, large_resource_limit=8)
         new = {name for name in symbols.keys() - reached if _names(text, name)}
@@ -121,17 +126,8 @@ def _names(text: str, name: str) -> bool:
 
 def _public(text: bytes) -> list[tuple[ir.Module, ir.Operation | None, bytes]]:
     """Module, op and text of each public function; the op is None for a benchmark file."""
-    parts = [text] if text.startswith(BYTECODE) else _SPLIT.split(text)
     found: list[tuple[ir.Module, ir.Operation | None, bytes]] = []
-    for part in parts if len(parts) > 1 else [text]:
-        if not part.strip():
-            continue
-        try:
-            module = parse(part)
-        except NotMlir:
-            if len(parts) == 1:
-                raise
-            continue  # parts of tests are often meant to be wrong
+    for module, part in _parsed(text):
         if is_benchmark_file(module):
             found.append((module, None, part))
         for op in (o.operation for o in module.body.operations):
@@ -139,6 +135,26 @@ def _public(text: bytes) -> list[tuple[ir.Module, ir.Operation | None, bytes]]:
             if op.name in _FUNCTIONS and public and not is_benchmark_file(module):
                 found.append((module, op, part))
     return found
+
+
+def _parsed(text: bytes) -> list[tuple[ir.Module, bytes]]:
+    """The module of a file, or those of its parts, with their text.
+
+    Raises:
+        NotMlir: neither the file parses nor any part.
+    """
+    try:
+        return [(parse(text), text)]
+    except NotMlir:
+        parts = [] if text.startswith(BYTECODE) else _SPLIT.split(text)
+        found = []
+        for part in parts if len(parts) > 1 else []:
+            with suppress(NotMlir):  # parts of tests are often meant to be wrong
+                if part.strip():
+                    found.append((parse(part), part))
+        if not found:
+            raise
+        return found
 
 
 def _free_constants(function: ir.Operation) -> bool:

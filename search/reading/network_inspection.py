@@ -135,6 +135,11 @@ def _output(value: ir.Value, body: ir.Operation) -> str:
     # Of an op's view, `name` may be an attribute of the op.
     if not isinstance(value.owner, ir.Block) and value.owner.operation.name == _EXPORT:
         return str(value.owner.operation.operands[0].type)
+    if str(value.type) != "!hal.buffer_view":
+        raise InputError(
+            f"{symbol(body)} returns a value of type {value.type}, which is no tensor",
+            "give a model whose outputs are tensors",
+        )
     users = (use.owner.operation for use in value.uses)
     imported = next((one for one in users if one.name == _IMPORT), None)
     if imported is None:
@@ -164,8 +169,10 @@ def _isolate_dispatch(dispatch: ir.Operation, module: ir.Module) -> tuple[str, s
     dynamic = [t for t in _types(dispatch) if not _static(t)]
     operands = list(dispatch.operands)
     scalars = [o for o in operands if not isinstance(o.type, ir.ShapedType) and not _constant(o)]
-    if dynamic or scalars:
+    if dynamic:
         return "", "dynamic shapes"
+    if scalars:
+        return "", "it takes a number that the model computes"
     executable, name = entry_point(dispatch)
     tensors = [i for i, o in enumerate(operands) if isinstance(o.type, ir.ShapedType)]
     alone = ir.Module.create()

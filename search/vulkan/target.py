@@ -12,15 +12,19 @@ from ..problem import Gpu, Target
 # of compute units between those of a phone (4 to 12) and a desktop (up to 100).
 _SIMDS, _REGISTER_BITS, _LOAD_BITS, _BANKS, _UNITS = 4, 128 * 32, 128, 32, 16
 _L2_BYTES = 2 << 20
+# Of NVIDIA's, the compiler knows the chip's shared memory; their Vulkan drivers give 48 KiB of it.
+_NVIDIA_SHARED_BYTES = 48 << 10
 
 
 def vulkan_target(attribute: Any, name: str) -> Target:
     """A target from the compiler's attribute."""
     text = str(attribute)
+    arch = text.partition('arch = "')[2].partition('"')[0]
+    shared = _number(text, "max_workgroup_memory_bytes")
     gpu = Gpu(
         subgroup_sizes=_numbers(text, "subgroup_size_choices"),
         max_threads=_number(text, "max_thread_count_per_workgroup"),
-        shared_bytes=_number(text, "max_workgroup_memory_bytes"),
+        shared_bytes=min(shared, _NVIDIA_SHARED_BYTES) if arch.startswith("sm_") else shared,
         simds=_number(text, "simds_per_wgp") or _SIMDS,
         register_bits=_number(text, "vgpr_space_bits") or _REGISTER_BITS,
         load_bits=_LOAD_BITS,
@@ -30,7 +34,7 @@ def vulkan_target(attribute: Any, name: str) -> Target:
     )
     return Target(
         backend="vulkan-spirv",
-        arch=text.partition('arch = "')[2].partition('"')[0],
+        arch=arch,
         name=name,
         cores=_number(text, "wgp_count") or _UNITS,
         vector_bytes=gpu.load_bits // 8,

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import z3
 
+from frontrunner.benchmarks.operations import Conv
 from frontrunner.core import InputError
 from frontrunner.core.decoding import decode
 from frontrunner.search import Dispatch, Space, Target, build_spaces, spec_of
@@ -260,3 +261,12 @@ def test_emissions_survive_json() -> None:
         again = decode(EmittedConstraints, json.loads(json.dumps(asdict(emitted))))
         assert again.smtlib == emitted.smtlib
         assert again.reasons == emitted.reasons
+
+
+def test_a_reduction_that_is_no_whole_instructions_has_no_direct_candidates(tmp_path: Path) -> None:
+    """Of three channels, where the instruction takes four: 6 of 6 candidates did not compile."""
+    path = tmp_path / "conv.mlir"
+    path.write_text(Conv.square(112, 3, 64, 3, stride=2).mlir())
+    spaces = {s.pipeline: s for s in build_spaces(read_dispatch(path, "gfx942"))}
+    assert count(spaces["TileAndFuse"]).value == 0
+    assert count(spaces["TileAndFuse-igemm"]).value > 0

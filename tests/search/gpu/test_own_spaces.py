@@ -141,6 +141,26 @@ def numbers(name: str, text: str) -> list[int]:
     return [int(n) for n in re.findall(rf"\b{name} = \[([\d, ]+)\]", text)[0].split(",")]
 
 
+def test_what_subgroups_add_up_fits_shared_memory(tmp_path: Path) -> None:
+    """Of a product of four rows, a workgroup's sums would take more than there is."""
+    path = tmp_path / "product.mlir"
+    path.write_text(Matmul(4, 4096, 4096).mlir())
+    (space,) = emitted_spaces(read_dispatch(path, "gfx942"), "VectorDistribute")
+    frame = enumerate_space(space)
+    shared = add_derived_columns(space, frame)["shared_bytes"]
+    limit = space.target.gpu.shared_bytes
+    assert shared.max() == limit
+    more = tuple(c for c in space.constraints if c.reason != "sums fit shared memory")
+    wider = enumerate_space(replace(space, constraints=more))
+    assert add_derived_columns(space, wider)["shared_bytes"].max() > limit
+
+
+def test_what_is_no_product_has_no_pipeline() -> None:
+    dispatch = read(MATMUL, "gfx942")
+    two = replace(dispatch.problem, operands=dispatch.problem.operands[1:])
+    assert pipelines(two, dispatch.target) == ()
+
+
 def test_extra_knobs_show_up() -> None:
     dispatch = read(BATCH, "gfx942")
     extras = {

@@ -12,7 +12,7 @@ import pytest
 
 from frontrunner.core import InputError, NotTunableError
 from frontrunner.core.decoding import decode
-from frontrunner.search import Dispatch, Problem
+from frontrunner.search import Dispatch, Problem, target_flags
 from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[2] / "data"
@@ -188,6 +188,29 @@ def test_reads_benchmark_files_that_the_compiler_dumped(
     assert [t.dtype for t in dumped.outputs] == [t.dtype for t in plain.outputs]
     assert len(dumped.inputs) == len(plain.inputs)
     assert dumped.default == plain.default
+
+
+@pytest.mark.parametrize(
+    ("made", "asked"),
+    [
+        ("znver4", "znver3"),
+        ("x86-64", "aarch64"),
+        ("znver5", "host"),
+        ("gfx1100", "mi300x"),
+        ("sm_86", "a100"),
+        ("sm_80", "gfx942"),
+    ],
+)
+def test_what_was_dumped_for_another_target_is_refused(
+    made: str, asked: str, tmp_path: Path
+) -> None:
+    dump = f"--iree-hal-dump-executable-benchmarks-to={tmp_path}"
+    given = [COMPILER, str(DATA / "matmul.mlir"), *target_flags(made), dump]
+    subprocess.run([*given, "-o", str(tmp_path / "x")], check=True)
+    (file,) = tmp_path.glob("*_benchmark.mlir")
+    with pytest.raises(InputError, match=f"was dumped for .*, the target is {asked}"):
+        read_dispatch(file, asked)
+    assert read_dispatch(file, made).problem == read_dispatch(DATA / "matmul.mlir", made).problem
 
 
 @pytest.mark.parametrize(

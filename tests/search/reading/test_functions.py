@@ -64,6 +64,38 @@ def test_parts_that_do_not_parse_are_passed_over(write):
     assert sizes(read_dispatch(path))["k"] == 16
 
 
+def test_comments_are_no_ends_of_parts(write):
+    """Of what parses as a whole."""
+    text = PRODUCT.format(name="one", k=16).replace("%r =", "// ----- the product -----\n  %r =")
+    assert sizes(read_dispatch(write(text)))["k"] == 16
+    shared = "!tile = tensor<8x8xf32>\n// ------------\n"
+    text = shared + PRODUCT.format(name="one", k=16).replace("-> tensor<8x8xf32> {", "-> !tile {")
+    assert sizes(read_dispatch(write(text)))["k"] == 16
+
+
+def test_what_is_wrong_is_told_where_no_part_parses(write):
+    text = PRODUCT.format(name="one", k=16).replace("return %r", "return %nothing")
+    with pytest.raises(InputError, match="undeclared SSA value"):
+        read_dispatch(write(f"{text}// -----\n{text}"))
+
+
+def test_initializers_stay_with_what_they_store_to(write):
+    text = """util.global private mutable @scale : tensor<8x8xf32>
+util.initializer {
+  %c = arith.constant dense<2.0> : tensor<8x8xf32>
+  util.global.store %c, @scale : tensor<8x8xf32>
+  util.return
+}
+func.func @scaled(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %s = util.global.load @scale : tensor<8x8xf32>
+  %r = arith.mulf %a, %s : tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}
+"""
+    path = write(text + PRODUCT.format(name="one", k=16))
+    assert sizes(read_dispatch(path, function="one"))["k"] == 16
+
+
 def test_two_parts_with_one_name(write):
     path = write(PRODUCT.format(name="one", k=16) + "// -----\n" + PRODUCT.format(name="one", k=8))
     with pytest.raises(InputError, match="2 functions 'one'"):

@@ -78,6 +78,15 @@ def test_an_input_that_is_returned_is_an_output(tmp_path: Path) -> None:
         read_network(tmp_path / "m.mlir")
 
 
+def test_what_is_returned_has_to_be_tensors(tmp_path: Path) -> None:
+    text = PASSED_ON.replace("USED, %y : tensor<4x6xf32>", "%n, %y : i32")
+    text = text.replace("(tensor<4x6xf32>, tensor<4x8xf32>) {", "(i32, tensor<4x8xf32>) {")
+    text = text.replace("%zero", "%n = arith.constant 7 : i32\n  %zero", 1)
+    (tmp_path / "m.mlir").write_text(text)
+    with pytest.raises(InputError, match="returns a value of type i32, which is no tensor"):
+        read_network(tmp_path / "m.mlir")
+
+
 PASSED_ON = """
 func.func @main(%x: tensor<4x6xf32>, %v: tensor<4x6xf32>, %w: tensor<6x8xf32>)
     -> (tensor<4x6xf32>, tensor<4x8xf32>) {

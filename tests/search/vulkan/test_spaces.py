@@ -181,3 +181,10 @@ def test_a_machine_without_a_driver_says_what_to_install(
         profile_of("vulkan")
     assert "mesa-vulkan-drivers" in caught.value.hint
     live._live_profile.cache_clear()
+
+
+def test_shared_memory_is_what_a_vulkan_driver_gives() -> None:
+    """The compiler's profiles of NVIDIA's chips have what CUDA gives."""
+    for target, shared in (("vulkan-ampere", 48 << 10), ("vulkan-turing", 48 << 10)):
+        gpu = read_dispatch(DATA / "matmul.mlir", target).target.gpu
+        assert gpu is not None and gpu.shared_bytes == shared
