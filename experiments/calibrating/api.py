@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import time
@@ -191,4 +192,6 @@ def _compare(cases: Sequence[Case], seed: int) -> tuple[float | None, float | No
         ]
         evaluation = cross_validate(cases, contenders, PROBLEM, seeds=(seed,))
     means = summarise(evaluation.results)["iterations_geomean"]
+    if not math.isfinite(means["here"]):
+        return None, None  # the default is best everywhere
     return float(means["here"]), float(means["shipped"])

@@ -12,7 +12,7 @@
     [device]
     name = "A100"                            # likewise
 
-    [status]                                 # beside times that are empty, infinite or 0
+    [status]                                 # beside times that are infinite or 0
     column = "valid"
     ok = [true]                              # all else has failed; or only
     timeout = ["killed"]                     # what is listed as a failure of some kind

@@ -86,6 +86,14 @@ class Contender:
         return PEERS.get(self.ranker)
 
     @property
+    def files(self) -> list[Path]:
+        """Of what it has learned already: its own, or that of the prior that it starts from."""
+        prior = self.params.get("prior")
+        if isinstance(prior, str) and names_a_file(prior):
+            return [Path(prior)]
+        return [] if self.file is None else [self.file]
+
+    @property
     def needs_fit(self) -> bool:
         """Whether it cannot do without recordings to learn from."""
         return self.file is None and self.peer is None and ranker_class(self.ranker).needs_fit
@@ -115,9 +123,7 @@ class Contender:
     def is_trained(self) -> bool:
         """Whether it has learned before any fold trains it, and keeps what it knows."""
         prior = self.params.get("prior")
-        if isinstance(prior, str):
-            return self.file is not None or names_a_file(prior)
-        return self.file is not None or bool(prior)
+        return bool(self.files) or (bool(prior) and not isinstance(prior, str))
 
     def make(self, seed: int) -> Ranker:
         """The ranker, not trained yet unless it is from a file."""
@@ -141,7 +147,12 @@ class Contender:
         if self.peer is not None:
             return []
         known = problems_trained_on(self.make(seed=0))
-        return [case.name for case in cases if (case.problem, case.device) in known]
+        return [
+            case.name
+            for case in cases
+            # What was recorded on several devices was learned from on each.
+            if any((case.problem, device) in known for device in case.devices)
+        ]
 
 
 def usual_rankers(cases: Sequence[Case]) -> str:

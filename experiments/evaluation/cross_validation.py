@@ -106,6 +106,12 @@ def cross_validate(
         WorkError: a process ended early.
     """
     check_jobs(jobs)
+    if without := [c.name for c in cases if c.uniform is not None and not c.uniform.any()]:
+        raise InputError(
+            f"no candidate of {', '.join(without)} was drawn at random, with which orders are "
+            "compared",
+            "leave them out; `train` can learn from them",
+        )
     # What was recorded beside times and features would be sent to every process.
     cases = [replace(c, recording=replace(c.recording, frame=pd.DataFrame())) for c in cases]
     folds = make_folds(cases, holdout, n_folds)
@@ -171,7 +177,7 @@ def _tasks(
     ]
     if not keep_predictors or len({frozenset(case.features.columns) for case in cases}) > 1:
         return judging
-    kept = [n for n, one in enumerate(contenders) if one.file is None and one.peer is None]
+    kept = [n for n, one in enumerate(contenders) if not one.files and one.peer is None]
     return judging + [EvaluationTask(number, None, seeds[:1]) for number in kept]
 
 

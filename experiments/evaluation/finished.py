@@ -131,8 +131,9 @@ def _file_digest(contender: Contender) -> str:
     if contender.peer is not None:
         return ""
     code = inspect.getfile(ranker_class(contender.ranker))
-    data = read_limited(contender.file) if contender.file else Path(code).read_bytes()
-    return hashlib.sha256(data).hexdigest()
+    own = read_limited(contender.file) if contender.file else Path(code).read_bytes()
+    priors = [read_limited(file) for file in contender.files if file != contender.file]
+    return hashlib.sha256(b"".join([own, *priors])).hexdigest()
 
 
 def _cases_digest(cases: Sequence[Case]) -> str:

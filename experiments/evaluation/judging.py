@@ -207,7 +207,7 @@ def _fit(contender: Contender, cases: Sequence[Case], seed: int) -> tuple[Ranker
     ranker = contender.make(seed)
     if contender.file is not None:
         return ranker, read_limited(contender.file), 0.0
-    if not cases:
+    if not cases or contender.files:  # one with a file as its prior is used as it is
         return ranker, b"", 0.0
     frame, groups = training_frame(cases)
     started = time.perf_counter()
@@ -232,6 +232,7 @@ def _row(
         "device": case.device,
         "left_out": fold.left_out,
         "candidates": reference.candidates,
+        "measured": len(case.times),
         "difficulty": reference.difficulty,
         "near": int(is_near_optimal(case.times, reference.best).sum()),
         "default_wins": reference.default_wins,

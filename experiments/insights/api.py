@@ -56,7 +56,7 @@ def insights(
     compared = [found for case in cases if (found := compare(case)) is not None]
     if not compared:
         raise InputError(
-            f"none of {len(cases)} recordings holds the compiler's default",
+            f"in none of {len(cases)} recordings of ours did the compiler's default run",
             "give recordings that `frontrunner record` made",
         )
     by_device: dict[str, list[Comparison]] = {}

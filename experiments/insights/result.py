@@ -68,7 +68,8 @@ class InsightsResult(Readable):
         devices: insights by device, the costliest of the compiler's choices first.
         gains: how many times as fast as the default winners are, as a geometric mean, by device.
         dispatches: how many were compared, by device.
-        without_default: recordings that do not hold the compiler's default, as older ones do not.
+        without_default: recordings in which no default of the compiler ran: older ones do not hold
+            it, nor do other people's.
         plots: the folder with pictures; None without one.
     """
 
@@ -95,7 +96,7 @@ class InsightsResult(Readable):
                 lines.append("  nothing that winners have in common")
         if self.without_default:
             left = count_of(self.without_default, "recording")
-            lines.append(f"{left} without the compiler's default left out")
+            lines.append(f"{left} in which no default of the compiler ran left out")
         if self.plots is not None:
             lines.append(f"plots        {self.plots}")
         return lines

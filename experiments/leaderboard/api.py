@@ -42,7 +42,8 @@ OURS = (WARM, COLD, "lightgbm", "forest")
 SEEDS = 3
 # Synthetic kernels have so many devices, of which each is ordered knowing the others.
 DEVICES = 2
-HAND, FROM_FILE = "what a person wrote", "what its file was trained on"
+HAND, SHIPPED = "what a person wrote", "what frontrunner comes with"
+FROM_FILE = "what its file was trained on"
 
 
 def leaderboard(
@@ -102,7 +103,7 @@ def leaderboard(
         "left out": "a device where a kernel has several, else a problem",
         "seeds": f"{seeds} from {seed}",
         "spaces": len(cases),
-        "data": cases_digest(cases),
+        "digest": cases_digest(cases),
         "frontrunner": __version__,
         "versions": installed_versions(),
     }
@@ -203,12 +204,15 @@ def _given(name: str, contenders: Sequence[Contender]) -> str:
     contender = next(c for c in contenders if c.name == name)
     if contender.peer is not None:
         return contender.peer.given
-    if contender.ranker == HEURISTIC:
+    prior = contender.params.get("prior")
+    if HEURISTIC in (contender.ranker, prior):
         return HAND
-    if contender.file is not None:
+    if contender.files:
         return FROM_FILE
-    knows_nothing = contender.name == SHUFFLE or contender.searches_knobs or contender.is_cold
-    return NOTHING if knows_nothing else DONORS
+    knows_nothing = SHUFFLE in (contender.ranker, prior) or contender.searches_knobs
+    if knows_nothing or contender.is_cold:
+        return NOTHING
+    return SHIPPED if prior == 1 else DONORS
 
 
 def _write(board: Leaderboard, out: Path | None) -> Path:

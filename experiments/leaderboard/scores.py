@@ -84,7 +84,8 @@ def pair_table(results: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 def space_table(results: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """A row per space: what it is, and what each contender takes on it, over seeds."""
-    about = ["problem", "device", "candidates", "near", "level", "default_wins", "left_out"]
+    about = ["problem", "device", "measured", "candidates", "near", "level"]
+    about += ["default_wins", "left_out"]
     spaces = results.drop_duplicates(SPACE).set_index(SPACE)[about]
     taken = results.pivot_table("log_taken", SPACE, "ranker", "mean", sort=False).map(np.exp)
     return spaces.join(taken[[name for name in names if name in taken]])

@@ -106,11 +106,12 @@ def _page(board: Leaderboard) -> Iterator[str]:
     yield "## Spaces"
     yield ""
     yield from _table(
-        ["space", "device", "candidates", "near-optimal", "asked for", "left out"],
+        ["space", "device", "candidates", "at random", "near-optimal", "asked for", "left out"],
         (
             [
                 str(name),
                 str(row.device),
+                f"{row.measured:,.0f}",
                 f"{row.candidates:,.0f}",
                 "the default wins" if row.default_wins else str(row.near),
                 f"within {row.level} %",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -73,6 +74,11 @@ class Case:
     def family(self) -> str:
         """The problem's family, such as `convolution`."""
         return family_of(self.recording.provenance.problem)
+
+    @property
+    def devices(self) -> list[str]:
+        """The chips."""
+        return self.device.split(" + ")
 
 
 def read_cases(
@@ -187,8 +193,12 @@ def _read(
     found = [drop_killed(recording) for recording in read_recordings(path, said)]
     labels = [_label(recording.provenance) for recording in found]
     varied = [len(set(part)) > 1 for part in zip(*labels, strict=True)]
+    seen: Counter[tuple[str, ...]] = Counter()
     for recording, label in zip(found, labels, strict=True):
         parts = [part for part, varies in zip(label, varied, strict=True) if varies]
+        # Names are shortened, and have fewer signs than what they are made of.
+        seen[label] += 1
+        parts += [str(seen[label])] * (seen[label] > 1)
         if recording.frame["time_us"].isna().all():
             raise InputError(
                 f"{': '.join([str(path), *parts])} has no successful candidate among "

@@ -172,7 +172,8 @@ def _spaces(found: Told) -> Iterator[Block]:
             (
                 Cell(space),
                 Cell(row["device"]),
-                number(row["candidates"], ",.0f"),
+                # Older files have only what was drawn at random.
+                number(row.get("measured", row["candidates"]), ",.0f"),
                 Cell("the default wins") if row["default_wins"] else number(row["near"], ".0f"),
                 Cell(row["left_out"]),
                 *(number(_figure(row, name), ".1f") for name in names),
@@ -193,7 +194,7 @@ def _notes(found: Told) -> Iterator[Block]:
     versions = found["versions"].items()
     yield Facts.of(
         [
-            *((key, found[key]) for key in ("left out", "seeds", "data", "processor")),
+            *((key, found[key]) for key in ("left out", "seeds", "digest", "processor")),
             ("frontrunner", found["frontrunner"]),
             *((str(name), version) for name, version in versions),
         ]

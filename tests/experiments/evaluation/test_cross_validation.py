@@ -22,10 +22,11 @@ from frontrunner.experiments.evaluation import contenders as contender
 from frontrunner.experiments.evaluation import cross_validation as module
 from frontrunner.experiments.evaluation.contenders import Contender, find_contenders, usual_rankers
 from frontrunner.experiments.evaluation.cross_validation import CURVE, cross_validate
+from frontrunner.experiments.evaluation.finished import FinishedParts
 from frontrunner.experiments.evaluation.holdout import make_folds
 from frontrunner.experiments.evaluation.notes import contender_notes
-from frontrunner.experiments.evaluation.summary import by_case, summarise
-from frontrunner.experiments.learning.cases import Case, read_cases
+from frontrunner.experiments.evaluation.summary import _costs, by_case, summarise
+from frontrunner.experiments.learning.cases import Case, read_cases, training_frame
 from frontrunner.features.cpu import CPU
 from frontrunner.features.gpu import GPU
 from frontrunner.models import AdaptiveRanker, Ranker, create_ranker, save
@@ -371,6 +372,8 @@ def test_what_ships_may_have_been_trained_on_what_it_is_judged_on(monkeypatch):
 
     monkeypatch.setitem(RANKERS, "knows", Ships)
     assert NAMES[1].cases_trained_on(CASES) == ["a"]
+    both = replace(CASES[0], device="another + chip")
+    assert NAMES[1].cases_trained_on([both]) == ["a"]
     # Where there are others to learn from, it is trained on these.
     assert list(contender_notes(NAMES[:2], CASES, make_folds(CASES, "problem"))) == []
     (note,) = contender_notes(NAMES[:2], CASES[:1], make_folds(CASES[:1], "problem"))
@@ -456,6 +459,40 @@ def test_a_saved_ranker_is_used_as_it_is(tmp_path, monkeypatch):
     assert column(found.results, str(path), "iterations_5") == [1, 21, 61]
     assert set(column(found.results, str(path), "size_bytes")) == {path.stat().st_size}
     assert found.predictors == {}
+
+
+def test_a_saved_prior_is_used_as_it_is_and_hashed(tmp_path):
+    """It cannot be trained, nor may another one have the results of the first."""
+    (one,) = read_cases([ZEN3])
+    cases = [one, replace(one, problem="another", name="another")]
+    path = tmp_path / "kept.predictor"
+    digests = []
+    for trees in (2, 3):
+        learner = create_ranker("forest", trees=trees, min_leaf=50)
+        save(learner.fit(*training_frame([one])), path, {"problems": ["x"], "devices": ["y"]})
+        (_, adaptive) = find_contenders(f"adaptive:prior={path}")
+        assert (adaptive.files, adaptive.is_trained, adaptive.needs_fit) == ([path], True, False)
+        found = cross_validate(cases, [adaptive], "problem", jobs=1)
+        assert found.predictors == {}
+        assert set(column(found.results, adaptive.name, "train_s")) == {0.0}
+        digests.append(FinishedParts(tmp_path, {}, [adaptive], cases).folder)
+    assert digests[0] != digests[1]
+
+
+def test_orders_are_judged_where_some_candidates_are_at_random():
+    """What a bundle measured is the head of one ranker's order."""
+    ordered = replace(CASES[0], uniform=np.zeros(N, bool))
+    with pytest.raises(InputError, match="no candidate of a was drawn at random"):
+        cross_validate([ordered, *CASES[1:]], NAMES, "problem", jobs=1)
+
+
+def test_each_part_of_one_name_has_its_own_training_time():
+    """Kinds that are evaluated together leave out a device of the same name."""
+    rows = [
+        {"left_out": "A100", "seed": 0, "train_s": train_s, "size_bytes": 1, "rank_s": 0.1}
+        for train_s in (1.0, 1.0, 3.0)
+    ]
+    assert _costs(pd.DataFrame(rows))["train_s"] == 2.0
 
 
 # The figures over all cases --------------------------------------------------------------------

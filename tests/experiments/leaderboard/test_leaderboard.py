@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,9 @@ import pytest
 
 import frontrunner
 from frontrunner.experiments.dataset import write_synthetic
-from frontrunner.experiments.evaluation import cross_validation
+from frontrunner.experiments.evaluation import cross_validation, find_contenders
 from frontrunner.experiments.interrupted import RunInterrupted
+from frontrunner.experiments.leaderboard import api
 from frontrunner.experiments.leaderboard.scores import pair_table, score_table, with_main_figure
 
 RANKERS = ["forest:trees=3:min_leaf=9", "kt_genetic", "tree_top10"]
@@ -65,7 +67,27 @@ def test_the_folder_holds_the_page_and_hashes(board, folder):
     written = frontrunner.report(board.out)
     assert written.kinds == {str(board.out): "leaderboard"}
     html = written.page.read_text()
-    assert "kt_genetic" in html and told["data"][0]["sha256"] in html
+    assert "kt_genetic" in html
+    # Each file is in a table; what they come to as a whole is beside the versions.
+    assert all(re.search(rf"<td[^>]*>{row['sha256']}</td>", html) for row in told["data"])
+    assert told["digest"] in html and "'sha256'" not in html
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("shuffle:seed=4", "nothing"),
+        ("adaptive:prior=shuffle", "nothing"),
+        ("adaptive:prior=nothing", "nothing"),
+        ("adaptive:prior=heuristic", "what a person wrote"),
+        ("heuristic", "what a person wrote"),
+        ("cpu", "other devices or problems"),
+        ("cpu:prior=1.0", "what frontrunner comes with"),
+        ("adaptive", "other devices or problems"),
+    ],
+)
+def test_what_each_was_given(name, given):
+    assert api._given(name, find_contenders(name)) == given
 
 
 def test_ctrl_c_keeps_what_is_done(folder, board, tmp_path, monkeypatch):
