@@ -208,13 +208,8 @@ def read_results(
         InputError: it holds something else.
     """
     parsing = _ResultsParser(path, queue)
-    _, wrong = read_whole_lines(
-        path,
-        parsing.add,
-        keep_valid=keep_valid,
-        edited_hint=KEEP_VALID_HINT,
-        remedy=_WRITTEN,
-    )
+    hints = {"edited_hint": KEEP_VALID_HINT, "remedy": _WRITTEN}
+    _, wrong = read_whole_lines(path, parsing.add, keep_valid=keep_valid, **hints)
     return replace(parsing.done(keep_valid), skipped_lines=tuple(wrong))
 
 

@@ -32,7 +32,7 @@ from ..learning import Case
 from .contenders import SHUFFLE, Contender
 from .finished import FinishedParts
 from .holdout import PROBLEM, Fold, make_folds
-from .judging import (
+from .tasks import (
     CURVE,
     EvaluationData,
     EvaluationTask,
@@ -42,7 +42,7 @@ from .judging import (
     score_shuffle,
 )
 
-HANDLER = "frontrunner.experiments.evaluation.judging:answer"
+HANDLER = "frontrunner.experiments.evaluation.tasks:answer"
 # Libraries in several processes would start a thread per core each.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 

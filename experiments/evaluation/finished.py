@@ -20,7 +20,7 @@ from ...core import FrontrunnerError, parse_json, read_limited, write_atomically
 from ...models import ranker_class
 from ..learning import Case, cases_digest
 from .contenders import Contender
-from .judging import CaseScore, Predictor, Result
+from .tasks import CaseScore, Predictor, Result
 
 # What figures depend on; a change of any of it makes what was kept useless.
 SOURCES = ("core", "search", "features", "models", "benchmarks", "experiments")

@@ -16,7 +16,7 @@ from .trial import TrialResult, race_patience
 
 
 @dataclass(frozen=True)
-class Contender:
+class CompiledModel:
     """A way to compile the model.
 
     Attributes:
@@ -42,7 +42,7 @@ class Finish:
         gain: over the model as it was; None if nothing was left to measure.
     """
 
-    winner: Contender | None
+    winner: CompiledModel | None
     gain: Speedup | None
 
 
@@ -71,12 +71,12 @@ def finish(
     starter = maker.options.starter
     users = link_specs(starter).text if starter else None
 
-    def without_ours(base: Base) -> Contender:
-        return Contender(base, base.compiled.executable, users, base.compiled.applied)
+    def without_ours(base: Base) -> CompiledModel:
+        return CompiledModel(base, base.compiled.executable, users, base.compiled.applied)
 
     first = best = without_ours(tuned)
     if trial.spec is not None and trial.executable is not None:
-        first = best = Contender(tuned, trial.executable, trial.spec, trial.applied)
+        first = best = CompiledModel(tuned, trial.executable, trial.spec, trial.applied)
     for base in bases:
         if base is tuned:
             continue
@@ -113,7 +113,7 @@ def finish(
 
 def _with_spec(
     base: Base, spec: str, plain: Base, maker: BaseMaker, runner: NetworkRunner
-) -> list[Contender]:
+) -> list[CompiledModel]:
     """The spec with the options of another base, where it applies, and computes the same."""
     with maker.compiler(base) as compiler:
         (compiled,) = compiler.compile([("tuned", spec)])
@@ -126,4 +126,4 @@ def _with_spec(
     except NetworkFailed as failure:
         maker.notify(f"the spec is left out with {base.variant.name}: {failure}")
         return []
-    return [Contender(base, compiled.executable, spec, compiled.applied)]
+    return [CompiledModel(base, compiled.executable, spec, compiled.applied)]

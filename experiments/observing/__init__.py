@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
+    from .displays import make_notify, make_progress, progress_bar
+    from .mlflow_store import TrackingStore, find_store
     from .progress import Observer
     from .registry import check_model_name, is_registered, local_ranker
     from .serving import served_ui
-    from .showing import make_notify, make_progress, progress_bar
-    from .stores import TrackingStore, find_store
     from .tracking import Tracker, with_page
 else:
     __getattr__ = exports(__name__)

@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 from ...core import InputError, Notify, WorkError, max_bytes, read_limited, write_atomically
-from .asking import ask_mlflow
-from .stores import cache_folder, find_store
+from .mlflow_process import ask_mlflow
+from .mlflow_store import cache_folder, find_store
 
 PREFIX = "models:/"
 SUFFIX = ".predictor"

@@ -15,8 +15,8 @@ from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
 from ...core import Child, ChildDied, InputError, WorkError
-from .asking import DEFAULTS
-from .stores import SQLITE, find_store
+from .mlflow_process import DEFAULTS
+from .mlflow_store import SQLITE, find_store
 
 HOST = "127.0.0.1"
 START_SECONDS, LOOK_SECONDS = 120.0, 0.2

@@ -21,8 +21,8 @@ from typing import Any, Self
 
 from ... import __version__
 from ...core import Notify, iree_versions
-from .asking import ask_mlflow, tell_mlflow
-from .stores import SQLITE, TrackingStore, find_store
+from .mlflow_process import ask_mlflow, tell_mlflow
+from .mlflow_store import SQLITE, TrackingStore, find_store
 
 EXPERIMENT = "frontrunner"
 KILLED = "KILLED"

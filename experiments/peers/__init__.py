@@ -4,7 +4,7 @@ A peer asks for the times of candidates, one by one, and what it asked for is it
 nothing of rankers, and is no choice for `tune`.
 """
 
-from .asking import Subject
+from .objective import Subject
 from .registry import DONORS, MODEL_LIMIT, NOTHING, PEERS, Peer, find_peer, peer_order
 
 __all__ = [

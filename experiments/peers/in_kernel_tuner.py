@@ -24,7 +24,7 @@ from kernel_tuner.strategies import bayes_opt
 from kernel_tuner.util import RuntimeFailedConfig, TuningBudget
 from scipy.stats import qmc
 
-from .asking import Subject
+from .objective import Subject
 
 OBJECTIVE = "time"
 

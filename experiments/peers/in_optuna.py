@@ -8,7 +8,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import TrialState
 
 from ...models.knobs import Grid
-from .asking import Subject
+from .objective import Subject
 
 # It announces every study and trial.
 optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -10,7 +10,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from ...models.knobs import Grid
-from .asking import Floats, Subject
+from .objective import Floats, Subject
 
 START = 10
 # The kernel is learned anew when there are so many times more measurements.

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from ...models.knobs import Grid
-from .asking import Floats, Subject
+from .objective import Floats, Subject
 
 START, BATCH = 20, 10
 QUANTILE, TREES = 0.1, 100

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...core import InputError
 from ..learning import Case
-from .asking import Asking, EnoughAsked, Floats, Subject, context_of
+from .objective import Floats, RecordedObjective, SearchOver, Subject, context_of
 
 NOTHING, DONORS = "nothing", "other devices or problems"
 # Models that are made anew for each candidate take minutes for more; what follows is at random.
@@ -157,7 +157,7 @@ def peer_order(
         donors: recordings that it may learn from; left out for one that is given nothing.
         should_stop: is told the times so far, and says whether no figure depends on the rest.
     """
-    ask = Asking(case.times, should_stop, peer.limit)
+    ask = RecordedObjective(case.times, should_stop, peer.limit)
     subject = Subject(
         knobs=case.knobs,
         context=context_of(case),
@@ -166,7 +166,7 @@ def peer_order(
         seed=seed,
         ask=ask,
     )
-    with suppress(EnoughAsked):
+    with suppress(SearchOver):
         peer.search(subject)
     shuffled = np.random.default_rng([seed, len(case.times)]).permutation(len(case.times))
     return np.concatenate([ask.rows, shuffled[~np.isin(shuffled, ask.rows)]]).astype(np.intp)

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ...models.knobs import Grid
 from ..learning import Case
-from .asking import Subject, context_of
+from .objective import Subject, context_of
 
 CHOICES = 10
 DEPTH, MIN_LEAF = 4, 10

@@ -17,7 +17,7 @@ from ...models import default_ranker, resolve_ranker
 from ...search import PIPELINE, resolve_target, spec_of, spec_texts
 from ...search.reading import READER, read_dispatch
 from ..queue import make_queue, renderer
-from .folder import Configuration
+from .folder import NamedSpec
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ConfigurationMaker:
             resolve_ranker(choice.ranker, seed=choice.seed)  # refused before the compiler is asked
         self._reader = Child(READER)
 
-    def configurations(self, operation: Operation) -> list[tuple[Configuration, str]]:
+    def configurations(self, operation: Operation) -> list[tuple[NamedSpec, str]]:
         """Configurations in the ranker's order, with their specs.
 
         Raises:
@@ -79,11 +79,11 @@ class ConfigurationMaker:
         self._reader.close()
 
 
-def _named(place: int, row: pd.Series) -> Configuration:
+def _named(place: int, row: pd.Series) -> NamedSpec:
     values = row.drop(PIPELINE).dropna().items()
     knobs = {str(name): int(value) for name, value in values}
     name = "_".join([f"c{place + 1:03d}", *_words(knobs)])
-    return Configuration(name, str(row[PIPELINE]), knobs)
+    return NamedSpec(name, str(row[PIPELINE]), knobs)
 
 
 def _words(knobs: Mapping[str, int]) -> Iterable[str]:

@@ -38,7 +38,7 @@ _EDITED = "generate it again with --force"
 
 
 @dataclass(frozen=True)
-class Configuration:
+class NamedSpec:
     """A tuning spec beside its dispatch, and the knobs that it sets."""
 
     name: str
@@ -58,13 +58,13 @@ class GeneratedDispatch:
     path: Path
     operation: Operation | None = None
     target: str = ""
-    configurations: tuple[Configuration, ...] = ()
+    configurations: tuple[NamedSpec, ...] = ()
 
     @property
     def name(self) -> str:
         return self.path.stem
 
-    def spec(self, configuration: Configuration) -> Path:
+    def spec(self, configuration: NamedSpec) -> Path:
         return self.path.with_name(f"{configuration.name}{SPEC}")
 
     def module(self, configuration: str) -> Path:
@@ -81,7 +81,7 @@ class GeneratedDispatch:
         """
         return read_limited(self.path, _EDITED)
 
-    def read_spec(self, configuration: Configuration) -> bytes:
+    def read_spec(self, configuration: NamedSpec) -> bytes:
         return read_limited(self.spec(configuration), _EDITED)
 
 
@@ -103,7 +103,7 @@ def files_of(operation: Operation, folder: str) -> dict[str, str]:
 
 
 def files_of_configurations(
-    folder: str, target: str, made: Sequence[tuple[Configuration, str]]
+    folder: str, target: str, made: Sequence[tuple[NamedSpec, str]]
 ) -> dict[str, str]:
     """What is written for an operation's configurations, given with their specs."""
     files = {f"{folder}/{configuration.name}{SPEC}": spec for configuration, spec in made}
@@ -209,7 +209,7 @@ def _read(path: Path) -> GeneratedDispatch:
         )
     described, configured = path.with_name(OPERATION), path.with_name(CONFIGURATIONS)
     operation, target = None, ""
-    configurations: tuple[Configuration, ...] = ()
+    configurations: tuple[NamedSpec, ...] = ()
     if os.path.lexists(described):
         operation = read_json(described, from_dict, _EDITED)
         if operation.name != path.stem:
@@ -223,10 +223,10 @@ def _read(path: Path) -> GeneratedDispatch:
     return GeneratedDispatch(path, operation, target, configurations)
 
 
-def _configurations(data: Mapping[str, Any]) -> tuple[str, tuple[Configuration, ...]]:
+def _configurations(data: Mapping[str, Any]) -> tuple[str, tuple[NamedSpec, ...]]:
     if not isinstance(data["configurations"], list):
         raise ValueError(f"the configurations are {data['configurations']!r}")
-    found = tuple(Configuration(**described) for described in data["configurations"])
+    found = tuple(NamedSpec(**described) for described in data["configurations"])
     for one in found:
         if one.name != Path(one.name).name or one.name == DEFAULT:
             raise ValueError(f"{one.name!r} names no configuration")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...benchmarks.measuring import OK
-from .folder import Configuration, GeneratedDispatch
+from .folder import GeneratedDispatch, NamedSpec
 from .log import IREE, NOT_RUN, Key, Row
 
 # A configuration's name, and who runs it.
@@ -85,5 +85,5 @@ class PlannedRows:
             **found,
         )
 
-    def _configuration(self, name: str) -> Configuration | None:
+    def _configuration(self, name: str) -> NamedSpec | None:
         return next((c for c in self.generated.configurations if c.name == name), None)

@@ -37,10 +37,10 @@ from ..queue import AdaptiveOrder, Configuration, renderer
 from .compile_result import CompileResult
 from .folder import RunFolder, write_text
 from .journal import Journal
-from .judging import Judge, command_judge, model_judge
 from .manifest import RunSetup
 from .options import TuneOptions
 from .result import TuneResult, expectation_comment
+from .stage_judges import Judge, command_judge, model_judge
 from .stage_log import StageLog
 from .stages import USUAL_STAGES, Stage
 from .staging import Staging

@@ -23,7 +23,7 @@ from ...benchmarks.measuring import (
 )
 from ...benchmarks.runners import ExecutableRunner
 from ...core import Notify, WorkError
-from .judging import Judge
+from .stage_judges import Judge
 from .stage_log import Judgement, StageLog
 from .stages import HEATS, Stage
 

@@ -15,7 +15,7 @@ import z3
 from ..kind import kind_of
 from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
-from ..threads import full_subgroups
+from ..subgroups import full_subgroups
 from .columns import ceil_div, columns, extra_knobs, padded, powers, product
 from .rendering import GpuConfig, render
 

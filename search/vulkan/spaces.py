@@ -26,7 +26,7 @@ from ..dispatch import Dispatch
 from ..kind import kind_of
 from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
-from ..threads import full_subgroups
+from ..subgroups import full_subgroups
 from .configuration import (
     DISTRIBUTE,
     PROMOTE,

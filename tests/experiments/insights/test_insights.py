@@ -94,5 +94,7 @@ def test_of_what_the_default_has_none_there_is_no_multiple() -> None:
 
 
 def test_without_defaults_nothing_can_be_said() -> None:
-    with pytest.raises(InputError, match="in none of 7 recordings of ours did the compiler's default run"):
+    with pytest.raises(
+        InputError, match="in none of 7 recordings of ours did the compiler's default run"
+    ):
         package.insights(SAPPHIRE_RAPIDS)

@@ -37,7 +37,7 @@ from frontrunner.experiments.network_tuning import (
     trial as trying,
 )
 from frontrunner.experiments.network_tuning.bases import Base
-from frontrunner.experiments.network_tuning.finishing import Contender, Finish
+from frontrunner.experiments.network_tuning.finishing import CompiledModel, Finish
 from frontrunner.experiments.network_tuning.folder import NetworkFolder, open_new_folder
 from frontrunner.experiments.network_tuning.options import NetworkOptions
 from frontrunner.experiments.network_tuning.plan import HotDispatch, Plan, SkippedDispatch
@@ -316,7 +316,7 @@ PLAIN_BASE = Base(
 def build(trial: TrialResult, tuned: Any, variants: Sequence[VariantOutcome] = ()) -> NetworkResult:
     winner = None
     if trial.spec is not None:
-        winner = Contender(PLAIN_BASE, Path("tuned.vmfb"), trial.spec, trial.applied)
+        winner = CompiledModel(PLAIN_BASE, Path("tuned.vmfb"), trial.spec, trial.applied)
     return NetworkResult.build(
         PLAN, {"mm": tuned}, trial, Finish(winner, trial.gain), variants,
         baseline_us=2000.0, run=Path("r"), seconds=1.0,

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from frontrunner.experiments.observing import notebook
+from frontrunner.experiments.observing.displays import make_notify, make_progress, progress_bar
 from frontrunner.experiments.observing.progress import PlainProgress
-from frontrunner.experiments.observing.showing import make_notify, make_progress, progress_bar
 from frontrunner.experiments.observing.status import RunStatus
 from frontrunner.experiments.readable import Readable
 

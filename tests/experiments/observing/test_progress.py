@@ -7,12 +7,12 @@ import io
 import pytest
 from rich.console import Console
 
+from frontrunner.experiments.observing.displays import make_progress
 from frontrunner.experiments.observing.progress import (
     Observer,
     PlainProgress,
     RichProgress,
 )
-from frontrunner.experiments.observing.showing import make_progress
 from frontrunner.experiments.observing.status import RunStatus
 
 

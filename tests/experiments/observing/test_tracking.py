@@ -17,8 +17,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from frontrunner.experiments.observing import asking, mlflow_writer
-from frontrunner.experiments.observing.stores import TrackingStore, cache_folder, find_store
+from frontrunner.experiments.observing import mlflow_process, mlflow_writer
+from frontrunner.experiments.observing.mlflow_store import TrackingStore, cache_folder, find_store
 from frontrunner.experiments.observing.tracking import Tracker, with_page
 
 
@@ -318,7 +318,7 @@ def test_a_python_that_does_not_start(warnings, monkeypatch, tmp_path):
 def test_an_mlflow_that_ends_badly(warnings, monkeypatch, tmp_path):
     broken = tmp_path / "mlflow_writer.py"
     broken.write_text("raise SystemExit('no module named mlflow')")
-    monkeypatch.setattr(asking, "WRITER", broken)
+    monkeypatch.setattr(mlflow_process, "WRITER", broken)
     tracker = Tracker(warnings.append)
     tracker.start("lost", {})
     tracker.finish()
@@ -410,7 +410,7 @@ def test_nobody_waits_for_what_is_written_after_ctrl_c(warnings, database, monke
             tracker.start("cut", {})
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("frontrunner.experiments.observing.asking.subprocess.Popen", Kept)
+    monkeypatch.setattr("frontrunner.experiments.observing.mlflow_process.subprocess.Popen", Kept)
     with pytest.raises(KeyboardInterrupt):
         run()
     (writer,) = started

@@ -15,7 +15,12 @@ import pytest
 from frontrunner.core import InputError
 from frontrunner.experiments.learning import read_cases
 from frontrunner.experiments.peers import PEERS, find_peer, peer_order
-from frontrunner.experiments.peers.asking import MAX_REPEATS, Asking, EnoughAsked, Subject
+from frontrunner.experiments.peers.objective import (
+    MAX_REPEATS,
+    RecordedObjective,
+    SearchOver,
+    Subject,
+)
 
 SIZES = (8, 6, 5)
 # So many are compared: what a search asks for after it repeats itself is not its own.
@@ -153,16 +158,16 @@ def test_what_donors_did_best_is_tried_first(tmp_path):
 
 def test_asking_ends_where_it_is_enough_and_where_nothing_new_is_asked_for():
     times = np.arange(1.0, 101.0)
-    ask = Asking(times, lambda taken: len(taken) >= 20, None)
-    with pytest.raises(EnoughAsked):
+    ask = RecordedObjective(times, lambda taken: len(taken) >= 20, None)
+    with pytest.raises(SearchOver):
         [ask(row) for row in range(100)]
     assert ask.rows == list(range(32))
-    ask = Asking(times, lambda taken: False, 5)
-    with pytest.raises(EnoughAsked):
+    ask = RecordedObjective(times, lambda taken: False, 5)
+    with pytest.raises(SearchOver):
         [ask(row) for row in range(100)]
     assert ask.rows == list(range(5))
-    ask = Asking(times, lambda taken: False, None)
-    with pytest.raises(EnoughAsked):
+    ask = RecordedObjective(times, lambda taken: False, None)
+    with pytest.raises(SearchOver):
         [ask(7) for _ in range(MAX_REPEATS + 2)]
     assert ask.rows == [7]
 
@@ -187,12 +192,12 @@ def test_optuna_is_not_told_that_a_failure_was_the_fastest(case, monkeypatch):
     def ask(row):
         asked.append(row)
         if len(asked) > 20:
-            raise EnoughAsked
+            raise SearchOver
         return np.nan if len(asked) < 4 else 5.0
 
     monkeypatch.setattr(optuna.Study, "tell", tell)
     subject = Subject(case.knobs, {}, (), case.device, 0, ask)
-    with pytest.raises(EnoughAsked):
+    with pytest.raises(SearchOver):
         find_peer("optuna_tpe").search(subject)
     assert told[:3] == [None] * 3
     assert all(value >= 5.0 for value in told[3:])

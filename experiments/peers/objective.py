@@ -19,11 +19,11 @@ MAX_REPEATS = 500
 LOOK_EVERY = 16
 
 
-class EnoughAsked(Exception):
+class SearchOver(Exception):
     """No figure depends on what is asked for next."""
 
 
-class Asking:
+class RecordedObjective:
     """Tells times and keeps the order in which they are asked for first.
 
     Args:
@@ -49,18 +49,18 @@ class Asking:
         """The time of a candidate.
 
         Raises:
-            EnoughAsked: the search is over.
+            SearchOver: the search is over.
         """
         if row in self._known:
             self._repeats += 1
             if self._repeats > MAX_REPEATS:
-                raise EnoughAsked
+                raise SearchOver
         else:
             count = len(self.rows)
             if count >= self._limit:
-                raise EnoughAsked
+                raise SearchOver
             if count % LOOK_EVERY == 0 and count and self._should_stop(self._times[self.rows]):
-                raise EnoughAsked
+                raise SearchOver
             self._repeats = 0
             self._known.add(row)
             self.rows.append(row)
