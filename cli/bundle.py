@@ -9,6 +9,7 @@ import click
 
 from ..benchmarks.measuring import DEFAULT_BUDGET
 from .choices import (
+    FILE,
     extra_option,
     iree_flag_option,
     jobs_option,
@@ -24,7 +25,6 @@ from .files import check_new_file, check_new_folder, check_replaceable
 from .output import Interrupted, Output, shared_options
 from .several import function_option
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = click.Path(path_type=Path)
 UNUSED_SEED = "Accepted as everywhere; the seed was chosen when the bundle was packed."
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .choices import device_option, jobs_option, target_option
+from .choices import FOLDER, device_option, jobs_option, target_option
 from .files import check_new_file, check_writable
 from .output import Interrupted, Output, shared_options
 
@@ -30,7 +30,7 @@ from .output import Interrupted, Output, shared_options
 )
 @click.option(
     "--recordings",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="Where recordings are kept, and added to [FILE with the ending .recordings].",
 )

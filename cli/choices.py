@@ -14,6 +14,9 @@ from ..benchmarks.measuring import POOL_SIZE
 from .completing import complete_devices, complete_extras, complete_rankers, complete_targets
 from .output import Interrupted, UsageError
 
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
 recordings_argument = click.argument(
     "recordings",
     metavar="RECORDINGS...",
@@ -23,7 +26,7 @@ recordings_argument = click.argument(
 )
 columns_option = click.option(
     "--columns",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="What columns of tables (CSV) are, in TOML: knobs, time, problem, device, what failed. "
     "Those of BaCO, CATBench and KTT are known.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .choices import columns_option, recordings_argument
+from .choices import FOLDER, columns_option, recordings_argument
 from .completing import complete_rankers
 from .files import check_out
 from .output import Interrupted, Output, interrupted_parts, shared_options
@@ -50,7 +50,7 @@ NOTHING_SAVED = "nothing is saved; --folds, or fewer rankers or --seeds, take le
 )
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="Where to write tables, plots and trained rankers [runs/evaluation-<n>].",
 )

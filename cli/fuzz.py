@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .choices import jobs_option
+from .choices import FILE, FOLDER, jobs_option
 from .completing import complete_targets
 from .files import check_out
 from .output import Interrupted, Output, shared_options
@@ -16,7 +16,7 @@ from .output import Interrupted, Output, shared_options
 @click.argument(
     "dispatches",
     metavar="DISPATCH...",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
     nargs=-1,
     required=True,
 )
@@ -46,7 +46,7 @@ from .output import Interrupted, Output, shared_options
 )
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="Where to write [runs/fuzz-<n>].",
 )

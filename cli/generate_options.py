@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from .choices import pool_option, ranker_option, target_option
+from .choices import FOLDER, pool_option, ranker_option, target_option
 from .output import shared_options
 from .sizes import PAIRS, SIZES
 
@@ -93,7 +93,7 @@ shared = combine_options(
     ),
     click.option(
         "--out",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=FOLDER,
         default="dispatches",
         show_default=True,
         metavar="DIR",

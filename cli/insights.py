@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .choices import recordings_argument
+from .choices import FOLDER, recordings_argument
 from .files import check_writable
 from .output import Output, shared_options
 
@@ -15,7 +15,7 @@ from .output import Output, shared_options
 @recordings_argument
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="Write a picture of each device here.",
 )

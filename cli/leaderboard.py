@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .choices import columns_option
+from .choices import FOLDER, columns_option
 from .files import check_out
 from .output import Output, interrupted_parts, shared_options
 from .pages import page_line, write_page
@@ -52,7 +52,7 @@ NOTHING_KEPT = "nothing is saved; fewer --rankers or --seeds take less time"
 )
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="Where to write the page, tables and figures [runs/leaderboard-<n>].",
 )

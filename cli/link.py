@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .choices import default_specs_option, iree_flag_option, is_given, target_option
+from .choices import FILE, default_specs_option, iree_flag_option, is_given, target_option
 from .files import check_new_folder, check_replaceable
 from .output import Output, UsageError, shared_options
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     metavar="SPEC...",
     nargs=-1,
     required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write here, not to stdout."
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "--model",
     "models",
     multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="MODEL.mlir",
     help="Tell which of the model's dispatches each matcher configures, and whether it compiles so "
     "(if not, the exit code is 1); may be repeated.",

@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from .choices import (
+    FILE,
+    FOLDER,
     cluster_option,
     default_specs_option,
     device_option,
@@ -21,9 +23,6 @@ from .completing import complete_rankers
 from .files import check_writable
 from .output import Output, shared_options, write_failure
 from .several import devices_of, dispatches_of, functions_option, targets_option
-
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command("record")

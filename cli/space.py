@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .choices import (
+    FILE,
     default_specs_option,
     extra_option,
     iree_flag_option,
@@ -31,9 +32,7 @@ MOST_ROWS = 20_000_000
 
 
 @click.command("space")
-@click.argument(
-    "file", metavar="IN.mlir", type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("file", metavar="IN.mlir", type=FILE)
 @function_option
 @target_option
 @default_specs_option

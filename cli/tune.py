@@ -10,6 +10,8 @@ import click
 
 from ..benchmarks.measuring import DEFAULT_BUDGET
 from .choices import (
+    FILE,
+    FOLDER,
     check_resume,
     cluster_option,
     continued_by,
@@ -42,15 +44,13 @@ ANEW = (
 # What has no meaning where nothing is measured.
 MEASURING_OPTIONS = {"--device": "devices", "--patience": "patience"}
 
-FOLDER = click.Path(file_okay=False, path_type=Path)
-
 
 @click.command("tune")
 @click.argument(
     "files",
     metavar="[IN.mlir...]",
     nargs=-1,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
 )
 @click.option(
     "--budget",
@@ -85,7 +85,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option(
     "--stages",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="FILE.toml",
     help="How candidates are judged, one stage after the other; may run commands of your own "
     "[screen, heats].",

@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from .choices import (
+    FILE,
+    FOLDER,
     check_resume,
     cluster_option,
     continued_by,
@@ -25,8 +27,6 @@ from .output import Output, UsageError, shared_options
 from .pages import show_with_page, tracked_page
 
 RESUMABLE = {"file", "resume", "cluster", "iree_flags", "options", "as_json"}
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command("tune-model")

@@ -14,9 +14,9 @@ from ...benchmarks.measuring import POOL_SIZE
 from ...benchmarks.operations import Operation
 from ...core import Child
 from ...models import default_ranker, resolve_ranker
-from ...search import PIPELINE, resolve_target, spec_of, spec_texts
+from ...search import resolve_target, spec_of, spec_texts
 from ...search.reading import READER, read_dispatch
-from ..queue import make_queue, renderer
+from ..queue import Configuration, make_queue, renderer
 from .folder import NamedSpec
 
 
@@ -68,7 +68,7 @@ class ConfigurationMaker:
         ranker = resolve_ranker(choice.ranker or default_ranker(dispatch.target), seed=choice.seed)
         queue = make_queue(dispatch, ranker, pool=choice.pool, seed=choice.seed)
         render = renderer(dispatch, queue)
-        made = [_named(place, queue.iloc[place]) for place in range(min(choice.count, len(queue)))]
+        made = [_named(queue, place) for place in range(min(choice.count, len(queue)))]
         specs = [spec_of(dispatch, render(place), one.name) for place, one in enumerate(made)]
         return list(zip(made, spec_texts(specs), strict=True))
 
@@ -79,11 +79,10 @@ class ConfigurationMaker:
         self._reader.close()
 
 
-def _named(place: int, row: pd.Series) -> NamedSpec:
-    values = row.drop(PIPELINE).dropna().items()
-    knobs = {str(name): int(value) for name, value in values}
-    name = "_".join([f"c{place + 1:03d}", *_words(knobs)])
-    return NamedSpec(name, str(row[PIPELINE]), knobs)
+def _named(queue: pd.DataFrame, place: int) -> NamedSpec:
+    one = Configuration.of_candidate(queue, place)
+    name = "_".join([f"c{place + 1:03d}", *_words(one.knobs)])
+    return NamedSpec(name, one.pipeline, one.knobs)
 
 
 def _words(knobs: Mapping[str, int]) -> Iterable[str]:

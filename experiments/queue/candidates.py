@@ -22,6 +22,7 @@ from ...search import (
     known_extras,
 )
 from ...search.enumeration import add_derived_columns, sample
+from .configuration import Configuration
 
 # Candidates whose features are there at once: with what these are made of, some 30 MB. It takes as
 # long with four times as many.
@@ -182,9 +183,8 @@ def renderer(dispatch: Dispatch, queue: pd.DataFrame) -> Callable[[int], str]:
     spaces = spaces_of(dispatch, queue)
 
     def render(index: int) -> str:
-        row = queue.iloc[index]
-        knobs = row.drop(PIPELINE).dropna()
-        return spaces[row[PIPELINE]].render({str(k): int(v) for k, v in knobs.items()})
+        one = Configuration.of_candidate(queue, index)
+        return spaces[one.pipeline].render(one.knobs)
 
     return render
 
