@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from ..benchmarks.measuring import check_drivers, check_subgroups, check_uris, chip_of, driver_of
+from ..benchmarks.measuring import (
+    check_chips,
+    check_drivers,
+    check_subgroups,
+    check_uris,
+    chip_of,
+    driver_of,
+)
 from ..core import Notify
 from ..search import Target, backend_named, backend_of
 
@@ -40,6 +47,7 @@ def check_devices(uris: Sequence[str], target: Target, notify: Notify, instead: 
         WorkError: one does not answer.
     """
     check_drivers(uris, target.drivers, target.arch, instead)
+    check_chips(uris)
     shortages = backend_named(target.backend).shortages
     if shortages is None:
         return

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         known_pipelines,
     )
     from .problem import ELEMENT_BYTES, Dim, Gpu, Operand, Problem, Target
-    from .space import Constraint, Knob, Space
+    from .space import CannotRender, Constraint, Knob, Space
     from .spec import APPLIED_MARK, SPEC_OPTION, TuningSpec, spec_of, spec_option, spec_texts
     from .table import DERIVED, PIPELINE, knob_value
 else:
@@ -50,6 +50,7 @@ __all__ = [
     "PIPELINE",
     "SPEC_OPTION",
     "Backend",
+    "CannotRender",
     "Constraint",
     "Dim",
     "Dispatch",

@@ -38,7 +38,12 @@ from itertools import pairwise
 import z3
 from z3.z3util import get_vars
 
+from ..core import WorkError
 from .problem import Problem, Target
+
+
+class CannotRender(WorkError):
+    """The compiler does not make attributes of a configuration, or crashes over it."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class Space:
         problem: what the pipeline compiles (`compiled_problem`), whose loops features and knobs are
             about.
         render: turns one candidate (knob name to value) into the text of a `compilation_info`
-            attribute.
+            attribute; raises `CannotRender` where there is none.
         derived: columns that tell what a candidate means, as Z3 expressions over the knobs.
         default: the candidate that the compiler chooses by itself; None if it is of another
             pipeline, or not known.

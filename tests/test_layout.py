@@ -63,7 +63,7 @@ MAY_IMPORT = {
             "benchmarks.compiling"
         ),
         "benchmarks.networks": "core search.reading benchmarks.verifying benchmarks.measuring",
-        "benchmarks.runners": "core search search.gpu benchmarks.measuring benchmarks.compiling",
+        "benchmarks.runners": "core search benchmarks.measuring benchmarks.compiling",
         "benchmarks.cluster": (
             "core search benchmarks.verifying benchmarks.measuring benchmarks.compiling "
             "benchmarks.runners"
@@ -91,7 +91,7 @@ MAY_IMPORT = {
             "experiments.learning experiments.peers experiments.evaluation"
         ),
         "experiments.tuning": (
-            "core search search.gpu search.linking search.reading features models "
+            "core search search.linking search.reading features models "
             "benchmarks.verifying benchmarks.measuring benchmarks.cluster benchmarks.compiling "
             "benchmarks.networks benchmarks.runners experiments experiments.dataset "
             "experiments.device_checks experiments.queue experiments.observing experiments.learning"
@@ -112,7 +112,7 @@ MAY_IMPORT = {
         ),
         "experiments.bundling": (
             "experiments "
-            "core search search.enumeration search.gpu search.reading models benchmarks.measuring "
+            "core search search.enumeration search.reading models benchmarks.measuring "
             "benchmarks.bundle benchmarks.cluster benchmarks.compiling benchmarks.runners "
             "experiments.dataset experiments.device_checks experiments.queue "
             "experiments.observing experiments.evaluation experiments.tuning"
@@ -123,7 +123,7 @@ MAY_IMPORT = {
             "experiments.observing experiments.learning experiments.evaluation"
         ),
         "experiments.compiler_fuzzing": (
-            "core search search.gpu search.enumeration search.reading benchmarks.measuring "
+            "core search search.enumeration search.reading benchmarks.measuring "
             "benchmarks.compiling benchmarks.runners benchmarks.reducing experiments "
             "experiments.observing experiments.queue"
         ),

@@ -65,7 +65,10 @@ class MachineCores:
 
 
 def _locked(how: int) -> int:
-    handle = os.open(temporary_folder().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    shared = temporary_folder().parent
+    # A worker that another process of ours started has its folder within that one's.
+    shared = next((p for p in reversed(shared.parents) if p.name == shared.name), shared)
+    handle = os.open(shared, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, how)
     except BaseException:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -29,6 +30,7 @@ from ..measuring import (
 from ..runners import QueueCompiler
 from .client import AGAIN_SECONDS, ALONE_SECONDS
 from .devices import ClusterDevices
+from .exclusion import MachineCores
 from .lanes import MOST_TRIES, Lane
 from .messages import HostLost, OfferedDevice
 from .streaming import AHEAD, stream
@@ -78,9 +80,10 @@ class ClusterRunner:
         self._drifts: dict[str, float] = {}
         self._seed = seed
         self._call = call_of(dispatch)
-        self._compiler = QueueCompiler(
-            dispatch, render_config, folder, jobs, builder, devices.compilers()
-        )
+        compilers = devices.compilers()
+        self._compiler = QueueCompiler(dispatch, render_config, folder, jobs, builder, compilers)
+        # What compiles elsewhere keeps apart from what measures there.
+        self._cores = nullcontext if compilers else MachineCores().compiling
         self._save_log = partial(save_log, logs)
         self._executables: dict[int, Path] = {}
         self._lanes = [self._lane(one) for _, one in devices.chosen.devices]
@@ -227,17 +230,18 @@ class ClusterRunner:
             try:
                 return do([lane.device for lane in working if lane.device is not None])
             except WorkError as lost:
-                if not isinstance(lost, HostLost):
-                    faults += 1
-                    if isinstance(lost, KilledError) or faults >= MOST_TRIES:
-                        raise
+                faults += 1
+                killed = isinstance(lost, KilledError) and not isinstance(lost, HostLost)
+                if killed or faults >= MOST_TRIES:
+                    raise
                 self._notify(f"measuring again: {first_line(lost)}")
                 until = time.monotonic() + ALONE_SECONDS
                 for lane in working:
                     lane.put_aside(first_line(lost))
 
     def _compile(self, index: int) -> CompileOutcome:
-        compiled = self._compiler.compile_one(index)
+        with self._cores():
+            compiled = self._compiler.compile_one(index)
         if compiled.kind == OK:
             self._executables[index] = compiled.executable
         return compiled

@@ -63,7 +63,11 @@ class ExecutableStore:
             )
         with self._lock:
             if name not in self._sizes:
-                (self.folder / name).write_bytes(data)
+                try:
+                    (self.folder / name).write_bytes(data)
+                except OSError:
+                    (self.folder / name).unlink(missing_ok=True)  # there is but a part of it
+                    raise
             self._add(name, len(data))
 
     def put_piece(self, sender: str, name: str, data: bytes, offset: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,16 +20,10 @@ from ...core import (
 from ...search import Dispatch, TuningSpec
 from ...search.reading import Network
 from ..measuring import COMPILE_FAILED, CRASHED, KILLED, NOT_APPLIED, OK, TIMEOUT, CompileOutcome
-from .worker import BuildRequest, CompileReply, CompileRequest
+from .worker import NO_MEMORY, BuildRequest, CompileReply, CompileRequest
 
 COMPILE_TIMEOUT = 60.0
 HANDLER = "frontrunner.benchmarks.compiling.worker:answer"
-# What Python, C++, LLVM, NumPy, Z3 and the loader say where the system refuses memory.
-_NO_MEMORY = re.compile(
-    r"MemoryError|std::bad_alloc|LLVM ERROR: out of memory|Cannot allocate memory"
-    r"|failed to map segment from shared object|can't start new thread"
-    r"|OpenBLAS error: Memory allocation still failed|libz3\S* not found"
-)
 
 
 @dataclass(frozen=True)
@@ -156,7 +149,7 @@ def _raise_if_refused_memory(error: Exception) -> None:
     Raises:
         KilledError: it was that.
     """
-    if found := _NO_MEMORY.search(str(error)):
+    if found := NO_MEMORY.search(str(error)):
         raise KilledError(f"the compiler got no memory ({found[0]})") from error
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import signal
 import subprocess
 import time
 import traceback
@@ -11,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...core import InputError, first_line, write_error
+from ...core import InputError, first_line, is_full, write_error
 from ...search import Dispatch, TuningSpec, executable_pipeline
 from ...search.mlir import CompileFailed, compile_with_spec, spec_text
 from ..measuring import executable_digest
@@ -22,6 +24,13 @@ _LINKER_KILLED = re.compile(
     rb"^Linking failed; .* returned exit code (9|35072|32512):", re.MULTILINE
 )
 _ROOM = "make room, then go on where it stopped"
+
+# What Python, C++, LLVM, NumPy, Z3 and the loader say where the system refuses memory.
+NO_MEMORY = re.compile(
+    r"MemoryError|std::bad_alloc|LLVM ERROR: out of memory|Cannot allocate memory"
+    r"|failed to map segment from shared object|can't start new thread"
+    r"|OpenBLAS error: Memory allocation still failed|libz3\S* not found"
+)
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,7 @@ def _build(request: BuildRequest) -> CompileReply:
     pipeline = executable_pipeline(request.pipeline)
     assert pipeline is not None, "the process that asks knows it"
     start = time.perf_counter()
-    error, details, digest = "", "", ""
+    error, details, digest, killed = "", "", "", False
     try:
         pipeline.build(request.dispatch, request.candidate, request.executable)
         digest = executable_digest(request.executable.read_bytes())
@@ -105,11 +114,19 @@ def _build(request: BuildRequest) -> CompileReply:
         details = said if isinstance(said, str) else said.decode(errors="replace")
         program = failure.cmd if isinstance(failure.cmd, str) else failure.cmd[0]
         error = f"{program} gave {failure.returncode}: {_error_line(details)}"
+        killed = failure.returncode == -signal.SIGKILL or NO_MEMORY.search(details) is not None
+    except OSError as failure:
+        if is_full(failure):
+            raise write_error(request.executable, failure, "make room") from failure
+        error = f"{type(failure).__name__}: {first_line(failure)}"
+        details, killed = traceback.format_exc(), failure.errno == errno.ENOMEM
     except Exception as failure:  # another package's
         error = f"{type(failure).__name__}: {first_line(failure)}"
         details = traceback.format_exc()
     seconds = time.perf_counter() - start
-    return CompileReply(error=error, details=details, digest=digest, seconds=seconds)
+    return CompileReply(
+        error=error, details=details, digest=digest, seconds=seconds, linker_killed=killed
+    )
 
 
 def _error_line(said: str) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .chips import (
         DOCTOR_HINT,
         DRIVERS,
+        check_chips,
         check_drivers,
         check_subgroups,
         check_uris,
@@ -183,6 +184,7 @@ __all__ = [
     "SetupRequest",
     "StreamingRunner",
     "Timing",
+    "check_chips",
     "check_counts",
     "check_drivers",
     "check_subgroups",

@@ -39,7 +39,7 @@ def outcome_error(
     if index in known:
         return f"candidate {index} has an outcome already"
     measured = devices is None or len(devices) > 0
-    compiling = outcome.stage == "compile" or not measured
+    compiling = (outcome.stage == "compile" and outcome.kind != OK) or not measured
     known_device = outcome.device != "" if devices is None else outcome.device in devices
     if not known_device and not (compiling and not outcome.device):
         return f"candidate {index} is of device {outcome.device!r}"

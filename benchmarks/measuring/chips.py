@@ -31,6 +31,8 @@ IDENTIFY_TIMEOUT = 60.0
 DOCTOR_HINT = "see `frontrunner doctor` for the devices that answer"
 # The name that Mesa's drivers for CPUs give the chip begins so.
 _SOFTWARE = "llvmpipe"
+# What tells one of Arm's cores from another.
+_ARM_CORE = ("CPU implementer", "CPU part", "CPU variant")
 TASKS = Path("/proc/self/task")
 # Threads that wait take nothing; on a busy machine those that spin get a part of a core's time.
 WATCHED_SECONDS, SHARE = 0.1, 0.05
@@ -111,11 +113,16 @@ def parse_subgroups(told: str) -> tuple[int, int]:
 
 def _processor() -> str:
     cpuinfo = Path("/proc/cpuinfo")
+    told: dict[str, str] = {}
     if cpuinfo.exists():
         for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+            name, _, value = line.partition(":")
+            told.setdefault(name.strip(), value.strip())
+    if "model name" in told:
+        return told["model name"]
+    # Of Arm's cores, Linux tells numbers alone.
+    numbers = [told[name] for name in _ARM_CORE if name in told]
+    return " ".join([platform.processor() or platform.machine(), *numbers])
 
 
 def fingerprint(uri: str) -> str:
@@ -145,6 +152,20 @@ def check_uris(uris: Sequence[str]) -> None:
             raise InputError(f"unknown device {uri!r}", f"use one of: {', '.join(DRIVERS)}")
         if uris.count(uri) > 1:
             raise InputError(f"device {uri!r} is named twice", "name each device once")
+
+
+def check_chips(uris: Sequence[str]) -> None:
+    """Refuses a device that is named in two ways: it would be measured twice at a time.
+
+    Raises:
+        InputError: naming both.
+        WorkError, KilledError: as `chip_of`.
+    """
+    named: dict[tuple[str, str], str] = {}
+    for uri in uris:
+        path = "" if shares_cores(uri) else chip_of(uri).path
+        if path and (other := named.setdefault((driver_of(uri), path), uri)) != uri:
+            raise InputError(f"{other} and {uri} are one device", "name each device once")
 
 
 def check_drivers(uris: Sequence[str], able: Sequence[str], arch: str, instead: str = "") -> None:

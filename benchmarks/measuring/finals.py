@@ -186,7 +186,7 @@ def settle(
     winner = None
     for finalist in finals.standings[:MAX_TRIED]:
         if finalist.speedup <= 1:
-            break
+            continue  # finalists are in the order of their fastest turns, and this is the median
         on_phase(f"measuring candidate {finalist.index + 1} against the default")
         finals = finals.with_own_rounds(runner.confirm(finalist.index))
         own = next((s for s in finals.standings if s.index == finalist.index), None)

@@ -98,9 +98,6 @@ class Options:
             raise InputError(f"{option} {value} is not a whole number")
         return int(value)
 
-    def pair(self, name: str, default: int | None) -> tuple[int, int]:
-        return self.number(f"{name}_h", default), self.number(f"{name}_w", default)
-
     def only(self, name: str, *values: str) -> str:
         """The value, which must be one of a few; the first is the default."""
         value = self.word(name, values[0])

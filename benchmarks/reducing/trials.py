@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from ...core import CHILD_FAILED, Child, ChildDied, ChildTimeout, FrontrunnerError
+from ...core import (
+    CHILD_FAILED,
+    Child,
+    ChildDied,
+    ChildTimeout,
+    FrontrunnerError,
+    ResumableError,
+)
 from ...search import Dispatch, Space, build_spaces, spec_of
 from ...search.reading import READER, read_dispatch
 from ..compiling import Reproducer, RunnableModule, write_emission_crash
@@ -88,6 +95,8 @@ class Trials:
         self.tried += 1
         try:
             return self._try(variant, known)
+        except ResumableError:
+            raise  # of what was killed, nothing is known
         except (FrontrunnerError, *CHILD_FAILED):
             return None  # it is no dispatch any more, or its knobs say nothing
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ...core import Child
-from ...search import Dispatch, ExecutablePipeline, TuningSpec, spec_of
-from ...search.gpu import CannotRender
+from ...search import CannotRender, Dispatch, ExecutablePipeline, TuningSpec, spec_of
 from ..compiling import BuildJob, Compiler, require_default
 from ..measuring import BATCH_PER_JOB, CRASHED, CompileOutcome
 

@@ -19,7 +19,7 @@ from ...core import InputError, WorkError
 from ...models import default_ranker
 from ...search import spec_of
 from ..dataset import ORIGIN, UNIFORM, Provenance, Recording, SampledFrom, top_of
-from ..queue import renderer, with_derived
+from ..queue import explained, renderer, with_derived
 from ..tuning import (
     RunFolder,
     RunSetup,
@@ -198,7 +198,7 @@ class IngestedBundle:
     def _report(self, folder: RunFolder, outcomes: Mapping[int, Outcome]) -> None:
         seed = self.bundle.manifest.seed
         report = FailureReport(
-            self.run.dispatch, folder.failures, folder.logs, self.render_config, seed
+            self.run.dispatch, folder.failures, folder.logs, explained(self.render_config), seed
         )
         with suppress(OSError):  # a reproducer less must not cost the results
             report.write(outcomes)

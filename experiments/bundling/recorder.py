@@ -155,7 +155,16 @@ def pack_recording(
     """
     digest = digest_of_file(options.input)
     drawn = selection.describe(options, dispatch.target)
-    request = Request(digest, options.target, options.seed, options.budget.candidates, drawn)
+    request = Request(
+        digest,
+        options.target,
+        options.seed,
+        options.budget.candidates,
+        drawn,
+        options.default_specs,
+        options.iree_flags,
+        uris,
+    )
     if not work.chosen.exists():
         notify_of(dispatch, observer)
         work.write_choice(request, choose(options, selection, dispatch, uris, observer))
@@ -204,7 +213,11 @@ def _check_found(
         f"{options.out} is a recording",
         {
             f"problem ({was.problem.label})": was.problem != dispatch.problem,
-            f"target ({was.target.arch if was.target else 'none'})": was.target != dispatch.target,
+            f"target ({was.target.arch if was.target else 'none'})": _other_target(was, dispatch),
+            "default (--default-specs)": was.target is not None
+            and was.target.default_specs != dispatch.target.default_specs,
+            "compiler's flags (--iree-flag)": was.target is not None
+            and was.target.iree_flags != dispatch.target.iree_flags,
             f"device ({', '.join(was.devices)})": _other_device(was, options, devices),
             f"seed ({was.seed})": was.seed != options.seed,
             **drawn_differences(was.drawn or _as_found(found, options), drawn),
@@ -212,6 +225,15 @@ def _check_found(
         },
         "name another --out, or move the file away",
     )
+
+
+def _other_target(was: Provenance, dispatch: Dispatch) -> bool:
+    """Whether it is for another chip, whatever the flags."""
+    if was.target is None:
+        return True
+    here = dispatch.target
+    alike = replace(was.target, default_specs=here.default_specs, iree_flags=here.iree_flags)
+    return alike != here
 
 
 def _other_device(was: Provenance, options: TuneOptions, asked: tuple[str, ...]) -> bool:

@@ -57,6 +57,8 @@ class Request:
     Attributes:
         input_digest: of the file with the dispatch.
         candidates: how many uniform ones; None for the whole space.
+        default_specs, iree_flags: what makes the default another one, and what is searched.
+        devices: that are searched on; none where nothing is.
     """
 
     input_digest: str
@@ -64,6 +66,9 @@ class Request:
     seed: int
     candidates: int | None
     drawn: SampledFrom
+    default_specs: bool = False
+    iree_flags: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
 
     def differences(self, asked: Request) -> dict[str, bool]:
         """By each property, in words: whether what is asked for has another."""
@@ -73,6 +78,9 @@ class Request:
             f"seed ({self.seed})": self.seed != asked.seed,
             **drawn_differences(self.drawn, asked.drawn),
             f"number of candidates ({self.candidates})": self.candidates != asked.candidates,
+            "default (--default-specs)": self.default_specs != asked.default_specs,
+            "compiler's flags (--iree-flag)": self.iree_flags != asked.iree_flags,
+            f"device ({', '.join(self.devices)})": self.devices != asked.devices,
         }
 
 

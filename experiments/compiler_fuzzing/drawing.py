@@ -16,8 +16,7 @@ from ...benchmarks.runners import CompileRunner, LocalRunner
 from ...core import read_limited
 from ...search import PIPELINE, Dispatch, build_spaces
 from ...search.enumeration import sample
-from ...search.gpu import CannotRender
-from ..queue import Configuration, check_not_empty, renderer
+from ..queue import Configuration, check_not_empty, explained, renderer
 
 # Of each pipeline: more than minutes suffice for.
 POOL = 4096
@@ -90,10 +89,7 @@ class Drawn:
 
     def render(self, index: int) -> str:
         """A candidate's configuration, or why there is none."""
-        try:
-            return renderer(self.dispatch, self.queue)(index)
-        except CannotRender as failure:
-            return f"// {failure}"
+        return explained(renderer(self.dispatch, self.queue))(index)
 
     def simplest(self, members: Sequence[FailedCandidate]) -> FailedCandidate:
         """The one that asks for least."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from ...benchmarks.compiling import Reproducer, RunnableModule, write_emission_crash
 from ...benchmarks.measuring import CRASHED, TIMEOUT, Outcome
 from ...benchmarks.reducing import EMISSION, Failure, Reduction, Size, Variant, reduce_failure
-from ...core import InputError, WorkError, first_line
+from ...core import InputError, ResumableError, WorkError, first_line, write_error
 from ...search import Dispatch, spec_of
 from ..observing import Observer
 from .drawing import Drawn, FailedCandidate, Key, key_of
@@ -163,10 +163,22 @@ class FuzzSession:
         if outcome.kind == TIMEOUT:  # each try would take as long
             return
         self.observer.on_phase(f"reducing {found.folder.name}: {outcome.reason}")
-        if (reduced := reduce_failure(found.failure)) is None:
+        try:
+            reduced = reduce_failure(found.failure)
+        except ResumableError as error:
+            self.observer.notify(f"{found.folder.name} is not reduced: {error}")
             return
+        if reduced is None:
+            return
+        # What was found first is kept until what is left of it is there.
+        beside = found.folder.with_name(f"{found.folder.name}.reduced")
+        shutil.rmtree(beside, ignore_errors=True)
+        try:
+            reduced.write(beside)
+        except OSError as error:
+            raise write_error(beside, error, "make room; what failed is kept as it was") from error
         shutil.rmtree(found.folder)
-        reduced.write(found.folder)
+        beside.rename(found.folder)
         found.reduction, found.before = reduced, reduced.before
         write_index(self.out, self._tried(), self._shown(), self.seed)
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .candidates import (
         check_not_empty,
         check_queue,
+        explained,
         features_of,
         make_queue,
         renderer,
@@ -25,6 +26,7 @@ __all__ = [
     "Configuration",
     "check_not_empty",
     "check_queue",
+    "explained",
     "features_of",
     "make_queue",
     "renderer",

@@ -15,6 +15,7 @@ from ...models import Ranker, order_chunks
 from ...search import (
     DERIVED,
     PIPELINE,
+    CannotRender,
     Dispatch,
     Space,
     build_spaces,
@@ -187,6 +188,18 @@ def renderer(dispatch: Dispatch, queue: pd.DataFrame) -> Callable[[int], str]:
         return spaces[one.pipeline].render(one.knobs)
 
     return render
+
+
+def explained(render: Callable[[int], str]) -> Callable[[int], str]:
+    """As `render`, for people and reproducers: a configuration, or why there is none."""
+
+    def render_or_explain(index: int) -> str:
+        try:
+            return render(index)
+        except CannotRender as failure:
+            return f"// {failure}"
+
+    return render_or_explain
 
 
 def with_derived(dispatch: Dispatch, queue: pd.DataFrame) -> pd.DataFrame:

@@ -171,7 +171,8 @@ def candidates(run: Run) -> Iterator[Block]:
 
 
 def _top(run: Run) -> Table:
-    best = run.taken.nsmallest(TOP, "relative").to_dict("records")
+    ran = run.taken.dropna(subset="relative")
+    best = ran.nsmallest(TOP, "relative").to_dict("records")
     finalists = {one.index + 1: one for one in run.tuned.finalists} if run.tuned else {}
     rows = []
     for row in best:

@@ -88,7 +88,9 @@ def _figures(run: NetworkRun) -> Iterator[Figure]:
         )
         yield Figure("options", result.options, "of the compiler, among those that were tried")
         yield Figure(
-            "time", f"{result.seconds / 60:.1f} min", f"{run.options.minutes:g} were given"
+            "time",
+            f"{result.seconds / 60:.1f} min",
+            f"of the last session; {run.options.minutes:g} were given",
         )
     elif run.plan is not None:
         yield Figure("to be tuned", str(len(run.plan.hot)), f"{len(run.plan.rest)} are not")
@@ -258,8 +260,10 @@ def _use(run: NetworkRun) -> Iterator[Block]:
     elif result is not None:
         yield Text("The model stays as it is: there is nothing to give to the compiler.")
     else:
-        again = f"frontrunner tune-model --resume {shlex.quote(str(folder.path))}"
-        yield Code("To go on", again)
+        words = ["frontrunner", "tune-model", "--resume", shlex.quote(str(folder.path))]
+        words += [f"--iree-flag={shlex.quote(flag)}" for flag in run.options.iree_flags]
+        words += ["--options", "FILE"] * (run.options.variants_file is not None)
+        yield Code("To go on", " ".join(words))
 
 
 def _provenance(run: NetworkRun) -> Facts:

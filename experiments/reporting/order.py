@@ -43,6 +43,9 @@ def quality(run: Run) -> Iterator[Block]:
         return
     # Spearman's; pandas would import scipy.stats for it, which takes 2 s.
     found = ran["place"].rank().corr(ran["measured_place"].rank())
+    if np.isnan(found):
+        yield Text(f"All {len(ran)} that ran took the same: no order is better than another.")
+        return
     size = len(run.setup.queue)
     usual = "a low one is usual" if found >= 0 else "those in front were rather the slower ones"
     yield Text(

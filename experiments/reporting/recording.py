@@ -153,7 +153,7 @@ def _best(case: Case, frame: pd.DataFrame) -> Iterator[Block]:
         )
     else:
         yield Text("The compiler's default is none of the candidates.")
-    ranked = frame.nsmallest(TOP, _TIME).to_dict("records")
+    ranked = frame.dropna(subset=_TIME).nsmallest(TOP, _TIME).to_dict("records")
     yield Table.of(
         f"The best {len(ranked)}",
         ["#place", "#time, µs", "#of the best", "#spread", "#measured", "came in as", "knobs"],

@@ -75,7 +75,7 @@ def _pipelines(run: Run) -> Iterator[Block]:
             Cell(name),
             number(counts.get("candidates"), "g"),
             *(number(counts.get(one, 0), "g") for one in shown),
-            number(100 * (counts.get("share_ok") or 0), ".0f", " %"),
+            number(_percent(counts.get("share_ok")), ".0f", " %"),
             number(counts.get("median_compile_s"), ".2f", " s"),
         )
         for name, counts in run.result.pipelines.items()
@@ -83,6 +83,10 @@ def _pipelines(run: Run) -> Iterator[Block]:
     columns = ["pipeline", "#candidates", *(f"#{one.replace('_', ' ')}" for one in shown)]
     yield Table.of("What the compiler made of each pipeline's candidates",
                    [*columns, "#compiled", "#in the median"], rows)  # fmt: skip
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 def _stages(run: Run) -> Iterator[Block]:
@@ -99,9 +103,20 @@ def _use(run: Run) -> Iterator[Block]:
         yield Text(f"The winner is a module: {result.executable}.")
     elif result is not None:
         yield Text("There is no spec: the compiler's default stays.")
-    folder = shlex.quote(str(run.folder.path))
-    more = "--budget N" if run.result else ""
-    yield Code("To go on with this run", f"frontrunner tune --resume {folder} {more}".rstrip())
+    if not run.setup.manifest.measured_by:  # what was measured elsewhere ended there
+        more = ["--budget", "N"] if run.result else []
+        yield Code("To go on with this run", " ".join([*resuming(run), *more]))
+
+
+def resuming(run: Run) -> list[str]:
+    """The command that goes on with a run, with what no folder is trusted with."""
+    manifest = run.setup.manifest
+    words = ["frontrunner", "tune", "--resume", shlex.quote(str(run.folder.path))]
+    words += [f"--iree-flag={shlex.quote(flag)}" for flag in run.setup.dispatch.target.iree_flags]
+    words += ["--cluster", "ADDRESS"] * manifest.on_cluster
+    if any(stage.brought for stage in manifest.options.stages):
+        words += ["--stages", "FILE"]
+    return words
 
 
 def _spec(spec: Path, target: str, iree_flags: tuple[str, ...] = ()) -> Iterator[Block]:

@@ -89,7 +89,7 @@ class Run:
             return self.winner.index + 1, "the winner"
         if self.others:
             return self.others[0].index + 1, "the best of the finals"
-        first = self.taken.nsmallest(1, "relative")
+        first = self.taken.dropna(subset="relative").nsmallest(1, "relative")
         return None if first.empty else (int(first["place"].iloc[0]), "the fastest so far")
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from pathlib import Path
 from statistics import median
 from typing import Any, Self
@@ -103,6 +104,10 @@ class CompileResult(StoredResult):
 
     def to_dict(self) -> dict[str, Any]:
         return dict.fromkeys(_UNKNOWN) | asdict(self)
+
+    def _repr_html_(self) -> str:
+        text = "\n".join(self.summary_lines())
+        return f"<pre>{escape(text)}</pre>"
 
     def summary_lines(self) -> list[str]:
         """For people: a table with a row per pipeline, then where the failures are."""

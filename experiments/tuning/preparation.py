@@ -39,7 +39,7 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
         check_uris(options.devices or ())
     if options.ranker is not None:
         resolve_ranker(options.ranker, seed=options.seed)  # refused before the compiler is asked
-    check_usable(options.stages, on_cluster=options.cluster is not None)
+    check_usable(options.stages, options.pipeline, on_cluster=options.cluster is not None)
     dispatch = read_dispatch(
         options.input,
         options.target,

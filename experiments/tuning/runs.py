@@ -13,7 +13,7 @@ from ...benchmarks.measuring import DEFAULT_BUDGET, Budget, Runner, check_uris, 
 from ...benchmarks.runners import CompileRunner, LocalRunner
 from ...core import InputError
 from ...models import AdaptiveRanker, resolve_ranker
-from ...search import Dispatch, executable_pipeline
+from ...search import Dispatch, check_rendered, executable_pipeline
 from ..interrupted import resumable
 from ..observing import Observer
 from .folder import RunFolder, run_files
@@ -142,7 +142,7 @@ def resume_run(
         stages=started.stages if stages is None else tuple(stages),
         budget=_with_limits(started.budget, budget or Budget()),
     )
-    check_usable(goes_on.stages, on_cluster=cluster is not None)
+    check_usable(goes_on.stages, goes_on.pipeline, on_cluster=cluster is not None)
     run = replace(found, manifest=replace(found.manifest, options=goes_on))
     if keep_failures is not None:
         check_report_folder(keep_failures, run.dispatch)
@@ -151,6 +151,8 @@ def resume_run(
             f"{path} is the run of another input ({started.input}), not of {input}",
             "start a new run, or leave the input out",
         )
+    if keep_failures is not None:
+        check_rendered(goes_on.pipeline, "a report of failures is of")
     options = replace(goes_on, keep_failures=keep_failures, cluster=cluster)
     looks_back = run.manifest.looks_back
     if looks_back and not isinstance(resolve_ranker(options.ranker or ""), AdaptiveRanker):
@@ -189,8 +191,11 @@ def _write_changes(folder: RunFolder, before: RunSetup, now: RunSetup) -> None:
     """Has a folder tell of other stages and limits, for sessions to come."""
     was, options = before.manifest.options, now.manifest.options
     place = first_change(was.stages, options.stages)
-    if place is not None and folder.stages.exists():
-        forget_stages(folder.stages, place)
+    if place is not None:
+        # It is of other stages, also if this session ends before there is one of these.
+        folder.result.unlink(missing_ok=True)
+        if folder.stages.exists():
+            forget_stages(folder.stages, place)
     if was != options:
         folder.rewrite_manifest(now.manifest, now.dispatch)
 

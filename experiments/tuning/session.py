@@ -31,9 +31,8 @@ from ...benchmarks.runners import ExecutableRunner
 from ...core import InputError
 from ...models import AdaptiveRanker, resolve_ranker
 from ...search import PIPELINE, Dispatch, executable_pipeline
-from ...search.gpu import CannotRender
 from ..observing import Observer, Tracker
-from ..queue import AdaptiveOrder, Configuration, renderer
+from ..queue import AdaptiveOrder, Configuration, explained, renderer
 from .compile_result import CompileResult
 from .folder import RunFolder, write_text
 from .journal import Journal
@@ -93,7 +92,7 @@ class Session:
             run.dispatch,
             options.keep_failures or folder.failures,
             folder.logs,
-            self._render_or_explain,
+            explained(self.render_config),
             options.seed,
         )
         if executable_pipeline(options.pipeline) is not None:
@@ -113,6 +112,8 @@ class Session:
             self._check(result, journal.outcomes)
             # Of a session that was killed when all but this was done.
             shutil.rmtree(self.folder.work, ignore_errors=True)
+            if self.report and self.options.keep_failures is not None:
+                self.report.write(journal.outcomes)
             if isinstance(result, CompileResult) and self.report and self.report.folder.is_dir():
                 return replace(result, failures=self.report.folder)
             return result
@@ -211,7 +212,7 @@ class Session:
         log_of_stages = partial(StageLog, self.folder.stages, keep_valid=self.keep_valid)
         with closing(log_of_stages()) if judged else nullcontext() as log:
             judge, notify = partial(self._open_judge, runner), self.observer.notify
-            staging = Staging(runner, known, log, judge, on_phase, notify)
+            staging = Staging(runner, known, baseline_us, log, judge, on_phase, notify)
             left, stages = staging.run(self.options.stages)
         finals, winner = settle(runner, left, spec, on_phase, notify)
         if winner is None:
@@ -293,13 +294,6 @@ class Session:
             best_us = None if course.best is None else course.best * baseline_us
         twin = outcome.kind == OK and outcome.same_as is not None
         self.observer.on_outcome("duplicate" if twin else outcome.kind, best_us)
-
-    def _render_or_explain(self, index: int) -> str:
-        """For people and reproducers: a configuration, or why there is none."""
-        try:
-            return self.render_config(index)
-        except CannotRender as failure:
-            return f"// {failure}"
 
     def _params(self) -> dict[str, Any]:
         options = asdict(self.options)

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...core import InputError, check_file, decode, describe_error, read_limited
+from ...search import check_rendered
 
 SCREEN, HEATS, COMMAND, MODEL = "screen", "heats", "command", "model"
 VMFB, SPEC, DEFAULT = "{vmfb}", "{spec}", "{default}"
@@ -134,8 +135,11 @@ def check_stages(stages: Sequence[Stage]) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def check_usable(stages: Sequence[Stage], *, on_cluster: bool) -> None:
+def check_usable(stages: Sequence[Stage], pipeline: str | None = None, *, on_cluster: bool) -> None:
     """Refuses stages that cannot be gone through here, before anything is measured for them.
+
+    Args:
+        pipeline: of the candidates, if it is given.
 
     Raises:
         InputError: naming what is missing.
@@ -145,8 +149,11 @@ def check_usable(stages: Sequence[Stage], *, on_cluster: bool) -> None:
             program = stage.words({})[0]
             if "{" not in program and shutil.which(program) is None:
                 raise InputError(f"{program} is no program", "see the command of the stage")
+            if SPEC in stage.command:
+                check_rendered(pipeline, "{spec} in a stage's command is of")
         if stage.kind == MODEL:
             check_file(Path(stage.model), "give a file of MLIR")
+            check_rendered(pipeline, "a stage with a model is of")
             if on_cluster:
                 raise InputError(
                     f"the stage {stage.describe()!r} is for this machine, not for a cluster",

@@ -48,6 +48,7 @@ class Staging:
 
     Args:
         outcomes: of the first stage, by queue position.
+        baseline_us: of the compiler's default, where no outcome tells.
         log: of what commands and models say; None where there are none.
         open_judge: what judges candidates in a stage that has a command or a model.
         on_phase: told what begins.
@@ -58,12 +59,14 @@ class Staging:
         self,
         runner: MeasuringRunner,
         outcomes: Mapping[int, Outcome],
+        baseline_us: float,
         log: StageLog | None,
         open_judge: OpenJudge,
         on_phase: Callable[[str], None],
         notify: Notify,
     ) -> None:
         self._runner, self._outcomes, self._log = runner, outcomes, log
+        self._baseline_us = baseline_us
         self._open_judge, self._on_phase, self._notify = open_judge, on_phase, notify
 
     def run(self, stages: Sequence[Stage]) -> tuple[Finals, tuple[StageResult, ...]]:
@@ -74,7 +77,7 @@ class Staging:
             WorkError: a command fails for the compiler's default.
         """
         chosen = first_choice(stages[0], self._outcomes)
-        finals = _screened(self._outcomes, chosen)
+        finals = _screened(self._outcomes, chosen, self._baseline_us)
         told = [StageResult(stages[0].describe(), len(self._outcomes), len(chosen))]
         for place, stage in enumerate(stages[1:], start=1):
             self._on_phase(f"{stage.describe()}: {len(chosen)} candidates that may be the best")
@@ -163,7 +166,7 @@ def limit(stage: Stage, judged: Sequence[tuple[int, float]]) -> list[int]:
     return [index for index, _ in ranked[: stage.keep]]
 
 
-def _screened(outcomes: Mapping[int, Outcome], chosen: Sequence[int]) -> Finals:
+def _screened(outcomes: Mapping[int, Outcome], chosen: Sequence[int], baseline_us: float) -> Finals:
     """What screening knows of candidates, as finals have it."""
     standings = []
     for index in chosen:
@@ -176,5 +179,5 @@ def _screened(outcomes: Mapping[int, Outcome], chosen: Sequence[int]) -> Finals:
             )
         )
     baselines = [o.baseline_us for o in outcomes.values() if o.baseline_us is not None]
-    baseline_us = float(np.median(baselines)) if baselines else 0.0
-    return Finals(tuple(standings), baseline_us, screening_noise(outcomes))
+    middle = float(np.median(baselines)) if baselines else baseline_us
+    return Finals(tuple(standings), middle, screening_noise(outcomes))

@@ -6,10 +6,9 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .extras import EXTRA_KNOBS
-    from .rendering import CannotRender
     from .spaces import gpu_spaces
     from .target import gpu_target
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["EXTRA_KNOBS", "CannotRender", "gpu_spaces", "gpu_target"]
+__all__ = ["EXTRA_KNOBS", "gpu_spaces", "gpu_target"]

@@ -13,10 +13,10 @@ from ...core import (
     Child,
     ChildKilled,
     KilledError,
-    WorkError,
     first_line,
 )
 from ..problem import Problem
+from ..space import CannotRender
 
 # The first answer waits for the bindings to load (0.5 s); the others take 0.1 ms.
 TIMEOUT = 60.0
@@ -80,10 +80,6 @@ class MatmulLoops:
     sizes: tuple[int, ...]
     origin: tuple[int, ...]
     swapped: bool
-
-
-class CannotRender(WorkError):
-    """The compiler does not make attributes of a configuration, or crashes over it."""
 
 
 def ask_renderer(request: Any) -> Any:

@@ -20,9 +20,8 @@ from frontrunner.benchmarks.measuring import (
 from frontrunner.benchmarks.runners import LocalRunner
 from frontrunner.benchmarks.runners.local import WITH_SPECS, WITHOUT_SPECS
 from frontrunner.core import WorkError
-from frontrunner.search import Dispatch, build_spaces, spec_of
+from frontrunner.search import CannotRender, Dispatch, build_spaces, spec_of
 from frontrunner.search.enumeration import sample
-from frontrunner.search.gpu import CannotRender
 from frontrunner.search.mlir import compile_with_spec
 
 HUGE = (

@@ -28,7 +28,7 @@ from frontrunner.core.errors import KilledError
 from frontrunner.experiments.bundling import recorder as module
 from frontrunner.experiments.bundling.packing import pack
 from frontrunner.experiments.bundling.recorder import record_dispatch
-from frontrunner.experiments.bundling.recorder_folder import RecorderFolder
+from frontrunner.experiments.bundling.recorder_folder import RecorderFolder, Request
 from frontrunner.experiments.bundling.selection import Selection
 from frontrunner.experiments.dataset.origins import split_origins
 from frontrunner.experiments.dataset.provenance import SampledFrom
@@ -71,7 +71,6 @@ def test_a_recording_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (made.candidates, made.ok) == (7, 7)
     assert made.near >= 1
     assert list(found.provenance.devices) == ["local-sync"]
-    assert found.provenance.noise_floor == made.noise_floor
     assert list(tmp_path.iterdir()) == [out]
 
     def never(*_: object, **__: object) -> None:
@@ -197,6 +196,24 @@ def test_each_says_how_it_came_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"iree_flags": ("--iree-opt-level=O3",)}, "compiler's flags (--iree-flag)"),
+        ({"default_specs": True}, "default (--default-specs)"),
+        ({"devices": ("local-sync",)}, "device (local-task)"),
+        ({"seed": 1}, "seed (0)"),
+    ],
+)
+def test_a_choice_of_candidates_is_for_what_was_asked(change: dict[str, Any], named: str) -> None:
+    """Before anything is compiled, too: the default and what a search found depend on it."""
+    drawn = PLAIN.describe(options(Path("x")), READ(DATA / "matmul.mlir").target)
+    was = Request("digest", "host", 0, 6, drawn, devices=("local-task",))
+    assert not any(was.differences(was).values())
+    asked = replace(was, **change)
+    assert [name for name, other in was.differences(asked).items() if other] == [named]
+
+
 def test_rankers_may_be_named(tmp_path: Path) -> None:
     """Theirs are taken then; a file is told apart by what is in it."""
     file, out = tmp_path / "mine.predictor", tmp_path / "r" / "matmul.parquet"

@@ -111,6 +111,53 @@ def test_a_run_that_was_interrupted_says_what_is_missing(run, written):
     assert not log.exists()
 
 
+def test_what_failed_is_never_among_the_best(run, written):
+    (run / "result.json").unlink()
+    log = run / "outcomes.jsonl"
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    failed = {"kind": "crashed", "stage": "run", "reason": "it died", "time_us": None}
+
+    def write(count: int) -> None:
+        kept = [one if at >= count else one | failed for at, one in enumerate(records)]
+        log.write_text("".join(f"{json.dumps(one)}\n" for one in kept))
+
+    write(len(records))
+    page = texts(written(run))
+    assert "the fastest so far" not in page
+    assert "No candidate has run yet." in page
+    write(len(records) - 2)
+    page = texts(written(run))
+    best = page.split("The best ")[1].split("Default, winner")[0]
+    assert "crashed" not in best
+
+
+def test_where_all_took_the_same_no_order_is_better(run, written):
+    (run / "result.json").unlink()
+    log = run / "outcomes.jsonl"
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    us = next(one["baseline_us"] for one in records if one["kind"] == "ok")
+    alike = {"time_us": us, "baseline_us": us}
+    same = [one | alike if one["kind"] == "ok" else one for one in records]
+    log.write_text("".join(f"{json.dumps(one)}\n" for one in same))
+    page = texts(written(run))
+    assert "took the same: no order is better than another" in page
+    assert "nan" not in page
+
+
+def test_the_command_that_goes_on_has_what_is_asked_for_again(run, written):
+    def change(data: Any) -> None:
+        data["on_cluster"] = True
+        data["options"]["stages"] = [{"kind": "screen"}, {"kind": "command", "command": "true"}]
+        data["dispatch"]["target"]["iree_flags"] = ["--iree-opt-level=O3"]
+
+    edit(run / "run.json", change)
+    page = texts(written(run))
+    more = "--iree-flag=--iree-opt-level=O3 --cluster ADDRESS --stages FILE"
+    assert f"frontrunner tune --resume {run} {more}" in page
+    edit(run / "run.json", lambda data: data.update(measured_by={"bundle": "b"}))
+    assert "To go on with this run" not in texts(written(run))
+
+
 def test_an_old_run_is_shown(tmp_path, written):
     folder = shutil.copytree(OLD / "run", tmp_path / "old")
     page = texts(written(folder))

@@ -24,8 +24,7 @@ from frontrunner.experiments.tuning.compile_result import CompileResult
 from frontrunner.experiments.tuning.journal import Journal
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.runs import resume_run, start_run
-from frontrunner.search import Dispatch
-from frontrunner.search.gpu import CannotRender
+from frontrunner.search import CannotRender, Dispatch
 from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[2] / "data"

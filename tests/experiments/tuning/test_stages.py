@@ -15,8 +15,14 @@ from frontrunner.benchmarks.measuring import Outcome
 from frontrunner.benchmarks.operations import Matmul
 from frontrunner.core import InputError, WorkError
 from frontrunner.experiments.tuning import RunFolder, Stage, TuneResult
-from frontrunner.experiments.tuning.stages import USUAL_STAGES, check_stages, read_stages
-from frontrunner.experiments.tuning.staging import StageResult, first_choice, limit
+from frontrunner.experiments.tuning.stages import (
+    USUAL_STAGES,
+    check_stages,
+    check_usable,
+    read_stages,
+)
+from frontrunner.experiments.tuning.staging import StageResult, Staging, first_choice, limit
+from frontrunner.search import pipeline
 from frontrunner.search.mlir import compile_with_spec
 from frontrunner.search.reading import read_dispatch
 
@@ -162,6 +168,10 @@ def test_a_run_goes_on_with_other_stages(source: Path, tmp_path: Path) -> None:
     assert len(log.read_text().split()) == len(asked) + 1 + again.stages[2].judged
     assert_verified(source, again)
     assert RunFolder(run).load().manifest.options.stages == tuple(mended)
+    # A result of other stages is none of these, also where a session of these came to none.
+    with pytest.raises(WorkError, match="fails for the compiler's default"):
+        package.resume(run, quiet=True, stages=[Stage("screen", keep=3), first, wrong])
+    assert not (run / "result.json").exists()
     # Without the first command, nothing that the second one said is taken for what it says now.
     fewer = package.resume(run, quiet=True, stages=[Stage("screen", keep=1), first])
     assert isinstance(fewer, TuneResult)
@@ -254,6 +264,28 @@ def test_who_goes_on() -> None:
     assert first_choice(Stage("screen", keep=3), outcomes) == [1, 0]
     assert first_choice(Stage("screen", within=1.1), outcomes) == [1]
     assert first_choice(USUAL_STAGES[0], outcomes) == [1, 0]
+
+
+def test_where_nothing_ran_the_default_has_its_time() -> None:
+    failed = {0: Outcome("compile_failed", stage="compile", reason="no")}
+    staging = Staging(None, failed, 7.5, None, None, print, print)  # type: ignore[arg-type]
+    finals, told = staging.run((Stage("screen"),))
+    assert (finals.baseline_us, finals.standings) == (7.5, ())
+    assert told == (StageResult("screen", 1, 0),)
+
+
+@pytest.mark.parametrize("kind", ["model", "command"])
+def test_stages_that_take_specs_are_of_what_the_compiler_makes(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tmp_path / "model.mlir"
+    model.touch()
+    given = {"model": {"model": str(model)}, "command": {"command": "true {spec}"}}[kind]
+    stages = (Stage("screen"), Stage(kind, **given))
+    check_usable(stages, "DoubleTilingExpert", on_cluster=False)
+    monkeypatch.setattr(pipeline, "executable_pipeline", lambda name: name)
+    with pytest.raises(InputError, match="but CKernel makes executables by itself"):
+        check_usable(stages, "CKernel", on_cluster=False)
 
 
 @pytest.mark.parametrize(
