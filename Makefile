@@ -64,9 +64,9 @@ charts:  ## bundle what draws the charts of reports anew (needs npm)
 	cd experiments/reporting/drawing/assets && npm ci --ignore-scripts && npm run build && rm -r node_modules
 
 dist: env-dev  ## build the wheel and the sdist into dist, and check both
-	rm -rf dist
+	rm -rf dist build/lib build/bdist.* *.egg-info  # what is left in build goes into the wheel, too
 	$(BIN)/python -c 'import setuptools.build_meta as b; b.build_sdist("dist"); b.build_wheel("dist")' > /dev/null
-	rm -rf build *.egg-info
+	rm -rf build/lib build/bdist.* *.egg-info
 	$(BIN)/twine check --strict dist/*
 	@du -h dist/*
 

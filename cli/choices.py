@@ -34,7 +34,8 @@ columns_option = click.option(
 cluster_option = click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Compile and measure on the workers of this Dask scheduler [this machine].",
+    help="Compile and measure on the workers of this Dask scheduler; local:N starts N workers here "
+    "[this machine, without].",
 )
 TARGETS = (
     "Compile for this machine (host), a named CPU, a GPU (gfx942, mi300x, gfx1201, sm_80, ...), or "
@@ -86,16 +87,19 @@ ranker_option = click.option(
     shell_complete=complete_rankers,
     help="What orders the candidates: a name from `frontrunner rankers`, a trained one's file, or "
     "one that MLflow has (models:/NAME/VERSION, models:/NAME@ALIAS) [cpu for CPUs, heuristic for "
-    "GPUs].",
+    "GPUs; tune and tune-model first look into predictors/ for one of this device].",
 )
 keep_valid_option = click.option(
     "--keep-valid",
     is_flag=True,
-    help="Leave out logged lines that cannot be of this run, instead of refusing the log; as it "
-    "was, it is kept beside it.",
+    help="Skip log lines that cannot belong to this run instead of refusing the log; a copy of the "
+    "log is kept beside it.",
 )
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(min=1), metavar="N", help="Compile N candidates at a time."
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Compile N candidates at a time [one per core].",
 )
 pool_option = click.option(
     "--pool",

@@ -39,8 +39,8 @@ NOTHING_SAVED = "nothing is saved; --folds, or fewer rankers or --seeds, take le
     type=click.Choice(["problem", "family", "device"]),
     default="problem",
     show_default=True,
-    help="What is left out of the training in turn, to be judged on: a problem with its twins, a "
-    "family of problems, or a device.",
+    help="What is left out of the training in turn, to be judged on: a problem, however it is "
+    "written or fused, a family of problems, or a device.",
 )
 @click.option(
     "--folds",

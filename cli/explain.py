@@ -141,7 +141,10 @@ def command(
         progress(2, 3)
         if chosen_ranker is None:
             if not candidates.ranker:
-                raise UsageError("--ranker is missing", "other people's kernels have no usual one")
+                raise UsageError(
+                    "--ranker is missing",
+                    "give --ranker NAME|FILE: other people's kernels have no usual one",
+                )
             chosen_ranker = resolve_ranker(candidates.ranker, seed=seed)
         choice = CandidateSelection(position=candidate or 1, top=top, row=row, knobs=knobs)
         explained = explain(chosen_ranker, candidates, choice, seed)

@@ -72,7 +72,9 @@ def command(
             raise UsageError(f"{option} does nothing without --model", "leave it out, or name one")
     for stem, times in Counter(model.stem for model in models).items():
         if dump is not None and times > 1:
-            raise UsageError(f"{times} models are called {stem}", "--dump names files after models")
+            raise UsageError(
+                f"{times} models are called {stem}", "rename one of them, or leave --dump out"
+            )
     to_stdout = dump == Path("-")
     if dump is not None and not to_stdout:
         check_new_folder(dump, "--dump", "name a new folder")

@@ -22,14 +22,16 @@ from .output import Output, shared_options
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE.html",
-    help="The page [report.html in the folder; here, if several are given].",
+    help="The page [report.html in the folder, NAME.html beside a file; report.html here, if "
+    "several are given].",
 )
 @shared_options(seed="Seeds what is drawn at random where there is too much to show.")
 def command(folders: tuple[Path, ...], out: Path | None, seed: int, as_json: bool) -> None:
     """Write a page for a browser: one file, which needs no network.
 
-    DIR is the folder of a tuning run, of a model's tuning, a profile or an evaluation, a recording,
-    or a folder of these; several are compared. Nothing in them is compiled or run.
+    DIR is the folder of a tuning run, of a model's tuning, of a profile, an evaluation or a
+    leaderboard, a recording, or a folder of recordings; several are compared. Nothing in them is
+    compiled or run.
     """
     from ..experiments.reporting import NAME, report
 

@@ -81,6 +81,6 @@ def dispatches_of(files: Sequence[Path], functions: Sequence[str]) -> list[Named
     for name, times in Counter(dispatch_name(*one) for one in found).items():
         if times > 1:
             raise UsageError(
-                f"{times} dispatches are called {name}", "results are named after files"
+                f"{times} dispatches are called {name}", "rename a file, or tune them one at a time"
             )
     return found

@@ -85,7 +85,7 @@ RESUMABLE = {"file", "resume", "cluster", "iree_flags", "options", "as_json"}
     "--device",
     metavar="URI",
     shell_complete=complete_devices,
-    help="Measure on this device [local-task for CPUs, cuda or hip for GPUs].",
+    help="Measure on this device [local-task for CPUs, cuda, hip or vulkan for GPUs].",
 )
 @cluster_option
 @target_option

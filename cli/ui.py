@@ -22,9 +22,9 @@ from .output import Output, shared_options
 def command(port: int, opens: bool, seed: int, as_json: bool) -> None:
     """Show what is tracked in MLflow, in this machine's browser.
 
-    Runs of `tune`, `tune-model` and `evaluate` are tracked in one store of yours, or in mlflow.db
-    of the folder that you are in, and models there that `train --register` has registered. Ends
-    with Ctrl-C. Where MLFLOW_TRACKING_URI names a server, look there.
+    Runs of `tune`, `tune-model` and `evaluate`, and models of `train --register`: those in
+    mlflow.db of this folder if it is there, else those of your own store. Ends with Ctrl-C. If
+    MLFLOW_TRACKING_URI names a server, open that server's page instead.
     """
     from ..experiments.observing import served_ui
 

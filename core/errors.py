@@ -10,10 +10,7 @@ Notify = Callable[[str], None]
 Progress = Callable[[int, int], None]
 
 # The kernel kills what takes most memory, if there is none left.
-_MORE_MEMORY = (
-    "make memory free (end other programs, give fewer --jobs) and try again; "
-    "what was measured is kept"
-)
+_MORE_MEMORY = "make memory free (end other programs) and try again; what was measured is kept"
 
 
 class FrontrunnerError(Exception):

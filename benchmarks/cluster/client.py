@@ -219,7 +219,7 @@ class Cluster:
         hosts = [host for host in self.hosts() if host.jobs]
         if not hosts:
             raise InputError(
-                "no worker of the cluster has cores to work with", "start one with --compile N"
+                "no worker of the cluster has cores to work with", "start one with --jobs N"
             )
         for wrong in wrong_versions(hosts):
             raise InputError(wrong, "install the same versions on all hosts")

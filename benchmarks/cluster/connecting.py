@@ -19,7 +19,10 @@ MOST_CALLS = 16_384
 # For a connection to a worker that the scheduler knows of: busy ones, asked by a thousand devices
 # at once, took more than 5.
 CALL_SECONDS = 60.0
-_HINT = "start one with `frontrunner worker --serve`, and others with `frontrunner worker --join`"
+_HINT = (
+    "start one with `frontrunner worker --serve --jobs N`, and others with "
+    "`frontrunner worker --join ADDRESS --device URI`"
+)
 
 
 def connect_client(address: str) -> Client:

@@ -194,7 +194,7 @@ async def _serve(
                     if not joined:
                         raise InputError(
                             f"no scheduler answers at {address}: {first_line(error)}",
-                            "start one with `frontrunner worker --serve`",
+                            "start one with `frontrunner worker --serve --jobs N`",
                         ) from error
                 joined = True
                 say(f"lost {address}, joining again")

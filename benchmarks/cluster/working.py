@@ -41,7 +41,7 @@ class Offer:
         if not uris and not jobs:
             raise InputError(
                 "a worker without devices and cores has nothing to do",
-                "give --device URI, or --compile N",
+                "give --device URI, or --jobs N",
             )
         label = name or platform.node()
         devices = []

@@ -141,7 +141,7 @@ def test_where_all_took_the_same_no_order_is_better(run, written):
     log.write_text("".join(f"{json.dumps(one)}\n" for one in same))
     page = texts(written(run))
     assert "took the same: no order is better than another" in page
-    assert "nan" not in page
+    assert " nan" not in page
 
 
 def test_the_command_that_goes_on_has_what_is_asked_for_again(run, written):
