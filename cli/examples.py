@@ -74,7 +74,7 @@ EXAMPLES = {
     "fuzz": ("fuzz matmul.mlir --target host --target gfx942 --minutes 10",),
     "doctor": ("doctor", "doctor --json"),
     "completion": (
-        "completion bash > ~/.local/share/bash-completion/completions/frontrunner",
+        "completion zsh > ~/.zfunc/_frontrunner",
         "completion fish > ~/.config/fish/completions/frontrunner.fish",
     ),
 }
