@@ -198,8 +198,8 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 def describe_failure(error: Exception) -> tuple[str, str, int]:
     """The message, the hint and the exit code for an exception."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError) and error.ctx is not None:
-        group, context = error.ctx.command, error.ctx
-        names = group.list_commands(context) if isinstance(group, click.Group) else []
+        group = error.ctx.command
+        names = group.list_commands(error.ctx) if isinstance(group, click.Group) else []
         return "a command is missing", f"give one of: {', '.join(names)}", error.exit_code
     if isinstance(error, click.ClickException):
         hint = getattr(error, "hint", "")

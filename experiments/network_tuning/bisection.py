@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +39,7 @@ def find_working(
     compiled: CompileOutcome,
     compile_each: Callable[[Sequence[Specs]], Sequence[CompileOutcome]],
     check: Callable[[CompileOutcome], None],
+    deadline: float = math.inf,
 ) -> WorkingSpecs:
     """The specs that work in the model.
 
@@ -46,18 +49,20 @@ def find_working(
         compiled: the model with all of them.
         compile_each: compiles the model with some of them, several times.
         check: raises NetworkFailed where such a model fails.
+        deadline: when it is not looked any longer which of them fail, so that all do, as
+            `time.monotonic` has it.
     """
     try:
         check(compiled)
     except NetworkFailed as failure:
-        if len(specs) == 1:
+        if len(specs) == 1 or time.monotonic() > deadline:
             return WorkingSpecs({}, None, dict.fromkeys(specs, str(failure)))
     else:
         return WorkingSpecs(specs, compiled, {})
     items = list(specs.items())
     halves = [dict(items[: len(items) // 2]), dict(items[len(items) // 2 :])]
     first, second = (
-        find_working(half, one, compile_each, check)
+        find_working(half, one, compile_each, check, deadline)
         for half, one in zip(halves, compile_each(halves), strict=True)
     )
     failed = {**first.failed, **second.failed}

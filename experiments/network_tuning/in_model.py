@@ -7,6 +7,7 @@ and what is timed is what the model runs.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -79,6 +80,7 @@ class InModelSearch:
     _profiled: int = 0
     _numbers: Iterator[int] = field(default_factory=count)
     _suspects: set[str] = field(default_factory=set)
+    _deadline: float = math.inf
 
     def search(
         self, dispatches: Sequence[QueuedDispatch], deadline: float, tried: int
@@ -94,6 +96,7 @@ class InModelSearch:
             WorkError: the default cannot be profiled, or the log cannot be written.
         """
         known = {one.hot.name: one for one in dispatches}
+        self._deadline = deadline
 
         def check(record: dict[str, Any]) -> None:
             InModelOutcome.from_record(record)
@@ -212,7 +215,7 @@ class InModelSearch:
         if self._profiled % DEFAULT_EVERY == 0:
             self._default_us = self._profile(self.default)
         self._profiled += 1
-        working = find_working(specs, compiled, self._compile, self._check)
+        working = find_working(specs, compiled, self._compile, self._check, self._deadline)
         found |= {hot.name: (None, reason) for hot, reason in working.failed.items()}
         if working.compiled is None:
             return found

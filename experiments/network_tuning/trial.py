@@ -7,6 +7,7 @@ the model's own profile; and what stays has to make the whole model faster.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -147,7 +148,7 @@ class NetworkTrial:
             self.notify(f"compiling the model with the candidates in place {place + 1}")
             # Where another one fails or dies, the last of a shorter list has more than one chance.
             several = {hot: tried[min(place, len(tried) - 1)] for hot, tried in specs}
-            tries.append(self._working(f"place-{place}", several, _check_compiled))
+            tries.append(self._working(f"place-{place}", several, _check_compiled, self.deadline))
         failed = {hot: reason for one in tries for hot, reason in one.failed.items()}
         for hot, reason in failed.items():
             self.notify(f"a candidate of {hot.name} is left out: {reason}")
@@ -178,13 +179,18 @@ class NetworkTrial:
         return choices
 
     def _working(
-        self, stem: str, specs: Specs, check: Callable[[CompileOutcome], None]
+        self,
+        stem: str,
+        specs: Specs,
+        check: Callable[[CompileOutcome], None],
+        deadline: float = math.inf,
     ) -> WorkingSpecs:
         """Those of specs that work together in the model.
 
         Args:
             stem: of executables' names, each of which is used once: a process has loaded those
                 before by their paths.
+            deadline: as of `find_working`.
         """
         if not specs:
             return WorkingSpecs({}, None, {})
@@ -193,7 +199,7 @@ class NetworkTrial:
         def compile_each(several: Sequence[Specs]) -> list[CompileOutcome]:
             return [self._compile(f"{stem}-{next(numbers)}", [*one.values()]) for one in several]
 
-        return find_working(specs, compile_each([specs])[0], compile_each, check)
+        return find_working(specs, compile_each([specs])[0], compile_each, check, deadline)
 
     def _compare(self, compiled: CompileOutcome) -> None:
         _check_compiled(compiled)

@@ -279,3 +279,14 @@ def test_text_that_the_locale_lacks_is_written_all_the_same() -> None:
     )
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert ran.stdout.endswith(b"5 \\u03bcs\n")
+
+
+@pytest.mark.parametrize(
+    ("group", "first"), [("generate", "give one of: all, attention"), ("bundle", "give one of: ")]
+)
+def test_a_group_without_a_command_is_told_in_one_line(frontrunner, group, first):
+    ran = frontrunner(group)
+    assert ran.code == 2
+    error, hint = ran.err.strip().splitlines()
+    assert error == "error: a command is missing"
+    assert hint.startswith(f"hint: {first}")

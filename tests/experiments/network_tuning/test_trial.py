@@ -315,6 +315,16 @@ def test_what_is_alone_in_its_list_is_not_lost_with_another(world: World) -> Non
     assert world.decide({"big": ["big-0", "big-1"], "mid": ["mid-0"]}).spec == "big-1 mid-0"
 
 
+def test_when_the_time_is_up_it_is_not_looked_which_one_fails(world: World) -> None:
+    """Of a large model, each look takes minutes."""
+    world.times = {"big-0": 50.0, "mid-0": 25.0}
+    world.refused = {"big-0"}
+    world.deadline = time.monotonic() - 1
+    result = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
+    assert result.spec is None
+    assert world.compiled == [("big-0", "mid-0")]
+
+
 def test_each_is_told_why_it_failed(world: World) -> None:
     world.times = {"mid-0": 25.0}
     world.refused = {"big-0"}
