@@ -216,7 +216,7 @@ def _check_found(
             f"target ({was.target.arch if was.target else 'none'})": _other_target(was, dispatch),
             "default (--default-specs)": was.target is not None
             and was.target.default_specs != dispatch.target.default_specs,
-            "compiler's flags (--iree-flag)": was.target is not None
+            "set of compiler flags (--iree-flag)": was.target is not None
             and was.target.iree_flags != dispatch.target.iree_flags,
             f"device ({', '.join(was.devices)})": _other_device(was, options, devices),
             f"seed ({was.seed})": was.seed != options.seed,

@@ -79,7 +79,7 @@ class Request:
             **drawn_differences(self.drawn, asked.drawn),
             f"number of candidates ({self.candidates})": self.candidates != asked.candidates,
             "default (--default-specs)": self.default_specs != asked.default_specs,
-            "compiler's flags (--iree-flag)": self.iree_flags != asked.iree_flags,
+            "set of compiler flags (--iree-flag)": self.iree_flags != asked.iree_flags,
             f"device ({', '.join(self.devices)})": self.devices != asked.devices,
         }
 

@@ -45,7 +45,7 @@ def test_packing_and_recording_tell_flags(
     assert frontrunner(*record, FLAG).code == 0
     other = frontrunner(*record)
     assert other.code == 2
-    assert "recordings/matmul.parquet is a recording of another target" in other.err
+    assert "recordings/matmul.parquet is a recording of another set of compiler flags" in other.err
     packed = frontrunner("bundle", "pack", str(MATMUL), "--out=b.zip", "--budget=2", FLAG)
     assert packed.code == 0
     assert frontrunner("bundle", "run", "b.zip").code == 0

@@ -199,7 +199,7 @@ def test_each_says_how_it_came_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"iree_flags": ("--iree-opt-level=O3",)}, "compiler's flags (--iree-flag)"),
+        ({"iree_flags": ("--iree-opt-level=O3",)}, "set of compiler flags (--iree-flag)"),
         ({"default_specs": True}, "default (--default-specs)"),
         ({"devices": ("local-sync",)}, "device (local-task)"),
         ({"seed": 1}, "seed (0)"),
