@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .output import Output, shared_options
+
+if TYPE_CHECKING:
+    from ..experiments.learning import SavedPredictor
 
 TRAINING = {True: "yes", False: "no", None: "unknown"}
 
@@ -34,16 +38,20 @@ def command(folder: str | None, peers: bool, seed: int, as_json: bool) -> None:
     Of the predictors that --models lists, `tune` takes the newest one that was trained on the
     device that it measures on, where no --ranker is given.
     """
+    from ..experiments.learning import predictors_folder, saved_predictors
     from ..models import list_rankers
 
     output = Output(as_json)
+    # Refused before anything is told, where the folder is none.
+    place = Path(folder) if folder else predictors_folder() if folder is not None else None
+    saved = None if place is None else saved_predictors(place)
     infos = list_rankers()
     output.table(
         ["ranker", "needs training", "from", "what it does"],
         [(i.name, TRAINING[i.needs_training], i.source, i.summary) for i in infos],
     )
     others = _show_peers(output) if peers else None
-    predictors = None if folder is None else _show_predictors(output, folder)
+    predictors = None if saved is None else _show_predictors(output, f"{place}", saved)
     output.result(
         {
             "rankers": [
@@ -80,14 +88,12 @@ def _show_peers(output: Output) -> list[dict[str, Any]]:
     return found
 
 
-def _show_predictors(output: Output, folder: str) -> list[dict[str, Any]]:
-    from ..experiments.learning import predictors_folder, saved_predictors
-
-    chosen = Path(folder) if folder else predictors_folder()
-    found = saved_predictors(chosen)
+def _show_predictors(
+    output: Output, place: str, found: Sequence[SavedPredictor]
+) -> list[dict[str, Any]]:
     output.line()
     if not found:
-        output.line(f"no predictors in {chosen}; `frontrunner calibrate --out` makes one")
+        output.line(f"no predictors in {place}; `frontrunner calibrate --out` makes one")
     else:
         rows = [
             (

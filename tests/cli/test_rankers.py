@@ -70,3 +70,10 @@ def test_other_peoples_searches_are_listed(frontrunner, monkeypatch):
     assert [one["name"] for one in listed] == list(PEERS)
     assert [one["name"] for one in listed if one["missing"]] == ["optuna_gp"]
     assert json.loads(frontrunner("rankers", "--json").out)["peers"] is None
+
+
+def test_what_is_no_folder_is_refused_before_anything_is_told(frontrunner, tmp_path):
+    (tmp_path / "file").touch()
+    ran = frontrunner("rankers", "--models", tmp_path / "file")
+    assert (ran.code, ran.out) == (2, "")
+    assert "is no folder" in ran.err
