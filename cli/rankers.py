@@ -38,20 +38,18 @@ def command(folder: str | None, peers: bool, seed: int, as_json: bool) -> None:
     Of the predictors that --models lists, `tune` takes the newest one that was trained on the
     device that it measures on, where no --ranker is given.
     """
-    from ..experiments.learning import predictors_folder, saved_predictors
     from ..models import list_rankers
 
     output = Output(as_json)
     # Refused before anything is told, where the folder is none.
-    place = Path(folder) if folder else predictors_folder() if folder is not None else None
-    saved = None if place is None else saved_predictors(place)
+    saved = None if folder is None else _read_predictors(folder)
     infos = list_rankers()
     output.table(
         ["ranker", "needs training", "from", "what it does"],
         [(i.name, TRAINING[i.needs_training], i.source, i.summary) for i in infos],
     )
     others = _show_peers(output) if peers else None
-    predictors = None if saved is None else _show_predictors(output, f"{place}", saved)
+    predictors = None if saved is None else _show_predictors(output, *saved)
     output.result(
         {
             "rankers": [
@@ -88,8 +86,16 @@ def _show_peers(output: Output) -> list[dict[str, Any]]:
     return found
 
 
+def _read_predictors(folder: str) -> tuple[Path, list[SavedPredictor]]:
+    """The folder, the usual one if its name is empty, and what is in it."""
+    from ..experiments.learning import predictors_folder, saved_predictors
+
+    chosen = Path(folder) if folder else predictors_folder()
+    return chosen, saved_predictors(chosen)
+
+
 def _show_predictors(
-    output: Output, place: str, found: Sequence[SavedPredictor]
+    output: Output, place: Path, found: Sequence[SavedPredictor]
 ) -> list[dict[str, Any]]:
     output.line()
     if not found:

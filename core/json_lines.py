@@ -56,7 +56,7 @@ class JsonLinesFile:
         remedy: str,
         *,
         overwrite: bool = False,
-        check: Callable[[Record], None] = _any,
+        check: Callable[[Record], object] = _any,
         keep_valid: bool = False,
         edited_hint: str = _ANEW,
     ) -> None:
@@ -132,8 +132,7 @@ class JsonLinesFile:
 
 def read_whole_lines(
     path: Path,
-    check: Callable[[Record], None] = _any,
-    *,
+    check: Callable[[Record], object] = _any,
     keep_valid: bool = False,
     edited_hint: str = _ANEW,
     remedy: str = "",
@@ -157,7 +156,7 @@ def read_whole_lines(
 def _parse_lines(
     data: bytes,
     path: Path,
-    check: Callable[[Record], None] = _any,
+    check: Callable[[Record], object] = _any,
     keep_valid: bool = False,
     edited_hint: str = _ANEW,
 ) -> tuple[list[Record], list[str]]:

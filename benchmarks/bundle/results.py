@@ -208,8 +208,7 @@ def read_results(
         InputError: it holds something else.
     """
     parsing = _ResultsParser(path, queue)
-    hints = {"edited_hint": KEEP_VALID_HINT, "remedy": _WRITTEN}
-    _, wrong = read_whole_lines(path, parsing.add, keep_valid=keep_valid, **hints)
+    _, wrong = read_whole_lines(path, parsing.add, keep_valid, KEEP_VALID_HINT, _WRITTEN)
     return replace(parsing.done(keep_valid), skipped_lines=tuple(wrong))
 
 

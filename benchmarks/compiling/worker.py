@@ -64,8 +64,8 @@ class CompileReply:
 
     Attributes:
         error: empty on success.
-        linker_killed: whether it failed since the linker, a process of its own, was killed or did
-            not start.
+        linker_killed: whether it failed since a process that it starts, such as the linker, was
+            killed or did not start.
         applied: dispatches of which the spec matched an op.
         digest: of the executable.
     """
@@ -105,7 +105,8 @@ def _build(request: BuildRequest) -> CompileReply:
     pipeline = executable_pipeline(request.pipeline)
     assert pipeline is not None, "the process that asks knows it"
     start = time.perf_counter()
-    error, details, digest, killed = "", "", "", False
+    error, details, digest = "", "", ""
+    killed = False
     try:
         pipeline.build(request.dispatch, request.candidate, request.executable)
         digest = executable_digest(request.executable.read_bytes())
@@ -115,14 +116,12 @@ def _build(request: BuildRequest) -> CompileReply:
         program = failure.cmd if isinstance(failure.cmd, str) else failure.cmd[0]
         error = f"{program} gave {failure.returncode}: {_error_line(details)}"
         killed = failure.returncode == -signal.SIGKILL or NO_MEMORY.search(details) is not None
-    except OSError as failure:
-        if is_full(failure):
+    except Exception as failure:  # another package's
+        if isinstance(failure, OSError) and is_full(failure):
             raise write_error(request.executable, failure, "make room") from failure
         error = f"{type(failure).__name__}: {first_line(failure)}"
-        details, killed = traceback.format_exc(), failure.errno == errno.ENOMEM
-    except Exception as failure:  # another package's
-        error = f"{type(failure).__name__}: {first_line(failure)}"
         details = traceback.format_exc()
+        killed = isinstance(failure, OSError) and failure.errno == errno.ENOMEM
     seconds = time.perf_counter() - start
     return CompileReply(
         error=error, details=details, digest=digest, seconds=seconds, linker_killed=killed

@@ -17,7 +17,7 @@ from ...benchmarks.bundle import measure_bundle
 from ...benchmarks.cluster import open_devices
 from ...benchmarks.measuring import HERE, Budget, DeviceSource, check_uris
 from ...core import Child, InputError, Notify, check_inside, check_no_links
-from ...search import PIPELINE, Dispatch, build_spaces
+from ...search import PIPELINE, Dispatch, Target, build_spaces
 from ...search.enumeration import sample
 from ...search.reading import read_dispatch
 from ..dataset import ORIGIN, Provenance, Recording, SampledFrom
@@ -213,11 +213,7 @@ def _check_found(
         f"{options.out} is a recording",
         {
             f"problem ({was.problem.label})": was.problem != dispatch.problem,
-            f"target ({was.target.arch if was.target else 'none'})": _other_target(was, dispatch),
-            "default (--default-specs)": was.target is not None
-            and was.target.default_specs != dispatch.target.default_specs,
-            "set of compiler flags (--iree-flag)": was.target is not None
-            and was.target.iree_flags != dispatch.target.iree_flags,
+            **_target_differences(was.target, dispatch.target),
             f"device ({', '.join(was.devices)})": _other_device(was, options, devices),
             f"seed ({was.seed})": was.seed != options.seed,
             **drawn_differences(was.drawn or _as_found(found, options), drawn),
@@ -227,13 +223,16 @@ def _check_found(
     )
 
 
-def _other_target(was: Provenance, dispatch: Dispatch) -> bool:
-    """Whether it is for another chip, whatever the flags."""
-    if was.target is None:
-        return True
-    here = dispatch.target
-    alike = replace(was.target, default_specs=here.default_specs, iree_flags=here.iree_flags)
-    return alike != here
+def _target_differences(was: Target | None, here: Target) -> dict[str, bool]:
+    """The chip, and by themselves what else makes the default another one."""
+    if was is None:
+        return {"target (none)": True}
+    alike = replace(was, default_specs=here.default_specs, iree_flags=here.iree_flags)
+    return {
+        f"target ({was.arch})": alike != here,
+        "default (--default-specs)": was.default_specs != here.default_specs,
+        "set of compiler flags (--iree-flag)": was.iree_flags != here.iree_flags,
+    }
 
 
 def _other_device(was: Provenance, options: TuneOptions, asked: tuple[str, ...]) -> bool:

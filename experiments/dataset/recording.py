@@ -36,7 +36,6 @@ from .provenance import FIRST_FORMAT, Provenance
 from .validity import check_knobs, check_rows
 
 SOURCE = "give a file that `frontrunner bundle ingest` or `record` wrote"
-# What reading values that are something else raises.
 _KEY = b"frontrunner"
 # Columns that are not knobs, and how they are stored.
 COLUMNS = {

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...benchmarks.measuring import CompileOutcome
+from ...benchmarks.measuring import OK, CompileOutcome
 from ...benchmarks.networks import NetworkFailed
 from .plan import HotDispatch
 
@@ -32,6 +32,15 @@ class WorkingSpecs:
     def time_us(self) -> float:
         """What their dispatches take by default."""
         return sum(hot.time_us for hot in self.specs)
+
+
+def check_compiled(compiled: CompileOutcome) -> None:
+    """
+    Raises:
+        NetworkFailed: the model does not compile so.
+    """
+    if compiled.kind != OK:
+        raise NetworkFailed(compiled.reason)
 
 
 def find_working(

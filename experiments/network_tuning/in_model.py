@@ -7,21 +7,19 @@ and what is timed is what the model runs.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from ...benchmarks.compiling import CompileJob, CompilePool, Compiler, raise_if_killed
 from ...benchmarks.measuring import OK, CompileOutcome
-from ...benchmarks.networks import NetworkFailed, NetworkRunner, profile_runs
+from ...benchmarks.networks import NetworkRunner, profile_runs
 from ...core import JsonLinesFile, Notify, ResumableError, WorkError
 from ...search.linking import link_specs
-from .bisection import Specs, find_working
+from .bisection import Specs, check_compiled, find_working
 from .folder import MAKE_ROOM
 from .queued import CandidateLog, InModelOutcome, QueuedDispatch
 
@@ -80,7 +78,6 @@ class InModelSearch:
     _profiled: int = 0
     _numbers: Iterator[int] = field(default_factory=count)
     _suspects: set[str] = field(default_factory=set)
-    _deadline: float = math.inf
 
     def search(
         self, dispatches: Sequence[QueuedDispatch], deadline: float, tried: int
@@ -96,14 +93,9 @@ class InModelSearch:
             WorkError: the default cannot be profiled, or the log cannot be written.
         """
         known = {one.hot.name: one for one in dispatches}
-        self._deadline = deadline
-
-        def check(record: dict[str, Any]) -> None:
-            InModelOutcome.from_record(record)
-
         started = time.monotonic()
         end_of_new = started + NEW_SHARE * (deadline - started)
-        with closing(JsonLinesFile(self.log, MAKE_ROOM, check=check)) as lines:
+        with closing(JsonLinesFile(self.log, MAKE_ROOM, check=InModelOutcome.from_record)) as lines:
             logs = self._read_logs(map(InModelOutcome.from_record, lines.records), known)
             rounds, at_once = 0, min(self.compiler.jobs, MOST_AT_ONCE)
             while time.monotonic() < deadline:
@@ -131,7 +123,7 @@ class InModelSearch:
                     old.unlink()
                 compiled = iter(self._compile([several for several in specs if several]))
                 for variant, several in zip(variants, specs, strict=True):
-                    found = self._try(several, next(compiled), known) if several else {}
+                    found = self._try(several, next(compiled), known, deadline) if several else {}
                     for name, at in variant.items():
                         why = refused.get(known[name].spec(at), "")
                         speedup, reason = found.get(name, (None, why))
@@ -194,12 +186,17 @@ class InModelSearch:
         return refused
 
     def _try(
-        self, specs: Specs, compiled: CompileOutcome, known: Mapping[str, QueuedDispatch]
+        self,
+        specs: Specs,
+        compiled: CompileOutcome,
+        known: Mapping[str, QueuedDispatch],
+        deadline: float,
     ) -> Found:
         """Speedup of each dispatch with its spec, or why there is none.
 
         Args:
             compiled: the model with all of them.
+            deadline: as of `find_working`.
         """
         found: Found = {}
         if compiled.kind != OK:
@@ -215,7 +212,7 @@ class InModelSearch:
         if self._profiled % DEFAULT_EVERY == 0:
             self._default_us = self._profile(self.default)
         self._profiled += 1
-        working = find_working(specs, compiled, self._compile, self._check, self._deadline)
+        working = find_working(specs, compiled, self._compile, self._check, deadline)
         found |= {hot.name: (None, reason) for hot, reason in working.failed.items()}
         if working.compiled is None:
             return found
@@ -238,8 +235,7 @@ class InModelSearch:
         Raises:
             NetworkFailed: the model does not compile or run so, or computes something else.
         """
-        if compiled.kind != OK:
-            raise NetworkFailed(compiled.reason)
+        check_compiled(compiled)
         self.runner.compare_outputs(compiled.executable, self.expected)
 
     def _profile(self, executable: Path) -> dict[str, float]:

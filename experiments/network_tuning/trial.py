@@ -28,7 +28,7 @@ from ...benchmarks.measuring import (
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup, profile_runs
 from ...core import Notify, ResumableError, WorkError
 from ...search.linking import link_specs
-from .bisection import Specs, WorkingSpecs, find_working
+from .bisection import Specs, WorkingSpecs, check_compiled, find_working
 from .plan import HotDispatch
 
 # Candidates of a dispatch that are tried in the model.
@@ -148,18 +148,18 @@ class NetworkTrial:
             self.notify(f"compiling the model with the candidates in place {place + 1}")
             # Where another one fails or dies, the last of a shorter list has more than one chance.
             several = {hot: tried[min(place, len(tried) - 1)] for hot, tried in specs}
-            tries.append(self._working(f"place-{place}", several, _check_compiled, self.deadline))
+            tries.append(self._working(f"place-{place}", several, check_compiled, self.deadline))
         failed = {hot: reason for one in tries for hot, reason in one.failed.items()}
         for hot, reason in failed.items():
             self.notify(f"a candidate of {hot.name} is left out: {reason}")
-        variants = {place: one.compiled for place, one in enumerate(tries) if one.compiled}
-        times = self._profiles([self.default, *variants.values()])
+        made = [(one.specs, one.compiled) for one in tries if one.compiled is not None]
+        times = self._profiles([self.default, *(compiled for _, compiled in made)])
         choices = []
         for hot, _ in specs:
             found: dict[Path, tuple[float, float]] = {}
             matched = False
-            for at, (place, compiled) in enumerate(variants.items(), start=1):
-                spec = tries[place].specs.get(hot)
+            for at, (working, compiled) in enumerate(made, start=1):
+                spec = working.get(hot)
                 if spec is None or not {*hot.members} & {*compiled.applied}:
                     continue
                 matched = True
@@ -168,7 +168,7 @@ class NetworkTrial:
                     found[spec] = float(np.median(ratios)), _lower_bound(ratios)
             if not found:
                 usual = "its candidates fail in the model"
-                if variants and not matched and hot not in failed:
+                if made and not matched and hot not in failed:
                     usual = "its specs do not match it in the model"
                 choices.append(DispatchChoice(hot, reason=failed.get(hot, usual)))
                 continue
@@ -202,7 +202,7 @@ class NetworkTrial:
         return find_working(specs, compile_each([specs])[0], compile_each, check, deadline)
 
     def _compare(self, compiled: CompileOutcome) -> None:
-        _check_compiled(compiled)
+        check_compiled(compiled)
         self.notify("comparing the outputs of the tuned model with the default's")
         self.runner.compare_outputs(compiled.executable, self.expected)
 
@@ -263,11 +263,6 @@ class NetworkTrial:
             compiled = without
             choices = [c.rejected("slows the model") if c is choice else c for c in choices]
         return choices, compiled
-
-
-def _check_compiled(compiled: CompileOutcome) -> None:
-    if compiled.kind != OK:
-        raise NetworkFailed(compiled.reason)
 
 
 def race_patience(deadline: float) -> float:

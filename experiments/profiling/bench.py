@@ -90,8 +90,7 @@ class Bench:
         options = self._options
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
         # As many threads as the device has; `local-sync` has one.
-        one = options.device.startswith("local-sync")
-        threads = self._device_threads = 1 if one else physical_cores()
+        self._device_threads = 1 if options.device.startswith("local-sync") else physical_cores()
         self._readers = self._stack.enter_context(ChildPool(READER, options.jobs))
         cluster = options.cluster
         self._compilers = self._stack.enter_context(
@@ -106,7 +105,9 @@ class Bench:
         self._ended = False
         # Before threads are waited for: one may have minutes left with a kernel that hangs.
         self._stack.callback(self._end)
-        self._libraries = self._stack.enter_context(Libraries(options.libraries, threads))
+        self._libraries = self._stack.enter_context(
+            Libraries(options.libraries, self._device_threads)
+        )
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -47,7 +47,6 @@ from .result import EXECUTABLE, SPEC
 
 MANIFEST = "run.json"
 _WRITTEN = "give the folder that `frontrunner tune --out` wrote"
-# What files that are something else raise when they are taken apart.
 # Parts of a dispatch that its file does not hold: the compiler is asked again for what it emits.
 _MADE_AGAIN = ("source", "emitted", "no_constraints_reason")
 

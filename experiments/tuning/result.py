@@ -273,7 +273,7 @@ def _by_device(outcomes: Mapping[int, Outcome]) -> dict[str, int]:
 
 
 def expectation_comment(
-    standing: FinalistResult, finals: Finals, chips: Sequence[str], iree_flags: Sequence[str] = ()
+    standing: FinalistResult, finals: Finals, chips: Sequence[str], iree_flags: Sequence[str]
 ) -> str:
     """The comment at the top of a spec: expected speedup, device, noise floor, the user's flags."""
     flags = f", compiled with {flags_text(iree_flags)}" if iree_flags else ""

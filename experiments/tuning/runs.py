@@ -145,14 +145,13 @@ def resume_run(
     check_usable(goes_on.stages, goes_on.pipeline, on_cluster=cluster is not None)
     run = replace(found, manifest=replace(found.manifest, options=goes_on))
     if keep_failures is not None:
+        check_rendered(goes_on.pipeline, "a report of failures is of")
         check_report_folder(keep_failures, run.dispatch)
     if input is not None and digest_of_file(input) != run.manifest.input_digest:
         raise InputError(
             f"{path} is the run of another input ({started.input}), not of {input}",
             "start a new run, or leave the input out",
         )
-    if keep_failures is not None:
-        check_rendered(goes_on.pipeline, "a report of failures is of")
     options = replace(goes_on, keep_failures=keep_failures, cluster=cluster)
     looks_back = run.manifest.looks_back
     if looks_back and not isinstance(resolve_ranker(options.ranker or ""), AdaptiveRanker):

@@ -135,11 +135,11 @@ def check_stages(stages: Sequence[Stage]) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def check_usable(stages: Sequence[Stage], pipeline: str | None = None, *, on_cluster: bool) -> None:
+def check_usable(stages: Sequence[Stage], pipeline: str | None, *, on_cluster: bool) -> None:
     """Refuses stages that cannot be gone through here, before anything is measured for them.
 
     Args:
-        pipeline: of the candidates, if it is given.
+        pipeline: of the candidates; None for all.
 
     Raises:
         InputError: naming what is missing.
