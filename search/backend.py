@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .space import Space
 
 ENTRY_POINTS = "frontrunner.backends"
+# Of a GPU, in `Backend.repeats`: of the 50 us or so between a call and its answer, 1.6 are left.
+GPU_REPEATS = 32
 
 Extras = Mapping[str, tuple[int, ...]]
 Spaces = Mapping[str, "Callable[[], Space]"]
@@ -60,6 +62,7 @@ class Backend:
         emits: whether the compiler emits constraints about its pipelines.
         takes_specs: whether the compiler hands it the path of a tuning spec; if not, a spec is
             given as a transform library.
+        repeats: how often a kernel runs in one call where short ones are timed.
         option_variants: options of the compiler that make some whole models faster, by a name.
     """
 
@@ -82,6 +85,7 @@ class Backend:
     extras: Extras = field(default_factory=dict)
     emits: bool = False
     takes_specs: bool = True
+    repeats: int = 1
     option_variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 

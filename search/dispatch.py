@@ -31,6 +31,7 @@ class Dispatch:
         emitted: the constraints that the compiler emitted, one item per GPU pipeline.
         no_constraints_reason: why the compiler emitted no constraints for a GPU dispatch; empty
             where it did, and on CPUs.
+        repeated: the function that runs it `repeats` times, for timing; empty if there is none.
     """
 
     problem: Problem
@@ -44,6 +45,8 @@ class Dispatch:
     others: tuple[str, ...] = ()
     emitted: tuple[EmittedConstraints, ...] = field(default=(), repr=False)
     no_constraints_reason: str = ""
+    repeated: str = ""
+    repeats: int = 1
 
     @property
     def f64_remark(self) -> str:

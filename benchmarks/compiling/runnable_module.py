@@ -80,6 +80,8 @@ def call_of(dispatch: Dispatch) -> Call:
         reduction=kind_of(problem).terms_per_output(problem),
         sums=_sums_of(dispatch),
         formula=_formula_of(dispatch),
+        repeated=dispatch.repeated,
+        repeats=dispatch.repeats,
     )
 
 

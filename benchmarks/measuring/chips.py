@@ -141,8 +141,12 @@ def computes_here(uri: str) -> bool:
     Raises:
         WorkError, KilledError: as `chip_of`.
     """
-    vulkan = driver_of(uri) == "vulkan"
-    return shares_cores(uri) or (vulkan and chip_of(uri).name.startswith(_SOFTWARE))
+    return shares_cores(uri) or (driver_of(uri) == "vulkan" and is_software(chip_of(uri)))
+
+
+def is_software(chip: Chip) -> bool:
+    """Whether a Vulkan device is a CPU behind a driver."""
+    return chip.name.startswith(_SOFTWARE)
 
 
 def check_uris(uris: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ class Call:
         reduction: how many terms are summed up in an output; tolerances grow with it.
         sums: the element type that they are summed up in; empty if it is the outputs'.
         formula: what is computed; None where that is more than sums of products.
+        repeated: a function that does the same `repeats` times, for timing; empty if there is none.
     """
 
     function: str
@@ -26,6 +27,8 @@ class Call:
     reduction: int
     sums: str = ""
     formula: Formula | None = None
+    repeated: str = ""
+    repeats: int = 1
 
     def tolerance(self, dtype: str) -> Tolerance:
         """How far outputs of an element type may be off."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..backend import Backend, Extras, Spaces
+from ..backend import GPU_REPEATS, Backend, Extras, Spaces
 
 if TYPE_CHECKING:
     from ..dispatch import Dispatch
@@ -69,6 +69,7 @@ BACKENDS = (
         features="vulkan",
         drivers=("vulkan",),
         gpu=True,
+        repeats=GPU_REPEATS,
         # IREE 3.13 ignores it without a word.
         takes_specs=False,
     ),

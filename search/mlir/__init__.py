@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         users_compilation,
     )
     from .contents import NotMlir, check_module, check_source, parse
+    from .repeating import add_repeated
     from .root_ops import build_problem, describe_op, is_compute, loop_name, product_maps
     from .sequences import include, sequence
     from .specs import (
@@ -42,6 +43,7 @@ __all__ = [
     "CompileFailed",
     "NotMlir",
     "add_entry_point",
+    "add_repeated",
     "build_problem",
     "check_module",
     "check_source",

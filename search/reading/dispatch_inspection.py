@@ -14,6 +14,7 @@ from ..mlir import (
     CONFIGURATIONS,
     SOURCES,
     NotMlir,
+    add_repeated,
     describe_op,
     is_compute,
     new_context,
@@ -77,7 +78,17 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             compiled = unit.text()
         with new_context():
             meant = _last_target(ir.Module.parse(compiled), request["target"])
-    return {"source": sources, "target": target, "meant": meant, **described}
+    repeats, repeated = known_backends()[target.backend].repeats, ""
+    if repeats > 1:
+        sources, repeated = add_repeated(sources, described["function"], repeats)
+    return {
+        "source": sources,
+        "target": target,
+        "meant": meant,
+        "repeated": repeated,
+        "repeats": repeats,
+        **described,
+    }
 
 
 def _last_target(module: ir.Module, name: str) -> Target:

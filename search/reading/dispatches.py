@@ -88,6 +88,8 @@ def read_dispatch(
         default=answer["default"],
         indexing_maps=answer["indexing_maps"],
         others=answer["others"],
+        repeated=answer["repeated"],
+        repeats=answer["repeats"],
         emitted=emitted,
         no_constraints_reason=silence,
     )

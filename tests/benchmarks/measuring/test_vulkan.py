@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from frontrunner.benchmarks.compiling import Compiler, call_of
+from frontrunner.benchmarks.measuring import kernel
 from frontrunner.benchmarks.measuring.device import Device, RunFailed
 from frontrunner.core import Child
 from frontrunner.search import Dispatch
@@ -86,3 +88,26 @@ def test_a_lost_device_is_opened_anew(
     with pytest.raises(RunFailed, match="VK_ERROR_DEVICE_LOST"):
         vulkan.measure(default, 0.02)
     assert vulkan.measure(default, 0.02) > 0
+
+
+@pytest.mark.parametrize("software", [True, False])
+def test_short_kernels_of_a_gpu_are_timed_in_groups(
+    software: bool, shader: Dispatch, default: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a driver on this CPU they are not, where groups are disturbed more often than runs."""
+    monkeypatch.setattr(kernel, "is_software", lambda chip: software)
+    monkeypatch.setattr(kernel, "REPEATED_US", 1e9)
+    asked: list[bool] = []
+    run = kernel.LoadedExecutable.run
+
+    def record(self: kernel.LoadedExecutable, arguments: Any, *, repeated: bool = False) -> Any:
+        asked.append(repeated)
+        return run(self, arguments, repeated=repeated)
+
+    monkeypatch.setattr(kernel.LoadedExecutable, "run", record)
+    kernel.answer(kernel.SetupRequest("vulkan", call_of(shader), default, seed=0))
+    timing = kernel.answer(kernel.MeasureRequest(default, 0.01))
+    assert timing is not None
+    # One more of them before those that count.
+    assert asked.count(True) == (0 if software else len(timing.samples_us) + 1)
+    assert asked[-1] != software
