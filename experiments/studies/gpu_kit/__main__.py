@@ -16,11 +16,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ....benchmarks.measuring import OK
 from ....core import FrontrunnerError, InputError, format_size
 from ....search import resolve_target
+from ...dataset import Recording
 from ...evaluation import evaluate
-from .build import OPERATIONS, PYTHONS, TARGETS, Kit
-from .results import read_results
+from .build import PYTHONS, SETS, TARGETS, Kit
+from .results import read_results, read_torch
 
 RANKERS = "heuristic,lightgbm,forest"
 _COLUMNS = {
@@ -35,15 +37,16 @@ _COLUMNS = {
 
 
 def build(given: argparse.Namespace) -> None:
-    chosen = [one for one in OPERATIONS if re.search(given.dispatches, one.name)]
+    every = SETS[given.set]
+    chosen = [one for one in every if re.search(given.dispatches, one.name)]
     if not chosen:
         raise InputError(
             f"no dispatch of the kit matches {given.dispatches!r}",
-            f"there are {', '.join(one.name for one in OPERATIONS)}",
+            f"there are {', '.join(one.name for one in every)}",
         )
     # Such as the profile of this machine's Vulkan device, where it is `vulkan`.
     targets = [resolve_target(name) for name in given.targets.split(",")]
-    kit = Kit(given.folder, given.candidates, chosen, targets)
+    kit = Kit(given.folder, given.candidates, tuple(given.rankers.split(",")), chosen, targets)
     bundles = kit.build([python for python in given.pythons.split(",") if python])
     sizes = [path.stat().st_size for path in kit.carried.rglob("*") if path.is_file()]
     print(f"{len(bundles)} bundles in {kit.carried}, {format_size(sum(sizes))}")
@@ -52,18 +55,33 @@ def build(given: argparse.Namespace) -> None:
 
 def read(given: argparse.Namespace) -> None:
     targets: dict[str, list[Path]] = {}
+    torch_us = read_torch(given.results)
     for target, name, recording in read_results(Kit.read(given.folder), given.results):
         path = given.out / target / f"{name}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         recording.write(path)
         targets.setdefault(target, []).append(path)
         print(f"{path}: {len(recording.frame)} candidates")
+        print(f"  {_times(recording, torch_us.get(name))}")
     for target, paths in targets.items():
         if len(paths) < 2:
             continue
         summary = evaluate(paths, rankers=[RANKERS], quiet=True).summary
         print(f"\n{target}, by problem held out:")
         print(summary[list(_COLUMNS)].rename(columns=_COLUMNS).round(2).to_string())
+
+
+def _times(recording: Recording, torch_us: float | None) -> str:
+    """The default's time, the best one's, and PyTorch's."""
+    ran = recording.frame[recording.frame["kind"] == OK]
+    if ran.empty:
+        return "none ran"
+    at = int(ran["relative"].to_numpy(float).argmin())
+    best_us, relative = float(ran["time_us"].iloc[at]), float(ran["relative"].iloc[at])
+    text = f"best {best_us:,.1f} us, {1 / relative:.2f}x the default's speed"
+    if torch_us is not None:
+        text += f"; PyTorch {torch_us:,.1f} us, {torch_us / best_us:.2f} of its speed"
+    return text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -73,6 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     builds.add_argument("folder", type=Path)
     builds.add_argument("--targets", default=",".join(TARGETS), help="such as sm_80, gfx942, host")
     builds.add_argument("--candidates", type=int, default=200, help="of each dispatch")
+    builds.add_argument("--set", choices=SETS, default="first", help="of dispatches [first]")
+    builds.add_argument("--rankers", default="heuristic", help="names or files, with commas")
     builds.add_argument("--dispatches", default="", metavar="REGEX", help="only those")
     builds.add_argument("--pythons", default=",".join(PYTHONS), help="whose wheels are fetched")
     builds.set_defaults(do=build)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from ....benchmarks.measuring import POOL_SIZE, Budget
 from ....benchmarks.operations import Conv, Matmul, Matvec, Operation, Types, write_operations
@@ -41,6 +42,20 @@ OPERATIONS: tuple[Operation, ...] = (
     Conv.square(56, 64, 128, 3),
     Matvec(4096, 4096),
 )
+# Others of the same kinds: what was learned from the first is judged on them.
+FURTHER: tuple[Operation, ...] = (
+    Matmul(512, 4096, 14336, F16, transposed=("rhs",)),
+    Conv.square(32, 640, 640, 3, types=F16),
+    Matmul(64, 4096, 4096, F16, transposed=("rhs",)),
+    Matmul(1024, 1280, 1280, F16),
+    Matmul(512, 512, 512),
+    Matmul(4096, 64, 256, F16, batch=8),
+    Matmul(1, 11008, 4096, F16),
+    Matmul(128, 3072, 768),
+    Conv.square(28, 128, 128, 3),
+    Matvec(2048, 8192),
+)
+SETS = {"first": OPERATIONS, "further": FURTHER}
 # The code of the last that IREE 3.13 knows runs on newer ones of NVIDIA's, too. The same dispatches
 # through Vulkan follow, where that driver is.
 TARGETS = ("sm_80", "vulkan-ampere")
@@ -53,6 +68,7 @@ PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux2014_x8
 LIST = "kit.json"
 _BUILD = "build it first: python -m frontrunner.experiments.studies.gpu_kit build FOLDER"
 SCRIPT = Path(__file__).with_name("run.py")
+TORCH_SCRIPT = Path(__file__).with_name("torch_times.py")
 
 
 @dataclass(frozen=True)
@@ -77,11 +93,13 @@ class Kit:
 
     Attributes:
         folder: `carry` in it is what travels; the rest stays, and is needed to read results.
-        candidates: of each dispatch: half of them at random, and as many by the heuristic.
+        candidates: of each dispatch: as many of them at random as by each ranker.
+        rankers: names, or files of trained ones.
     """
 
     folder: Path
     candidates: int
+    rankers: tuple[str, ...] = ("heuristic",)
     operations: Sequence[Operation] = OPERATIONS
     targets: Sequence[str] = TARGETS
 
@@ -94,9 +112,10 @@ class Kit:
         """
         try:
             told = parse_json(read_limited(folder / "carry" / LIST, _BUILD))
-            by_name = {operation.name: operation for operation in OPERATIONS}
+            by_name = {one.name: one for operations in SETS.values() for one in operations}
             operations = tuple(by_name[name] for name in told["dispatches"])
-            return cls(folder, int(told["candidates"]), operations, tuple(told["targets"]))
+            rankers, targets = tuple(told["rankers"]), tuple(told["targets"])
+            return cls(folder, int(told["candidates"]), rankers, operations, targets)
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{folder} holds no kit: {error}", _BUILD) from None
 
@@ -125,12 +144,15 @@ class Kit:
             )
         for wheel in (self.carried / "wheels").glob("iree_base_runtime-*.whl"):
             _make_smaller(wheel)
-        shutil.copyfile(SCRIPT, self.carried / "run.py")
+        for script in (SCRIPT, TORCH_SCRIPT):
+            shutil.copyfile(script, self.carried / script.name)
         told = {
             "runtime": runtime,
             "candidates": self.candidates,
+            "rankers": list(self.rankers),
             "targets": list(self.targets),
             "dispatches": [operation.name for operation in self.operations],
+            "operations": [describe(operation) for operation in self.operations],
             "bundles": [asdict(packed) for packed in listed],
         }
         write_atomically(self.carried / LIST, json.dumps(told, indent=1).encode())
@@ -151,21 +173,35 @@ class Kit:
     def _pack(self, source: Path, target: str) -> tuple[str, PackedRecording]:
         folder = self.folder / "work" / target / source.stem
         folder.mkdir(parents=True, exist_ok=True)
-        half = self.candidates // 2
+        share = self.candidates // (1 + len(self.rankers))
         options = TuneOptions(
             input=source,
             out=folder / "recording.parquet",
-            budget=Budget(half),
+            budget=Budget(share),
             target=target,
             pool=POOL_SIZE,
             devices=(),
         )
-        selection = Selection(half, 0, ("heuristic",))
+        selection = Selection(share, 0, self.rankers)
         with closing(make_progress(quiet=False)) as progress:
             dispatch = read_dispatch(source, target)
             work = RecorderFolder(folder)
             recording = pack_recording(options, selection, work, dispatch, (), progress)
         return dispatch.target.drivers[0], recording
+
+
+def describe(operation: Operation) -> dict[str, Any]:
+    """A dispatch, as `torch_times.py` reads it."""
+    lhs, rhs = (operation.inputs[name] for name in ("lhs", "rhs"))
+    return {
+        "name": operation.name,
+        "kind": operation.kind,
+        "dtype": lhs.dtype,
+        "lhs": lhs.shape,
+        "rhs": rhs.shape,
+        "stride": operation.stride if isinstance(operation, Conv) else 1,
+        "transposed": isinstance(operation, Matmul) and operation.transposed == ("rhs",),
+    }
 
 
 def _fetch_wheels(requirements: Sequence[str], python: str, folder: Path) -> None:

@@ -25,6 +25,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 # For a driver to answer; and what a bundle may take beyond its time.
 DRIVER_SECONDS, GRACE_SECONDS = 60, 60
+# For PyTorch to time its own kernels.
+TORCH_SECONDS = 120
 # No bundle is begun with less left.
 LEAST_SECONDS = 15
 ASK = """
@@ -118,6 +120,8 @@ def measure(
     results = out.with_suffix(".work")
     results.mkdir(exist_ok=True)
     for more in ((), ("--record",)):
+        if more and any(bundle["driver"] == "cuda" for bundle in bundles):
+            time_torch(out)
         for place, bundle in enumerate(bundles):
             left = until - time.monotonic()
             if left < LEAST_SECONDS:
@@ -136,6 +140,18 @@ def measure(
             finally:
                 pack(results, out)
             say(f"{bundle['file']}: exit {code} after {time.monotonic() - began:.0f} s")
+
+
+def time_torch(out: Path) -> None:
+    """Has PyTorch time its own kernels, where it is installed and has a GPU."""
+    times = out.with_suffix(".work") / "torch.json"
+    if times.exists():
+        return
+    command = [sys.executable, str(HERE / "torch_times.py"), str(HERE / "kit.json"), str(times)]
+    told = run(command, os.environ, TORCH_SECONDS)
+    words = told.stderr.strip().splitlines() or [""]
+    say("\n".join(words) if told.returncode == 0 else f"no times of PyTorch's: {words[-1][:300]}")
+    pack(times.parent, out)
 
 
 def wait(command: Sequence[str], environment: Mapping[str, str], seconds: float) -> int:
@@ -161,7 +177,7 @@ def pack(results: Path, out: Path) -> None:
     draft = out.with_suffix(".part")
     with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("machine.txt", machine())
-        for log in sorted(results.glob("*.jsonl")):
+        for log in sorted([*results.glob("*.jsonl"), *results.glob("torch.json")]):
             archive.write(log, log.name)
     draft.replace(out)
 

@@ -15,7 +15,7 @@ from frontrunner.core import InputError
 from frontrunner.experiments.studies.gpu_kit import __main__ as command
 from frontrunner.experiments.studies.gpu_kit import build
 from frontrunner.experiments.studies.gpu_kit.build import SCRIPT, Kit
-from frontrunner.experiments.studies.gpu_kit.results import read_results
+from frontrunner.experiments.studies.gpu_kit.results import read_results, read_torch
 
 OPERATIONS = (Matmul(16, 32, 64), Matvec(64, 64))
 
@@ -40,8 +40,8 @@ def test_two_dispatches_are_measured_and_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(build, "OPERATIONS", OPERATIONS)
-    kit = Kit(tmp_path / "kit", 6, OPERATIONS, ("host",))
+    monkeypatch.setitem(build.SETS, "first", OPERATIONS)
+    kit = Kit(tmp_path / "kit", 6, ("heuristic",), OPERATIONS, ("host",))
     bundles = kit.build(pythons=())
     assert [bundle.name for bundle in bundles] == [one.name for one in OPERATIONS]
     out = tmp_path / "results.zip"
@@ -61,6 +61,28 @@ def test_two_dispatches_are_measured_and_read(
     assert "candidates]" not in again.stderr
     assert command.main(["read", str(kit.folder), str(out), str(tmp_path / "recordings")]) == 0
     assert "host, by problem held out:" in capfd.readouterr().out
+
+
+def test_pytorch_times_are_read_beside(tmp_path: Path) -> None:
+    path = tmp_path / "results.zip"
+    for told, expected in (({"us": {"mm": 12}}, {"mm": 12.0}), (None, {})):
+        with zipfile.ZipFile(path, "w") as archive:
+            if told:
+                archive.writestr("torch.json", json.dumps(told))
+        assert read_torch(path) == expected
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("torch.json", "[]")
+    with pytest.raises(InputError, match="no times of PyTorch"):
+        read_torch(path)
+
+
+def test_operations_are_described_for_pytorch() -> None:
+    for operation in build.OPERATIONS:
+        told = json.loads(json.dumps(build.describe(operation)))
+        assert (tuple(told["lhs"]), tuple(told["rhs"])) == tuple(
+            operation.inputs[name].shape for name in ("lhs", "rhs")
+        )
+        assert told["transposed"] == ("transposed_rhs" in operation.name)
 
 
 def test_a_driver_that_is_missing(carried: Path) -> None:
