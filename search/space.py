@@ -21,6 +21,8 @@ said by derived columns, stated as Z3 expressions over the knobs and the same fo
 | `subgroups_m`, `subgroups_n`, `subgroups_k` | subgroups side by side along a role |
 | `mma_m`, `mma_n`, `mma_k` | shape of the matrix instruction; 1 where none is used |
 | `qk_m`, `qk_n`, `qk_k` | shape of attention's first product's; the same as `mma_*` elsewhere |
+| `thread_m`, `thread_n`, `thread_k` | a thread's tile or vector; 1 where instructions multiply |
+| `lanes_k` | threads of a subgroup that share a sum |
 | `subgroup_size`, `threads` | threads of a subgroup and of a workgroup |
 | `workgroups` | how many the problem takes |
 | `shared_bytes` | shared memory that the tiles of one workgroup need |

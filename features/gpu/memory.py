@@ -81,6 +81,16 @@ def line_use(view: GpuView, slot: str) -> Column:
     return length / fetched
 
 
+@theme.feature
+def thread_run_log2(view: GpuView) -> Column:
+    """log2 of a thread's run of outputs over its widest load: above 0 neighbours are far apart."""
+    (out,) = view.slots["out"]
+    loop = view.inner_loop(out)
+    role = "n" if loop is None else view.problem.dims[loop].role
+    own = view[f"thread_{role}"] if role in ("m", "n") else view.constant(1)
+    return np.log2(own * out.bytes_per_element / view.load_bytes)
+
+
 @theme.each("bank_stride_{}", INPUTS)
 def bank_stride(view: GpuView, slot: str) -> Column:
     """log2 of how many rows of the {} share a shared-memory bank: they are read one by one."""

@@ -84,6 +84,25 @@ def mma_per_step_log2(view: GpuView) -> Column:
     return np.log2(view.fragments["m"] * view.fragments["n"] * view.fragments["k"])
 
 
+@theme.each("thread_{}_log2", SIDES)
+def thread_log2(view: GpuView, side: str) -> Column:
+    """log2 of a thread's own tile along {}, or of its vector: 0 where instructions multiply."""
+    return np.log2(view[f"thread_{side}"])
+
+
+@theme.feature
+def thread_loads(view: GpuView) -> Column:
+    """Operands per multiply-add of a thread's own tile, else 0: many are waited for."""
+    loads: Column = 1 / view["thread_m"] + 1 / view["thread_n"]
+    return loads * (view["mma_m"] == 1) * (1 - view["vector_distribute"])
+
+
+@theme.feature
+def lanes_k_log2(view: GpuView) -> Column:
+    """log2 of the threads of a subgroup that share a sum: they exchange it step by step."""
+    return np.log2(view["lanes_k"])
+
+
 @theme.each("mma_{}_log2", SIDES)
 def mma_log2(view: GpuView, side: str) -> Column:
     """log2 of the matrix instruction's {} size: 0 where none is used."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..backend import Backend, Extras, Spaces
+from ..backend import GPU_REPEATS, Backend, Extras, Spaces
 from ..gpu import EXTRA_KNOBS
 
 if TYPE_CHECKING:
     from ..dispatch import Dispatch
     from ..problem import Target
+
+
+# What IREE 3.13 compiles for them, since it does not know sm_90.
+_HOPPER = {"h100": "sm_80", "h200": "sm_80"}
 
 
 def _describe(attribute: Any, name: str) -> Target:
@@ -39,23 +43,25 @@ BACKENDS = (
         features="gpu",
         drivers=("hip",),
         gpu=True,
+        repeats=GPU_REPEATS,
         extras=EXTRA_KNOBS,
         emits=True,
     ),
     Backend(
         name="cuda",
-        names=r"sm_\w+|rtx\w+|a100|h100|ada|ampere|turing|volta|pascal",
+        names=r"sm_\w+|rtx\w+|a100|h[12]00|ada|ampere|turing|volta|pascal",
         architectures=r"sm_\w+",
-        examples="an NVIDIA GPU that IREE knows, such as sm_80 or sm_89",
+        examples="an NVIDIA GPU that IREE knows, such as sm_80 or sm_89, or h100 or h200",
         unknown=("Unknown CUDA target", "missing GPU target"),
         flags=("--iree-hal-target-device=cuda",),
-        target_flags=lambda name: (f"--iree-cuda-target={name}",),
+        target_flags=lambda name: (f"--iree-cuda-target={_HOPPER.get(name, name)}",),
         form="cuda-nvptx-fb",
         describe=_describe,
         spaces=_spaces,
         features="gpu",
         drivers=("cuda",),
         gpu=True,
+        repeats=GPU_REPEATS,
         # The compiler ties the others to AMD's instructions.
         extras={"bank_padding": EXTRA_KNOBS["bank_padding"]},
         emits=True,

@@ -17,6 +17,7 @@ COLUMNS = {
     **dict.fromkeys(("tile_batch", "tile_m", "tile_n", "tile_k"), 1),
     **dict.fromkeys(("subgroups_m", "subgroups_n", "subgroups_k"), 1),
     **dict.fromkeys(("mma_m", "mma_n", "mma_k", "qk_m", "qk_n", "qk_k"), 1),
+    **dict.fromkeys(("thread_m", "thread_n", "thread_k", "lanes_k"), 1),
     **dict.fromkeys(("subgroup_size", "threads", "workgroups"), 1),
     **dict.fromkeys(("shared_bytes", "vector_distribute", "igemm", "stages"), 0),
     **dict.fromkeys(("bank_padding", "waves_per_eu", "flush_denormals"), 0),

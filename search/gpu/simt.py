@@ -62,6 +62,7 @@ def build(
     ]
     known = {
         **{f"tile_{role}": size for role, size in tile.items()},
+        **{f"thread_{role}": share[role] for role in ("m", "n")},
         "subgroup_size": gpu.subgroup_size,
         "threads": count,
         "workgroups": product(ceil_div(d.size, z3.Int(f"wg_{i}")) for i, d in parallel),

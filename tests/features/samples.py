@@ -116,6 +116,8 @@ def gpu_candidates(problem: Problem, target: Target, count: int, seed: int = 0) 
     known = [i for i in target.gpu.intrinsics if i.types[0] == inputs.dtype]
     known = np.array([(i.m, i.n, i.k) for i in known or target.gpu.intrinsics])
     mma, qk = (known[rng.integers(0, len(known), rows)].T for _ in range(2))
+    alone = rng.integers(0, 4, rows) == 0  # threads that multiply by themselves
+    mma, qk = np.where(alone, 1, mma), np.where(alone, 1, qk)
     subgroups, fragments = rng.integers(1, 5, (2, rows)), rng.integers(1, 9, (3, rows))
     subgroups_k = rng.integers(1, 3, rows)
     tile_k = fragments[2] * mma[2] * subgroups_k
@@ -125,12 +127,15 @@ def gpu_candidates(problem: Problem, target: Target, count: int, seed: int = 0) 
     threads = subgroups.prod(axis=0) * subgroups_k * subgroup_size
     batches = np.prod([d.size for d in problem.by_role("batch")], dtype=int)
     shared = tile_k * tiles.sum(axis=0) * inputs.bytes_per_element
+    shared = np.where(alone & (rng.integers(0, 2, rows) == 0), 0, shared)
     frame = pd.DataFrame(
         {
             "tile_batch": 1, "tile_m": tiles[0], "tile_n": tiles[1], "tile_k": tile_k,
             "subgroups_m": subgroups[0], "subgroups_n": subgroups[1], "subgroups_k": subgroups_k,
             "mma_m": mma[0], "mma_n": mma[1], "mma_k": mma[2],
             "qk_m": qk[0], "qk_n": qk[1], "qk_k": qk[2],
+            "thread_m": 2 ** rng.integers(0, 5, rows), "thread_n": 2 ** rng.integers(0, 5, rows),
+            "thread_k": 2 ** rng.integers(0, 3, rows), "lanes_k": 2 ** rng.integers(0, 5, rows),
             "subgroup_size": subgroup_size, "threads": threads,
             "workgroups": batches * -(-size["m"] // tiles[0]) * -(-size["n"] // tiles[1]),
             "shared_bytes": shared,

@@ -18,6 +18,7 @@ TILE = {
     "tile_batch": 1, "tile_m": 128, "tile_n": 128, "tile_k": 64,
     "subgroups_m": 2, "subgroups_n": 2, "subgroups_k": 1,
     "mma_m": 16, "mma_n": 16, "mma_k": 16, "qk_m": 16, "qk_n": 16, "qk_k": 16,
+    "thread_m": 1, "thread_n": 1, "thread_k": 1, "lanes_k": 1,
     "subgroup_size": 64, "threads": 256, "workgroups": 160, "shared_bytes": 32 << 10,
     "vector_distribute": 0, "igemm": 0, "stages": 2, "bank_padding": 1,
     "waves_per_eu": 0, "flush_denormals": 0,
@@ -106,6 +107,26 @@ def test_an_input_that_is_contiguous_along_a_batch(samples):
 )
 def test_of_a_matmul(samples, name, expected):
     assert one(samples)[name] == pytest.approx(expected, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("thread_m_log2", 3),
+        ("thread_n_log2", 3),
+        ("thread_loads", 1 / 8 + 1 / 8),
+        ("thread_run_log2", 0),  # eight results in f16 are a load of 16 bytes
+    ],
+)
+def test_threads_that_multiply_by_themselves(samples, name, expected):
+    own = {"mma_m": 1, "mma_n": 1, "mma_k": 1, "thread_m": 8, "thread_n": 8}
+    assert one(samples, **own)[name] == pytest.approx(expected)
+
+
+def test_of_a_shared_sum(samples):
+    shared = {"mma_m": 1, "mma_n": 1, "mma_k": 1, "vector_distribute": 1, "lanes_k": 16}
+    row = one(samples, **shared, thread_k=4)
+    assert (row["lanes_k_log2"], row["thread_k_log2"], row["thread_loads"]) == (4, 2, 0)
 
 
 def test_tiles_that_are_no_powers_of_two(samples):

@@ -127,10 +127,27 @@ GOOD_TILE = {
     "tile_batch": 1, "tile_m": 128, "tile_n": 128, "tile_k": 64,
     "subgroups_m": 2, "subgroups_n": 2, "subgroups_k": 1,
     "mma_m": 16, "mma_n": 16, "mma_k": 16, "qk_m": 16, "qk_n": 16, "qk_k": 16,
+    "thread_m": 1, "thread_n": 1, "thread_k": 1, "lanes_k": 1,
     "subgroup_size": 64, "threads": 256, "workgroups": 1216, "shared_bytes": 32 << 10,
     "vector_distribute": 1, "igemm": 0, "stages": 2, "bank_padding": 1,
     "waves_per_eu": 0, "flush_denormals": 0,
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"thread_m": 1, "thread_n": 32}, id="neighbours read far apart"),
+        pytest.param({"shared_bytes": 0}, id="what others read, too, is read from memory"),
+    ],
+)
+def test_a_worse_candidate_of_threads_that_multiply_comes_later(samples, change):
+    problem, target = samples.GPU_PROBLEMS["large"]
+    own = {"mma_m": 1, "mma_n": 1, "mma_k": 1, "qk_m": 1, "qk_n": 1, "qk_k": 1}
+    tile = GOOD_TILE | own | {"thread_m": 8, "thread_n": 4, "vector_distribute": 0}
+    frame = extract(problem, target, pd.DataFrame([tile, tile | change]))
+    good, bad = create_ranker("heuristic").score(frame)
+    assert good < bad
 
 
 @pytest.mark.parametrize(
