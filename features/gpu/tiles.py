@@ -94,7 +94,8 @@ def thread_log2(view: GpuView, side: str) -> Column:
 def thread_loads(view: GpuView) -> Column:
     """Operands per multiply-add of a thread's own tile, else 0: many are waited for."""
     loads: Column = 1 / view["thread_m"] + 1 / view["thread_n"]
-    return loads * (view["mma_m"] == 1) * (1 - view["vector_distribute"])
+    alone: Column = (view["mma_m"] == 1) & (view["vector_distribute"] == 0)
+    return loads * alone
 
 
 @theme.feature

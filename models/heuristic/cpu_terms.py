@@ -40,7 +40,7 @@ def excess(value: Column, limit: float) -> Column:
     return np.maximum(value - limit, 0)
 
 
-def shortfall(value: Column, limit: float) -> Column:
+def shortfall(value: Column, limit: float | Column) -> Column:
     """How far the value falls short of the limit."""
     return np.maximum(limit - value, 0)
 
