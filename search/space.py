@@ -109,6 +109,11 @@ class Space:
         kept = tuple(c for c in self.constraints if not (c.prunes or c.known_failure))
         return replace(self, constraints=kept)
 
+    def allows(self, candidate: Mapping[str, int]) -> bool:
+        """Whether a candidate meets all constraints; it has a value for each knob."""
+        values = [(k.var, z3.IntVal(candidate[k.name])) for k in self.knobs]
+        return all(_holds(c.formula, values) for c in self.constraints)
+
     def with_default(self, candidate: Mapping[str, int], written: str = "") -> Space:
         """The space with the compiler's own choice in it.
 
@@ -145,11 +150,15 @@ def _render(
     return written if candidate == chosen else usual(candidate)
 
 
+def _holds(formula: z3.BoolRef, values: Sequence[tuple[z3.ArithRef, z3.IntNumRef]]) -> bool:
+    return z3.is_true(z3.simplify(z3.substitute(formula, *values)))
+
+
 def _admit(
     constraint: Constraint, candidate: Sequence[tuple[z3.ArithRef, z3.IntNumRef]]
 ) -> Constraint:
     """The constraint, widened if it forbids the candidate, which has a value for each knob."""
-    if z3.is_true(z3.simplify(z3.substitute(constraint.formula, *candidate))):
+    if _holds(constraint.formula, candidate):
         return constraint
     # Finding a formula's knobs takes eight times as long as evaluating it, and few are broken.
     used = set(map(str, get_vars(constraint.formula)))

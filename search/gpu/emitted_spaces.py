@@ -13,11 +13,13 @@ from ..enumeration import lower, solve_domains
 from ..kind import kind_of
 from ..problem import Problem, Target
 from ..space import Constraint, Knob, Space
+from .chosen import ChosenConfig
 from .columns import Number, ceil_div, columns, extra_knobs, lookup, product
 from .extras import EXTRA_KNOBS
 from .rendering import SolutionRequest, ask_renderer
 
 _IGEMM = "use_igemm_convolution"
+_BY_LOOP = ("workgroup", "subgroup", "reduction", "subgroup_basis", "workgroup_size")
 
 
 def pipelines(emitted: Iterable[EmittedConstraints]) -> dict[str, EmittedConstraints]:
@@ -56,6 +58,47 @@ def build(
         partial(_render, emitted.op, tuple(k.name for k in more)),
         columns(template.columns(), more),
     )
+
+
+def knobs_of(
+    problem: Problem, target: Target, emitted: EmittedConstraints, chosen: ChosenConfig
+) -> dict[str, int] | None:
+    """The solution that a configuration is; None if it is none of these constraints'."""
+    template = emitted.knobs
+    igemm = template.get("gpu_pipeline_options", {}).get(_IGEMM)
+    if chosen.pipeline != emitted.pipeline or chosen.igemm != (_is_igemm(emitted) or igemm is True):
+        return None
+    shape = _instruction(target, chosen.mma)
+    options = [tuple(option) for option in template.get("mma_kind", {}).get("options", ())]
+    if options.count(shape) != 1:
+        return None
+    found = {"mma_idx": options.index(shape), **chosen.extras}
+    found["prefetch_num_stages"] = chosen.extras["stages"]
+    found["use_igemm_idx"] = int(chosen.igemm)
+    found["sg_size"] = chosen.subgroup_size
+    for name, entries in template.items():
+        if name not in _BY_LOOP:
+            continue
+        named = entries[0] if name.endswith("_basis") else entries
+        for entry, value in zip(named, chosen.of(name, len(named)), strict=True):
+            if isinstance(entry, str):
+                found[entry] = value
+            elif value != entry:
+                return None
+    counts = {"m": 1, "n": 1}
+    for at, role in enumerate(d.role for d in problem.dims[: len(template["workgroup"])]):
+        if role in counts and f"sg_{at}" in found:
+            counts[role] *= found[f"wg_{at}"] // found[f"sg_{at}"]
+    for size, (role, count) in zip(shape, counts.items(), strict=False):
+        found.setdefault(f"sg_{role}_cnt", count // size)
+    return found
+
+
+def _instruction(target: Target, name: str) -> tuple[int, ...]:
+    """Its sizes m, n and k; none of one that the target has not."""
+    assert target.gpu is not None
+    known = {i.name.rpartition(".")[2]: (i.m, i.n, i.k) for i in target.gpu.intrinsics}
+    return known.get(name, ())
 
 
 def _rules(emitted: EmittedConstraints) -> tuple[Constraint, ...]:

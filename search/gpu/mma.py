@@ -16,6 +16,7 @@ import z3
 from ..kind import kind_of
 from ..problem import Intrinsic, Problem, Target
 from ..space import Constraint, Knob, Space
+from .chosen import ChosenConfig
 from .columns import (
     Number,
     align,
@@ -242,6 +243,25 @@ def configure(
         },
         {n: candidate[n] for n in EXTRA_KNOBS if n in candidate},
     )
+
+
+def knobs_of(problem: Problem, target: Target, chosen: ChosenConfig) -> dict[str, int] | None:
+    """The candidate that a configuration is: the inverse of `configure`."""
+    names = [i.name.rpartition(".")[2] for i in intrinsics(problem, target)]
+    if chosen.pipeline != "TileAndFuse" or chosen.mma not in names:
+        return None
+    matmul = as_matmul(problem, igemm=chosen.igemm)
+    if matmul is None:
+        return None
+    count = len(matmul.loops)
+    tile, own = chosen.of("workgroup", count), chosen.of("subgroup", count)
+    found = {"mma_idx": names.index(chosen.mma), **chosen.extras}
+    for loop in matmul.loops:
+        if loop.side == "k":
+            found[f"red_{loop.at}"] = chosen.of("reduction", count)[loop.at] or 1
+        else:
+            found |= {f"wg_{loop.at}": tile[loop.at] or 1, f"sg_{loop.at}": own[loop.at] or 1}
+    return found
 
 
 def _knobs(matmul: MatmulLoopNest, kinds: tuple[Intrinsic, ...]) -> tuple[Knob, ...]:

@@ -20,6 +20,7 @@ from ..kind import kind_of
 from ..problem import Problem, Target
 from ..space import Space
 from . import mma, reduction, simt
+from .chosen import ChosenConfig
 from .columns import intrinsics
 
 # Rows (or columns) that the compiler thinks too few for an instruction, and those up to which a
@@ -27,11 +28,11 @@ from .columns import intrinsics
 VERY_SKINNY = 4
 SKINNY = 8
 
-_BUILDERS = {
-    "TileAndFuse": mma.build,
-    "TileAndFuse-igemm": mma.build,
-    "TileAndFuse-simt": simt.build,
-    "VectorDistribute": reduction.build,
+_FAMILIES = {
+    "TileAndFuse": mma,
+    "TileAndFuse-igemm": mma,
+    "TileAndFuse-simt": simt,
+    "VectorDistribute": reduction,
 }
 
 
@@ -68,4 +69,13 @@ def build(
         extras: values of knobs that the compiler pins, by name (`extras.EXTRA_KNOBS`); those that
             do nothing in the pipeline are left out.
     """
-    return _BUILDERS[pipeline](problem, target, pipeline, extras)
+    return _FAMILIES[pipeline].build(problem, target, pipeline, extras)
+
+
+def knobs_of(
+    problem: Problem, target: Target, pipeline: str, chosen: ChosenConfig
+) -> dict[str, int] | None:
+    """The candidate of a pipeline's space that a configuration is; None if it is none of it."""
+    if chosen.igemm != pipeline.endswith("-igemm"):
+        return None
+    return _FAMILIES[pipeline].knobs_of(problem, target, chosen)

@@ -13,6 +13,7 @@ import z3
 
 from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
+from .chosen import ChosenConfig
 from .columns import Number, ceil_div, columns, extra_knobs, padded, powers, product
 from .rendering import GpuConfig, render
 
@@ -122,6 +123,26 @@ def configure(problem: Problem, target: Target, candidate: Mapping[str, int]) ->
         options={"no_reduce_shared_memory_bank_conflicts": False, "use_igemm_convolution": False},
         extras={n: candidate[n] for n in USEFUL_EXTRAS if n in candidate},
     )
+
+
+def knobs_of(problem: Problem, target: Target, chosen: ChosenConfig) -> dict[str, int] | None:
+    """The candidate that a configuration is: the inverse of `configure`."""
+    count = len(problem.dims)
+    if chosen.pipeline != "VectorDistribute" or chosen.mma:
+        return None
+    row, k = rows_at(problem), reduction_at(problem)
+    lanes, subgroups = chosen.of("lane_basis", count), chosen.of("subgroup_basis", count)
+    if lanes[row] * lanes[k] != chosen.subgroup_size:  # other loops share them, too
+        return None
+    tile, own = chosen.of("workgroup", count), chosen.of("thread", count)
+    return {
+        **{f"wg_{i}": tile[i] or 1 for i, d in enumerate(problem.dims) if d.parallel},
+        **{f"subgroups_{i}": subgroups[i] or 1 for i in (row, k)},
+        **{f"thread_{i}": own[i] or 1 for i in (row, k)},
+        f"red_{k}": chosen.of("partial_reduction", count)[k] or problem.dims[k].size,
+        f"lanes_{k}": lanes[k],
+        **chosen.extras,
+    }
 
 
 def rows_at(problem: Problem) -> int:

@@ -6,6 +6,7 @@ convolutions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -16,6 +17,7 @@ from ..kind import kind_of
 from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
 from ..subgroups import full_subgroups
+from .chosen import ChosenConfig
 from .columns import ceil_div, columns, extra_knobs, padded, powers, product
 from .rendering import GpuConfig, render
 
@@ -117,6 +119,25 @@ def configure(problem: Problem, target: Target, candidate: Mapping[str, int]) ->
         options={"no_reduce_shared_memory_bank_conflicts": not promote},
         extras={n: candidate[n] for n in USEFUL_EXTRAS if n in candidate},
     )
+
+
+def knobs_of(problem: Problem, target: Target, chosen: ChosenConfig) -> dict[str, int] | None:
+    """The candidate that a configuration is: the inverse of `configure`."""
+    count = len(problem.dims)
+    if chosen.pipeline != "TileAndFuse" or chosen.mma or "thread" not in chosen.lists:
+        return None
+    tile, own = chosen.of("workgroup", count), chosen.of("thread", count)
+    steps = chosen.of("reduction", count)
+    found = {"promote": int("promote_operands" in chosen.lists), **chosen.extras}
+    threads = 1
+    for i, dim in enumerate(problem.dims):
+        if not dim.parallel:
+            found[f"red_{i}"] = steps[i] or 1
+            continue
+        found |= {f"wg_{i}": tile[i] or 1, f"thread_{i}": own[i] or 1}
+        threads *= -(-(tile[i] or 1) // (own[i] or 1))
+    # Another number of threads would share the tile in another way.
+    return found if threads == math.prod(chosen.threads) else None
 
 
 def _is_matmul(problem: Problem) -> bool:

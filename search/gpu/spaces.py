@@ -7,9 +7,11 @@ from functools import partial
 
 from ...core import InputError
 from ..dispatch import Dispatch
+from ..emitted import EmittedConstraints
 from ..problem import Problem, Target
 from ..space import Space
 from . import emitted_spaces, mma, own_spaces
+from .chosen import ChosenConfig
 
 
 def gpu_spaces(
@@ -25,18 +27,41 @@ def gpu_spaces(
     """
     problem, target = dispatch.problem, dispatch.target
     _check_types(problem, target)
-    own = {
-        p: partial(own_spaces.build, problem, target, p, extras)
-        for p in own_spaces.pipelines(problem, target)
-    }
+    own = {p: partial(_own, dispatch, p, extras) for p in own_spaces.pipelines(problem, target)}
     emitted = {
-        p: partial(emitted_spaces.build, problem, target, p, e, extras)
+        p: partial(_emitted, dispatch, p, e, extras)
         for p, e in emitted_spaces.pipelines(dispatch.emitted).items()
     }
     # Ours pads loops that do not divide, which the compiler's cannot (see `emitted_spaces`).
     if own and emitted and mma.is_ragged(problem, target):
         return {**emitted, **own}
     return emitted or own
+
+
+def _own(dispatch: Dispatch, pipeline: str, extras: Mapping[str, tuple[int, ...]]) -> Space:
+    problem, target = dispatch.problem, dispatch.target
+    space = own_spaces.build(problem, target, pipeline, extras)
+    chosen = ChosenConfig.parse(dispatch.default)
+    found = chosen and own_spaces.knobs_of(problem, target, pipeline, chosen)
+    return space.with_default(found, dispatch.default) if found else space
+
+
+def _emitted(
+    dispatch: Dispatch,
+    pipeline: str,
+    emitted: EmittedConstraints,
+    extras: Mapping[str, tuple[int, ...]],
+) -> Space:
+    problem, target = dispatch.problem, dispatch.target
+    space = emitted_spaces.build(problem, target, pipeline, emitted, extras)
+    chosen = ChosenConfig.parse(dispatch.default)
+    found = chosen and emitted_spaces.knobs_of(problem, target, emitted, chosen)
+    # Where it pads loops, or loads ahead for a convolution, it is none of the compiler's own
+    # solutions, and what lies near it may fail.
+    known = found and all(knob.name in found for knob in space.knobs)
+    if found and known and space.allows(found):
+        return space.with_default(found, dispatch.default)
+    return space
 
 
 def _check_types(problem: Problem, target: Target) -> None:
