@@ -151,7 +151,8 @@ def _render(
 
 
 def _holds(formula: z3.BoolRef, values: Sequence[tuple[z3.ArithRef, z3.IntNumRef]]) -> bool:
-    return z3.is_true(z3.simplify(z3.substitute(formula, *values)))
+    holds: bool = z3.is_true(z3.simplify(z3.substitute(formula, *values)))
+    return holds
 
 
 def _admit(

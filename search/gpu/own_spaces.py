@@ -28,11 +28,12 @@ from .columns import intrinsics
 VERY_SKINNY = 4
 SKINNY = 8
 
+# What builds a pipeline's space, and what reads a configuration as one of its candidates.
 _FAMILIES = {
-    "TileAndFuse": mma,
-    "TileAndFuse-igemm": mma,
-    "TileAndFuse-simt": simt,
-    "VectorDistribute": reduction,
+    "TileAndFuse": (mma.build, mma.knobs_of),
+    "TileAndFuse-igemm": (mma.build, mma.knobs_of),
+    "TileAndFuse-simt": (simt.build, simt.knobs_of),
+    "VectorDistribute": (reduction.build, reduction.knobs_of),
 }
 
 
@@ -69,7 +70,8 @@ def build(
         extras: values of knobs that the compiler pins, by name (`extras.EXTRA_KNOBS`); those that
             do nothing in the pipeline are left out.
     """
-    return _FAMILIES[pipeline].build(problem, target, pipeline, extras)
+    builder, _ = _FAMILIES[pipeline]
+    return builder(problem, target, pipeline, extras)
 
 
 def knobs_of(
@@ -78,4 +80,5 @@ def knobs_of(
     """The candidate of a pipeline's space that a configuration is; None if it is none of it."""
     if chosen.igemm != pipeline.endswith("-igemm"):
         return None
-    return _FAMILIES[pipeline].knobs_of(problem, target, chosen)
+    _, reader = _FAMILIES[pipeline]
+    return reader(problem, target, chosen)
