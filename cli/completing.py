@@ -25,6 +25,8 @@ TARGETS = {
     "sm_80": "NVIDIA A100",
     "sm_86": "NVIDIA, Ampere",
     "sm_89": "NVIDIA, Ada",
+    "h100": "NVIDIA, Hopper",
+    "h200": "NVIDIA, Hopper",
     "vulkan": "this machine's Vulkan device",
 }
 DEVICES = {

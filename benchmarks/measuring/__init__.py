@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         RECORD_ROUNDS,
         RECORD_SECONDS,
         REMEASURE_RATIO,
+        REPEATED_US,
         SCREEN_SECONDS,
         TURN_SECONDS,
     )
@@ -154,6 +155,7 @@ __all__ = [
     "RECORD_ROUNDS",
     "RECORD_SECONDS",
     "REMEASURE_RATIO",
+    "REPEATED_US",
     "SCREEN_SECONDS",
     "TIMEOUT",
     "TIMING_QUANTILE",

@@ -44,7 +44,8 @@ def _nowhere_larger(
     space: Space, knobs: Knobs, default: Knobs
 ) -> Iterator[tuple[str, dict[str, int]]]:
     """Candidates of the space at random, those that ask for least first."""
-    if default:
+    # Where knobs depend on each other, as in the compiler's own spaces, none can be changed alone.
+    if any(space.allows({**knobs, k: v}) for k, v in default.items() if knobs[k] != v):
         return
     drawn = candidate_dicts(sample(space, _DRAWN, seed=0))
     found = [

@@ -18,7 +18,7 @@ from ...benchmarks.measuring import OK, Budget, FinalistResult, Outcome
 from ...core import InputError, WorkError
 from ...models import default_ranker
 from ...search import spec_of
-from ..dataset import ORIGIN, UNIFORM, Provenance, Recording, SampledFrom, top_of
+from ..dataset import ORIGIN, UNIFORM, Provenance, Recording, SampledFrom, timing_of, top_of
 from ..queue import explained, renderer, with_derived
 from ..tuning import (
     RunFolder,
@@ -108,6 +108,7 @@ class IngestedBundle:
             seed=self.bundle.manifest.seed,
             noise_floor=None if verdict is None else verdict.finals.noise_floor,
             created_by=f"frontrunner {__version__}",
+            timing=timing_of(self.bundle.manifest.call.repeats),
             drawn=drawn or SampledFrom(options.pipeline, dict(options.extras), options.pool),
         )
         outcomes = {

@@ -24,7 +24,7 @@ from ...core import iree_versions
 from ...models import AdaptiveRanker, order, resolve_ranker
 from ...search import build_spaces
 from ...search.reading import read_dispatch
-from ..dataset import ADAPTIVE, ORIGIN, UNIFORM, Provenance, Recording, SampledFrom
+from ..dataset import ADAPTIVE, ORIGIN, UNIFORM, Provenance, Recording, SampledFrom, timing_of
 from ..observing import Observer
 from ..queue import AdaptiveOrder, renderer, sample_with_features
 
@@ -107,7 +107,7 @@ def record_quickly(
         seed=seed,
         noise_floor=None,
         created_by=f"frontrunner {__version__}",
-        timing=TIMING,
+        timing=timing_of(dispatch.repeats, TIMING),
         drawn=SampledFrom(None, {}, POOL, adaptive=adaptive),
     )
     return Recording.build(queue.assign(**{ORIGIN: origins}), log.outcomes, provenance)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         split_origins,
         top_of,
     )
-    from .provenance import ForeignKernel, Provenance, SampledFrom
+    from .provenance import ForeignKernel, Provenance, SampledFrom, timing_of
     from .reading import (
         is_known_table,
         looks_like_recording,
@@ -58,6 +58,7 @@ __all__ = [
     "read_recordings",
     "recording_name",
     "split_origins",
+    "timing_of",
     "top_of",
     "write_synthetic",
     "write_t4",

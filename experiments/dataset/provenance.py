@@ -11,6 +11,7 @@ from ...benchmarks.measuring import (
     RECORD_ROUNDS,
     RECORD_SECONDS,
     REMEASURE_RATIO,
+    REPEATED_US,
     SCREEN_SECONDS,
     TIMING_QUANTILE,
 )
@@ -26,6 +27,14 @@ TIMING = (
     f"interleaved rounds of {RECORD_SECONDS:g} s, {NEAR_ROUNDS} where it may be "
     f"within {REMEASURE_RATIO - 1:.0%} of the best; drift taken out by median polish"
 )
+
+
+def timing_of(repeats: int, timing: str = TIMING) -> str:
+    """How executables are timed that have a function which runs the dispatch so many times."""
+    if repeats == 1:
+        return timing
+    limit = f"{REPEATED_US / 1e3:g} ms"
+    return f"{timing}; what takes a GPU less than {limit} in groups of {repeats} runs"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ...benchmarks.measuring import NEAR_OPTIMAL, OK, FinalistResult
 from ...core import InputError, read_limited
-from ...search import PIPELINE
+from ...search import PIPELINE, backend_named
 from ..queue import Configuration
 from ..tuning import (
     CompileResult,
@@ -166,7 +166,11 @@ class Run:
         """What the compiler chooses by itself, if that is of a space."""
         if self.tuned is not None and self.tuned.default is not None:
             return self.tuned.default
-        return Configuration.of_default(self.setup.dispatch)
+        dispatch = self.setup.dispatch
+        # The compiler's own spaces cannot be made of a run that is only looked at.
+        if backend_named(dispatch.target.backend).emits and not dispatch.emitted:
+            return None
+        return Configuration.of_default(dispatch)
 
     def _shown(self, index: int, kind: str, same_as: int | None) -> str:
         if kind != OK:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
+
+from .rendering import GpuConfig
 
 _PIPELINE = re.compile(r"#iree_gpu\.pipeline<(\w+)>")
 _INSTRUCTION = re.compile(r"mma_kind = #iree_gpu\.\w+<(\w+)")
@@ -61,7 +64,19 @@ class ChosenConfig:
         found = self.lists.get(name, ())
         return (*found, *(0 for _ in range(loops - len(found))))[:loops]
 
-    @property
-    def threads(self) -> tuple[int, ...]:
-        """Of a workgroup, along x, y and z."""
-        return self.lists.get("workgroup_size", ())
+    def agrees(self, config: GpuConfig) -> bool:
+        """Whether a candidate's configuration says the same, where it says anything."""
+        promotes = "promote_operands"
+        threads = math.prod(self.lists.get("workgroup_size", ()))
+        if threads != math.prod(config.workgroup_size):
+            return False
+        if (promotes in self.lists) != (promotes in config.lowering):
+            return False
+        for name, value in config.lowering.items():
+            if not isinstance(value, (list, tuple)):
+                continue
+            given = value[0] if isinstance(value[0], (list, tuple)) else value
+            theirs = self.of(name, len(given))
+            if any(own and own != other for own, other in zip(given, theirs, strict=True)):
+                return False
+        return True

@@ -88,6 +88,8 @@ def knobs_of(
     counts = {"m": 1, "n": 1}
     for at, role in enumerate(d.role for d in problem.dims[: len(template["workgroup"])]):
         if role in counts and f"sg_{at}" in found:
+            if not found.get(f"wg_{at}") or not found[f"sg_{at}"]:
+                return None
             counts[role] *= found[f"wg_{at}"] // found[f"sg_{at}"]
     for size, (role, count) in zip(shape, counts.items(), strict=False):
         found.setdefault(f"sg_{role}_cnt", count // size)

@@ -259,9 +259,12 @@ def knobs_of(problem: Problem, target: Target, chosen: ChosenConfig) -> dict[str
     for loop in matmul.loops:
         if loop.side == "k":
             found[f"red_{loop.at}"] = chosen.of("reduction", count)[loop.at] or 1
-        else:
-            found |= {f"wg_{loop.at}": tile[loop.at] or 1, f"sg_{loop.at}": own[loop.at] or 1}
-    return found
+            continue
+        found[f"wg_{loop.at}"] = tile[loop.at] or 1
+        if loop.side != "batch":
+            found[f"sg_{loop.at}"] = own[loop.at] or 1
+    config = configure(matmul, intrinsics(problem, target), target, found)
+    return found if chosen.agrees(config) else None
 
 
 def _knobs(matmul: MatmulLoopNest, kinds: tuple[Intrinsic, ...]) -> tuple[Knob, ...]:

@@ -54,7 +54,9 @@ def build(
         # The compiler adds up what subgroups have summed in the lanes that share the reduction. Of
         # more subgroups, it loses sums: on an H200, of 400 candidates of two products, all 58 with
         # more were wrong, and all others right.
-        Constraint("a lane adds up each subgroup's sum", subgroups[k] <= lanes[k]),
+        Constraint(
+            "a lane adds up each subgroup's sum", subgroups[k] <= lanes[k], known_failure=True
+        ),
         Constraint("unrolled code stays small", unrolled <= MAX_UNROLLED * threads, prunes=True),
         Constraint(
             "only one loop is read as vectors",
@@ -132,17 +134,16 @@ def knobs_of(problem: Problem, target: Target, chosen: ChosenConfig) -> dict[str
         return None
     row, k = rows_at(problem), reduction_at(problem)
     lanes, subgroups = chosen.of("lane_basis", count), chosen.of("subgroup_basis", count)
-    if lanes[row] * lanes[k] != chosen.subgroup_size:  # other loops share them, too
-        return None
     tile, own = chosen.of("workgroup", count), chosen.of("thread", count)
-    return {
+    found = {
         **{f"wg_{i}": tile[i] or 1 for i, d in enumerate(problem.dims) if d.parallel},
         **{f"subgroups_{i}": subgroups[i] or 1 for i in (row, k)},
         **{f"thread_{i}": own[i] or 1 for i in (row, k)},
-        f"red_{k}": chosen.of("partial_reduction", count)[k] or problem.dims[k].size,
-        f"lanes_{k}": lanes[k],
+        f"red_{k}": chosen.of("partial_reduction", count)[k],
+        f"lanes_{k}": lanes[k] or 1,
         **chosen.extras,
     }
+    return found if chosen.agrees(configure(problem, target, found)) else None
 
 
 def rows_at(problem: Problem) -> int:

@@ -6,7 +6,6 @@ convolutions.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -129,15 +128,12 @@ def knobs_of(problem: Problem, target: Target, chosen: ChosenConfig) -> dict[str
     tile, own = chosen.of("workgroup", count), chosen.of("thread", count)
     steps = chosen.of("reduction", count)
     found = {"promote": int("promote_operands" in chosen.lists), **chosen.extras}
-    threads = 1
     for i, dim in enumerate(problem.dims):
-        if not dim.parallel:
+        if dim.parallel:
+            found |= {f"wg_{i}": tile[i] or 1, f"thread_{i}": own[i] or 1}
+        else:
             found[f"red_{i}"] = steps[i] or 1
-            continue
-        found |= {f"wg_{i}": tile[i] or 1, f"thread_{i}": own[i] or 1}
-        threads *= -(-(tile[i] or 1) // (own[i] or 1))
-    # Another number of threads would share the tile in another way.
-    return found if threads == math.prod(chosen.threads) else None
+    return found if chosen.agrees(configure(problem, target, found)) else None
 
 
 def _is_matmul(problem: Problem) -> bool:

@@ -43,7 +43,10 @@ def _own(dispatch: Dispatch, pipeline: str, extras: Mapping[str, tuple[int, ...]
     space = own_spaces.build(problem, target, pipeline, extras)
     chosen = ChosenConfig.parse(dispatch.default)
     found = chosen and own_spaces.knobs_of(problem, target, pipeline, chosen)
-    return space.with_default(found, dispatch.default) if found else space
+    # What the user asks of knobs that the compiler pins is not widened.
+    if found and all(found[k.name] in k.values for k in space.knobs if k.name in extras):
+        return space.with_default(found, dispatch.default)
+    return space
 
 
 def _emitted(
@@ -58,7 +61,7 @@ def _emitted(
     found = chosen and emitted_spaces.knobs_of(problem, target, emitted, chosen)
     # Where it pads loops, or loads ahead for a convolution, it is none of the compiler's own
     # solutions, and what lies near it may fail.
-    known = found and all(knob.name in found for knob in space.knobs)
+    known = found and all(found.get(k.name) in k.values for k in space.knobs)
     if found and known and space.allows(found):
         return space.with_default(found, dispatch.default)
     return space

@@ -17,7 +17,8 @@ _LARGEST = {
 }  # fmt: skip
 _USUAL_UNITS = 64
 # Chips that IREE 3.13 does not know. They run code for an older architecture of theirs, and what
-# counts on them is what they have: compute units and L2 bytes (NVIDIA's white paper on Hopper).
+# counts on them is what they have: compute units and L2 bytes (NVIDIA's white paper on Hopper,
+# SXM cards).
 # With the 108 units of an A100, the heuristic's first near-optimal candidate is the 18th on an H200
 # (geometric mean of ten dispatches), with 132 the 8th.
 _CHIPS = {"h100": (132, 50 << 20), "h200": (132, 50 << 20)}

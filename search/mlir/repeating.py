@@ -17,15 +17,15 @@ def add_repeated(source: str, function: str, times: int) -> tuple[str, str]:
         source: a module at phase `executable-sources`; what it says of executables stays as it is.
 
     Returns:
-        The module, and the function's name; the latter is empty where the host waits in between.
+        The module, and the function's name; the latter is empty where there is no such dispatch, or
+        the host waits in between.
     """
     with new_context(), ir.Location.unknown():
         module = ir.Module.parse(source)
-        own = next(
-            o.operation
-            for o in module.body.operations
-            if o.operation.name == "util.func" and symbol(o.operation) == function
-        )
+        functions = (o.operation for o in module.body.operations if o.operation.name == "util.func")
+        own = next((f for f in functions if symbol(f) == function), None)
+        if own is None:
+            return source, ""
         executes = [op for op in walk(own) if op.name == "stream.cmd.execute"]
         if len(executes) != 1:
             return source, ""
@@ -36,5 +36,7 @@ def add_repeated(source: str, function: str, times: int) -> tuple[str, str]:
                 command.operation.clone(ip=before)
         name = f"{function}$repeated"
         own.attributes["sym_name"] = ir.StringAttr.get(name)
-        head, _, _ = source.rstrip().rpartition("}")
-        return f"{head}{own}\n}}\n", name
+        # What follows the module holds the bytes of large constants.
+        text, mark, resources = source.partition("\n{-#")
+        head, _, _ = text.rpartition("}")
+        return f"{head}{own}\n}}{mark}{resources}\n", name

@@ -86,7 +86,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         "target": target,
         "meant": meant,
         "repeated": repeated,
-        "repeats": repeats,
+        "repeats": repeats if repeated else 1,
         **described,
     }
 

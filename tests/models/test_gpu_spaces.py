@@ -25,6 +25,8 @@ DISPATCHES = (
     CONV,
     ATTENTION,
     Matvec(4096, 4096),
+    # Without matrix instructions, and columns that threads share.
+    Matmul(1, 4096, 1024),
 )
 
 

@@ -1,6 +1,7 @@
 """Builds a kit for a machine with a GPU and no network, and reads what it brings back.
 
 python -m frontrunner.experiments.studies.gpu_kit build FOLDER [--targets sm_80,vulkan-ampere]
+    [--set further] [--rankers heuristic,FILE]
 python -m frontrunner.experiments.studies.gpu_kit read FOLDER results.zip RECORDINGS
 
 FOLDER/carry is what travels; `python run.py --minutes 20` in it measures. Reading makes a recording

@@ -114,7 +114,9 @@ class Kit:
             told = parse_json(read_limited(folder / "carry" / LIST, _BUILD))
             by_name = {one.name: one for operations in SETS.values() for one in operations}
             operations = tuple(by_name[name] for name in told["dispatches"])
-            rankers, targets = tuple(told["rankers"]), tuple(told["targets"])
+            # Kits of earlier versions say nothing of it.
+            rankers = tuple(told.get("rankers", ("heuristic",)))
+            targets = tuple(told["targets"])
             return cls(folder, int(told["candidates"]), rankers, operations, targets)
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{folder} holds no kit: {error}", _BUILD) from None

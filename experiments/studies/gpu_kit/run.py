@@ -120,8 +120,8 @@ def measure(
     results = out.with_suffix(".work")
     results.mkdir(exist_ok=True)
     for more in ((), ("--record",)):
-        if more and any(bundle["driver"] == "cuda" for bundle in bundles):
-            time_torch(out)
+        if more and device is None and any(bundle["driver"] == "cuda" for bundle in bundles):
+            time_torch(out, until - time.monotonic())
         for place, bundle in enumerate(bundles):
             left = until - time.monotonic()
             if left < LEAST_SECONDS:
@@ -142,13 +142,15 @@ def measure(
             say(f"{bundle['file']}: exit {code} after {time.monotonic() - began:.0f} s")
 
 
-def time_torch(out: Path) -> None:
-    """Has PyTorch time its own kernels, where it is installed and has a GPU."""
+def time_torch(out: Path, left: float) -> None:
+    """Has PyTorch time its own kernels on the first GPU, where it is installed, and once."""
     times = out.with_suffix(".work") / "torch.json"
-    if times.exists():
+    if times.exists() or left < LEAST_SECONDS:
         return
     command = [sys.executable, str(HERE / "torch_times.py"), str(HERE / "kit.json"), str(times)]
-    told = run(command, os.environ, TORCH_SECONDS)
+    told = run(command, os.environ, min(TORCH_SECONDS, left))
+    if not times.exists():  # nor is it tried again
+        times.write_text('{"us": {}}')
     words = told.stderr.strip().splitlines() or [""]
     say("\n".join(words) if told.returncode == 0 else f"no times of PyTorch's: {words[-1][:300]}")
     pack(times.parent, out)

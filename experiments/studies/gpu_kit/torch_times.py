@@ -65,15 +65,21 @@ def main() -> int:
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cuda.matmul.allow_tf32 = False
-    found: dict[str, Any] = {"torch": torch.__version__, "gpu": torch.cuda.get_device_name()}
-    with torch.inference_mode():
-        found["us"] = {
-            told["name"]: round(time_us(prepare(told)), 2)
-            for told in json.loads(kit.read_text())["operations"]
-        }
-    out.write_text(json.dumps(found, indent=1))
-    for name, us in found["us"].items():
-        print(f"torch {found['torch']}: {name} {us:,.1f} us", file=sys.stderr)
+    us: dict[str, float] = {}
+    found = {"torch": torch.__version__, "gpu": torch.cuda.get_device_name(), "us": us}
+    draft = out.with_suffix(".part")
+    for told in json.loads(kit.read_text())["operations"]:
+        name = told["name"]
+        try:
+            with torch.inference_mode():
+                us[name] = round(time_us(prepare(told)), 2)
+        except RuntimeError as error:  # such as no memory, or no kernel
+            print(f"torch: {name}: {error}", file=sys.stderr)
+            continue
+        # One by one: the time may be up.
+        draft.write_text(json.dumps(found, indent=1))
+        draft.replace(out)
+        print(f"torch {torch.__version__}: {name} {us[name]:,.1f} us", file=sys.stderr)
     return 0
 
 

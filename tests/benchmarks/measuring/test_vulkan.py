@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from frontrunner.benchmarks.compiling import Compiler, call_of
 from frontrunner.benchmarks.measuring import kernel
 from frontrunner.benchmarks.measuring.device import Device, RunFailed
+from frontrunner.benchmarks.measuring.timing import Timing
 from frontrunner.core import Child
 from frontrunner.search import Dispatch
 from frontrunner.search.reading import read_dispatch
@@ -98,16 +99,24 @@ def test_short_kernels_of_a_gpu_are_timed_in_groups(
     monkeypatch.setattr(kernel, "is_software", lambda chip: software)
     monkeypatch.setattr(kernel, "REPEATED_US", 1e9)
     asked: list[bool] = []
+    limits: list[float] = []
     run = kernel.LoadedExecutable.run
 
     def record(self: kernel.LoadedExecutable, arguments: Any, *, repeated: bool = False) -> Any:
         asked.append(repeated)
         return run(self, arguments, repeated=repeated)
 
+    def time_runs(
+        run: Callable[[], object], seconds: float, limit: float = 1e9, **_: int
+    ) -> Timing:
+        run()
+        limits.append(limit)
+        return Timing((640.0,))
+
     monkeypatch.setattr(kernel.LoadedExecutable, "run", record)
     kernel.answer(kernel.SetupRequest("vulkan", call_of(shader), default, seed=0))
-    timing = kernel.answer(kernel.MeasureRequest(default, 0.01))
-    assert timing is not None
-    # One more of them before those that count.
-    assert asked.count(True) == (0 if software else len(timing.samples_us) + 1)
+    monkeypatch.setattr(kernel, "time_runs", time_runs)
+    timing = kernel.answer(kernel.MeasureRequest(default, 0.01, give_up_us=1e6))
     assert asked[-1] != software
+    assert timing == Timing((640.0,) if software else (20.0,))
+    assert limits[-1] == (1e6 if software else 32e6)

@@ -63,6 +63,14 @@ def test_two_dispatches_are_measured_and_read(
     assert "host, by problem held out:" in capfd.readouterr().out
 
 
+def test_a_kit_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    names = [one.name for one in build.OPERATIONS[:1]]
+    (tmp_path / "carry").mkdir()
+    told = {"candidates": 4, "targets": ["sm_80"], "dispatches": names}
+    (tmp_path / "carry" / "kit.json").write_text(json.dumps(told))
+    assert Kit.read(tmp_path).rankers == ("heuristic",)
+
+
 def test_pytorch_times_are_read_beside(tmp_path: Path) -> None:
     path = tmp_path / "results.zip"
     for told, expected in (({"us": {"mm": 12}}, {"mm": 12.0}), (None, {})):

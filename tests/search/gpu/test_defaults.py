@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from frontrunner.search import build_spaces, spec_of
 from frontrunner.search.gpu.chosen import ChosenConfig
+from frontrunner.search.gpu.own_spaces import knobs_of
 from frontrunner.search.mlir import compile_with_spec, spec_text
 from frontrunner.search.reading import read_dispatch
 
@@ -50,6 +53,9 @@ def test_the_default_is_a_candidate(file: str, target: str, pipeline: str, tmp_p
         ("gpu/matmul_2048x1280x5120", "sm_80"),
         ("matmul", "gfx942"),
         ("matmul_i8", "gfx942"),
+        ("conv_nhwc", "gfx1201"),
+        ("vecmat", "sm_80"),
+        ("conv_grouped", "gfx942"),
     ],
 )
 def test_what_is_read_is_what_was_chosen(file: str, target: str, tmp_path: Path) -> None:
@@ -57,6 +63,7 @@ def test_what_is_read_is_what_was_chosen(file: str, target: str, tmp_path: Path)
     dispatch = read_dispatch(DATA / f"{file}.mlir", target)
     (space,) = (s for s in build_spaces(dispatch) if s.default is not None)
     assert space.default is not None
+    assert isinstance(space.render, partial)
     # As `with_default` wraps it.
     usual = space.render.args[0]
     spec = tmp_path / "spec.mlir"
@@ -73,6 +80,24 @@ def test_a_default_that_is_no_solution_is_no_candidate(file: str) -> None:
     target = "sm_80" if file == "matmul_f16" else "gfx942"
     spaces = build_spaces(read_dispatch(DATA / f"{file}.mlir", target))
     assert [s.default for s in spaces if s.default is not None] == []
+
+
+def test_what_users_ask_of_pinned_knobs_is_not_widened() -> None:
+    dispatch = read_dispatch(DATA / "matmul_i8.mlir", "gfx942")
+    (space,) = build_spaces(dispatch, "TileAndFuse", {"stages": (3,)})
+    assert space.default is None
+    assert {k.name: k.values for k in space.knobs}["stages"] == (3,)
+
+
+def test_another_configuration_is_no_candidate() -> None:
+    dispatch = read_dispatch(DATA / "matmul.mlir", "sm_80")
+    chosen = ChosenConfig.parse(dispatch.default)
+    assert chosen is not None
+    problem, target = dispatch.problem, dispatch.target
+    assert knobs_of(problem, target, "TileAndFuse-simt", chosen) is not None
+    for change in ({"workgroup_size": (64, 1, 1)}, {"workgroup": (0, 128, 0)}):
+        other = replace(chosen, lists={**chosen.lists, **change})
+        assert knobs_of(problem, target, "TileAndFuse-simt", other) is None
 
 
 @pytest.mark.parametrize(

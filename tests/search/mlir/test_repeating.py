@@ -46,3 +46,18 @@ def test_devices_of_gpus_have_it_and_cpus_do_not() -> None:
         dispatch = read_dispatch(DATA / "matmul.mlir", target)
         assert dispatch.repeats == repeats
         assert bool(dispatch.repeated) == (repeats > 1)
+
+
+def test_what_follows_the_module_stays_there() -> None:
+    """The bytes of large constants do."""
+    dispatch = read_dispatch(DATA / "matmul.mlir")
+    resources = '{-#\n  dialect_resources: {builtin: {x: "0x04000000FF"}}\n#-}'
+    source, name = add_repeated(f"{dispatch.source}\n{resources}\n", dispatch.function, 2)
+    assert name
+    assert source.endswith(f"}}\n{resources}\n\n")
+    assert source.count(SITE) == 3
+
+
+def test_a_module_without_such_a_function_is_left_alone() -> None:
+    source = read_dispatch(DATA / "matmul.mlir").source
+    assert add_repeated(source, "other", 2) == (source, "")
