@@ -1,15 +1,16 @@
 """Whether spaces hold what the compiler chooses by itself, target by target.
 
-    python -m frontrunner.experiments.studies.defaults [MODEL.mlir ...]
+    python -m frontrunner.experiments.studies.defaults [--targets h200,gfx942] [MODEL.mlir ...]
 
 goes through the dispatches of the presets, of the CPU dataset and of the models given, such as
 those of `make_models`. Prints by target how many can be tuned, how many of their defaults are
-candidates, how many would be if nobody knew that they are the default, and how many are of a
-pipeline that has no space; then by what the others were kept out.
+candidates, how many would be if nobody knew that they are the default, and how many are in no
+space, as those of a pipeline that has none; then by what the others were kept out.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 from collections import Counter
@@ -21,14 +22,14 @@ import numpy as np
 import pandas as pd
 
 from ...benchmarks.operations import PRESETS
-from ...core import Child, NotTunableError
+from ...core import Child, InputError, NotTunableError
 from ...search import Dispatch, Space, build_spaces
 from ...search.enumeration import satisfies
 from ...search.reading import READER, read_dispatch, read_network
 from .cpu_dataset import PROBLEMS
 
 TARGETS = ("x86-64", "znver3", "znver4", "neoverse-n1")
-COLUMNS = ("target", "dispatches", "candidates", "by the rules", "without a space")
+COLUMNS = ("target", "dispatches", "candidates", "by the rules", "in no space")
 
 
 def read_all(models: Sequence[Path], target: str, folder: Path) -> Iterator[tuple[str, Dispatch]]:
@@ -54,7 +55,11 @@ def what_forbids(dispatch: Dispatch) -> list[str] | None:
     Raises:
         AssertionError: it is no candidate although it is known.
     """
-    for space in build_spaces(dispatch):
+    try:
+        spaces = build_spaces(dispatch)
+    except InputError:  # such as attention, where the compiler emits nothing about it
+        return None
+    for space in spaces:
         if space.default is not None:
             assert not _broken(space, space.default), f"{dispatch.default} is no candidate"
             (plain,) = build_spaces(replace(dispatch, default=""), space.pipeline)
@@ -69,21 +74,25 @@ def _broken(space: Space, candidate: Mapping[str, int]) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    models = [Path(a) for a in arguments]
+    parser = argparse.ArgumentParser(prog="defaults")
+    parser.add_argument("models", nargs="*", type=Path)
+    parser.add_argument("--targets", default=",".join(TARGETS), help="[four CPUs]")
+    given = parser.parse_args(arguments)
+    targets = given.targets.split(",")
     print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
-    reasons = {target: Counter[str]() for target in TARGETS}
+    reasons = {target: Counter[str]() for target in targets}
     with tempfile.TemporaryDirectory() as folder:
-        for target in TARGETS:
+        for target in targets:
             found: Counter[str] = Counter()
-            for name, dispatch in read_all(models, target, Path(folder)):
+            for name, dispatch in read_all(given.models, target, Path(folder)):
                 broken = what_forbids(dispatch)
                 found["dispatches"] += 1
-                found["without a space"] += broken is None
+                found["in no space"] += broken is None
                 found["by the rules"] += broken == []
                 reasons[target].update(broken or ())
                 if broken is None:
                     print(f"{target}, {name}: {dispatch.default}", file=sys.stderr)
-            found["candidates"] = found["dispatches"] - found["without a space"]
+            found["candidates"] = found["dispatches"] - found["in no space"]
             print(f"| {' | '.join([target, *(str(found[c]) for c in COLUMNS[1:])])} |", flush=True)
     print(pd.DataFrame(reasons).fillna(0).astype(int).to_string())
 
