@@ -35,7 +35,7 @@ EMPTY += ("spmm_gpu.csv", "data.csv", "map.toml")
 EMPTY += tuple(f"catbench/{kernel}_gpu.csv" for kernel in ("harris", "kmeans", "stencil"))
 EMPTY += tuple(f"catbench/{k}_{n}.csv" for k in ("mttkrp", "spmm", "ttv") for n in (6242, 7742))
 COMMANDS = "MIOpenDriver conv -n 1 -c 8 -H 8 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1\n"
-MACHINES = ("zen3", "zen4", "zen5", "sapphire_rapids", "emerald_rapids", "lavapipe")
+MACHINES = ("zen3", "zen4", "zen5", "sapphire_rapids", "emerald_rapids", "lavapipe", "h200")
 
 
 @pytest.fixture(scope="module")
