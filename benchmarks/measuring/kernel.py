@@ -153,9 +153,7 @@ class _Device:
                 return Timing(wrong=wrong)
             limit_us = max(COLD * request.give_up_us, SLICE_US)
             if first_us > limit_us and self.compiles_late:
-                start = time.perf_counter()
-                kernel.run(arguments)
-                first_us = (time.perf_counter() - start) * 1e6
+                first_us = self._run_us(kernel)
             if first_us > limit_us:
                 return Timing((first_us,))
         else:
@@ -164,15 +162,18 @@ class _Device:
             return self._time_repeated(kernel, request)
         return time_runs(lambda: kernel.run(arguments), request.seconds, request.give_up_us)
 
+    def _run_us(self, kernel: LoadedExecutable) -> float:
+        start = time.perf_counter()
+        kernel.run(self.arguments)
+        return (time.perf_counter() - start) * 1e6
+
     def _is_short(self, kernel: LoadedExecutable) -> bool:
         """Whether it is to be timed by the function that repeats it."""
         if not self.repeats:
             return False
         # Another process's turn on the core may be in one of these, and is not that long.
         for _ in range(MIN_RUNS):
-            start = time.perf_counter()
-            kernel.run(self.arguments)
-            took_us = (time.perf_counter() - start) * 1e6
+            took_us = self._run_us(kernel)
             if took_us < REPEATED_US or took_us > SLICE_US:
                 break
         return took_us < REPEATED_US

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.search import build_spaces, spec_of
+from frontrunner.search import Dispatch, build_spaces, spec_of
 from frontrunner.search.gpu.chosen import ChosenConfig
 from frontrunner.search.gpu.own_spaces import knobs_of
 from frontrunner.search.mlir import compile_with_spec, spec_text
@@ -16,6 +16,15 @@ from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[2] / "data"
 pytestmark = pytest.mark.usefixtures("warm")
+
+
+def assert_compiles_as_the_default(dispatch: Dispatch, config: str, folder: Path) -> None:
+    spec = folder / "spec.mlir"
+    spec.write_text(spec_text(spec_of(dispatch, config)))
+    flags = dispatch.target.flags
+    executable, applied = compile_with_spec(dispatch.source, flags, spec)
+    assert applied
+    assert executable == compile_with_spec(dispatch.source, flags, None)[0]
 
 
 @pytest.mark.parametrize(
@@ -38,12 +47,7 @@ def test_the_default_is_a_candidate(file: str, target: str, pipeline: str, tmp_p
     assert space.pipeline == pipeline
     assert space.default is not None
     assert space.allows(space.default)
-    spec = tmp_path / "spec.mlir"
-    spec.write_text(spec_text(spec_of(dispatch, space.render(space.default))))
-    flags = dispatch.target.flags
-    executable, applied = compile_with_spec(dispatch.source, flags, spec)
-    assert applied
-    assert executable == compile_with_spec(dispatch.source, flags, None)[0]
+    assert_compiles_as_the_default(dispatch, space.render(space.default), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -66,12 +70,7 @@ def test_what_is_read_is_what_was_chosen(file: str, target: str, tmp_path: Path)
     assert isinstance(space.render, partial)
     # As `with_default` wraps it.
     usual = space.render.args[0]
-    spec = tmp_path / "spec.mlir"
-    spec.write_text(spec_text(spec_of(dispatch, usual(dict(space.default)))))
-    flags = dispatch.target.flags
-    executable, applied = compile_with_spec(dispatch.source, flags, spec)
-    assert applied
-    assert executable == compile_with_spec(dispatch.source, flags, None)[0]
+    assert_compiles_as_the_default(dispatch, usual(dict(space.default)), tmp_path)
 
 
 @pytest.mark.parametrize("file", ["matmul_f16", "conv_nhwc"])
