@@ -99,7 +99,7 @@ def knobs_of(
 def _instruction(target: Target, name: str) -> tuple[int, ...]:
     """Its sizes m, n and k; none of one that the target has not."""
     assert target.gpu is not None
-    known = {i.name.rpartition(".")[2]: (i.m, i.n, i.k) for i in target.gpu.intrinsics}
+    known = {i.name: (i.m, i.n, i.k) for i in target.gpu.intrinsics}
     return known.get(name, ())
 
 

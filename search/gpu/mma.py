@@ -247,7 +247,7 @@ def configure(
 
 def knobs_of(problem: Problem, target: Target, chosen: ChosenConfig) -> dict[str, int] | None:
     """The candidate that a configuration is: the inverse of `configure`."""
-    names = [i.name.rpartition(".")[2] for i in intrinsics(problem, target)]
+    names = [i.name for i in intrinsics(problem, target)]
     if chosen.pipeline != "TileAndFuse" or chosen.mma not in names:
         return None
     matmul = as_matmul(problem, igemm=chosen.igemm)
