@@ -53,7 +53,7 @@ _BUILT_IN = {
     "lightgbm": _BuiltIn(
         "trees.boosting", "LightGBMRanker", "gradient-boosted trees (LightGBM)", True
     ),
-    "adaptive": _BuiltIn("adaptive", "GaussianRanker", "corrects an order by what is measured"),
+    "adaptive": _BuiltIn("adaptive", "ThompsonRanker", "corrects an order by what is measured"),
     "tpe": _BuiltIn("knobs.tpe", "TpeRanker", "Optuna's TPE over knobs, a baseline"),
     "genetic": _BuiltIn("knobs.genetic", "GeneticRanker", "genetic search over knobs, a baseline"),
 }

