@@ -15,13 +15,13 @@ from ...search import Dispatch
 from .candidates import features_of
 
 # Candidates that are ordered anew after each batch: the queue's head, and as many at random from
-# behind it. It takes 0.3 s; all of 100,000 would take as long as measuring the batch.
+# behind it. It takes 0.2 s; all of 100,000 would take as long as measuring the batch.
 HEAD = 4096
-# The time that is imputed to candidates in flight. With four devices, on 16 recordings of one
-# machine: 27.8 candidates until one is near-optimal where they are taken for the worst so far, 28.5
-# for the best, 31.1 for the median, 30.9 for nothing; 21.5 with one device. Another day, with one,
-# four and 16 devices, for the worst: 26.7, 30.0 and 39.5; for the best, with 16: 39.0. With 16 and
-# nothing believed, it takes so many that it was given up (`studies.in_flight`).
+# The time that is imputed to candidates in flight. With 1, 4 and 16 devices `adaptive` took 27.4,
+# 30.2 and 31.7 candidates on 16 recordings of one machine where they are taken for the worst so
+# far, and 27.4, 25.2 and 31.2 with nothing imputed; on 23 of two other machines 25.5, 26.1 and
+# 31.5, and 25.5, 29.9 and 29.5 (`studies.in_flight`). A ranker that chooses the same again where
+# nothing new is known, as a plug-in may, needs one.
 NO_VALUE, USUAL_VALUE = "nothing", "worst"
 PENDING_VALUES: Mapping[str, Callable[[NDArray[np.float64]], float]] = {
     "best": np.nanmin,
