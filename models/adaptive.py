@@ -102,7 +102,7 @@ class ThompsonRanker(AdaptiveRanker):
             draws = expected[count:] + _draw_corrections(inputs, residual, rng)
             first = _pick_fastest(draws, self.batch, rng)
             expected[count:] = draws.mean(axis=0)
-        return self._ranks(expected[count:], first, 0.0 if prior is None else self.explore, rng)
+        return self._ranks(expected[count:], first, prior, rng)
 
     def score_chunks(self, chunks: Iterable[pd.DataFrame], count: int) -> Scores:
         if self._measured is None:
@@ -118,15 +118,15 @@ class ThompsonRanker(AdaptiveRanker):
         features(first, self._catalogue(first), self.name)  # names missing features for this ranker
         prior, rng = self._prior(first), np.random.default_rng([self.seed, _STREAM, 0])
         expected = _prior_scores(prior, chain([first], rest), count)
-        return self._ranks(expected, [], 0.0 if prior is None else self.explore, rng)
+        return self._ranks(expected, [], prior, rng)
 
     def _ranks(
-        self, expected: Array, first: list[int], explore: float, rng: np.random.Generator
+        self, expected: Array, first: list[int], prior: Ranker | None, rng: np.random.Generator
     ) -> Scores:
-        """Places from 0: the first ones, a share at random, and all others as expected."""
+        """Places from 0: the first ones, with a prior some at random, all others as expected."""
         shuffled = rng.permutation(len(expected))
         order = np.lexsort((shuffled, expected))
-        share = explore * self.batch
+        share = 0.0 if prior is None else self.explore * self.batch
         # Of a small batch, now and then one.
         more = share % 1 > 0 and rng.random() < share % 1
         drawn = shuffled[: int(share) + more].tolist()

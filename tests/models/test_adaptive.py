@@ -136,6 +136,24 @@ def test_a_resumed_search_takes_the_same_order():
     assert list(first.observe(measured).score(left)) == list(again.score(left))
 
 
+def test_a_resumed_search_of_a_large_space_takes_the_same_order():
+    """Whether it was asked before, with fewer measurements, makes no difference."""
+    rng = np.random.default_rng(0)
+    some = rng.normal(size=(4000, 10))
+    knobs = pd.DataFrame(np.hstack([some, some + rng.normal(0, 0.33, some.shape)]))
+    knobs = knobs.rename(columns=str)
+    frame = extract_knobs(generic_catalogue_of_frames([knobs]), knobs).assign(
+        time_us=rng.random(len(knobs))
+    )
+    frame = frame.iloc[rng.permutation(len(frame))]
+    first = ThompsonRanker(prior="nothing").observe(frame.iloc[:8])
+    first.score(frame.iloc[8:].sort_index())
+    again = ThompsonRanker(prior="nothing")
+    left = frame.iloc[10:].sort_index()
+    told = [ranker.observe(frame.iloc[:10]).score(left) for ranker in (first, again)]
+    assert list(told[0]) == list(told[1])
+
+
 def test_another_search_starts_anew():
     ranker = adaptive(SLOWNESS)
     before = list(ranker.score(FRAME))
@@ -201,6 +219,12 @@ def test_features_that_hardly_differ_are_no_reason_to_fail(varying):
     ranker = ThompsonRanker(prior="nothing")
     ranker.observe(frame.iloc[:16].assign(time_us=TIMES[:16]))
     assert sorted(ranker.score(frame.iloc[16:])) == list(range(len(FRAME) - 16))
+
+
+def test_scores_are_an_order_of_very_many():
+    many = pd.concat([FRAME] * (8192 // len(FRAME) + 1), ignore_index=True)
+    ranker = adaptive(SLOWNESS).observe(FRAME.iloc[:16].assign(time_us=TIMES[:16]))
+    assert sorted(ranker.score(many)) == list(range(len(many)))
 
 
 def test_it_trains_its_prior_and_is_saved_with_it(tmp_path):
