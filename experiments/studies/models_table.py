@@ -2,15 +2,17 @@
 
     python -m frontrunner.experiments.studies.models_table OUT [MINUTES]
 
-Needs the extra `torch`, which is raced, too. Prints a Markdown table; models that are tuned in OUT
-are not tuned again, but the table is measured anew.
+Needs the extra `torch`, which is raced, too, and ONNX Runtime where it is installed. Prints a
+Markdown table; models that are tuned in OUT are not tuned again, but the table is measured anew.
 """
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 
 from ...benchmarks.measuring import RACE_PATIENCE
 from ...benchmarks.networks import (
@@ -24,20 +26,18 @@ from ...core import run_tool
 from ...search import SPEC_OPTION
 from ...search.reading import read_network
 from ..network_tuning import NetworkResult, resume_model, tune_model
+from .library_race import LIBRARIES, Race, race_libraries
 from .make_models import main as make
-from .torch_race import Race, race_torch
 
 # The last four were not looked at while spaces and predictors were made.
 NAMES = (
     *("bert", "vit", "resnet", "decoder", "mobilenet", "unet"),
     *("whisper", "convnext", "regnet", "llama"),
 )
-FLAGS = {
-    "data tiling": ["--iree-opt-data-tiling"],
-    "O3": ["--iree-opt-level=O3"],
-    "im2col": ["--iree-global-opt-use-im2col-for-convs"],
-}
-PEERS = {"eager": "of torch eager", "compile": "of `torch.compile`"}
+FLAGS = {"data tiling": ["--iree-opt-data-tiling"], "O3": ["--iree-opt-level=O3"]}
+TUNED, BEST = "tuned (95 %)", "best options"
+
+Gains = Mapping[str, Speedup | Race | None]
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -45,25 +45,43 @@ def main(arguments: Sequence[str]) -> None:
     minutes = float(arguments[1]) if len(arguments) > 1 else 15.0
     if missing := [name for name in NAMES if not (out / f"{name}.irpa").exists()]:
         make([str(out), *missing])
-    titles = ("model", "default", "tuned (95 %)", *FLAGS, *PEERS.values())
-    print("| " + " | ".join(titles) + " |\n|" + " --- |" * len(titles))
+    titles = (TUNED, BEST, *FLAGS)
+    heads = ("model", "default", *titles, *(f"of {title}" for title in LIBRARIES))
+    print(_line(heads) + "\n|" + " --- |" * len(heads))
+    rows: list[Gains] = []
     for name in NAMES:
-        print(_row(out, name, minutes), flush=True)
+        before, row = _measure(out, name, minutes)
+        told = (_told(row.get(title), title) for title in (*titles, *LIBRARIES))
+        print(_line([f"`{name}`", f"{before:.1f} ms", *told]), flush=True)
+        rows.append(row)
+    means = (_mean([row.get(title) for row in rows]) for title in (*titles, *LIBRARIES))
+    print(_line(["geometric mean", "", *means]))
+    pairs = [(row.get(TUNED), row.get(BEST)) for row in rows]
+    over = [tuned.speedup / best.speedup for tuned, best in pairs if tuned and best]
+    print(f"\nTuned over the best options: {geometric_mean(over):.2f}x, {min(over):.2f}x at worst.")
 
 
-def _row(out: Path, name: str, minutes: float) -> str:
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _measure(out: Path, name: str, minutes: float) -> tuple[float, Gains]:
+    """Milliseconds with the usual options, and how much faster it is with others and with a spec.
+
+    What does not compile is missing, what does not compute the same is None.
+    """
     mlir, weights = out / f"{name}.mlir", out / f"{name}.irpa"
     result = _tuned(mlir, weights, out / f"{name}-tuned", minutes)
     model = read_network(mlir)
-    usual = model.target.flags
-    build = {title: [*usual, *flags] for title, flags in {"default": [], **FLAGS}.items()}
-    if result.flags is not None:
-        spec = [f"{SPEC_OPTION}={result.spec}"] if result.spec is not None else []
-        build["tuned"] = [f"@{result.flags}", *spec]
+    best = max(result.variants, key=lambda variant: variant.speedup or 0.0)
+    build = {"default": [], BEST: shlex.split(best.flags), **FLAGS}
+    flags = {title: [*model.target.flags, *added] for title, added in build.items()}
+    spec = [f"{SPEC_OPTION}={result.spec}"] if result.spec is not None else []
+    flags[TUNED] = [f"@{result.flags}", *spec] if result.flags is not None else flags["default"]
     built = {}
-    for title, flags in build.items():
-        path = out / f"{name}-{title.replace(' ', '-')}.vmfb"
-        if _compile(mlir, flags, path):
+    for title, given in flags.items():
+        path = out / f"{name}-{title.partition(' (')[0].replace(' ', '-')}.vmfb"
+        if _compile(mlir, given, path):
             built[title] = path
     function = model.function(None)
     inputs = prepare_inputs(function, [], out, [0])
@@ -72,25 +90,13 @@ def _row(out: Path, name: str, minutes: float) -> str:
         "local-task", function.name, tuple(inputs), outputs, (("model", weights),)
     )
     with NetworkRunner(subject) as runner:
-        gains = {
+        gains: dict[str, Speedup | Race | None] = {
             title: _gain(runner, built["default"], path)
             for title, path in built.items()
             if title != "default"
         }
-        races = race_torch(name, runner, built["default"], built.get("tuned", built["default"]))
-    tuned = gains.get("tuned")
-    before = tuned.before_us / 1e3 if tuned else result.baseline_us / 1e3
-    cells = [
-        name,
-        f"{before:.1f} ms",
-        _told(tuned),
-        *(
-            _told(gains[title], short=True) if title in gains else "does not compile"
-            for title in FLAGS
-        ),
-        *(_told(races.get(peer)) for peer in PEERS),
-    ]
-    return "| " + " | ".join(cells) + " |"
+        gains |= race_libraries(name, runner, built["default"], built[TUNED])
+    return result.baseline_us / 1e3, gains
 
 
 def _tuned(mlir: Path, weights: Path, folder: Path, minutes: float) -> NetworkResult:
@@ -116,11 +122,17 @@ def _gain(runner: NetworkRunner, before: Path, after: Path) -> Speedup | None:
         return None
 
 
-def _told(gain: Speedup | Race | None, *, short: bool = False) -> str:
+def _told(gain: Speedup | Race | None, title: str) -> str:
     if gain is None:
-        return "none"
+        return "fails"
     low, high = gain.interval
-    return f"{gain.speedup:.2f}x" if short else f"{gain.speedup:.2f}x ({low:.2f} to {high:.2f})"
+    interval = "" if title in FLAGS else f" ({low:.2f} to {high:.2f})"
+    return f"{gain.speedup:.2f}x{interval}"
+
+
+def _mean(gains: Sequence[Speedup | Race | None]) -> str:
+    known = [gain.speedup for gain in gains if gain is not None]
+    return f"{geometric_mean(known):.2f}x" if len(known) == len(gains) else ""
 
 
 if __name__ == "__main__":

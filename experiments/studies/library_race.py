@@ -1,0 +1,120 @@
+"""How fast torch and ONNX Runtime run a model of `make_models`, beside a variant that was compiled.
+
+All take turns, with the same inputs and as many threads: torch eagerly, and as `torch.compile`
+makes it (which needs a C++ compiler), and ONNX Runtime (if it is installed) with the model as torch
+exports it, each after calls that are not counted.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from ...benchmarks.measuring import median_interval
+from ...benchmarks.networks import NetworkRunner
+from ...core import first_line
+from .make_models import MODELS
+
+TURNS = 7
+SECONDS = 2.0
+WARM_UP_CALLS = 3
+# Races of a few rounds each, between which the others have their turns.
+ROUNDS = 3
+
+Call = Callable[[], object]
+Tensors = Sequence[torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Race:
+    """How much faster a compiled variant is than a library: the median of the turns, and 95 %.
+
+    Attributes:
+        library_us: median of the library's times.
+    """
+
+    speedup: float
+    interval: tuple[float, float]
+    library_us: float
+
+
+def race_libraries(name: str, runner: NetworkRunner, default: Path, tuned: Path) -> dict[str, Race]:
+    """By the names in `LIBRARIES`; without those that do not run the model here."""
+    torch.set_num_threads(_cores())
+    module = MODELS[name]().module.eval()
+    inputs = [torch.from_numpy(file.read()) for file in runner.setup.inputs[0]]
+    calls: dict[str, Call] = {}
+    library_us: dict[str, list[float]] = {}
+    tuned_us = []
+    with torch.inference_mode():
+        for title, prepare in LIBRARIES.items():
+            try:
+                call = prepare(module, inputs)
+                for _ in range(WARM_UP_CALLS):
+                    call()
+            except Exception as error:  # of any of its many parts, a C++ compiler among them
+                print(f"{name}: {title}: {first_line(error)}", file=sys.stderr)
+            else:
+                calls[title], library_us[title] = call, []
+        for turn in range(TURNS):
+            for title, call in calls.items():
+                library_us[title].append(_median_us(call))
+            tuned_us.append(runner.measure_speedup(default, tuned, turn, ROUNDS).after_us)
+    return {title: _race(times, tuned_us) for title, times in library_us.items()}
+
+
+def _eager(module: torch.nn.Module, inputs: Tensors) -> Call:
+    return lambda: module(*inputs)
+
+
+def _compiled(module: torch.nn.Module, inputs: Tensors) -> Call:
+    compiled = torch.compile(module)
+    return lambda: compiled(*inputs)
+
+
+def _in_onnxruntime(module: torch.nn.Module, inputs: Tensors) -> Call:
+    import onnxruntime as ort  # of another extra
+
+    exported = io.BytesIO()
+    # The older exporter: the newer one needs a package more.
+    torch.onnx.export(module, tuple(inputs), exported, dynamo=False)
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = _cores()
+    session = ort.InferenceSession(exported.getvalue(), options, providers=["CPUExecutionProvider"])
+    names = [given.name for given in session.get_inputs()]
+    fed = {name: given.numpy() for name, given in zip(names, inputs, strict=True)}
+    return lambda: session.run(None, fed)
+
+
+LIBRARIES: dict[str, Callable[[torch.nn.Module, Tensors], Call]] = {
+    "torch eager": _eager,
+    "`torch.compile`": _compiled,
+    "ONNX Runtime": _in_onnxruntime,
+}
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _median_us(call: Call) -> float:
+    times: list[float] = []
+    until = time.perf_counter() + SECONDS
+    while time.perf_counter() < until:
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e6
+
+
+def _race(library_us: Sequence[float], tuned_us: Sequence[float]) -> Race:
+    ratios = [theirs / ours for theirs, ours in zip(library_us, tuned_us, strict=True)]
+    return Race(statistics.median(ratios), median_interval(ratios), statistics.median(library_us))
