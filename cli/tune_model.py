@@ -47,7 +47,12 @@ RESUMABLE = {"file", "resume", "cluster", "iree_flags", "options", "as_json"}
     metavar="SHARE",
     help="Look at the dispatches that make up this share of the time.",
 )
-@click.option("--function", metavar="NAME", help="Call this one [the only public one].")
+@click.option(
+    "--function",
+    metavar="NAME[=CALLS],...",
+    help="Call this one, or several, each as often as a run of the model does, such as "
+    "prefill=1,decode=100 [the only public one].",
+)
 @click.option(
     "--input",
     "inputs",

@@ -35,6 +35,9 @@ PATIENCE = 16
 # process with expected improvement took 36; with one, 5.3 in place of 6.0.
 DRAWS, TREES = 8, 5
 
+# The prior's scores, in frames of candidates that were prepared.
+PRIOR_SCORE = "prior_score"
+
 _STREAM = 2
 
 
@@ -80,6 +83,13 @@ class ThompsonRanker(AdaptiveRanker):
             self.catalogue_ = learner.catalogue_
         return self
 
+    def prepare(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Asks the prior, which takes two thirds of the time that choosing eight of 8,192 takes."""
+        prior = self._prior(frame) if len(frame) else None
+        if prior is None or not prior.row_by_row:
+            return frame
+        return frame.assign(**{PRIOR_SCORE: prior.score(frame)})
+
     def observe(self, measured: pd.DataFrame) -> Self:
         self._measured = measured
         return self
@@ -94,7 +104,10 @@ class ThompsonRanker(AdaptiveRanker):
         rng = np.random.default_rng([self.seed, _STREAM, count])
         times = measured[TIME_COLUMN].to_numpy(dtype=np.float64)
         prior = None if self._doubts_prior(times) else self._prior(frame)
-        expected = _prior_scores(prior, [everything], len(everything))
+        if prior is not None and PRIOR_SCORE in everything:
+            expected = _standardize_ranks(everything[PRIOR_SCORE].to_numpy())
+        else:
+            expected = _prior_scores(prior, [everything], len(everything))
         first: list[int] = []
         if np.isfinite(times).any():
             inputs = np.nan_to_num(np.column_stack([values, expected]).astype(np.float32))
@@ -188,10 +201,10 @@ class ThompsonRanker(AdaptiveRanker):
 
 
 def _prior_scores(prior: Ranker | None, chunks: Iterable[pd.DataFrame], count: int) -> Array:
-    """The prior's scores as standardised logarithms of ranks; all 0 without a prior."""
+    """A prior's scores as standardised logarithms of ranks; all 0 without a prior."""
     if prior is None:
         return np.zeros(count)
-    return _standardize(np.log(rankdata(prior.score_chunks(chunks, count))))
+    return _standardize_ranks(prior.score_chunks(chunks, count))
 
 
 def _draw_corrections(
@@ -250,6 +263,10 @@ def _fit_prior_line(times: Array, belief: Array) -> tuple[Array, Array]:
     weights = np.linalg.lstsq(seen.T @ seen + pull, seen.T @ values + pull @ [0, SLOPE])[0]
     expected: Array = line @ weights
     return values - expected[: len(times)], expected
+
+
+def _standardize_ranks(scores: Array) -> Array:
+    return _standardize(np.log(rankdata(scores)))
 
 
 def _standardize(values: Array) -> Array:

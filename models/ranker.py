@@ -212,6 +212,14 @@ class AdaptiveRanker(Ranker):
                 had before they were taken. Earlier calls are forgotten.
         """
 
+    def prepare(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """All candidates of a search, with what they would else be asked for after each batch.
+
+        Args:
+            frame: as for `score`; frames that come later have rows of what this returns.
+        """
+        return frame
+
     def prior_for(self, catalogue: Catalogue) -> Ranker | None:
         """The ranker that it starts from on candidates with such features; None without one."""
         return None

@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import iree.runtime as rt
 
@@ -80,12 +82,19 @@ class LoadedExecutable:
         outputs: Sequence[str],
         repeated: str = "",
     ) -> None:
-        module = rt.VmModule.copy_buffer(instance, path.read_bytes())
-        self._context = rt.VmContext(instance, [*modules, module])
-        self._function = module.lookup_function(function)
-        self._repeated = module.lookup_function(repeated) if repeated else None
+        self._module = rt.VmModule.copy_buffer(instance, path.read_bytes())
+        self._context = rt.VmContext(instance, [*modules, self._module])
+        self._function = self._module.lookup_function(function)
+        self._repeated = self._module.lookup_function(repeated) if repeated else None
         self._device = device
         self._outputs = outputs
+
+    def sibling(self, function: str, outputs: Sequence[str]) -> Self:
+        """Another function of the same executable, with the same state."""
+        found = copy(self)
+        found._function = self._module.lookup_function(function)
+        found._repeated, found._outputs = None, outputs
+        return found
 
     def run(self, arguments: rt.VmVariantList, *, repeated: bool = False) -> rt.VmVariantList:
         results = rt.VmVariantList(len(self._outputs))

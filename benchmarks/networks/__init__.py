@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .inputs import prepare_inputs
+    from .inputs import FunctionCall, prepare_call
     from .kernel import NetworkSetup
     from .profiling import DispatchTime, profile, profile_runs
     from .runner import MakeChild, NetworkFailed, NetworkRunner, Speedup
@@ -16,13 +16,14 @@ else:
 __all__ = [
     "Archives",
     "DispatchTime",
+    "FunctionCall",
     "MakeChild",
     "NetworkFailed",
     "NetworkRunner",
     "NetworkSetup",
     "Speedup",
     "check_archives",
-    "prepare_inputs",
+    "prepare_call",
     "profile",
     "profile_runs",
 ]

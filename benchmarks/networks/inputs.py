@@ -42,6 +42,36 @@ class InputFile:
         return found
 
 
+@dataclass(frozen=True)
+class FunctionCall:
+    """A function of a model as it is compared and timed.
+
+    Attributes:
+        inputs: sets of them; it is timed with the first.
+        outputs: element types.
+        weight: how many calls of it a run of the model counts.
+    """
+
+    function: str
+    inputs: tuple[tuple[InputFile, ...], ...]
+    outputs: tuple[str, ...]
+    weight: float = 1.0
+
+
+def prepare_call(
+    function: Function,
+    given: Sequence[str],
+    folder: Path,
+    seeds: Sequence[int],
+    weight: float = 1.0,
+) -> FunctionCall:
+    """As `prepare_inputs`, with all else that calling the function takes."""
+    inputs = prepare_inputs(function, given, folder, seeds)
+    return FunctionCall(
+        function.name, tuple(inputs), tuple(one.dtype for one in function.outputs), weight
+    )
+
+
 def prepare_inputs(
     function: Function, given: Sequence[str], folder: Path, seeds: Sequence[int]
 ) -> list[tuple[InputFile, ...]]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import iree.runtime as rt
 import numpy as np
 
 from ..measuring import LoadedExecutable, copy_to_device, open_device, time_runs
-from ..verifying import Tolerance
-from .inputs import InputFile
+from ..verifying import Array, Tolerance
+from .inputs import FunctionCall
 from .weights import Archives, load_archives
 
 # Outputs pass through many sums, one after the other: of a dozen layers of f32, 3e-4 of their size.
@@ -22,19 +24,16 @@ NARROW_SUMMED = {"f16": 20_000, "bf16": 20_000}
 
 @dataclass(frozen=True)
 class NetworkSetup:
-    """What all compiled variants of a network share: device, function, inputs and weights.
+    """What all compiled variants of a network share: device, calls and weights.
 
     Attributes:
-        inputs: sets of them; variants are timed with the first.
-        outputs: element types.
+        calls: that a run of the model is made of; it takes what they do, each times its weight.
         parameters: archives by scope.
     """
 
     device: str
-    function: str
-    inputs: tuple[tuple[InputFile, ...], ...]
-    outputs: tuple[str, ...]
-    parameters: Archives
+    calls: tuple[FunctionCall, ...]
+    parameters: Archives = ()
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class RaceRequest:
     """Times variants in turn, in an order that changes, round by round.
 
     Attributes:
-        seconds: how long a turn is; a variant is run at least once.
+        seconds: how long a turn is; each function of a variant is run at least once.
     """
 
     variants: tuple[Path, ...]
@@ -71,50 +70,89 @@ class _Host:
             archives = load_archives(setup.parameters).items()
             providers = [index.create_provider(scope) for scope, index in archives]
             self.modules.insert(0, rt.create_io_parameters_module(self.instance, *providers))
+        # By call, and by set of inputs.
         self.arguments = [
-            copy_to_device(self.device, ((one.read(), one.dtype) for one in inputs))
-            for inputs in setup.inputs
+            [
+                copy_to_device(self.device, ((one.read(), one.dtype) for one in inputs))
+                for inputs in call.inputs
+            ]
+            for call in setup.calls
         ]
         self._loaded: dict[Path, LoadedExecutable] = {}
+        self._expected: tuple[Path, list[list[list[Array]]]] | None = None
 
-    def load(self, *paths: Path) -> list[LoadedExecutable]:
-        """Variants, ready to run; others give their memory back."""
+    def load(self, *paths: Path) -> list[list[LoadedExecutable]]:
+        """Variants, ready to run, each as its functions; others give their memory back."""
         self._loaded = {path: one for path, one in self._loaded.items() if path in paths}
-        function, outputs = self.setup.function, self.setup.outputs
+        first, *others = self.setup.calls
         for path in paths:
             if path not in self._loaded:
                 self._loaded[path] = LoadedExecutable(
-                    self.instance, self.device, self.modules, path, function, outputs
+                    self.instance, self.device, self.modules, path, first.function, first.outputs
                 )
-        return [self._loaded[path] for path in paths]
+        return [
+            [loaded, *(loaded.sibling(call.function, call.outputs) for call in others)]
+            for loaded in (self._loaded[path] for path in paths)
+        ]
 
     def race(self, request: RaceRequest) -> list[list[float]]:
-        """For each round, the time of each variant in microseconds: the fastest run of its turn."""
-        runs, arguments = self.load(*request.variants), self.arguments[0]
-        for one in runs:
-            one.run(arguments)
+        """For each round, the microseconds of each variant: the fastest runs of its turn."""
+        variants = [
+            [
+                (partial(function.run, sets[0]), call.weight)
+                for function, sets, call in zip(
+                    functions, self.arguments, self.setup.calls, strict=True
+                )
+            ]
+            for functions in self.load(*request.variants)
+        ]
+        for run, _ in chain.from_iterable(variants):
+            run()
         rng = np.random.default_rng(request.seed)
+        seconds = request.seconds / len(self.setup.calls)
         found = []
         for _ in range(request.rounds):
-            times = [0.0] * len(runs)
-            for place in rng.permutation(len(runs)):
-                run = partial(runs[place].run, arguments)
-                times[place] = min(time_runs(run, request.seconds, least=1).samples_us)
+            times = [0.0] * len(variants)
+            for place in rng.permutation(len(variants)):
+                times[place] = sum(
+                    weight * min(time_runs(run, seconds, least=1).samples_us)
+                    for run, weight in variants[place]
+                )
             found.append(times)
         return found
 
     def compare(self, request: CompareRequest) -> str | None:
         """Where outputs differ most, on the first set of inputs on which they do."""
-        variant, expected = self.load(request.variant, request.expected)
-        for inputs, arguments in enumerate(self.arguments, 1):
-            pairs = zip(variant.outputs(arguments), expected.outputs(arguments), strict=True)
-            for place, (got, wanted) in enumerate(pairs):
-                dtype = self.setup.outputs[place]
-                tolerance = Tolerance(dtype, NARROW_SUMMED.get(dtype, SUMMED))
-                wrong = tolerance.find_mismatch(got, wanted)
-                if wrong is not None:
-                    return f"output {place} on inputs {inputs}: {wrong}"
+        expected = self._outputs(request.expected)
+        (variant,) = self.load(request.variant)
+        calls = self.setup.calls
+        for call, function, sets, outputs in zip(
+            calls, variant, self.arguments, expected, strict=True
+        ):
+            for inputs, (arguments, right) in enumerate(zip(sets, outputs, strict=True), 1):
+                if wrong := _find_mismatch(call.outputs, function.outputs(arguments), right):
+                    of = f"{call.function}: " if len(calls) > 1 else ""
+                    return f"{of}output {wrong[0]} on inputs {inputs}: {wrong[1]}"
         return None
+
+    def _outputs(self, expected: Path) -> list[list[list[Array]]]:
+        """By call, and by set of inputs; kept, for one variant after the other is compared."""
+        if self._expected is None or self._expected[0] != expected:
+            (functions,) = self.load(expected)
+            pairs = zip(functions, self.arguments, strict=True)
+            outputs = [[one.outputs(arguments) for arguments in sets] for one, sets in pairs]
+            self._expected = expected, outputs
+        return self._expected[1]
+
+
+def _find_mismatch(
+    dtypes: Sequence[str], outputs: Sequence[Array], expected: Sequence[Array]
+) -> tuple[int, str] | None:
+    """The first output that is wrong, and where."""
+    for place, (dtype, got, wanted) in enumerate(zip(dtypes, outputs, expected, strict=True)):
+        if wrong := Tolerance(dtype, NARROW_SUMMED.get(dtype, SUMMED)).find_mismatch(got, wanted):
+            return place, wrong
+    return None
 
 
 _host: _Host | None = None

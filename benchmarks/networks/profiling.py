@@ -18,6 +18,7 @@ from ...core import (
     run_tool,
 )
 from ..measuring import PROFILE_SECONDS, shares_cores
+from .inputs import FunctionCall
 from .kernel import NetworkSetup
 
 TIMEOUT = 600.0
@@ -61,12 +62,31 @@ def answer(request: ProfileRequest) -> list[DispatchTime]:
 
 
 def profile(executable: Path, setup: NetworkSetup, runs: int = RUNS) -> list[DispatchTime]:
-    """Profiles runs of a model, on the first set of its inputs.
+    """Profiles runs of a model, on the first sets of its inputs.
+
+    Where they are made of several calls, what counts more is called more often.
 
     Raises:
         WorkError: the tools of the runtime fail.
         KilledError: one was killed from outside.
     """
+    found: dict[str, DispatchTime] = {}
+    for call in setup.calls:
+        times = max(1, min(MOST_RUNS, round(runs * call.weight)))
+        for one in _profile_calls(executable, setup, call, times):
+            before = found.get(one.name, DispatchTime(one.name, 0.0, 0.0))
+            found[one.name] = DispatchTime(
+                one.name,
+                before.count + call.weight * one.count,
+                before.time_us + call.weight * one.time_us,
+            )
+    return list(found.values())
+
+
+def _profile_calls(
+    executable: Path, setup: NetworkSetup, call: FunctionCall, times: int
+) -> list[DispatchTime]:
+    """What dispatches take in one call, by several."""
     mode = "host-execution" if shares_cores(setup.device) else "dispatch-events"
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "profile"
@@ -74,17 +94,19 @@ def profile(executable: Path, setup: NetworkSetup, runs: int = RUNS) -> list[Dis
             "iree-benchmark-module",
             f"--device={setup.device}",
             f"--module={executable}",
-            f"--function={setup.function}",
-            *(f"--input={one.tool_argument()}" for one in setup.inputs[0]),
+            f"--function={call.function}",
+            *(f"--input={one.tool_argument()}" for one in call.inputs[0]),
             *(f"--parameters={scope}={path}" for scope, path in setup.parameters),
-            f"--benchmark_min_time={runs}x",
+            f"--benchmark_min_time={times}x",
             f"--device_profiling_mode={mode}",
             f"--device_profiling_output={data}",
         )
         lines = _run("iree-profile", "dispatch", "--format=jsonl", str(data)).splitlines()
     groups = [json.loads(line) for line in lines]
     return [
-        _share(group, runs) for group in groups if str(group.get("type")).endswith("dispatch_group")
+        _share(group, times)
+        for group in groups
+        if str(group.get("type")).endswith("dispatch_group")
     ]
 
 

@@ -97,7 +97,8 @@ class NetworkRunner:
         request = ProfileRequest(executable, self.setup, runs)
         try:
             # A host of a cluster ends processes that nobody asks for long.
-            found: list[DispatchTime] = self._profiler.call_with_retry(request, 2 * PROFILE_TIMEOUT)
+            limit = 2 * PROFILE_TIMEOUT * len(self.setup.calls)
+            found: list[DispatchTime] = self._profiler.call_with_retry(request, limit)
         except ChildKilled as death:
             raise KilledError(f"the profile of the model was {death}") from death
         except CHILD_FAILED as error:

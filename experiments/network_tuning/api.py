@@ -52,7 +52,8 @@ def tune_model(
         input: MLIR of any input dialect, or ONNX.
         minutes: for everything, from reading the network to proving the gain.
         coverage: look at the dispatches that make up this share of the time.
-        function: the one to call; by default the only public one.
+        function: the one to call; by default the only public one. Several are tuned together, each
+            with how many calls of it a run of the model counts: `prefill=1,decode=100`.
         inputs: such as `1x128xi64=7` or `@ids.npy`, in the order of the arguments; by default
             random ones of the right types.
         parameters: archives of weights, by scope.

@@ -34,7 +34,8 @@ def choose_base(
         here: whether it runs on this machine's CPU, of which it can be told what it reaches.
 
     Returns:
-        The base that is expected to be fastest in the end, and its plan, which is saved.
+        Of the bases that have something to tune, the one that is expected to be fastest in the end,
+        and its plan, which is saved.
 
     Raises:
         InputError: no dispatch can be tuned, and no base is faster than the first.
@@ -66,7 +67,8 @@ def choose_base(
         total_us = sum(share.time_us for share in shares) or 1.0
         gained = EXPECTED_GAIN * sum(hot.headroom_us for hot in plan.hot) / total_us
         plans.append(((1 - gained) / base.speedup, base, plan))
-    _, base, plan = min(plans, key=lambda one: one[0])
+    # A base without anything to tune is compared with in the end all the same.
+    _, base, plan = min([one for one in plans if one[2].hot] or plans, key=lambda one: one[0])
     if not plan.hot and len(bases) == 1:
         most = ", ".join(f"{r.share:.0%} {r.name} ({r.reason})" for r in plan.rest[:3])
         raise InputError(

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from ...benchmarks.cluster import open_devices
 from ...benchmarks.measuring import fingerprint, shares_cores
-from ...benchmarks.networks import MakeChild, NetworkSetup, prepare_inputs
-from ...core import Child, Notify
+from ...benchmarks.networks import MakeChild, NetworkSetup, prepare_call
+from ...core import Child, InputError, Notify, make_folder
 from ...search import Target
 from ...search.reading import Network
-from .options import NetworkOptions
+from .options import NetworkOptions, function_weights
 
 # Sets of inputs on which outputs are compared.
 INPUT_SETS = 3
@@ -58,8 +58,26 @@ def open_device(options: NetworkOptions, target: Target, notify: Notify) -> Iter
 def make_setup(
     network: Network, options: NetworkOptions, device: str, folder: Path
 ) -> NetworkSetup:
-    function = network.function(options.function)
+    """
+    Raises:
+        InputError: the model has no such functions, or they take other inputs.
+    """
+    functions = {
+        network.function(name): weight
+        for name, weight in function_weights(options.function).items()
+    }
+    left, taken = list(options.inputs), [str(i) for one in functions for i in one.inputs]
+    if len(functions) > 1 and left and len(left) != len(taken):
+        raise InputError(
+            f"--input: {' and '.join(one.name for one in functions)} take {len(taken)} inputs, "
+            f"got {len(left)}",
+            f"give all or none, in this order: {', '.join(taken)}",
+        )
     seeds = [options.seed + 1000 * n for n in range(INPUT_SETS)]
-    inputs = prepare_inputs(function, options.inputs, folder, seeds)
-    outputs = tuple(o.dtype for o in function.outputs)
-    return NetworkSetup(device, function.name, tuple(inputs), outputs, options.parameters)
+    calls = []
+    for place, (function, weight) in enumerate(functions.items()):
+        given, left = left[: len(function.inputs)], left[len(function.inputs) :]
+        own = folder / f"inputs-{place}"
+        make_folder(own, "move away what is there")
+        calls.append(prepare_call(function, given, own, seeds, weight))
+    return NetworkSetup(device, tuple(calls), options.parameters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -24,9 +25,10 @@ class NetworkOptions:
         out: a new or empty folder; the next free `runs/<input>-<n>` if None.
         minutes: for everything, from reading the model to proving the gain.
         coverage: the share of the model's time whose dispatches are looked at.
-        function: the one to call, if the model has several.
-        inputs: in the order of the arguments, as the runtime's tools take them; made from the
-            signature if there are none.
+        function: the one to call, if the model has several, or several as `function_weights` reads
+            them.
+        inputs: in the order of the arguments, and of the functions, as the runtime's tools take
+            them; made from the signature if there are none.
         parameters: archives of weights by scope.
         starter: specs that the model is compiled with already; what is tuned here wins over them.
         default_specs: whether the compiler's own specs apply, too, after all others.
@@ -59,6 +61,7 @@ class NetworkOptions:
     def __post_init__(self) -> None:
         minutes_to_seconds(self.minutes)  # refused where it is no span of time
         check_jobs(self.jobs)
+        function_weights(self.function)
         object.__setattr__(self, "target", resolve_target(self.target))
         if not 0 < self.coverage <= 1:
             raise InputError(
@@ -94,6 +97,33 @@ class NetworkOptions:
     @property
     def _ranker_file(self) -> Path | None:
         return Path(self.ranker) if self.ranker and names_a_file(self.ranker) else None
+
+
+def function_weights(text: str | None) -> dict[str | None, float]:
+    """How many calls of each function a run of the model counts.
+
+    Args:
+        text: `NAME[=CALLS],...`, such as `prefill=1,decode=100`; None for the only function.
+
+    Raises:
+        InputError: it is something else, or names one twice.
+    """
+    if text is None:
+        return {None: 1.0}
+    found: dict[str | None, float] = {}
+    for part in text.split(","):
+        name, equals, calls = part.strip().partition("=")
+        try:
+            weight = float(calls) if equals else 1.0
+        except ValueError:
+            weight = math.nan
+        if not name or name in found or not 0 < weight < math.inf:
+            raise InputError(
+                f"--function {text!r} is no list of functions, each once, with how often it counts",
+                "give one name, or several such as prefill=1,decode=100",
+            )
+        found[name] = weight
+    return found
 
 
 def _absolute(text: str) -> str:

@@ -59,6 +59,11 @@ class Plan:
     hot: tuple[HotDispatch, ...]
     rest: tuple[SkippedDispatch, ...]
 
+    @property
+    def total_us(self) -> float:
+        """The model's time in dispatches; 0 if that is not known."""
+        return next((one.time_us / one.share for one in self.hot if one.share), 0.0)
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -31,6 +31,8 @@ class DispatchResult:
         kept: whether the spec configures it.
         reason: why it does not; empty if it does.
         candidates, seconds: what was spent on it.
+        left_us: of a run of the model, now; None where that is not known.
+        roofline: the share of the machine's measured peak that this is; None if it is not tunable.
     """
 
     name: str
@@ -42,6 +44,8 @@ class DispatchResult:
     reason: str
     candidates: int
     seconds: float
+    left_us: float | None = None
+    roofline: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,7 +116,18 @@ class NetworkResult(StoredResult):
         choices = {choice.hot.name: choice for choice in trial.choices}
         rows = [_row(choices[h.name], tuned[h.name], ours) for h in plan.hot]
         rows += [
-            DispatchResult(r.name, (r.name,), r.share, 1.0, None, False, r.reason, 0, 0.0)
+            DispatchResult(
+                r.name,
+                (r.name,),
+                r.share,
+                1.0,
+                None,
+                False,
+                r.reason,
+                0,
+                0.0,
+                left_us=r.share * plan.total_us or None,
+            )
             for r in plan.rest
         ]
         meant = {m for row in rows if row.kept for m in row.members}
@@ -166,7 +181,7 @@ class NetworkResult(StoredResult):
         }
 
     def rows(self) -> list[tuple[str, ...]]:
-        """For a table: dispatch, count, share, alone, in the model, and what became of it."""
+        """For a table, as `summary.COLUMNS` has it."""
         return [
             (
                 row.name,
@@ -174,6 +189,8 @@ class NetworkResult(StoredResult):
                 f"{row.share:.1%}",
                 "" if row.alone is None else f"{row.alone:.2f}x",
                 f"{row.speedup:.2f}x" if row.candidates else "",
+                "" if row.left_us is None else _ms(row.left_us),
+                "" if row.roofline is None else f"{row.roofline:.0%}",
                 str(row.candidates or ""),
                 "kept" if row.kept else row.reason,
             )
@@ -230,6 +247,8 @@ def _row(
         reason = tuned
     elif not tuned.candidates:
         reason = TIME_UP
+    left_us = hot.time_us / (choice.speedup or 1.0) if kept else hot.time_us
+    least_us = hot.time_us - hot.headroom_us
     return DispatchResult(
         name=hot.name,
         members=hot.members,
@@ -240,4 +259,6 @@ def _row(
         reason="" if kept else reason,
         candidates=run.candidates if run else 0,
         seconds=run.seconds if run else 0.0,
+        left_us=left_us,
+        roofline=least_us / left_us if least_us and left_us else None,
     )

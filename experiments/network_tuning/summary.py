@@ -6,7 +6,10 @@ from ...search import spec_option, target_flags
 from .options import NetworkOptions
 from .result import NetworkResult
 
-COLUMNS = ("dispatch", "#places", "#share", "#alone", "#in the model", "#candidates", "outcome")
+COLUMNS = (
+    *("dispatch", "#places", "#share", "#alone", "#in the model", "#left", "#of the roofline"),
+    *("#candidates", "outcome"),
+)
 
 
 def _how_to_compile(result: NetworkResult, target: str) -> str:
@@ -38,7 +41,9 @@ def report(result: NetworkResult, options: NetworkOptions) -> str:
         *("| " + " | ".join(row) + " |" for row in result.rows()),
         "",
         "*Share* is of the time that the model's dispatches took before; *alone* is a dispatch by",
-        "itself, tuned over default; *in the model* is the same where the model runs it.",
+        "itself, tuned over default; *in the model* is the same where the model runs it. *Left* is",
+        "what a run of the model spends in it now, *of the roofline* the share of it that would be",
+        "needed at the machine's measured peak.",
         "",
         _how_to_compile(result, options.target),
     ]

@@ -50,7 +50,7 @@ class AdaptiveOrder:
         """
         self.ranker = ranker
         self.pending = pending
-        self.features = features
+        self.features = ranker.prepare(features)
         self.batch = ranker.batch
         self.rest = QueueOrder(length)
 

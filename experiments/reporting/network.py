@@ -202,8 +202,8 @@ def _dispatches(run: NetworkRun) -> Iterator[Block]:
     yield Table.of(
         "What became of each dispatch, and why",
         [
-            *("dispatch", "#places", "#share", "#alone", "#in the model", "#candidates", "#s"),
-            "came to",
+            *("dispatch", "#places", "#share", "#alone", "#in the model", "#left, ms"),
+            *("#of the roofline", "#candidates", "#s", "came to"),
         ],
         [
             (
@@ -212,6 +212,8 @@ def _dispatches(run: NetworkRun) -> Iterator[Block]:
                 number(100 * row.share, ".2f", " %"),
                 number(row.alone, ".2f", "x"),
                 number(row.speedup if row.candidates else None, ".2f", "x"),
+                number(None if row.left_us is None else row.left_us / 1e3, ".2f"),
+                number(None if row.roofline is None else 100 * row.roofline, ".0f", " %"),
                 number(row.candidates, "d"),
                 number(row.seconds, ".0f"),
                 Cell("kept" if row.kept else row.reason),
@@ -276,6 +278,7 @@ def _provenance(run: NetworkRun) -> Facts:
             ("flags", flags_text(options.iree_flags)),
             ("specs to begin with", ", ".join(map(str, options.starter))),
             ("weights", ", ".join(str(path) for _, path in options.parameters)),
+            ("functions, and how often each counts", options.function or "the only one, once"),
             ("inputs", ", ".join(options.inputs) or "made from the signature"),
             ("options to try", options.variants),
             ("minutes", f"{options.minutes:g}"),

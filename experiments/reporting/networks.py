@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from ...core import InputError
@@ -39,11 +38,10 @@ class NetworkRun:
     alone: dict[str, TuneResult]
     missing: tuple[str, ...]
 
-    @cached_property
+    @property
     def total_us(self) -> float:
         """The model's time in dispatches, as it was profiled; 0 if that is not known."""
-        hot = self.plan.hot if self.plan else ()
-        return next((one.time_us / one.share for one in hot if one.share), 0.0)
+        return self.plan.total_us if self.plan else 0.0
 
 
 def read_network_run(path: Path) -> NetworkRun:

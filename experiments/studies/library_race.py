@@ -50,7 +50,7 @@ def race_libraries(name: str, runner: NetworkRunner, default: Path, tuned: Path)
     """By the names in `LIBRARIES`; without those that do not run the model here."""
     torch.set_num_threads(_cores())
     module = MODELS[name]().module.eval()
-    inputs = [torch.from_numpy(file.read()) for file in runner.setup.inputs[0]]
+    inputs = [torch.from_numpy(file.read()) for file in runner.setup.calls[0].inputs[0]]
     calls: dict[str, Call] = {}
     library_us: dict[str, list[float]] = {}
     tuned_us = []

@@ -20,7 +20,7 @@ from ...benchmarks.networks import (
     NetworkRunner,
     NetworkSetup,
     Speedup,
-    prepare_inputs,
+    prepare_call,
 )
 from ...core import run_tool
 from ...search import SPEC_OPTION
@@ -83,12 +83,8 @@ def _measure(out: Path, name: str, minutes: float) -> tuple[float, Gains]:
         path = out / f"{name}-{title.partition(' (')[0].replace(' ', '-')}.vmfb"
         if _compile(mlir, given, path):
             built[title] = path
-    function = model.function(None)
-    inputs = prepare_inputs(function, [], out, [0])
-    outputs = tuple(o.dtype for o in function.outputs)
-    subject = NetworkSetup(
-        "local-task", function.name, tuple(inputs), outputs, (("model", weights),)
-    )
+    call = prepare_call(model.function(None), [], out, [0])
+    subject = NetworkSetup("local-task", (call,), (("model", weights),))
     with NetworkRunner(subject) as runner:
         gains: dict[str, Speedup | Race | None] = {
             title: _gain(runner, built["default"], path)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ...benchmarks.compiling import Compiler, raise_if_killed, require_default
 from ...benchmarks.measuring import BASELINE, CHANGED, OK
-from ...benchmarks.networks import NetworkFailed, NetworkRunner, NetworkSetup, prepare_inputs
+from ...benchmarks.networks import NetworkFailed, NetworkRunner, NetworkSetup, prepare_call
 from ...core import ChildTimeout, InputError, run_tool, shorten
 from ...search import Target
 from ...search.reading import read_network
@@ -91,9 +91,7 @@ def model_judge(
     function = network.function(None)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        inputs = prepare_inputs(function, (), folder, [seed])
-        outputs = tuple(o.dtype for o in function.outputs)
-        setup = NetworkSetup(device, function.name, tuple(inputs), outputs, ())
+        setup = NetworkSetup(device, (prepare_call(function, (), folder, [seed]),))
         compiler = stack.enter_context(Compiler(network, folder, 1, COMPILE_TIMEOUT, tries=2))
         runner = stack.enter_context(NetworkRunner(setup))
         default = require_default(compiler.baseline()).executable

@@ -171,6 +171,8 @@ def _isolate_dispatch(dispatch: ir.Operation, module: ir.Module) -> tuple[str, s
     scalars = [o for o in operands if not isinstance(o.type, ir.ShapedType) and not _constant(o)]
     if dynamic:
         return "", "dynamic shapes"
+    if any(_encoded(t) for t in _types(dispatch)):
+        return "", "its operands are tiled by another dispatch"
     if scalars:
         return "", "it takes a number that the model computes"
     executable, name = entry_point(dispatch)
@@ -203,6 +205,11 @@ def _types(dispatch: ir.Operation) -> Iterator[ir.Type]:
 
 def _static(type_: ir.Type) -> bool:
     return not isinstance(type_, ir.ShapedType) or bool(type_.has_static_shape)
+
+
+def _encoded(type_: ir.Type) -> bool:
+    """Whether data tiling lays a tensor out; no function of a module can take it so."""
+    return isinstance(type_, ir.RankedTensorType) and type_.encoding is not None
 
 
 def _constant(value: ir.Value) -> bool:

@@ -92,7 +92,8 @@ class Network:
         if name is None and len(self.functions) > 1:
             raise InputError(
                 f"the model has {len(self.functions)} functions: {names}",
-                "choose one with --function",
+                "choose one with --function, or several, such as "
+                + ",".join(f"{f.name}=1" for f in self.functions[:2]),
             )
         found = [f for f in self.functions if name in (None, f.name)]
         if not found:

@@ -24,7 +24,7 @@ class Result:
     run = Path("out")
 
     def rows(self):
-        return [("mm", "2", "80.0%", "1.50x", "1.40x", "64", "kept")]
+        return [("mm", "2", "80.0%", "1.50x", "1.40x", "1.2 ms", "40%", "64", "kept")]
 
     def summary_lines(self):
         return ["speedup      1.30x", "spec         out/spec.mlir"]
@@ -153,6 +153,9 @@ def test_interrupted(loop, frontrunner):
         ("mm.mlir --coverage 0", "0.0 is not in the range"),
         ("mm.mlir --coverage 2", "2.0 is not in the range"),
         ("mm.mlir --coverage nan", "coverage must be more than 0 and at most 1, got nan"),
+        ("mm.mlir --function a=0", "--function 'a=0' is no list of functions, each once, with how"),
+        ("mm.mlir --function a=1,a=2", "--function 'a=1,a=2' is no list of functions"),
+        ("mm.mlir --function a,=nan", "--function 'a,=nan' is no list of functions"),
         ("mm.mlir --jobs 0", "0 is not in the range"),
         ("mm.mlir --pool 0", "0 is not in the range"),
         ("mm.mlir --spec gone.mlir", "'gone.mlir' does not exist"),
@@ -211,6 +214,12 @@ FITS = "--input 256x512xf32 --input 512x1024xf32"
         ("scalar.mlir", "main takes a value of type i32, which is no tensor", "tensors"),
         ("two_functions.mlir", "has 2 functions: encode, decode", "--function"),
         ("two_functions.mlir --function f", "no function 'f'", "there are: encode, decode"),
+        ("prefill_decode.mlir --function prefill,f=3", "no function 'f'", "are: prefill, decode"),
+        (
+            "prefill_decode.mlir --function prefill=1,decode=8 --input 32x256xf32",
+            "--input: prefill and decode take 4 inputs, got 1",
+            "this order: 32x256xf32, 256x512xf32, 1x256xf32, 256x512xf32",
+        ),
         ("dynamic.mlir", "main takes ?x64xf32, whose size is up to you", "--input"),
         (f"{TWO} 32x256xf32", "main takes 3 inputs, got 1", "32x256xf32, 256x512xf32"),
         (f"{TWO} 3x256xf32 {FITS}", "--input 3x256xf32 does not fit: expected 32x256xf32", "--inp"),
@@ -250,4 +259,6 @@ def test_an_empty_folder_stays(models, frontrunner):
     ran = frontrunner("tune-model", "two_functions.mlir", "--out", "run", "--json")
     assert ran.code == 2
     assert list((models / "run").iterdir()) == []
-    assert json.loads(ran.out)["error"]["hint"] == "choose one with --function"
+    assert json.loads(ran.out)["error"]["hint"] == (
+        "choose one with --function, or several, such as encode=1,decode=1"
+    )

@@ -97,6 +97,30 @@ def test_a_prior_that_hides_the_best_is_doubted_although_all_outcomes_bear_it_ou
     assert np.mean(found) <= SHUFFLE
 
 
+def test_a_prior_whose_scores_stay_is_asked_once_and_the_order_is_the_same():
+    class Same(Oracle):
+        row_by_row = True
+        asked = 0
+
+        def score(self, frame):
+            Same.asked += 1
+            return super().score(frame)
+
+    def search_prepared(by_row: bool) -> list[int]:
+        ranker = adaptive()
+        ranker.prior_ = (Same if by_row else Oracle)(scores=SLOWNESS)
+        frame, taken = ranker.prepare(FRAME), list(range(8))
+        assert (frame is FRAME) == (not by_row)
+        for _ in range(4):
+            left = np.setdiff1d(np.arange(len(TIMES)), taken)
+            ranker.observe(frame.iloc[taken].assign(time_us=TIMES[taken]))
+            taken += [int(i) for i in left[order(ranker, frame.iloc[left])][: ranker.batch]]
+        return taken
+
+    assert search_prepared(by_row=True) == search_prepared(by_row=False)
+    assert Same.asked == 1
+
+
 def test_nothing_is_a_prior():
     found = [iterations(adaptive(prior="nothing", seed=seed)) for seed in range(3)]
     assert np.mean(found) <= SHUFFLE / 1.5

@@ -15,10 +15,12 @@ import pytest
 
 from frontrunner.benchmarks.compiling.compiler import Compiler
 from frontrunner.benchmarks.libraries.peak import Peak, measure_peak
+from frontrunner.benchmarks.measuring.timing import Timing
+from frontrunner.benchmarks.networks import kernel
 from frontrunner.benchmarks.networks import runner as model_runner
 from frontrunner.benchmarks.networks import weights as parameters
-from frontrunner.benchmarks.networks.inputs import prepare_inputs
-from frontrunner.benchmarks.networks.kernel import NetworkSetup
+from frontrunner.benchmarks.networks.inputs import prepare_call, prepare_inputs
+from frontrunner.benchmarks.networks.kernel import NetworkSetup, RaceRequest
 from frontrunner.benchmarks.networks.profiling import profile
 from frontrunner.benchmarks.networks.runner import NetworkFailed, NetworkRunner, Speedup
 from frontrunner.benchmarks.networks.weights import check_archives
@@ -59,10 +61,8 @@ def two_matmuls(build, folder: Path) -> tuple[NetworkSetup, Path]:
 
 
 def subject(model: Network, folder: Path, **changes: object) -> NetworkSetup:
-    function = model.function(None)
-    inputs = tuple(prepare_inputs(function, [], folder, [0, 1000]))
-    outputs = tuple(o.dtype for o in function.outputs)
-    return replace(NetworkSetup("local-task", "main", inputs, outputs, ()), **changes)
+    call = prepare_call(model.function(None), [], folder, [0, 1000])
+    return replace(NetworkSetup("local-task", (call,)), **changes)
 
 
 @pytest.fixture
@@ -168,9 +168,10 @@ def test_each_set_of_inputs_is_compared(two_matmuls, build, tmp_path: Path) -> N
     model, other = build("another", text.replace("constant 1.0", "constant 1.5"))
     zeros = [f"{one}=0" for one in model.function(None).inputs]
     (nothing,) = prepare_inputs(model.function(None), zeros, tmp_path, [0])
-    sets = (nothing, *given.inputs)
+    (call,) = given.calls
+    call = replace(call, inputs=(nothing, *call.inputs))
     with (
-        NetworkRunner(replace(given, inputs=sets)) as runner,
+        NetworkRunner(replace(given, calls=(call,))) as runner,
         pytest.raises(NetworkFailed, match="wrong results: output 0 on inputs 2"),
     ):
         runner.compare_outputs(other, executable)
@@ -210,8 +211,44 @@ def test_the_profile_names_the_dispatches(two_matmuls) -> None:
 def test_a_profile_that_fails_says_why(two_matmuls, folder: Path) -> None:
     given, executable = two_matmuls
     with pytest.raises(WorkError, match=r"^iree-benchmark-module failed: .*nothing") as caught:
-        profile(executable, replace(given, function="nothing"))
+        profile(executable, replace(given, calls=(replace(given.calls[0], function="nothing"),)))
     assert "\n" not in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def two_functions(build, folder: Path) -> tuple[NetworkSetup, Path]:
+    """A model that is prefilled once, and then called for each of 20 tokens."""
+    model, executable = build("calls", (MODELS / "prefill_decode.mlir").read_text())
+    calls = []
+    for name, weight in (("prefill", 1.0), ("decode", 20.0)):
+        own = folder / name
+        own.mkdir()
+        calls.append(prepare_call(model.function(name), [], own, [0, 1000], weight))
+    return NetworkSetup("local-task", tuple(calls)), executable
+
+
+def test_each_function_is_compared(two_functions, build) -> None:
+    given, executable = two_functions
+    text = (MODELS / "prefill_decode.mlir").read_text()
+    before, function, after = text.partition("func.func @decode")
+    _, other = build("other_calls", before + function + after.replace("0.0 : f32", "1.0 : f32"))
+    with NetworkRunner(given) as runner:
+        runner.compare_outputs(executable, executable)
+        with pytest.raises(NetworkFailed, match=r"wrong results: decode: output 0 on inputs 1: "):
+            runner.compare_outputs(other, executable)
+
+
+def test_functions_count_as_often_as_a_run_calls_them(two_functions, monkeypatch) -> None:
+    """In a profile, and in a race, in which every call is made to take 3 us."""
+    given, executable = two_functions
+    shares = {share.name: share for share in profile(executable, given, runs=1)}
+    assert {name: share.count for name, share in shares.items()} == {
+        "prefill_dispatch_0_matmul_32x512x256_f32": 1.0,
+        "decode_dispatch_0_matmul_1x512x256_f32": 20.0,
+    }
+    monkeypatch.setattr(kernel, "time_runs", lambda run, *_, **__: Timing((3.0, 4.0)))
+    host = kernel._Host(given)
+    assert host.race(RaceRequest((executable, executable), 2, 0.1, 0)) == [[63.0, 63.0]] * 2
 
 
 def test_weights_come_from_archives(build, folder: Path, quick) -> None:

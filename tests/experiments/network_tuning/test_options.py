@@ -17,6 +17,8 @@ from frontrunner.benchmarks.networks import runner as model_runner
 from frontrunner.core import InputError
 from frontrunner.experiments.network_tuning import runs
 from frontrunner.experiments.network_tuning import trial as trying
+from frontrunner.search.linking import find_matches, link_specs
+from frontrunner.search.reading import read_network
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
 # One that there is not, one that compiles and computes something else, one that may help.
@@ -68,6 +70,32 @@ def test_what_computes_something_else_is_never_chosen_and_the_flags_compile(
     subprocess.run([*command, *spec, "-o", "model.vmfb"], cwd=run, check=True)
     assert "@flags.txt" in (run / "report.md").read_text()
     check_that_a_file_of_options_is_asked_for_again(run, file)
+
+
+@pytest.mark.slow
+def test_functions_are_tuned_together(
+    hasty: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every candidate counts as faster, so that all end in the spec."""
+    measure = model_runner.NetworkRunner.measure_speedup
+    monkeypatch.setattr(model_runner.NetworkRunner, "measure_speedup", always_faster(measure))
+    model, run = MODELS / "prefill_decode.mlir", tmp_path / "run"
+    result = frontrunner.tune_model(
+        model, function="prefill=1,decode=3", options="none", minutes=0.4, pool=50,
+        ranker="heuristic", out=run, quiet=True,
+    )  # fmt: skip
+    assert {member for row in result.dispatches for member in row.members} == {
+        "prefill_dispatch_0_matmul_32x512x256_f32",
+        "decode_dispatch_0_matmul_1x512x256_f32",
+    }
+    assert result.spec is not None
+    kept = {member for row in result.dispatches if row.kept for member in row.members}
+    assert kept
+    matches = find_matches(read_network(model), link_specs([result.spec])).by_matcher
+    assert {dispatch for found in matches.values() for dispatch in found} == kept
+    (run / "result.json").unlink()
+    again = frontrunner.resume_model(run, quiet=True)
+    assert {row.name for row in again.dispatches} == {row.name for row in result.dispatches}
 
 
 def check_that_a_file_of_options_is_asked_for_again(run: Path, file: Path) -> None:

@@ -41,7 +41,7 @@ from frontrunner.experiments.network_tuning.finishing import CompiledModel, Fini
 from frontrunner.experiments.network_tuning.folder import NetworkFolder, open_new_folder
 from frontrunner.experiments.network_tuning.options import NetworkOptions
 from frontrunner.experiments.network_tuning.plan import HotDispatch, Plan, SkippedDispatch
-from frontrunner.experiments.network_tuning.result import NetworkResult
+from frontrunner.experiments.network_tuning.result import DispatchResult, NetworkResult
 from frontrunner.experiments.network_tuning.trial import DispatchChoice, TrialResult
 from frontrunner.experiments.network_tuning.variants import PLAIN, VariantOutcome
 from frontrunner.experiments.observing.progress import Observer
@@ -194,7 +194,7 @@ def _the_report_is_a_table(finished: tuple[NetworkResult, Path]) -> None:
     assert lines[0] == "# two_matmuls.mlir"
     rows = [line for line in lines if line.startswith("| dispatch_")]
     assert len(rows) == len(result.dispatches)
-    assert {line.count("|") for line in lines if line.startswith("|")} == {8}
+    assert {line.count("|") for line in lines if line.startswith("|")} == {10}
     assert any(line.startswith("speedup      1.50x (95 %: 1.40 to 1.60)") for line in lines)
 
 
@@ -313,12 +313,17 @@ PLAIN_BASE = Base(
 )
 
 
-def build(trial: TrialResult, tuned: Any, variants: Sequence[VariantOutcome] = ()) -> NetworkResult:
+def build(
+    trial: TrialResult,
+    tuned: Any,
+    variants: Sequence[VariantOutcome] = (),
+    plan: Plan = PLAN,
+) -> NetworkResult:
     winner = None
     if trial.spec is not None:
         winner = CompiledModel(PLAIN_BASE, Path("tuned.vmfb"), trial.spec, trial.applied)
     return NetworkResult.build(
-        PLAN, {"mm": tuned}, trial, Finish(winner, trial.gain), variants,
+        plan, {"mm": tuned}, trial, Finish(winner, trial.gain), variants,
         baseline_us=2000.0, run=Path("r"), seconds=1.0,
     )  # fmt: skip
 
@@ -394,6 +399,24 @@ def test_what_else_a_spec_configures_is_told() -> None:
     ]
     (first, second) = result.dispatches
     assert (first.speedup, first.kept, second.kept) == (1.4, True, False)
+
+
+def test_what_is_left_of_each_dispatch_is_told_and_how_near_the_peak_that_is() -> None:
+    # Of 80 us, 20 would be needed at the machine's peak.
+    hot = replace(HOT, headroom_us=60.0)
+    plan = Plan((hot,), PLAN.rest)
+    gain = model_runner.Speedup(1.2, (1.1, 1.3), 100.0, 70.0, 0.02, ())
+
+    def dispatches(spec: str | None) -> Sequence[DispatchResult]:
+        trial = TrialResult((DispatchChoice(hot, Path("s"), 1.6),), spec, gain, ("main$mm",))
+        return build(trial, "tuned", plan=plan).dispatches
+
+    tuned, other = dispatches("spec")
+    assert (tuned.left_us, tuned.roofline) == (pytest.approx(50), pytest.approx(0.4))
+    assert (other.left_us, other.roofline) == (pytest.approx(20), None)
+    # Whatever it reached in a trial: the model stays as it was.
+    as_it_was, _ = dispatches(None)
+    assert (as_it_was.left_us, as_it_was.roofline) == (80, 0.25)
 
 
 def test_a_measured_model_that_is_not_faster_has_no_spec() -> None:
