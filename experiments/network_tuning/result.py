@@ -31,7 +31,8 @@ class DispatchResult:
         kept: whether the spec configures it.
         reason: why it does not; empty if it does.
         candidates, seconds: what was spent on it.
-        left_us: of a run of the model, now; None where that is not known.
+        left_us: of a run of the model, after it was tuned, with the options that it was tuned with;
+            None where that is not known.
         roofline: the share of the machine's measured peak that this is; None if it is not tunable.
     """
 
