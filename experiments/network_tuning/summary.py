@@ -42,8 +42,8 @@ def report(result: NetworkResult, options: NetworkOptions) -> str:
         "",
         "*Share* is of the time that the model's dispatches took before; *alone* is a dispatch by",
         "itself, tuned over default; *in the model* is the same where the model runs it. *Left* is",
-        "what a run of the model spends in it then, with the options that it was tuned with, and *of",
-        "the roofline* the share of it that would be needed at the machine's measured peak.",
+        "what a run of the model spends in it then, with the options that it was tuned with;",
+        "*of the roofline* is the share of it that the machine would need at its measured peak.",
         "",
         _how_to_compile(result, options.target),
     ]
