@@ -6,23 +6,28 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from frontrunner.benchmarks.measuring.outcome import OK, CompileOutcome
+from frontrunner.benchmarks.networks.profiling import DispatchTime
 from frontrunner.benchmarks.networks.runner import NetworkFailed, Speedup
 from frontrunner.core import InputError
 from frontrunner.core.errors import KilledError
-from frontrunner.experiments.network_tuning import finishing
+from frontrunner.experiments.network_tuning import choosing, finishing
 from frontrunner.experiments.network_tuning.bases import (
     Base,
     BaseMaker,
     VariantOutcome,
     try_variants,
 )
+from frontrunner.experiments.network_tuning.choosing import choose_base
 from frontrunner.experiments.network_tuning.finishing import Finish, finish
+from frontrunner.experiments.network_tuning.folder import NetworkFolder
 from frontrunner.experiments.network_tuning.options import NetworkOptions
+from frontrunner.experiments.network_tuning.plan import HotDispatch, Plan, SkippedDispatch
 from frontrunner.experiments.network_tuning.trial import TrialResult
 from frontrunner.experiments.network_tuning.variants import PLAIN, OptionVariant
 from frontrunner.search import Target
@@ -315,3 +320,38 @@ def test_without_a_spec_and_options_nothing_wins(world: World) -> None:
     end = world.finished(A, A, spec=False)
     assert end.winner is not None
     assert (end.winner.base.variant, end.winner.spec) == (A, None)
+
+
+def test_what_leaves_nothing_to_tune_is_not_tuned_however_fast_it_is(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is lost: in the end, whatever was tuned is compared with it."""
+    hot = HotDispatch("mm", "a problem", ("mm",), Path("mm.mlir"), 10.0, 1.0, 1.0)
+    rest = (SkippedDispatch("mm", 1.0, "its operands are tiled by another dispatch"),)
+    plans = {"plain": Plan((hot,), ()), "a": Plan((), rest), "b": Plan((), rest)}
+    profiled: list[str] = []
+
+    def profile(executable: Path) -> list[DispatchTime]:
+        profiled.append(executable.name)
+        return [DispatchTime("mm", 1.0, 10.0)]
+
+    def choose(*variants: OptionVariant) -> str:
+        bases = [
+            replace(world.base(one), speedup=100 / world.times.get(one.name, 100))
+            for one in variants
+        ]
+        base, _ = choose_base(bases, folder, runner, options, world.made.append, here=False)
+        return base.variant.name
+
+    runner: Any = SimpleNamespace(profile=profile)
+    files: Any = lambda *_: {"mm": Path("mm.mlir")}  # noqa: E731
+    monkeypatch.setattr(choosing, "make_plan", lambda *_: plans[profiled[-1]])
+    monkeypatch.setattr(NetworkFolder, "write_dispatches", files)
+    folder, options = NetworkFolder(world.folder), NetworkOptions(Path("m.mlir"))
+    (folder.work / "dispatches").mkdir(parents=True)
+    monkeypatch.setattr(choosing.shutil, "rmtree", lambda _: None)
+    world.times = {"a": 20.0, "b": 10.0}
+    assert choose(PLAIN, A, B) == PLAIN.name
+    # Where nothing can be tuned at all, it is the fastest.
+    plans["plain"] = plans["a"]
+    assert choose(PLAIN, A, B) == "b"

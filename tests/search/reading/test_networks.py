@@ -124,6 +124,13 @@ def test_weights_in_archives(scope: str, tmp_path: Path) -> None:
     assert read_network(tmp_path / "m.mlir").parameters == ((scope, "w"),)
 
 
+def test_what_data_tiling_lays_out_cannot_be_compiled_by_itself() -> None:
+    tiled = read_network(MODELS / "two_matmuls.mlir", iree_flags=("--iree-opt-data-tiling",))
+    assert {(one.text, one.reason) for one in tiled.dispatches} == {
+        ("", "its operands are tiled by another dispatch")
+    }
+
+
 def test_several_functions() -> None:
     model = read_network(MODELS / "two_functions.mlir")
     assert [f.name for f in model.functions] == ["encode", "decode"]
