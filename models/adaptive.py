@@ -88,7 +88,7 @@ class ThompsonRanker(AdaptiveRanker):
         prior = self._prior(frame) if len(frame) else None
         if prior is None or not prior.row_by_row:
             return frame
-        return frame.assign(**{PRIOR_SCORE: prior.score(frame)})
+        return frame.assign(**{PRIOR_SCORE: prior.score_chunks([frame], len(frame))})
 
     def observe(self, measured: pd.DataFrame) -> Self:
         self._measured = measured

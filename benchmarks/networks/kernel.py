@@ -138,6 +138,7 @@ class _Host:
     def _outputs(self, expected: Path) -> list[list[list[Array]]]:
         """By call, and by set of inputs; kept, for one variant after the other is compared."""
         if self._expected is None or self._expected[0] != expected:
+            self._expected = None  # its memory, before others take as much
             (functions,) = self.load(expected)
             pairs = zip(functions, self.arguments, strict=True)
             outputs = [[one.outputs(arguments) for arguments in sets] for one, sets in pairs]

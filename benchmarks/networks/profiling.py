@@ -48,12 +48,15 @@ class ProfileRequest:
 
     executable: Path
     setup: NetworkSetup
-    runs: int
+    runs: float
 
 
-def profile_runs(run_us: float) -> int:
-    """How many runs of a model a profile is to have, by what its dispatches take in one."""
-    return max(1, min(MOST_RUNS, round(PROFILE_SECONDS * 1e6 / max(1.0, run_us))))
+def profile_runs(run_us: float) -> float:
+    """How many runs of a model a profile is to have, by what its dispatches take in one.
+
+    Less than one where a run is of many calls: fewer of them say as much.
+    """
+    return min(MOST_RUNS, PROFILE_SECONDS * 1e6 / max(1.0, run_us))
 
 
 def answer(request: ProfileRequest) -> list[DispatchTime]:
@@ -61,10 +64,10 @@ def answer(request: ProfileRequest) -> list[DispatchTime]:
     return profile(request.executable, request.setup, request.runs)
 
 
-def profile(executable: Path, setup: NetworkSetup, runs: int = RUNS) -> list[DispatchTime]:
+def profile(executable: Path, setup: NetworkSetup, runs: float = RUNS) -> list[DispatchTime]:
     """Profiles runs of a model, on the first sets of its inputs.
 
-    Where they are made of several calls, what counts more is called more often.
+    Where they are made of several calls, what counts more is called more often, but at least once.
 
     Raises:
         WorkError: the tools of the runtime fail.

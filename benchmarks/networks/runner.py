@@ -92,7 +92,7 @@ class NetworkRunner:
         self._child = make_child(RACER, KEEP_MEMORY)
         self._profiler = make_child(PROFILER, {})
 
-    def profile(self, executable: Path, runs: int = RUNS) -> list[DispatchTime]:
+    def profile(self, executable: Path, runs: float = RUNS) -> list[DispatchTime]:
         """As `profile`, where the model runs."""
         request = ProfileRequest(executable, self.setup, runs)
         try:
@@ -151,7 +151,7 @@ class NetworkRunner:
     def _ask(self, request: CompareRequest | RaceRequest) -> list[list[float]] | str | None:
         # As long for each run as the first check of a model allows it.
         rounds = request.rounds if isinstance(request, RaceRequest) else 1
-        limit = TIMEOUT * (1 + rounds) / 2
+        limit = TIMEOUT * len(self.setup.calls) * (1 + rounds) / 2
         answer: list[list[float]] | str | None
         try:
             if not self._child.running:

@@ -35,7 +35,7 @@ def choose_base(
 
     Returns:
         Of the bases that have something to tune, the one that is expected to be fastest in the end,
-        and its plan, which is saved.
+        and its plan, whose dispatches are written; where none has, the fastest.
 
     Raises:
         InputError: no dispatch can be tuned, and no base is faster than the first.

@@ -67,11 +67,11 @@ def make_setup(
         for name, weight in function_weights(options.function).items()
     }
     left, taken = list(options.inputs), [str(i) for one in functions for i in one.inputs]
-    if len(functions) > 1 and left and len(left) != len(taken):
+    if left and len(left) != len(taken):
+        names = " and ".join(one.name for one in functions)
         raise InputError(
-            f"--input: {' and '.join(one.name for one in functions)} take {len(taken)} inputs, "
-            f"got {len(left)}",
-            f"give all or none, in this order: {', '.join(taken)}",
+            f"{names} take{'s' * (len(functions) == 1)} {len(taken)} inputs, got {len(left)}",
+            f"give all or none, in this order: {', '.join(taken) or 'none'}",
         )
     seeds = [options.seed + 1000 * n for n in range(INPUT_SETS)]
     calls = []

@@ -74,7 +74,7 @@ class InModelSearch:
     log: Path
     notify: Notify
     _default_us: Mapping[str, float] = field(default_factory=dict)
-    _runs: int = 1
+    _runs: float = 1.0
     _profiled: int = 0
     _numbers: Iterator[int] = field(default_factory=count)
     _suspects: set[str] = field(default_factory=set)

@@ -112,7 +112,7 @@ def function_weights(text: str | None) -> dict[str | None, float]:
         return {None: 1.0}
     found: dict[str | None, float] = {}
     for part in text.split(","):
-        name, equals, calls = part.strip().partition("=")
+        name, equals, calls = (word.strip() for word in part.partition("="))
         try:
             weight = float(calls) if equals else 1.0
         except ValueError:

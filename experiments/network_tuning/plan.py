@@ -17,6 +17,8 @@ from ...search.reading import READER, NetworkDispatch, read_dispatch
 _FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
 # Of a dispatch's headroom, what is expected to be gained.
 EXPECTED_GAIN = 0.7
+# The share of its time that any dispatch has for headroom.
+LEAST_HEADROOM = 0.05
 # Why what could be tried or tuned was not.
 NO_TIME = "no time was left for it"
 TIME_UP = "the time was up before a candidate was measured"
@@ -195,7 +197,7 @@ def _hot(
         time_us,
         time_us / total,
         # What seems to be faster than the peak was not measured well; it is still worth a try.
-        max(time_us - least_us, 0.05 * time_us),
+        max(time_us - least_us, LEAST_HEADROOM * time_us),
     )
 
 

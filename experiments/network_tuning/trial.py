@@ -212,7 +212,7 @@ class NetworkTrial:
         A variant that fails to run is not run again, and has no times from there on.
         """
         rng = np.random.default_rng(self.seed)
-        runs = 1
+        runs = 1.0
         failed: set[int] = set()
         found: list[list[Mapping[str, float]]] = []
         if len(variants) == 1:

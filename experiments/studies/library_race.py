@@ -11,22 +11,20 @@ import io
 import os
 import statistics
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
-from ...benchmarks.measuring import median_interval
+from ...benchmarks.measuring import TURN_SECONDS, median_interval, time_runs
 from ...benchmarks.networks import NetworkRunner
 from ...core import first_line
 from .make_models import MODELS
 
 TURNS = 7
-SECONDS = 2.0
 WARM_UP_CALLS = 3
-# Races of a few rounds each, between which the others have their turns.
+# Of a turn: the median of so many rounds, of each the fastest call, for all alike.
 ROUNDS = 3
 
 Call = Callable[[], object]
@@ -66,7 +64,7 @@ def race_libraries(name: str, runner: NetworkRunner, default: Path, tuned: Path)
                 calls[title], library_us[title] = call, []
         for turn in range(TURNS):
             for title, call in calls.items():
-                library_us[title].append(_median_us(call))
+                library_us[title].append(_turn_us(call))
             tuned_us.append(runner.measure_speedup(default, tuned, turn, ROUNDS).after_us)
     return {title: _race(times, tuned_us) for title, times in library_us.items()}
 
@@ -105,14 +103,9 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _median_us(call: Call) -> float:
-    times: list[float] = []
-    until = time.perf_counter() + SECONDS
-    while time.perf_counter() < until:
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1e6
+def _turn_us(call: Call) -> float:
+    rounds = (time_runs(call, TURN_SECONDS, least=1).samples_us for _ in range(ROUNDS))
+    return statistics.median(map(min, rounds))
 
 
 def _race(library_us: Sequence[float], tuned_us: Sequence[float]) -> Race:

@@ -217,11 +217,12 @@ FITS = "--input 256x512xf32 --input 512x1024xf32"
         ("prefill_decode.mlir --function prefill,f=3", "no function 'f'", "are: prefill, decode"),
         (
             "prefill_decode.mlir --function prefill=1,decode=8 --input 32x256xf32",
-            "--input: prefill and decode take 4 inputs, got 1",
+            "prefill and decode take 4 inputs, got 1",
             "this order: 32x256xf32, 256x512xf32, 1x256xf32, 256x512xf32",
         ),
         ("dynamic.mlir", "main takes ?x64xf32, whose size is up to you", "--input"),
         (f"{TWO} 32x256xf32", "main takes 3 inputs, got 1", "32x256xf32, 256x512xf32"),
+        (f"{TWO} 32x256xf32 {FITS} --input 2xf32", "main takes 3 inputs, got 4", "32x256xf32"),
         (f"{TWO} 3x256xf32 {FITS}", "--input 3x256xf32 does not fit: expected 32x256xf32", "--inp"),
         (f"{TWO} 32x256xf16 {FITS}", "--input 32x256xf16 does not fit", "--input"),
         ("weights.mlir", "weights of scope 'model' are in an archive", "--parameters model=FILE"),

@@ -16,12 +16,12 @@ import pytest
 from frontrunner.benchmarks.compiling.compiler import Compiler
 from frontrunner.benchmarks.libraries.peak import Peak, measure_peak
 from frontrunner.benchmarks.measuring.timing import Timing
-from frontrunner.benchmarks.networks import kernel
+from frontrunner.benchmarks.networks import kernel, profiling
 from frontrunner.benchmarks.networks import runner as model_runner
 from frontrunner.benchmarks.networks import weights as parameters
 from frontrunner.benchmarks.networks.inputs import prepare_call, prepare_inputs
-from frontrunner.benchmarks.networks.kernel import NetworkSetup, RaceRequest
-from frontrunner.benchmarks.networks.profiling import profile
+from frontrunner.benchmarks.networks.kernel import CompareRequest, NetworkSetup, RaceRequest
+from frontrunner.benchmarks.networks.profiling import profile, profile_runs
 from frontrunner.benchmarks.networks.runner import NetworkFailed, NetworkRunner, Speedup
 from frontrunner.benchmarks.networks.weights import check_archives
 from frontrunner.core import InputError, WorkError
@@ -249,6 +249,38 @@ def test_functions_count_as_often_as_a_run_calls_them(two_functions, monkeypatch
     monkeypatch.setattr(kernel, "time_runs", lambda run, *_, **__: Timing((3.0, 4.0)))
     host = kernel._Host(given)
     assert host.race(RaceRequest((executable, executable), 2, 0.1, 0)) == [[63.0, 63.0]] * 2
+
+
+def test_a_profile_of_many_calls_is_no_longer_than_others(two_functions, monkeypatch) -> None:
+    given, executable = two_functions
+    times: list[int] = []
+
+    def profile_calls(executable: Path, setup: object, call: object, count: int) -> list[object]:
+        times.append(count)
+        return []
+
+    monkeypatch.setattr(profiling, "_profile_calls", profile_calls)
+    # A run takes two seconds: a third of its 20 calls of `decode` do, and one of `prefill`.
+    profile(executable, given, profile_runs(2e6))
+    assert times == [1, 7]
+    assert profile_runs(10.0) == profiling.MOST_RUNS
+
+
+def test_what_is_expected_is_computed_once(two_functions, monkeypatch) -> None:
+    given, executable = two_functions
+    host = kernel._Host(given)
+    computed = []
+    outputs = kernel.LoadedExecutable.outputs
+
+    def counted(self: object, arguments: object) -> object:
+        computed.append(arguments)
+        return outputs(self, arguments)
+
+    monkeypatch.setattr(kernel.LoadedExecutable, "outputs", counted)
+    for _ in range(2):
+        assert host.compare(CompareRequest(executable, executable)) is None
+    # Two functions on two sets of inputs: what is expected, and the variant twice.
+    assert len(computed) == 2 * 2 * (1 + 2)
 
 
 def test_weights_come_from_archives(build, folder: Path, quick) -> None:

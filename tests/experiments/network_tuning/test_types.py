@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -75,5 +76,5 @@ def test_a_model_of_narrow_types_is_tuned(make, types: str, tmp_path: Path) -> N
     )  # fmt: skip
     tuned = [row for row in result.dispatches if row.candidates]
     assert any(types in row.name for row in tuned), [row.name for row in result.dispatches]
-    assert all(np.isfinite(row.speedup) for row in tuned)
-    assert result.measured is None or result.measured > 0
+    measured = [json.loads(line) for line in next((tmp_path / "run").rglob("*.jsonl")).open()]
+    assert any(line.get("time_us") or line.get("speedup") for line in measured), measured[:3]
