@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 import iree.runtime as rt
 
@@ -89,7 +88,7 @@ class LoadedExecutable:
         self._device = device
         self._outputs = outputs
 
-    def sibling(self, function: str, outputs: Sequence[str]) -> Self:
+    def sibling(self, function: str, outputs: Sequence[str]) -> LoadedExecutable:
         """Another function of the same executable, with the same state."""
         found = copy(self)
         found._function = self._module.lookup_function(function)
