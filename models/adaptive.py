@@ -104,10 +104,7 @@ class ThompsonRanker(AdaptiveRanker):
         rng = np.random.default_rng([self.seed, _STREAM, count])
         times = measured[TIME_COLUMN].to_numpy(dtype=np.float64)
         prior = None if self._doubts_prior(times) else self._prior(frame)
-        if prior is not None and PRIOR_SCORE in everything:
-            expected = _standardize_ranks(everything[PRIOR_SCORE].to_numpy())
-        else:
-            expected = _prior_scores(prior, [everything], len(everything))
+        expected = _prior_scores(prior, [everything], len(everything))
         first: list[int] = []
         if np.isfinite(times).any():
             inputs = np.nan_to_num(np.column_stack([values, expected]).astype(np.float32))
@@ -201,10 +198,21 @@ class ThompsonRanker(AdaptiveRanker):
 
 
 def _prior_scores(prior: Ranker | None, chunks: Iterable[pd.DataFrame], count: int) -> Array:
-    """A prior's scores as standardised logarithms of ranks; all 0 without a prior."""
+    """A prior's scores as standardised logarithms of ranks; all 0 without a prior.
+
+    Args:
+        chunks: at least one; of prepared candidates all or none.
+    """
     if prior is None:
         return np.zeros(count)
-    return _standardize_ranks(prior.score_chunks(chunks, count))
+    rest = iter(chunks)
+    first = next(rest)
+    every = chain([first], rest)
+    if PRIOR_SCORE in first:
+        scores = np.concatenate([one[PRIOR_SCORE].to_numpy(dtype=np.float64) for one in every])
+    else:
+        scores = prior.score_chunks(every, count)
+    return _standardize(np.log(rankdata(scores)))
 
 
 def _draw_corrections(
@@ -263,10 +271,6 @@ def _fit_prior_line(times: Array, belief: Array) -> tuple[Array, Array]:
     weights = np.linalg.lstsq(seen.T @ seen + pull, seen.T @ values + pull @ [0, SLOPE])[0]
     expected: Array = line @ weights
     return values - expected[: len(times)], expected
-
-
-def _standardize_ranks(scores: Array) -> Array:
-    return _standardize(np.log(rankdata(scores)))
 
 
 def _standardize(values: Array) -> Array:

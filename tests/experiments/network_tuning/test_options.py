@@ -6,17 +6,12 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import frontrunner
-from frontrunner.benchmarks.networks import runner as model_runner
 from frontrunner.core import InputError
-from frontrunner.experiments.network_tuning import runs
-from frontrunner.experiments.network_tuning import trial as trying
 from frontrunner.search.linking import find_matches, link_specs
 from frontrunner.search.reading import read_network
 
@@ -32,21 +27,11 @@ plain = ["--iree-llvmcpu-debug-symbols=false"]
 pytestmark = pytest.mark.usefixtures("brief", "untracked")
 
 
-@pytest.fixture
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_runner, "TURN_SECONDS", 0.01)
-    monkeypatch.setattr(trying, "PROFILE_ROUNDS", 2)
-    monkeypatch.setattr(runs, "OPTIONS_SHARE", 0.6)
-    monkeypatch.setattr(trying, "RACE_PATIENCE", 0.0)
-
-
 @pytest.mark.slow
 def test_what_computes_something_else_is_never_chosen_and_the_flags_compile(
-    hasty: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hasty: None, all_faster: None, tmp_path: Path
 ) -> None:
     """Every variant and candidate counts as faster: only outputs tell which may stay."""
-    measure = model_runner.NetworkRunner.measure_speedup
-    monkeypatch.setattr(model_runner.NetworkRunner, "measure_speedup", always_faster(measure))
     file = tmp_path / "options.toml"
     file.write_text(OPTIONS)
     model = shutil.copy(MODELS / "two_matmuls.mlir", tmp_path / "model.mlir")
@@ -73,12 +58,8 @@ def test_what_computes_something_else_is_never_chosen_and_the_flags_compile(
 
 
 @pytest.mark.slow
-def test_functions_are_tuned_together(
-    hasty: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_functions_are_tuned_together(hasty: None, all_faster: None, tmp_path: Path) -> None:
     """Every candidate counts as faster, so that all end in the spec."""
-    measure = model_runner.NetworkRunner.measure_speedup
-    monkeypatch.setattr(model_runner.NetworkRunner, "measure_speedup", always_faster(measure))
     model, run = MODELS / "prefill_decode.mlir", tmp_path / "run"
     result = frontrunner.tune_model(
         model, function="prefill=1,decode=3", options="none", minutes=0.4, pool=50,
@@ -114,16 +95,3 @@ def check_that_a_file_of_options_is_asked_for_again(run: Path, file: Path) -> No
     file.write_text(OPTIONS.replace("plain", "other"))
     with pytest.raises(InputError, match=r"options.toml is not what .* was made with"):
         frontrunner.resume_model(run, options=file, quiet=True)
-
-
-def always_faster(measure: Callable[..., Any]) -> Callable[..., Any]:
-    def found(self: Any, before: Path, after: Path, *rest: Any, **more: Any) -> Any:
-        gain = measure(self, before, after, *rest, **more)
-        faster = {"speedup": 1.5, "interval": (1.4, 1.6), "noise_floor": 0.01, "ratios": (1.5,)}
-        return (
-            gain
-            if before == after
-            else type(gain)(**{**vars(gain), **faster, "after_us": gain.before_us / 1.5})
-        )
-
-    return found

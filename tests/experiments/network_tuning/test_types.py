@@ -11,19 +11,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import frontrunner
-from frontrunner.benchmarks.networks import runner as model_runner
-from frontrunner.experiments.network_tuning import trial as trying
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
 
-pytestmark = pytest.mark.usefixtures("brief", "untracked")
-
-
-@pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_runner, "TURN_SECONDS", 0.01)
-    monkeypatch.setattr(trying, "PROFILE_ROUNDS", 2)
-    monkeypatch.setattr(trying, "RACE_PATIENCE", 0.0)
+pytestmark = pytest.mark.usefixtures("brief", "untracked", "hasty")
 
 
 def bf16(folder: Path) -> Path:
