@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ..core.lazy import exports
 
 if TYPE_CHECKING:
+    from .ordering import order, order_chunks
     from .ranker import (
         BASE,
         READY,
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
         Scores,
         feature_matrix,
         join_names,
-        order,
-        order_chunks,
     )
     from .registry import (
         BUILT_IN,

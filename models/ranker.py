@@ -55,6 +55,8 @@ class Ranker(ABC):
         needs_fit: whether `fit` must come before `score`.
         row_by_row: whether a row's score is the same whatever other rows there are; a long queue is
             then scored in pieces, which takes less memory.
+        spreads_kernels: whether `order` keeps candidates apart that run the same inner loops, where
+            the features tell (see `ordering.spread`).
         limits: the least and the largest value of parameters that are numbers.
         catalogue_: the features that it learned from.
         training_: what its file says of its training; empty where it was read from none.
@@ -64,6 +66,7 @@ class Ranker(ABC):
     name: ClassVar[str]
     needs_fit: ClassVar[bool] = False
     row_by_row: ClassVar[bool] = False
+    spreads_kernels: ClassVar[bool] = False
     limits: ClassVar[dict[str, tuple[float, float]]] = {"seed": (0, MAX_INT32)}
     catalogue_: Catalogue = CPU
     training_: Mapping[str, Any] = MappingProxyType({})
@@ -144,7 +147,7 @@ class Ranker(ABC):
         """
         if not self.row_by_row:
             return self.score(pd.concat(chunks, ignore_index=True))
-        return np.concatenate([_checked(self, self.score(one), len(one)) for one in chunks])
+        return np.concatenate([checked_scores(self, self.score(one), len(one)) for one in chunks])
 
     def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
         """Why candidates have their scores: numbers that add up to them.
@@ -231,24 +234,6 @@ class AdaptiveRanker(Ranker):
         )
 
 
-def order(ranker: Ranker, frame: pd.DataFrame) -> NDArray[np.intp]:
-    """The row positions of the frame, likely winners first.
-
-    Ties keep their order, and rows without a score (NaN) come last.
-    """
-    return np.argsort(_checked(ranker, ranker.score(frame), len(frame)), kind="stable")
-
-
-def order_chunks(ranker: Ranker, chunks: Iterable[pd.DataFrame], count: int) -> NDArray[np.intp]:
-    """As `order` of all chunks as one frame.
-
-    Args:
-        chunks, count: as for `Ranker.score_chunks`.
-    """
-    scores = ranker.score_chunks(chunks, count)
-    return np.argsort(_checked(ranker, scores, count), kind="stable")
-
-
 def places(first: Sequence[int], others: NDArray[np.integer[Any]]) -> Scores:
     """Places from 0: those of the first rows, then those of the others in their order.
 
@@ -263,7 +248,7 @@ def places(first: Sequence[int], others: NDArray[np.integer[Any]]) -> Scores:
     return found
 
 
-def _checked(ranker: Ranker, scores: ArrayLike, count: int) -> Scores:
+def checked_scores(ranker: Ranker, scores: ArrayLike, count: int) -> Scores:
     """A ranker's scores, if they are one per row."""
     found = np.asarray(scores, dtype=np.float64)
     if found.shape != (count,):

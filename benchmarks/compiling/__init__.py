@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
+    from .assembling import ModelAssembler
     from .compiler import (
         BuildJob,
         CompileJob,
@@ -36,6 +37,7 @@ __all__ = [
     "CompileRequest",
     "Compiler",
     "FailureReport",
+    "ModelAssembler",
     "Reproducer",
     "RunnableModule",
     "call_of",

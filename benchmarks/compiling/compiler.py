@@ -20,7 +20,14 @@ from ...core import (
 from ...search import Dispatch, TuningSpec
 from ...search.reading import Network
 from ..measuring import COMPILE_FAILED, CRASHED, KILLED, NOT_APPLIED, OK, TIMEOUT, CompileOutcome
-from .worker import NO_MEMORY, BuildRequest, CompileReply, CompileRequest
+from .worker import (
+    MODULE,
+    NO_MEMORY,
+    AssembleRequest,
+    BuildRequest,
+    CompileReply,
+    CompileRequest,
+)
 
 COMPILE_TIMEOUT = 60.0
 HANDLER = "frontrunner.benchmarks.compiling.worker:answer"
@@ -33,15 +40,35 @@ class CompileJob:
     Attributes:
         name: stem of the files that are made.
         spec: a tuning spec, or its text; None for the compiler's own default.
+        makes: as of `CompileRequest`.
     """
 
     name: str
     source: str
     flags: tuple[str, ...]
     spec: TuningSpec | str | None = None
+    makes: str = MODULE
 
     def request(self, executable: Path) -> CompileRequest:
-        return CompileRequest(self.source, self.flags, self.spec, executable)
+        return CompileRequest(self.source, self.flags, self.spec, executable, self.makes)
+
+
+@dataclass(frozen=True)
+class AssembleJob:
+    """A split model, to be put together with some executables replaced.
+
+    Attributes:
+        name: stem of the file that is made.
+        host, parts, flags: as of `AssembleRequest`.
+    """
+
+    name: str
+    host: Path
+    parts: tuple[Path, ...]
+    flags: tuple[str, ...]
+
+    def request(self, executable: Path) -> AssembleRequest:
+        return AssembleRequest(self.host, self.parts, self.flags, executable)
 
 
 @dataclass(frozen=True)
@@ -59,6 +86,9 @@ class BuildJob:
 
     def request(self, executable: Path) -> BuildRequest:
         return BuildRequest(self.pipeline, self.dispatch, self.candidate, executable)
+
+
+Job = CompileJob | AssembleJob | BuildJob
 
 
 class CompilePool(ChildPool):
@@ -85,7 +115,7 @@ class CompilePool(ChildPool):
         self.timeout = timeout
         self._tries = tries
 
-    def compile_jobs(self, jobs: Sequence[CompileJob | BuildJob]) -> Iterator[CompileOutcome]:
+    def compile_jobs(self, jobs: Sequence[Job]) -> Iterator[CompileOutcome]:
         """Yields in order, as they are done; who stops before the end cancels the rest.
 
         What is killed, or gets no memory, is compiled again, with nothing beside it, before it
@@ -93,24 +123,24 @@ class CompilePool(ChildPool):
         """
         return self.map(self._compile, jobs, self._killed)
 
-    def compile_job(self, job: CompileJob | BuildJob) -> CompileOutcome:
+    def compile_job(self, job: Job) -> CompileOutcome:
         """Compiles one; several threads may ask at a time, as many as there are workers."""
         return self.run(self._compile, job, self._killed)
 
-    def _compile(self, child: Child, job: CompileJob | BuildJob) -> CompileOutcome:
+    def _compile(self, child: Child, job: Job) -> CompileOutcome:
         for _ in range(self._tries):
             compiled = self._compile_once(child, job)
             if compiled.kind != TIMEOUT:
                 break
         return compiled
 
-    def _killed(self, job: CompileJob | BuildJob, error: KilledError) -> CompileOutcome:
+    def _killed(self, job: Job, error: KilledError) -> CompileOutcome:
         return CompileOutcome(KILLED, self._executable(job), reason=f"{error}, twice")
 
-    def _executable(self, job: CompileJob | BuildJob) -> Path:
+    def _executable(self, job: Job) -> Path:
         return self.folder / f"{job.name}.vmfb"
 
-    def _compile_once(self, child: Child, job: CompileJob | BuildJob) -> CompileOutcome:
+    def _compile_once(self, child: Child, job: Job) -> CompileOutcome:
         executable = self._executable(job)
         try:
             reply: CompileReply = child.call(job.request(executable), timeout=self.timeout)

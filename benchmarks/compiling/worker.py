@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import signal
@@ -10,12 +11,19 @@ import subprocess
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ...core import InputError, first_line, is_full, write_error
 from ...search import Dispatch, TuningSpec, executable_pipeline
-from ...search.mlir import CompileFailed, compile_with_spec, spec_text
+from ...search.mlir import (
+    CompileFailed,
+    assemble,
+    compile_executable,
+    compile_with_spec,
+    spec_text,
+    split_module,
+)
 from ..measuring import executable_digest
 
 # What the compiler says of a linker that SIGKILL ended, by its wait status or a shell's around it,
@@ -33,6 +41,11 @@ NO_MEMORY = re.compile(
 )
 
 
+# What a request makes of a module: bytecode for the runtime; a model in parts, as JSON; one of
+# these, compiled, for a request that assembles them.
+MODULE, SPLIT, EXECUTABLE = "module", "split", "executable"
+
+
 @dataclass(frozen=True)
 class CompileRequest:
     """A module at `executable-sources`, how to compile it, and where the executable goes.
@@ -40,11 +53,28 @@ class CompileRequest:
     Attributes:
         spec: the tuning spec, or its text; None compiles the compiler's own default. It is written
             beside the executable.
+        makes: what goes there, one of `MODULE`, `SPLIT` and `EXECUTABLE`.
     """
 
     source: str
     flags: tuple[str, ...]
     spec: TuningSpec | str | None
+    executable: Path
+    makes: str = MODULE
+
+
+@dataclass(frozen=True)
+class AssembleRequest:
+    """A split model, of which some executables are replaced, and where the whole goes.
+
+    Attributes:
+        host: the file with the host's code.
+        parts: files with compiled executables.
+    """
+
+    host: Path
+    parts: tuple[Path, ...]
+    flags: tuple[str, ...]
     executable: Path
 
 
@@ -78,13 +108,12 @@ class CompileReply:
     linker_killed: bool = False
 
 
-def answer(request: CompileRequest | BuildRequest) -> CompileReply:
+def answer(request: CompileRequest | AssembleRequest | BuildRequest) -> CompileReply:
     if isinstance(request, BuildRequest):
         return _build(request)
     start, said = time.perf_counter(), os.fstat(2).st_size
     try:
-        spec = _write_spec(request)
-        executable, applied = compile_with_spec(request.source, request.flags, spec)
+        executable, applied = _compile(request)
     except CompileFailed as error:
         seconds = time.perf_counter() - start
         return CompileReply(
@@ -99,6 +128,21 @@ def answer(request: CompileRequest | BuildRequest) -> CompileReply:
         digest=executable_digest(executable),
         seconds=time.perf_counter() - start,
     )
+
+
+def _compile(request: CompileRequest | AssembleRequest) -> tuple[bytes, tuple[str, ...]]:
+    """What is asked for, and the dispatches that a spec was applied to."""
+    if isinstance(request, AssembleRequest):
+        parts = [path.read_text() for path in request.parts]
+        return assemble(request.host.read_text(), parts, request.flags), ()
+    spec = _write_spec(request)
+    match request.makes:
+        case "split":
+            split = split_module(request.source, request.flags, spec)
+            return json.dumps(asdict(split)).encode(), ()
+        case "executable":
+            return compile_executable(request.source, request.flags, spec)
+    return compile_with_spec(request.source, request.flags, spec)
 
 
 def _build(request: BuildRequest) -> CompileReply:

@@ -131,20 +131,18 @@ class BaseMaker:
             return dict(zip(variants, readers.map(make_one, variants), strict=True))
 
     @contextmanager
-    def compiler(self, base: Base, tries: int = 2) -> Iterator[Compiler]:
-        """Compiles the model of a base with specs; arguments as of `Compiler`."""
-        with self._compiler(base.variant, base.network, base.timeout, tries) as compiler:
+    def compiler(self, base: Base) -> Iterator[Compiler]:
+        """Compiles the model of a base with specs."""
+        with self._compiler(base.variant, base.network, base.timeout) as compiler:
             yield compiler
 
-    def _compiler(
-        self, variant: OptionVariant, network: Network, timeout: float, tries: int = 2
-    ) -> Compiler:
+    def _compiler(self, variant: OptionVariant, network: Network, timeout: float) -> Compiler:
         # Of names that differ in signs alone, each has a folder of its own.
         digest = hashlib.sha256(variant.name.encode()).hexdigest()[:8]
         readable = re.sub(r"\W+", "-", variant.name)
         folder = self.folder / f"{readable}-{digest}"
         folder.mkdir(exist_ok=True)
-        return Compiler(network, folder, self.options.jobs, timeout, tries)
+        return Compiler(network, folder, self.options.jobs, timeout, tries=2)
 
 
 def compile_default(

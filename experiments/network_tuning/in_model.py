@@ -1,38 +1,45 @@
 """Tries candidates of many dispatches at once, where they run: in the model.
 
-One compile of the model has a candidate for each dispatch, and one profile times all of them. For
-a model of many small dispatches that is an order of magnitude cheaper than to tune each by itself,
-and what is timed is what the model runs.
+Candidates are compiled by themselves, one of each dispatch is put in the model, and one profile
+times all of them. For a model of many small dispatches that is an order of magnitude cheaper than
+to tune each by itself, and what is timed is what the model runs.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from itertools import count
 from pathlib import Path
 
-from ...benchmarks.compiling import CompileJob, CompilePool, Compiler, raise_if_killed
-from ...benchmarks.measuring import OK, CompileOutcome
+from ...benchmarks.compiling import ModelAssembler
+from ...benchmarks.measuring import NOT_APPLIED, OK, TIMEOUT, CompileOutcome
 from ...benchmarks.networks import NetworkRunner, profile_runs
 from ...core import JsonLinesFile, Notify, ResumableError, WorkError
 from ...search.linking import link_specs
 from .bisection import Specs, check_compiled, find_working
 from .folder import MAKE_ROOM
+from .plan import HotDispatch
 from .queued import CandidateLog, InModelOutcome, QueuedDispatch
 
 # Variants between two profiles of the default, with which they are compared.
 DEFAULT_EVERY = 3
 # Every so many rounds, and after this share of the time, those that seemed to be faster come first.
 AGAIN_EVERY, NEW_SHARE = 3, 0.75
-# Variants that are compiled side by side: the compiler uses little more than one core for a model.
-# Of more than these, those that wait to be run would take longer than compiling.
-MOST_AT_ONCE = 8
-# Seconds after which a candidate that is compiled by itself is left out.
+# Variants of which candidates are compiled side by side, at least and at most: where one compiles
+# for long, the others go on.
+LEAST_AT_ONCE, MOST_AT_ONCE = 2, 8
+# Seconds after which a candidate is left out; most take 0.3. Unrolled windows of 7x7 had taken 10,
+# and with them a model that compiles in 4 s took 28: each dispatch was tried eight times in three
+# minutes.
 CHECK_SECONDS = 5.0
-_STEM = "in-model-"
+# A dispatch sits out where compiling its candidates took so many times what its share of the time
+# would be.
+MOST_OF_SHARE = 2.0
+
+NO_MATCH = "its spec does not match it in the model"
 
 Found = dict[str, tuple[float | None, str]]
 
@@ -54,30 +61,27 @@ class InModelResult:
 
 @dataclass
 class InModelSearch:
-    """Compiles a model with a candidate of each dispatch, and profiles it; again and again.
+    """Puts a candidate of each dispatch in a model, and profiles it; again and again.
 
     Attributes:
-        compiler: of the model.
-        checker: compiles dispatches by themselves, and gives up soon.
-        default: the model without a spec of ours.
+        assembler: of the model.
         starter: specs that the user brought.
         expected: computes what the model is to compute.
         log: where outcomes are kept; those that it holds are not done again.
     """
 
-    compiler: Compiler
-    checker: CompilePool
+    assembler: ModelAssembler
     runner: NetworkRunner
     starter: tuple[Path, ...]
-    default: Path
     expected: Path
     log: Path
     notify: Notify
+    _default: Path | None = None
     _default_us: Mapping[str, float] = field(default_factory=dict)
     _runs: float = 1.0
     _profiled: int = 0
-    _numbers: Iterator[int] = field(default_factory=count)
-    _suspects: set[str] = field(default_factory=set)
+    _parts: dict[Path, tuple[Path, ...]] = field(default_factory=dict)
+    _spent: dict[str, float] = field(default_factory=dict)
 
     def search(
         self, dispatches: Sequence[QueuedDispatch], deadline: float, tried: int
@@ -90,53 +94,83 @@ class InModelSearch:
 
         Raises:
             KilledError: the compiler or the model was killed, which is no candidate's fault.
-            WorkError: the default cannot be profiled, or the log cannot be written.
+            WorkError: the model does not compile in parts, or cannot be profiled, or the log cannot
+                be written.
         """
         known = {one.hot.name: one for one in dispatches}
         started = time.monotonic()
         end_of_new = started + NEW_SHARE * (deadline - started)
         with closing(JsonLinesFile(self.log, MAKE_ROOM, check=InModelOutcome.from_record)) as lines:
             logs = self._read_logs(map(InModelOutcome.from_record, lines.records), known)
-            rounds, at_once = 0, min(self.compiler.jobs, MOST_AT_ONCE)
+            going, rounds = dict(logs), 0
+            at_once = min(max(self.assembler.jobs, LEAST_AT_ONCE), MOST_AT_ONCE)
             while time.monotonic() < deadline:
                 again = rounds % AGAIN_EVERY == AGAIN_EVERY - 1 or time.monotonic() > end_of_new
+                due = {n: log for n, log in going.items() if self._is_due(n, known)}
+                coming = {name: log.choose(at_once, again=again) for name, log in due.items()}
+                if not any(coming.values()):
+                    if len(due) == len(going):
+                        break
+                    self._spent.clear()  # those that sit out are what is left
+                    continue
+                if self._default is None:
+                    self._split()
+                    for name in self._without_part(known):
+                        del going[name]
+                    continue
                 rounds += 1
-                coming = {name: log.choose(at_once, again=again) for name, log in logs.items()}
                 variants = [
                     {name: places[nth] for name, places in coming.items() if nth < len(places)}
-                    for nth in range(max(map(len, coming.values()), default=0))
+                    for nth in range(max(map(len, coming.values())))
                 ]
-                if not variants:
-                    break
-                specs = [{known[n].hot: known[n].spec(at) for n, at in v.items()} for v in variants]
-                suspects = [
-                    (known[hot.name], path)
-                    for several in specs
-                    for hot, path in several.items()
-                    if hot.name in self._suspects
-                ]
-                refused = self._refused_alone(suspects)
-                specs = [
-                    {h: p for h, p in several.items() if p not in refused} for several in specs
-                ]
-                for old in self.compiler.folder.glob(f"{_STEM}*"):
-                    old.unlink()
-                compiled = iter(self._compile([several for several in specs if several]))
-                for variant, several in zip(variants, specs, strict=True):
-                    found = self._try(several, next(compiled), known, deadline) if several else {}
-                    for name, at in variant.items():
-                        why = refused.get(known[name].spec(at), "")
-                        speedup, reason = found.get(name, (None, why))
-                        queue = known[name].digest
-                        outcome = InModelOutcome(name, at, speedup, reason, queue)
-                        logs[name].add(outcome)
-                        lines.append(asdict(outcome))
+                for name, at, speedup, reason in self._try_all(variants, known, deadline):
+                    outcome = InModelOutcome(name, at, speedup, reason, known[name].digest)
+                    logs[name].add(outcome)
+                    lines.append(asdict(outcome))
                 self._tell(logs, deadline)
         seconds = (time.monotonic() - started) / max(1, len(known))
         return {
             name: InModelResult(tuple(log.best()[:tried]), log.candidates, seconds)
             for name, log in logs.items()
         }
+
+    def _is_due(self, name: str, known: Mapping[str, QueuedDispatch]) -> bool:
+        """Whether a dispatch may compile more: four times the headroom is worth twice the time."""
+        weights = {n: math.sqrt(one.hot.headroom_us) for n, one in known.items()}
+        share = weights[name] / (sum(weights.values()) or 1.0)
+        return self._spent.get(name, 0.0) <= MOST_OF_SHARE * share * sum(self._spent.values())
+
+    def _split(self) -> None:
+        starter = link_specs(self.starter).text if self.starter else None
+        self._default = self.assembler.split(starter).executable
+
+    def _without_part(self, known: Mapping[str, QueuedDispatch]) -> list[str]:
+        """Dispatches of which nothing can be put in the model by itself."""
+        found = [
+            name
+            for name, one in known.items()
+            if not any(member in self.assembler.functions for member in one.hot.members)
+        ]
+        for name in found:
+            self.notify(f"{name} is left out: it shares its executable with other functions")
+        return found
+
+    def _try_all(
+        self,
+        variants: Sequence[Mapping[str, int]],
+        known: Mapping[str, QueuedDispatch],
+        deadline: float,
+    ) -> Iterator[tuple[str, int, float | None, str]]:
+        """What becomes of variants' candidates: dispatch, place, speedup, and why there is none."""
+        specs = [{known[n].hot: known[n].spec(at) for n, at in one.items()} for one in variants]
+        failed = self._compile([item for several in specs for item in several.items()])
+        working = [{h: p for h, p in several.items() if p not in failed} for several in specs]
+        compiled = iter(self._assemble([several for several in working if several]))
+        for variant, several in zip(variants, working, strict=True):
+            found = self._try(several, next(compiled), deadline) if several else {}
+            for name, at in variant.items():
+                speedup, reason = found.get(name, (None, failed.get(known[name].spec(at), "")))
+                yield name, at, speedup, reason
 
     def _read_logs(
         self, outcomes: Iterable[InModelOutcome], known: Mapping[str, QueuedDispatch]
@@ -158,73 +192,54 @@ class InModelSearch:
             self.notify(f"{name} was tuned in the model, and is not any more")
         return logs
 
-    def _compile(self, variants: Sequence[Specs]) -> list[CompileOutcome]:
-        """The model with the specs of each variant, compiled side by side."""
-        texts = [link_specs([*self.starter, *specs.values()]).text for specs in variants]
-        # Names of their own: what ran before is loaded by its path.
-        named = [(f"{_STEM}{next(self._numbers)}", text) for text in texts]
-        compiled = self.compiler.compile(named)
-        return [raise_if_killed(one, "a variant of the model") for one in compiled]
+    def _spec(self, path: Path) -> str:
+        return link_specs([*self.starter, path]).text if self.starter else path.read_text()
 
-    def _refused_alone(self, candidates: Iterable[tuple[QueuedDispatch, Path]]) -> dict[Path, str]:
-        """Candidates that do not compile by themselves, or not soon, with the reason.
+    def _compile(self, candidates: Sequence[tuple[HotDispatch, Path]]) -> dict[Path, str]:
+        """Compiles candidates; gives the reasons of those that do not compile, or not soon."""
+        functions = self.assembler.functions
+        parts = [(hot, spec, m) for hot, spec in candidates for m in hot.members if m in functions]
+        self._parts = {spec: () for _, spec in candidates}
+        failed = {}
+        compiled = self.assembler.compile_parts([(m, self._spec(s)) for _, s, m in parts])
+        for (hot, spec, _), part in zip(parts, compiled, strict=True):
+            seconds = CHECK_SECONDS if part.kind == TIMEOUT else part.seconds
+            self._spent[hot.name] = self._spent.get(hot.name, 0.0) + seconds
+            if part.kind == OK:
+                self._parts[spec] += (part.executable,)
+            elif part.kind != NOT_APPLIED:
+                failed[spec] = part.reason
+        unmatched = {spec: NO_MATCH for spec, found in self._parts.items() if not found}
+        return unmatched | failed
 
-        Their dispatches' later candidates are compiled so before they are put in the model: one
-        that takes 10 s where others take 0.5 s had cost four minutes of compiling the model.
-        """
-        several = list(candidates)
-        jobs = [
-            CompileJob(f"{_STEM}{next(self._numbers)}", one.source, one.flags, path.read_text())
-            for one, path in several
-        ]
-        refused = {}
-        for (one, path), compiled in zip(several, self.checker.compile_jobs(jobs), strict=True):
-            raise_if_killed(compiled, "a candidate")
-            if compiled.kind != OK:
-                refused[path] = compiled.reason
-                self._suspects.add(one.hot.name)
-        return refused
+    def _assemble(self, variants: Sequence[Specs]) -> list[CompileOutcome]:
+        """The model with the candidates of each variant."""
+        parts = [[p for spec in one.values() for p in self._parts[spec]] for one in variants]
+        return self.assembler.assemble(parts)
 
-    def _try(
-        self,
-        specs: Specs,
-        compiled: CompileOutcome,
-        known: Mapping[str, QueuedDispatch],
-        deadline: float,
-    ) -> Found:
-        """Speedup of each dispatch with its spec, or why there is none.
+    def _try(self, specs: Specs, compiled: CompileOutcome, deadline: float) -> Found:
+        """Speedup of each dispatch with its candidate, or why there is none.
 
         Args:
             compiled: the model with all of them.
             deadline: as of `find_working`.
         """
-        found: Found = {}
-        if compiled.kind != OK:
-            refused = self._refused_alone((known[hot.name], p) for hot, p in specs.items())
-            found |= {h.name: (None, refused[p]) for h, p in specs.items() if p in refused}
-            specs = {hot: path for hot, path in specs.items() if path not in refused}
-            if refused and specs:
-                (compiled,) = self._compile([specs])
-        if not specs:
-            return found
+        assert self._default is not None, "the model was split"
         if not self._profiled:
-            self._profile(self.default)  # tells how many runs to profile: the first one is slower
+            self._times(self._default)  # tells how many runs to profile: the first one is slower
         if self._profiled % DEFAULT_EVERY == 0:
-            self._default_us = self._profile(self.default)
+            self._default_us = self._times(self._default)
         self._profiled += 1
-        working = find_working(specs, compiled, self._compile, self._check, deadline)
-        found |= {hot.name: (None, reason) for hot, reason in working.failed.items()}
+        working = find_working(specs, compiled, self._assemble, self._check, deadline)
+        found: Found = {hot.name: (None, reason) for hot, reason in working.failed.items()}
         if working.compiled is None:
             return found
         times = self._profile(working.compiled.executable)
-        applied = working.compiled.applied
         for hot in working.specs:
             members = [m for m in hot.members if m in times and m in self._default_us]
             before = sum(self._default_us[m] for m in members)
             after = sum(times[m] for m in members)
-            if not {*hot.members} & {*applied}:
-                found[hot.name] = None, "its spec does not match it in the model"
-            elif min(before, after) > 0:
+            if min(before, after) > 0:
                 found[hot.name] = before / after, ""
             else:
                 found[hot.name] = None, "it has no time in the model's profile"
@@ -241,12 +256,15 @@ class InModelSearch:
     def _profile(self, executable: Path) -> dict[str, float]:
         """Times by dispatch; none if the model does not run."""
         try:
-            shares = self.runner.profile(executable, self._runs)
+            return self._times(executable)
+        except ResumableError:
+            raise
         except WorkError as error:
-            if executable == self.default or isinstance(error, ResumableError):
-                raise
             self.notify(f"a variant of the model does not run: {error}")
             return {}
+
+    def _times(self, executable: Path) -> dict[str, float]:
+        shares = self.runner.profile(executable, self._runs)
         self._runs = profile_runs(sum(share.time_us for share in shares))
         return {share.name: share.time_us for share in shares}
 

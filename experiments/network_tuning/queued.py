@@ -92,15 +92,12 @@ class QueuedDispatch:
         count: how many there are.
         digest: of all of them in this order, and of the compiler's flags.
         spec: writes a candidate's tuning spec; gives its path.
-        source, flags: what the compiler takes to compile the dispatch by itself.
     """
 
     hot: HotDispatch
     count: int
     digest: str
     spec: Callable[[int], Path]
-    source: str
-    flags: tuple[str, ...]
 
 
 class CandidateLog:
@@ -245,4 +242,4 @@ def _queued(
                 write_text(path(one), text, MAKE_ROOM)
         return path(at)
 
-    return QueuedDispatch(hot, len(queue), digest, write, dispatch.source, dispatch.target.flags)
+    return QueuedDispatch(hot, len(queue), digest, write)

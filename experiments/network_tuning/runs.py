@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ...benchmarks.compiling import CompilePool
+from ...benchmarks.compiling import ModelAssembler
 from ...benchmarks.measuring import CompileOutcome, check_uris, fingerprint
 from ...benchmarks.networks import (
     Archives,
@@ -216,12 +216,11 @@ def _tune(
             queued, failed = queue_dispatches(
                 small, tuning, place.fingerprint, folder.work / "candidates", notify
             )
-            with (
-                maker.compiler(base, tries=1) as searching,
-                CompilePool(searching.folder, options.jobs, CHECK_SECONDS) as checker,
-            ):
+            with ModelAssembler(
+                base.network, compiler.folder, options.jobs, CHECK_SECONDS, base.timeout
+            ) as assembler:
                 search = InModelSearch(
-                    searching, checker, runner, options.starter, base.compiled.executable,
+                    assembler, runner, options.starter,
                     plain.compiled.executable, folder.candidates, notify,
                 )  # fmt: skip
                 found = search.search(queued, until, MAX_TRIED)

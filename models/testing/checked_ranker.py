@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ...core import InputError
-from ..ranker import Ranker, Scores, order
+from ..ordering import order
+from ..ranker import Ranker, Scores
 from ..registry import ranker_class
 from .samples import measured_candidates
 

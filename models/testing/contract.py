@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..ranker import BASE, order
+from ..ordering import order
+from ..ranker import BASE
 from ..registry import ENTRY_POINTS, ranker_class
 from ..storage import load, save
 from .checked_ranker import CheckedRanker, check, refusal, require, require_equal, scores_of

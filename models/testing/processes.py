@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import run_tool
-from ..ranker import order
+from ..ordering import order
 from ..registry import create_ranker
 from ..storage import load, save
 from .checked_ranker import CheckedRanker, require

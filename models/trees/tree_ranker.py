@@ -22,6 +22,7 @@ class TreeRanker(Ranker):
 
     needs_fit = True
     row_by_row = True
+    spreads_kernels = True
 
     trees_: Trees
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         new_library,
         spec_text,
     )
+    from .splitting import assemble, compile_executable, split_module
     from .walking import entry_point, new_context, symbol, walk
 else:
     __getattr__ = exports(__name__)
@@ -44,10 +45,12 @@ __all__ = [
     "NotMlir",
     "add_entry_point",
     "add_repeated",
+    "assemble",
     "build_problem",
     "check_module",
     "check_source",
     "compilation",
+    "compile_executable",
     "compile_with_spec",
     "configure_module",
     "describe_op",
@@ -63,6 +66,7 @@ __all__ = [
     "product_maps",
     "sequence",
     "spec_text",
+    "split_module",
     "symbol",
     "users_compilation",
     "walk",

@@ -10,7 +10,7 @@ import ctypes
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -77,6 +77,13 @@ class Compilation:
         lib.ireeCompilerInvocationSetCompileToPhase(handle, stop.encode())
         if not self._invocation.execute():
             raise CompileFailed(self._errors)
+
+    @contextmanager
+    def module(self) -> Iterator[ir.Operation]:
+        """What the last phase left, to be looked at or changed; the next phase takes it so."""
+        module = self._invocation.export_module()
+        yield module
+        self._invocation.import_module(module)
 
     def text(self) -> str:
         return self._output(self._invocation.output_ir).decode()
@@ -238,5 +245,9 @@ def compile_with_spec(
     """
     with configure_module(source, flags, spec) as (unit, dispatches):
         unit.run(start=CONFIGURATIONS)
-        applied = tuple(name for name, text in dispatches.items() if APPLIED_MARK in text)
-        return unit.vmfb(), applied
+        return unit.vmfb(), applied(dispatches)
+
+
+def applied(dispatches: Mapping[str, str]) -> tuple[str, ...]:
+    """Those of `configure_module` in which a spec's annotation was found on an op."""
+    return tuple(name for name, text in dispatches.items() if APPLIED_MARK in text)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.compiling import CompileJob
-from frontrunner.benchmarks.measuring.outcome import COMPILE_FAILED, OK, CompileOutcome
+from frontrunner.benchmarks.measuring.outcome import (
+    COMPILE_FAILED,
+    NOT_APPLIED,
+    OK,
+    CompileOutcome,
+)
 from frontrunner.benchmarks.networks.profiling import DispatchTime
 from frontrunner.benchmarks.networks.runner import NetworkFailed
 from frontrunner.core import InputError, WorkError
@@ -34,42 +38,56 @@ class World:
 
     Attributes:
         times: of a candidate's dispatch; as by default where none is given.
-        refused, wrong, dies: candidates with which the model does not compile, computes something
-            else, does not run.
+        seconds: that a candidate takes to compile; 0.1 where none are given.
+        refused, wrong, dies: candidates that do not compile, with which the model computes
+            something else, or does not run.
         quarrel: two that fail together alone.
         unmatched: candidates whose specs match nothing.
+        functions: that are in parts of their own.
+        compiled, assembled: candidates, and what the model was put together with.
     """
 
     folder: Path
     times: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
     wrong: set[str] = field(default_factory=set)
     dies: set[str] = field(default_factory=set)
     quarrel: set[str] = field(default_factory=lambda: {"none"})
     unmatched: set[str] = field(default_factory=set)
-    compiled: list[tuple[str, ...]] = field(default_factory=list)
-    alone: list[str] = field(default_factory=list)
+    functions: Sequence[str] = NAMES
+    compiled: list[str] = field(default_factory=list)
+    assembled: list[tuple[str, ...]] = field(default_factory=list)
     jobs: int = 2
+    said: list[str] = field(default_factory=list)
 
-    def compile(self, specs: Sequence[tuple[str, str]]) -> Iterable[CompileOutcome]:
-        for name, text in specs:
-            used = tuple(text.split())
-            self.compiled.append(used)
-            executable = self.folder / f"{name}.vmfb"
-            executable.write_text(text)
-            if self.refused & {*used} or self.quarrel <= {*used}:
-                yield CompileOutcome(COMPILE_FAILED, executable, reason="a tile is too large")
-                continue
-            applied = tuple(one[0] for one in used if one not in self.unmatched)
-            yield CompileOutcome(OK, executable, text.replace(" ", "_"), applied=applied)
+    def split(self, spec: str | None) -> CompileOutcome:
+        return self._outcome("", "default")
 
-    def compile_jobs(self, jobs: Sequence[CompileJob]) -> Iterable[CompileOutcome]:
-        for job in jobs:
-            assert isinstance(job.spec, str)
-            self.alone.append(job.spec)
-            bad = job.spec in self.refused
-            kind, reason = (COMPILE_FAILED, "a tile is too large") if bad else (OK, "")
-            yield CompileOutcome(kind, Path(job.name), reason=reason)
+    def compile_parts(self, parts: Sequence[tuple[str, str]]) -> Iterable[CompileOutcome]:
+        for function, candidate in parts:
+            assert candidate.startswith(function)
+            self.compiled.append(candidate)
+            kind, reason = OK, ""
+            if candidate in self.refused:
+                kind, reason = COMPILE_FAILED, "a tile is too large"
+            elif candidate in self.unmatched:
+                kind = NOT_APPLIED
+            made = self._outcome(candidate, f"part-{candidate}", self.seconds.get(candidate, 0.1))
+            yield replace(made, kind=kind, reason=reason)
+
+    def assemble(self, variants: Sequence[Sequence[Path]]) -> list[CompileOutcome]:
+        found = []
+        for parts in variants:
+            used = tuple(part.read_text() for part in parts)
+            self.assembled.append(used)
+            found.append(self._outcome(" ".join(used), f"whole-{len(self.assembled)}"))
+        return found
+
+    def _outcome(self, text: str, name: str, seconds: float = 0.0) -> CompileOutcome:
+        executable = self.folder / f"{name}.vmfb"
+        executable.write_text(text)
+        return CompileOutcome(OK, executable, seconds=seconds)
 
     def profile(self, executable: Path, runs: int) -> list[DispatchTime]:
         used = {one[0]: one for one in executable.read_text().split()}
@@ -78,25 +96,25 @@ class World:
         return [DispatchTime(n, 1.0, self.times.get(used.get(n, n), 100.0)) for n in NAMES]
 
     def compare_outputs(self, variant: Path, expected: Path) -> None:
-        assert expected.name == "default.vmfb"
-        if self.wrong & {*variant.read_text().split()}:
+        assert expected.name == "expected.vmfb"
+        used = {*variant.read_text().split()}
+        if self.wrong & used:
             raise NetworkFailed("wrong results: of output 0")
+        if self.quarrel <= used:
+            raise NetworkFailed("a tile is too large")
 
     def search(
         self, seconds: float = 1e6, names: Sequence[str] = NAMES
     ) -> dict[str, in_model.InModelResult]:
-        default = self.folder / "default.vmfb"
-        default.write_text("")
-        search = InModelSearch(
-            self, self, self, (), default, default, self.folder / "log.jsonl", lambda _: None,  # type: ignore[arg-type]
-        )  # fmt: skip
+        expected, log = self.folder / "expected.vmfb", self.folder / "log.jsonl"
+        search = InModelSearch(self, self, (), expected, log, self.said.append)  # type: ignore[arg-type]
 
         def spec(at: int, name: str) -> Path:
             path = self.folder / f"{name}-{at}"
             path.write_text(path.name)
             return path
 
-        queued = [QueuedDispatch(hot(n), COUNT, "d", partial(spec, name=n), "", ()) for n in names]
+        queued = [QueuedDispatch(hot(n), COUNT, "d", partial(spec, name=n)) for n in names]
         return search.search(queued, time.monotonic() + seconds, 2)
 
     @property
@@ -110,24 +128,17 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    @dataclass
-    class Linked:
-        text: str
-
-    monkeypatch.setattr(
-        in_model, "link_specs", lambda paths: Linked(" ".join(p.name for p in paths))
-    )
+def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def test_the_best_of_each_are_found_in_one_compile_for_all(world: World) -> None:
+def test_the_best_of_each_are_found_in_one_model_for_all(world: World) -> None:
     world.times = {"a-1": 50.0, "a-2": 40.0, "a-3": 60.0, "b-0": 99.0, "c-3": 10.0, "c-0": 200.0}
     found = world.search()
     assert {name: one.best for name, one in found.items()} == {"a": (2, 1), "b": (), "c": (3,)}
     assert {one.candidates for one in found.values()} == {COUNT}
-    assert world.compiled[:2] == [tuple(f"{n}-{at}" for n in NAMES) for at in range(2)]
-    assert {*sum(world.compiled, ())} == {f"{n}-{at}" for n in NAMES for at in range(COUNT)}
+    assert world.assembled[:2] == [tuple(f"{n}-{at}" for n in NAMES) for at in range(2)]
+    assert {*world.compiled} == {f"{n}-{at}" for n in NAMES for at in range(COUNT)}
     first = {"dispatch": "a", "candidate": 0, "speedup": 1.0, "reason": "", "queue": "d"}
     assert world.log[0] == first
 
@@ -142,32 +153,41 @@ def test_outcomes_of_another_queue_are_not_those_of_these_candidates(world: Worl
     world.compiled.clear()
     found = world.search()
     assert {name: one.best for name, one in found.items()} == {"a": (1,), "b": (2,), "c": ()}
-    assert {*sum(world.compiled, ())} == {f"a-{at}" for at in range(COUNT)}
+    assert {*world.compiled} == {f"a-{at}" for at in range(COUNT)}
 
 
-@pytest.mark.parametrize("how", ["refused", "wrong"])
-def test_what_fails_is_found_by_bisection_and_the_others_are_timed(world: World, how: str) -> None:
+def test_what_computes_something_else_is_found_by_bisection(world: World) -> None:
     world.times = {"a-0": 50.0, "c-0": 50.0}
-    setattr(world, how, {"b-0", "c-1"})
+    world.wrong = {"b-0", "c-1"}
     found = world.search()
-    said = {"refused": "a tile is too large", "wrong": "wrong results: of output 0"}[how]
+    said = "wrong results: of output 0"
     assert world.reasons() == {"b-0": said, "c-1": said}
     assert found["a"].best == found["c"].best == (0,)
 
 
-def test_dispatches_of_which_one_did_not_compile_are_compiled_alone_from_then_on(
-    world: World,
-) -> None:
-    world.refused = {"b-0", "b-3"}
-    world.jobs = 1
-    world.search()
-    assert world.alone == ["a-0", "b-0", "c-0", "b-1", "b-2", "b-3"]
-    assert world.compiled == [
-        ("a-0", "b-0", "c-0"),
-        ("a-0", "c-0"),
-        *(tuple(f"{n}-{at}" for n in NAMES) for at in (1, 2)),
-        ("a-3", "c-3"),
-    ]
+def test_what_does_not_compile_is_in_no_model(world: World) -> None:
+    world.times = {"a-0": 50.0}
+    world.refused = {"b-0"}
+    found = world.search()
+    assert world.reasons() == {"b-0": "a tile is too large"}
+    assert world.assembled[:2] == [("a-0", "c-0"), ("a-1", "b-1", "c-1")]
+    assert found["a"].best == (0,)
+
+
+def test_a_dispatch_that_compiles_for_long_sits_out(world: World) -> None:
+    """Others go on meanwhile; in the end, all of its candidates are tried, too."""
+    world.seconds = {f"a-{at}": 10.0 for at in range(COUNT)}
+    found = world.search()
+    assert [one.candidates for one in found.values()] == [COUNT] * 3
+    assert [len(used) for used in world.assembled] == [3, 3, 2, 2, 1, 1]
+
+
+def test_a_dispatch_without_a_part_of_its_own_is_left_out(world: World) -> None:
+    world.functions = ("a", "c")
+    world.times = {"a-1": 50.0}
+    found = world.search()
+    assert {name: one.candidates for name, one in found.items()} == {"a": COUNT, "b": 0, "c": COUNT}
+    assert world.said[0] == "b is left out: it shares its executable with other functions"
 
 
 def test_those_that_fail_together_alone_are_told(world: World) -> None:
@@ -207,12 +227,12 @@ def test_an_interrupted_search_goes_on(world: World, monkeypatch: pytest.MonkeyP
     whole = world.search()
     lines = (world.folder / "log.jsonl").read_text().splitlines(keepends=True)
     (world.folder / "log.jsonl").write_text("".join(lines[:4]) + lines[4][:10])
-    world.compiled.clear()
+    world.assembled.clear()
     found = world.search()
     assert {name: one.best for name, one in found.items()} == {
         name: one.best for name, one in whole.items()
     }
-    assert world.compiled[0] == ("a-2", "b-1", "c-1")
+    assert world.assembled[0] == ("a-2", "b-1", "c-1")
     every = {(name, at) for name in NAMES for at in range(COUNT)}
     assert {(o["dispatch"], o["candidate"]) for o in world.log} == every
 

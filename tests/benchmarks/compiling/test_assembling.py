@@ -1,0 +1,118 @@
+"""A model in parts: put together, they are what the compiler makes of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from frontrunner.benchmarks.compiling import ModelAssembler
+from frontrunner.benchmarks.measuring import COMPILE_FAILED, NOT_APPLIED, OK, TIMEOUT
+from frontrunner.benchmarks.networks import NetworkFailed, NetworkRunner, NetworkSetup
+from frontrunner.benchmarks.networks.inputs import prepare_call
+from frontrunner.core import WorkError
+from frontrunner.experiments.queue import make_queue, renderer
+from frontrunner.models import create_ranker
+from frontrunner.search import spec_of, spec_texts
+from frontrunner.search.mlir import splitting
+from frontrunner.search.reading import read_dispatch
+from frontrunner.search.reading.networks import Network, read_network
+
+MODELS = Path(__file__).parents[2] / "data" / "models"
+
+
+@pytest.fixture(scope="module")
+def network(warm: None) -> Network:
+    return read_network(MODELS / "two_matmuls.mlir")
+
+
+@pytest.fixture(scope="module")
+def specs(network: Network, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """For each function of the model, the spec of a candidate of its dispatch."""
+    folder, found = tmp_path_factory.mktemp("dispatches"), {}
+    for one in network.dispatches:
+        file = folder / "dispatch.mlir"
+        file.write_text(one.text)
+        dispatch = read_dispatch(file)
+        queue = make_queue(dispatch, create_ranker("heuristic"), pool=100, seed=0)
+        (found[one.name],) = spec_texts([spec_of(dispatch, renderer(dispatch, queue)(0))])
+    return found
+
+
+@pytest.fixture(scope="module")
+def assembler(
+    network: Network, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ModelAssembler]:
+    with ModelAssembler(network, tmp_path_factory.mktemp("parts"), 2, 60.0, 60.0) as assembler:
+        yield assembler
+
+
+@pytest.fixture(scope="module")
+def default(assembler: ModelAssembler) -> Path:
+    return assembler.split().executable
+
+
+@pytest.fixture
+def runner(network: Network, tmp_path: Path) -> Iterator[NetworkRunner]:
+    call = prepare_call(network.function(None), [], tmp_path, [0, 1000])
+    with NetworkRunner(NetworkSetup("local-task", (call,))) as runner:
+        yield runner
+
+
+def test_parts_with_specs_are_put_in_the_model(
+    assembler: ModelAssembler, default: Path, specs: dict[str, str], runner: NetworkRunner
+) -> None:
+    """They compute what the model does, and are timed by the names that they have there."""
+    assert {*assembler.functions} == {*specs}
+    parts = list(assembler.compile_parts(list(specs.items())))
+    assert [(part.kind, part.applied) for part in parts] == [(OK, (name,)) for name in specs]
+    variants = [[parts[0].executable], [part.executable for part in parts]]
+    done = assembler.assemble(variants)
+    assert len({one.digest for one in done} | {assembler.assemble([[]])[0].digest}) == 3
+    for one in done:
+        runner.compare_outputs(one.executable, default)
+    assert {share.name for share in runner.profile(done[1].executable, 1.0)} == {*specs}
+
+
+def test_the_number_of_workgroups_comes_with_a_part(
+    assembler: ModelAssembler, default: Path, specs: dict[str, str], runner: NetworkRunner
+) -> None:
+    """Of a part that says it is run by one workgroup, most of the output stays as it was."""
+    (name, spec), *_ = specs.items()
+    (part,) = assembler.compile_parts([(name, spec)])
+    text = part.executable.read_text()
+    mark = f"{splitting._WORKGROUPS} = array<i64: "
+    before, found, after = text.partition(mark)
+    assert found and after[0] not in "01]"
+    part.executable.write_text(before + mark + "1" + after[after.index(",") :])
+    (done,) = assembler.assemble([[part.executable]])
+    with pytest.raises(NetworkFailed, match="wrong results"):
+        runner.compare_outputs(done.executable, default)
+
+
+def test_what_is_wrong_with_a_part_is_told(
+    assembler: ModelAssembler, default: Path, specs: dict[str, str]
+) -> None:
+    """Its spec is another dispatch's, or none."""
+    (first, spec), (second, _) = specs.items()
+    other, none = assembler.compile_parts([(second, spec), (first, "module {")])
+    assert other.kind == NOT_APPLIED
+    assert (none.kind, "expected" in none.reason) == (COMPILE_FAILED, True)
+
+
+def test_a_part_that_compiles_for_long_is_given_up(
+    network: Network, specs: dict[str, str], tmp_path: Path
+) -> None:
+    with ModelAssembler(network, tmp_path, 1, 1e-3, 60.0) as assembler:
+        assembler.split()
+        (part,) = assembler.compile_parts([*specs.items()][:1])
+    assert part.kind == TIMEOUT
+
+
+def test_a_model_that_does_not_compile_is_told(network: Network, tmp_path: Path) -> None:
+    with (
+        ModelAssembler(network, tmp_path, 1, 60.0, 60.0) as assembler,
+        pytest.raises(WorkError, match="the model does not compile in parts: "),
+    ):
+        assembler.split("module {")
