@@ -26,10 +26,18 @@ HAL_TYPES = {
 }
 
 
-def copy_to_device(device: rt.HalDevice, values: Iterable[tuple[Array, str]]) -> rt.VmVariantList:
-    """Arguments for a function: arrays, copied to the device, with their element types."""
+def copy_to_device(
+    device: rt.HalDevice, values: Iterable[tuple[Array | float, str]]
+) -> rt.VmVariantList:
+    """Arguments for a function: arrays, copied to the device, and numbers, with their types."""
     arguments = rt.VmVariantList(0)
     for array, dtype in values:
+        if isinstance(array, int):
+            arguments.push_int(array)
+            continue
+        if isinstance(array, float):
+            arguments.push_float(array)
+            continue
         # Of types that are not NumPy's own there are no buffers.
         raw = array.view(np.uint8) if dtype in F8 else array
         view = device.allocator.allocate_buffer_copy(

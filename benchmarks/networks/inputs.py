@@ -26,14 +26,21 @@ SAFE_ROWS = 2
 
 @dataclass(frozen=True)
 class InputFile:
-    """An input as raw bytes."""
+    """An input as raw bytes.
+
+    Attributes:
+        number: whether it is taken by value, and no tensor.
+    """
 
     shape: tuple[int, ...]
     dtype: str
     path: Path
+    number: bool = False
 
     def tool_argument(self) -> str:
         """As the tools of the runtime take it."""
+        if self.number:
+            return str(self.read().item())
         return "x".join([*map(str, self.shape), self.dtype]) + f"=@{self.path}"
 
     def read(self) -> Array:
@@ -113,7 +120,7 @@ def prepare_inputs(
                 np.ascontiguousarray(values).tofile(path)
             except OSError as error:
                 raise WorkError(f"cannot write {path}: {error.strerror}") from error
-            files.append(InputFile(values.shape, argument.dtype, path))
+            files.append(InputFile(values.shape, argument.dtype, path, argument.number))
         sets.append(tuple(files))
     return sets
 

@@ -23,6 +23,8 @@ from .index_limits import index_limits
 
 FLOW = "flow"
 _IMPORT, _EXPORT = "hal.tensor.import", "hal.tensor.export"
+# What a function may take by value.
+_NUMBERS = ("i8", "i16", "i32", "i64", "f32", "f64")
 _PARAMETER = re.compile(r'#(?:flow|stream)\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
 
 
@@ -50,7 +52,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             "source": source,
             "functions": {function: _signature(body) for function, body in functions.items()},
             "limits": {
-                function: index_limits(module, _imports(body))
+                function: index_limits(module, [op for _, op in _inputs(body)])
                 for function, body in functions.items()
             },
             "target": target,
@@ -96,28 +98,34 @@ def _functions(module: ir.Module) -> dict[str, ir.Operation]:
     return found
 
 
-def _imports(body: ir.Operation) -> list[ir.Operation | None]:
-    """The `hal.tensor.import` op of each input of a function; None for unused inputs.
+def _inputs(body: ir.Operation) -> list[tuple[str, ir.Operation | None]]:
+    """The type of each input of a function, and the `hal.tensor.import` op that reads a tensor.
+
+    Unused tensors have no type.
 
     Raises:
-        InputError: it takes something else.
+        InputError: it takes something else than tensors and numbers.
     """
     by_argument = {o.operands[0]: o for o in walk(body) if o.name == _IMPORT}
-    found = []
+    found: list[tuple[str, ir.Operation | None]] = []
     for argument in body.regions[0].blocks[0].arguments:
-        if str(argument.type) == "!hal.buffer_view":
-            found.append(by_argument.get(argument))
-        elif str(argument.type) != "!hal.fence":
+        kind = str(argument.type)
+        if kind == "!hal.buffer_view":
+            op = by_argument.get(argument)
+            found.append(("" if op is None else str(op.results[0].type), op))
+        elif kind in _NUMBERS:
+            found.append((kind, None))
+        elif kind != "!hal.fence":
             raise InputError(
-                f"{symbol(body)} takes a value of type {argument.type}, which is no tensor",
-                "give a model whose inputs are tensors",
+                f"{symbol(body)} takes a value of type {kind}, which is neither tensor nor number",
+                f"give a model whose inputs are tensors, or one of {', '.join(_NUMBERS)}",
             )
     return found
 
 
 def _signature(body: ir.Operation) -> tuple[list[str], list[str]]:
     """Types of inputs and outputs; empty for an input that is not used."""
-    inputs = ["" if o is None else str(o.results[0].type) for o in _imports(body)]
+    inputs = [kind for kind, _ in _inputs(body)]
     end = next(o for o in walk(body) if o.name == "util.return")
     exports = [str(o.operands[0].type) for o in walk(body) if o.name == _EXPORT]
     # What it is given may be returned as it is, beside what is exported.

@@ -30,12 +30,14 @@ class Argument:
         shape: a size that is only known when the model is called is None.
         rows: how many rows an integer input chooses among; None if it is not an index.
         used: whether the function reads it; if not, the compiler keeps no type, and any will do.
+        number: whether it is taken by value, and no tensor.
     """
 
     shape: tuple[int | None, ...]
     dtype: str
     rows: int | None = None
     used: bool = True
+    number: bool = False
 
     def __str__(self) -> str:
         if not self.used:
@@ -158,7 +160,8 @@ def _argument(text: str, rows: int | None = None) -> Argument:
     if not text:
         return Argument((1,), "i8", used=False)
     match = _TENSOR.search(text)
-    assert match is not None, text
+    if match is None:
+        return Argument((), text, number=True)
     sizes = match[1].split("x")[:-1]
     return Argument(tuple(None if d == "?" else int(d) for d in sizes), match[2], rows)
 

@@ -203,6 +203,7 @@ def models(tmp_path, monkeypatch, warm):
 
 TWO = "two_matmuls.mlir --input"
 FITS = "--input 256x512xf32 --input 512x1024xf32"
+SCALED = "scalar.mlir --input 32x256xf32 --input 256x512xf32"
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,12 @@ FITS = "--input 256x512xf32 --input 512x1024xf32"
         ("empty.mlir", "empty.mlir is empty", "give an MLIR file"),
         ("words.mlir", "words.mlir does not compile: line 1:1: custom op", "iree-compile"),
         ("typo.mlir", "typo.mlir does not compile: line 6:", "iree-compile"),
-        ("scalar.mlir", "main takes a value of type i32, which is no tensor", "tensors"),
+        ("scalar.mlir --input 32x256xf32", "main takes 4 inputs, got 1", "256x512xf32, f32, i32"),
+        (
+            f"{SCALED} --input f32=2 --input f32=1",
+            "--input f32 does not fit: expected i32",
+            "--inp",
+        ),
         ("two_functions.mlir", "has 2 functions: encode, decode", "--function"),
         ("two_functions.mlir --function f", "no function 'f'", "there are: encode, decode"),
         ("prefill_decode.mlir --function prefill,f=3", "no function 'f'", "are: prefill, decode"),

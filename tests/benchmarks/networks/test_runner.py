@@ -359,3 +359,18 @@ def test_the_peak_is_measured() -> None:
     # Whatever is the slower of both is what it takes at least.
     assert Peak(1e6, 1e30).least_us(1000, 10) == 1000
     assert Peak(1e30, 1e6).least_us(1000, 10) == 10
+
+
+def test_numbers_are_given_by_value(build, folder: Path, tmp_path: Path) -> None:
+    """To what is compared and raced, and to the runtime's tools, which profile."""
+    text = (MODELS / "scalar.mlir").read_text()
+    model, executable = build("scalar", text)
+    _, other = build("scaled", text.replace("addf %c, %d", "addf %c, %c"))
+    given = ["32x256xf32=1", "256x512xf32=1", "f32=0.5", "i32=3"]
+    call = prepare_call(model.function(None), given, tmp_path, [0])
+    assert [one.tool_argument() for one in call.inputs[0]][2:] == ["0.5", "3"]
+    with NetworkRunner(NetworkSetup("local-task", (call,))) as runner:
+        runner.compare_outputs(executable, executable)
+        with pytest.raises(NetworkFailed, match=r"is 256.0, expected 896.0"):
+            runner.compare_outputs(other, executable)
+        assert len(runner.profile(executable, 1.0)) == 2

@@ -11,6 +11,7 @@ from frontrunner.search.reading import read_dispatch
 from frontrunner.search.reading.networks import Argument, Function, read_network, short_file_names
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
+SCALAR = (MODELS / "scalar.mlir").read_text()
 
 F32 = "f32"
 
@@ -178,6 +179,12 @@ func.func @main(%x: tensor<4xf32>) -> tensor<5xf32> {
 IDENTITY = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
 
 
+def test_numbers_are_inputs() -> None:
+    (function,) = read_network(MODELS / "scalar.mlir").functions
+    assert [str(one) for one in function.inputs] == ["32x256xf32", "256x512xf32", "f32", "i32"]
+    assert [one.number for one in function.inputs] == [False, False, True, True]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -188,7 +195,10 @@ IDENTITY = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : te
         (WRONG_TYPE.replace("main", "m" * 900), "does not compile: line 3:3: type of"),
         ("module {}", "has no public function"),
         (IDENTITY, "dispatches nothing"),
-        ((MODELS / "scalar.mlir").read_text(), "main takes a value of type i32, which is no ten"),
+        (
+            SCALAR.replace("%shift: i32", "%shift: i1").replace(": i32", ": i1"),
+            "main takes a value of type i1, which is neither",
+        ),
     ],
 )
 def test_refused(text: str, message: str, tmp_path: Path) -> None:
