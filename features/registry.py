@@ -45,8 +45,8 @@ class Catalogue:
         view: class that computes from candidates what features share, such as tiles and footprints.
         features: in the order of the columns.
         subject: what the candidates are for, in words.
-        kernel: features by which candidates that run the same inner loops are told: what is wrong
-            about one of these is wrong about all, so orders keep them apart. May be empty.
+        register_tile: features by which candidates with the same register tile are told: what is
+            wrong about one of these is wrong about all, so orders keep them apart. May be empty.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Catalogue:
     view: Callable[..., Any]
     features: tuple[Feature, ...]
     subject: str
-    kernel: tuple[str, ...] = ()
+    register_tile: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

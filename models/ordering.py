@@ -1,4 +1,4 @@
-"""The order of candidates: by their scores, those with the same inner loops kept apart."""
+"""The order of candidates: by their scores, those with the same register tile kept apart."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def order(ranker: Ranker, frame: pd.DataFrame) -> NDArray[np.intp]:
     Ties keep their order, and rows without a score (NaN) come last.
     """
     scores = checked_scores(ranker, ranker.score(frame), len(frame))
-    return _ordered(ranker, scores, [_kernel_hashes(frame)])
+    return _ordered(ranker, scores, [_tile_hashes(frame)])
 
 
 def order_chunks(ranker: Ranker, chunks: Iterable[pd.DataFrame], count: int) -> NDArray[np.intp]:
@@ -29,50 +29,54 @@ def order_chunks(ranker: Ranker, chunks: Iterable[pd.DataFrame], count: int) -> 
     Args:
         chunks, count: as for `Ranker.score_chunks`.
     """
-    kernels: list[Hashes | None] = []
+    tiles: list[Hashes | None] = []
 
     def noted() -> Iterator[pd.DataFrame]:
         for chunk in chunks:
-            kernels.append(_kernel_hashes(chunk))
+            tiles.append(_tile_hashes(chunk))
             yield chunk
 
     scores = checked_scores(ranker, ranker.score_chunks(noted(), count), count)
-    return _ordered(ranker, scores, kernels)
+    return _ordered(ranker, scores, tiles)
 
 
-def spread(order: NDArray[np.intp], kernels: Hashes) -> NDArray[np.intp]:
-    """An order in which a kernel's nth candidate stands as if it came n times as late.
+def spread(order: NDArray[np.intp], tiles: Hashes) -> NDArray[np.intp]:
+    """An order in which the nth candidate of a register tile stands as if it came n times as late.
 
-    What is predicted of an inner loop is wrong for all candidates that have it: times differ from
-    what is expected twice as much between kernels as within one (standard deviations of 0.41 and
-    0.21 of the logarithm, in the first third of 97 recordings' orders). Of the first 48 of a
-    depthwise convolution (14x14x256, 7x7; Zen 4) 47 had one kernel, of 2.4x; other ones have 8.2x.
+    What is predicted of a register tile is wrong for all candidates that have it: times differ from
+    what is expected twice as much between tiles as within one (standard deviations of 0.41 and 0.21
+    of the logarithm, in the first third of the orders of 97 recordings). Of the first 48 of a
+    depthwise convolution (14x14x256, 7x7; Zen 4) 47 had one tile, of 2.4x; another one has 8.2x.
 
     Args:
         order: rows, likely winners first.
-        kernels: of each row.
+        tiles: what tells the register tile of each row.
     """
     place = np.arange(1, len(order) + 1)
-    nth = pd.Series(place).groupby(kernels[order]).cumcount().to_numpy() + 1
+    nth = pd.Series(place).groupby(tiles[order]).cumcount().to_numpy() + 1
     return order[np.argsort(place * nth, kind="stable")]
 
 
-def _ordered(ranker: Ranker, scores: Scores, kernels: Sequence[Hashes | None]) -> NDArray[np.intp]:
+def _ordered(ranker: Ranker, scores: Scores, tiles: Sequence[Hashes | None]) -> NDArray[np.intp]:
     found = np.argsort(scores, kind="stable")
-    known = [part for part in kernels if part is not None]
-    if not ranker.spreads_kernels or sum(map(len, known)) != len(scores):
+    known = [part for part in tiles if part is not None]
+    if not ranker.spreads_tiles or sum(map(len, known)) != len(scores):
         return found
     scored = len(scores) - int(np.isnan(scores).sum())
     return np.concatenate([spread(found[:scored], np.concatenate(known)), found[scored:]])
 
 
-def _kernel_hashes(frame: pd.DataFrame) -> Hashes | None:
-    """For each candidate, a number that those with the same inner loops have in common.
+def _tile_hashes(frame: pd.DataFrame) -> Hashes | None:
+    """For each candidate, a number that those with the same register tile have in common.
 
     None where the features do not tell.
     """
     catalogue = detect_catalogue(frame.columns)
-    if catalogue is None or not catalogue.kernel or not set(catalogue.kernel) <= set(frame.columns):
+    if (
+        catalogue is None
+        or not catalogue.register_tile
+        or not set(catalogue.register_tile) <= set(frame.columns)
+    ):
         return None
-    values = frame.loc[:, list(catalogue.kernel)].astype(np.float32)
+    values = frame.loc[:, list(catalogue.register_tile)].astype(np.float32)
     return np.asarray(pd.util.hash_pandas_object(values, index=False), dtype=np.uint64)

@@ -55,8 +55,8 @@ class Ranker(ABC):
         needs_fit: whether `fit` must come before `score`.
         row_by_row: whether a row's score is the same whatever other rows there are; a long queue is
             then scored in pieces, which takes less memory.
-        spreads_kernels: whether `order` keeps candidates apart that run the same inner loops, where
-            the features tell (see `ordering.spread`).
+        spreads_tiles: whether `order` keeps candidates with the same register tile apart, where the
+            features tell (see `ordering.spread`).
         limits: the least and the largest value of parameters that are numbers.
         catalogue_: the features that it learned from.
         training_: what its file says of its training; empty where it was read from none.
@@ -66,7 +66,7 @@ class Ranker(ABC):
     name: ClassVar[str]
     needs_fit: ClassVar[bool] = False
     row_by_row: ClassVar[bool] = False
-    spreads_kernels: ClassVar[bool] = False
+    spreads_tiles: ClassVar[bool] = False
     limits: ClassVar[dict[str, tuple[float, float]]] = {"seed": (0, MAX_INT32)}
     catalogue_: Catalogue = CPU
     training_: Mapping[str, Any] = MappingProxyType({})

@@ -40,7 +40,7 @@ class CpuRanker(Ranker):
 
     name = "cpu"
     row_by_row = True
-    spreads_kernels = True
+    spreads_tiles = True
     limits = Ranker.limits | {"prior": (0, 1)}
 
     learned_: dict[str, LightGBMRanker]

@@ -80,7 +80,7 @@ class InModelSearch:
     _default_us: Mapping[str, float] = field(default_factory=dict)
     _runs: float = 1.0
     _profiled: int = 0
-    _parts: dict[Path, tuple[Path, ...]] = field(default_factory=dict)
+    _parts: dict[Path, Path] = field(default_factory=dict)
     _spent: dict[str, float] = field(default_factory=dict)
 
     def search(
@@ -146,11 +146,7 @@ class InModelSearch:
 
     def _without_part(self, known: Mapping[str, QueuedDispatch]) -> list[str]:
         """Dispatches of which nothing can be put in the model by itself."""
-        found = [
-            name
-            for name, one in known.items()
-            if not any(member in self.assembler.functions for member in one.hot.members)
-        ]
+        found = [name for name, one in known.items() if self._member(one.hot) is None]
         for name in found:
             self.notify(f"{name} is left out: it shares its executable with other functions")
         return found
@@ -195,27 +191,33 @@ class InModelSearch:
     def _spec(self, path: Path) -> str:
         return link_specs([*self.starter, path]).text if self.starter else path.read_text()
 
+    def _member(self, hot: HotDispatch) -> str | None:
+        """The member of a dispatch that candidates are tried in: the one that takes longest.
+
+        Others are of the same problem; what is best has to prove itself in all of them later.
+        """
+        return next((one for one in hot.members if one in self.assembler.functions), None)
+
     def _compile(self, candidates: Sequence[tuple[HotDispatch, Path]]) -> dict[Path, str]:
         """Compiles candidates; gives the reasons of those that do not compile, or not soon."""
-        functions = self.assembler.functions
-        parts = [(hot, spec, m) for hot, spec in candidates for m in hot.members if m in functions]
-        self._parts = {spec: () for _, spec in candidates}
-        failed = {}
-        compiled = self.assembler.compile_parts([(m, self._spec(s)) for _, s, m in parts])
-        for (hot, spec, _), part in zip(parts, compiled, strict=True):
+        members = [self._member(hot) or "" for hot, _ in candidates]
+        parts = [(m, self._spec(spec)) for m, (_, spec) in zip(members, candidates, strict=True)]
+        self._parts, failed = {}, {}
+        compiled = self.assembler.compile_parts(parts)
+        for (hot, spec), part in zip(candidates, compiled, strict=True):
             seconds = CHECK_SECONDS if part.kind == TIMEOUT else part.seconds
             self._spent[hot.name] = self._spent.get(hot.name, 0.0) + seconds
             if part.kind == OK:
-                self._parts[spec] += (part.executable,)
-            elif part.kind != NOT_APPLIED:
-                failed[spec] = part.reason
-        unmatched = {spec: NO_MATCH for spec, found in self._parts.items() if not found}
-        return unmatched | failed
+                self._parts[spec] = part.executable
+            else:
+                failed[spec] = NO_MATCH if part.kind == NOT_APPLIED else part.reason
+        return failed
 
     def _assemble(self, variants: Sequence[Specs]) -> list[CompileOutcome]:
         """The model with the candidates of each variant."""
-        parts = [[p for spec in one.values() for p in self._parts[spec]] for one in variants]
-        return self.assembler.assemble(parts)
+        return self.assembler.assemble(
+            [[self._parts[spec] for spec in several.values()] for several in variants]
+        )
 
     def _try(self, specs: Specs, compiled: CompileOutcome, deadline: float) -> Found:
         """Speedup of each dispatch with its candidate, or why there is none.
@@ -236,9 +238,8 @@ class InModelSearch:
             return found
         times = self._profile(working.compiled.executable)
         for hot in working.specs:
-            members = [m for m in hot.members if m in times and m in self._default_us]
-            before = sum(self._default_us[m] for m in members)
-            after = sum(times[m] for m in members)
+            member = self._member(hot) or ""
+            before, after = self._default_us.get(member, 0.0), times.get(member, 0.0)
             if min(before, after) > 0:
                 found[hot.name] = before / after, ""
             else:

@@ -49,7 +49,7 @@ class InModelOutcome:
 
     Attributes:
         candidate: its place in the queue of its dispatch, from 0.
-        speedup: of the dispatch, all members together, over the default; None if it failed.
+        speedup: of the member that takes longest, over the default; None if it failed.
         queue: the digest of that queue; empty in logs of older versions.
     """
 

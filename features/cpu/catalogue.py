@@ -9,13 +9,13 @@ from .view import CpuView
 
 _MODULES = (shape, quantization, registers, memory, access, parallel, problems, context)
 
-# What a workgroup's innermost tile computes, and how; not how many such tiles there are, and where.
-_KERNEL = (
+# What tells the innermost tile of a workgroup, but not how many such tiles there are, and where.
+_REGISTER_TILE = (
     *("vec_batch_log2", "vec_m_log2", "vec_n_log2", "vec_k_log2", "vec_waste", "peel"),
     *("loads_per_fma", "independent_chains_log2"),
     *("inner_vectors_lhs", "inner_vectors_rhs", "inner_vectors_out"),
 )
 
-CPU = Catalogue(
-    "cpu", 1, CpuView, collect(module.theme for module in _MODULES), "CPUs", kernel=_KERNEL
-)
+_FEATURES = collect(module.theme for module in _MODULES)
+
+CPU = Catalogue("cpu", 1, CpuView, _FEATURES, "CPUs", _REGISTER_TILE)

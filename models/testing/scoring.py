@@ -39,7 +39,7 @@ def check_scores_differ(subject: CheckedRanker) -> None:
     scores = scores_of(subject.trained, frame)
     require(len(np.unique(scores)) > 1, f"all {len(frame)} candidates have the score {scores[0]}")
     found = scores[order(subject.trained, frame)]
-    at = slice(1) if subject.cls.spreads_kernels else slice(None)
+    at = slice(1) if subject.cls.spreads_tiles else slice(None)
     require(
         (found[at] == np.sort(scores)[at]).all(), "candidates with lower scores do not come first"
     )

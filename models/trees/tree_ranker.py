@@ -22,7 +22,7 @@ class TreeRanker(Ranker):
 
     needs_fit = True
     row_by_row = True
-    spreads_kernels = True
+    spreads_tiles = True
 
     trees_: Trees
 
