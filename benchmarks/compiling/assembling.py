@@ -81,7 +81,7 @@ class ModelAssembler:
     def compile_parts(self, parts: Sequence[tuple[str, str]]) -> Iterator[CompileOutcome]:
         """Compiles parts, each with a spec; yields in order what comes of them.
 
-        What was compiled and assembled before is removed.
+        What was assembled before is removed.
 
         Args:
             parts: for each the function that it runs, one of `functions`, and a spec's text.
@@ -89,7 +89,7 @@ class ModelAssembler:
         Raises:
             KilledError: the compiler was killed, twice.
         """
-        for old in (*self._folder.glob(f"{_PART}*"), *self._folder.glob(f"{_WHOLE}*")):
+        for old in self._folder.glob(f"{_WHOLE}*"):
             old.unlink()
         jobs = [
             CompileJob(f"{_PART}{next(self._numbers)}", source, flags, spec, EXECUTABLE)

@@ -22,7 +22,7 @@ from ...search.linking import link_specs
 from .bisection import Specs, check_compiled, find_working
 from .folder import MAKE_ROOM
 from .plan import HotDispatch
-from .queued import CandidateLog, InModelOutcome, QueuedDispatch
+from .queued import LEAST_SPEEDUP, CandidateLog, InModelOutcome, QueuedDispatch
 
 # Variants between two profiles of the default, with which they are compared.
 DEFAULT_EVERY = 3
@@ -106,10 +106,13 @@ class InModelSearch:
             at_once = min(max(self.assembler.jobs, LEAST_AT_ONCE), MOST_AT_ONCE)
             while time.monotonic() < deadline:
                 again = rounds % AGAIN_EVERY == AGAIN_EVERY - 1 or time.monotonic() > end_of_new
-                due = {n: log for n, log in going.items() if self._is_due(n, known)}
-                coming = {name: log.choose(at_once, again=again) for name, log in due.items()}
+                due = {name: self._is_due(name, known) for name in going}
+                coming = {
+                    name: log.choose(at_once, again=again, new=due[name])
+                    for name, log in going.items()
+                }
                 if not any(coming.values()):
-                    if len(due) == len(going):
+                    if all(due.values()):
                         break
                     self._spent.clear()  # those that sit out are what is left
                     continue
@@ -165,7 +168,10 @@ class InModelSearch:
         for variant, several in zip(variants, working, strict=True):
             found = self._try(several, next(compiled), deadline) if several else {}
             for name, at in variant.items():
-                speedup, reason = found.get(name, (None, failed.get(known[name].spec(at), "")))
+                spec = known[name].spec(at)
+                speedup, reason = found.get(name, (None, failed.get(spec, "")))
+                if (speedup or 0.0) < LEAST_SPEEDUP and spec in self._parts:
+                    self._parts.pop(spec).unlink()  # it is not timed again
                 yield name, at, speedup, reason
 
     def _read_logs(
@@ -200,11 +206,10 @@ class InModelSearch:
 
     def _compile(self, candidates: Sequence[tuple[HotDispatch, Path]]) -> dict[Path, str]:
         """Compiles candidates; gives the reasons of those that do not compile, or not soon."""
-        members = [self._member(hot) or "" for hot, _ in candidates]
-        parts = [(m, self._spec(spec)) for m, (_, spec) in zip(members, candidates, strict=True)]
-        self._parts, failed = {}, {}
-        compiled = self.assembler.compile_parts(parts)
-        for (hot, spec), part in zip(candidates, compiled, strict=True):
+        new = [(hot, spec) for hot, spec in candidates if spec not in self._parts]
+        parts = [(self._member(hot) or "", self._spec(spec)) for hot, spec in new]
+        failed = {}
+        for (hot, spec), part in zip(new, self.assembler.compile_parts(parts), strict=True):
             seconds = CHECK_SECONDS if part.kind == TIMEOUT else part.seconds
             self._spent[hot.name] = self._spent.get(hot.name, 0.0) + seconds
             if part.kind == OK:

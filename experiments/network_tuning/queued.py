@@ -132,17 +132,18 @@ class CandidateLog:
         once = {at: len(self._speedups[at]) == 1 for at in faster}
         return sorted(faster, key=lambda at: (once[at], -self._speedup(at)))
 
-    def choose(self, count: int, *, again: bool) -> list[int]:
+    def choose(self, count: int, *, again: bool, new: bool = True) -> list[int]:
         """The candidates to time next, each another one; fewer where there are no more.
 
         Args:
             again: whether those that were timed before, and are worth it, come before new ones.
+            new: whether there are to be new ones.
         """
         faster = [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
         few = [at for at in faster if len(self._speedups[at]) < MOST_TIMED]
         few.sort(key=self._speedup, reverse=True)
-        new = range(len(self._speedups), self._count)
-        return [*few, *new][:count] if again else [*new[:count], *few][:count]
+        others = range(len(self._speedups), self._count) if new else range(0)
+        return [*few, *others][:count] if again else [*others[:count], *few][:count]
 
     def _speedup(self, at: int) -> float:
         """The median; 0 of one that failed, also if it was timed once."""
