@@ -22,7 +22,7 @@ from ...search.linking import link_specs
 from .bisection import Specs, check_compiled, find_working
 from .folder import MAKE_ROOM
 from .plan import HotDispatch
-from .queued import LEAST_SPEEDUP, CandidateLog, InModelOutcome, QueuedDispatch
+from .queued import CandidateLog, InModelOutcome, QueuedDispatch
 
 # Variants between two profiles of the default, with which they are compared.
 DEFAULT_EVERY = 3
@@ -130,6 +130,9 @@ class InModelSearch:
                     outcome = InModelOutcome(name, at, speedup, reason, known[name].digest)
                     logs[name].add(outcome)
                     lines.append(asdict(outcome))
+                    part = known[name].spec(at)
+                    if at not in logs[name].worth_again() and part in self._parts:
+                        self._parts.pop(part).unlink()
                 self._tell(logs, deadline)
         seconds = (time.monotonic() - started) / max(1, len(known))
         return {
@@ -168,10 +171,7 @@ class InModelSearch:
         for variant, several in zip(variants, working, strict=True):
             found = self._try(several, next(compiled), deadline) if several else {}
             for name, at in variant.items():
-                spec = known[name].spec(at)
-                speedup, reason = found.get(name, (None, failed.get(spec, "")))
-                if (speedup or 0.0) < LEAST_SPEEDUP and spec in self._parts:
-                    self._parts.pop(spec).unlink()  # it is not timed again
+                speedup, reason = found.get(name, (None, failed.get(known[name].spec(at), "")))
                 yield name, at, speedup, reason
 
     def _read_logs(

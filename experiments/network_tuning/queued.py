@@ -139,11 +139,14 @@ class CandidateLog:
             again: whether those that were timed before, and are worth it, come before new ones.
             new: whether there are to be new ones.
         """
+        few, others = self.worth_again(), range(len(self._speedups), self._count if new else 0)
+        return [*few, *others][:count] if again else [*others[:count], *few][:count]
+
+    def worth_again(self) -> list[int]:
+        """Candidates that seem to be faster and were not timed often, the best first."""
         faster = [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
         few = [at for at in faster if len(self._speedups[at]) < MOST_TIMED]
-        few.sort(key=self._speedup, reverse=True)
-        others = range(len(self._speedups), self._count) if new else range(0)
-        return [*few, *others][:count] if again else [*others[:count], *few][:count]
+        return sorted(few, key=self._speedup, reverse=True)
 
     def _speedup(self, at: int) -> float:
         """The median; 0 of one that failed, also if it was timed once."""

@@ -254,10 +254,12 @@ def test_those_that_seem_to_be_faster_are_timed_again(world: World) -> None:
     assert world.compiled.count("a-0") == 1
 
 
-def test_what_is_timed_again_is_all_that_is_kept(world: World) -> None:
+def test_parts_are_kept_as_long_as_they_are_timed_again(world: World) -> None:
     world.times = {"a-1": 50.0}
     world.search()
-    assert [path.stem for path in world.folder.glob("part-*")] == ["part-a-1"]
+    assert [o["candidate"] for o in world.log if o["dispatch"] == "a"].count(1) == 3
+    assert world.compiled.count("a-1") == 1
+    assert not [*world.folder.glob("part-*")]
 
 
 def test_what_is_logged_of_other_dispatches_is_passed_over(world: World) -> None:
