@@ -13,6 +13,7 @@ from scipy.stats import rankdata
 
 from ..core import InputError
 from ..features import CPU, Catalogue, detect_catalogue
+from .ordering import scores_in_order
 from .ranker import MAX_INT32, READY, AdaptiveRanker, Ranker, Scores, features, places
 from .registry import create_seeded
 from .resolving import names_a_file, resolve_ranker
@@ -88,7 +89,7 @@ class ThompsonRanker(AdaptiveRanker):
         prior = self._prior(frame) if len(frame) else None
         if prior is None or not prior.row_by_row:
             return frame
-        return frame.assign(**{PRIOR_SCORE: prior.score_chunks([frame], len(frame))})
+        return frame.assign(**{PRIOR_SCORE: scores_in_order(prior, [frame], len(frame))})
 
     def observe(self, measured: pd.DataFrame) -> Self:
         self._measured = measured
@@ -211,7 +212,7 @@ def _prior_scores(prior: Ranker | None, chunks: Iterable[pd.DataFrame], count: i
     if PRIOR_SCORE in first:
         scores = np.concatenate([one[PRIOR_SCORE].to_numpy(dtype=np.float64) for one in every])
     else:
-        scores = prior.score_chunks(every, count)
+        scores = scores_in_order(prior, every, count)
     return _standardize(np.log(rankdata(scores)))
 
 

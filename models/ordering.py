@@ -20,7 +20,7 @@ def order(ranker: Ranker, frame: pd.DataFrame) -> NDArray[np.intp]:
     Ties keep their order, and rows without a score (NaN) come last.
     """
     scores = checked_scores(ranker, ranker.score(frame), len(frame))
-    return _ordered(ranker, scores, [_tile_hashes(frame)])
+    return np.argsort(_kept_apart(ranker, scores, [_tile_hashes(frame)]), kind="stable")
 
 
 def order_chunks(ranker: Ranker, chunks: Iterable[pd.DataFrame], count: int) -> NDArray[np.intp]:
@@ -29,6 +29,11 @@ def order_chunks(ranker: Ranker, chunks: Iterable[pd.DataFrame], count: int) -> 
     Args:
         chunks, count: as for `Ranker.score_chunks`.
     """
+    return np.argsort(scores_in_order(ranker, chunks, count), kind="stable")
+
+
+def scores_in_order(ranker: Ranker, chunks: Iterable[pd.DataFrame], count: int) -> Scores:
+    """Numbers by which chunks are ordered: scores, or places where tiles are kept apart."""
     tiles: list[Hashes | None] = []
 
     def noted() -> Iterator[pd.DataFrame]:
@@ -37,7 +42,7 @@ def order_chunks(ranker: Ranker, chunks: Iterable[pd.DataFrame], count: int) -> 
             yield chunk
 
     scores = checked_scores(ranker, ranker.score_chunks(noted(), count), count)
-    return _ordered(ranker, scores, tiles)
+    return _kept_apart(ranker, scores, tiles)
 
 
 def spread(order: NDArray[np.intp], tiles: Hashes) -> NDArray[np.intp]:
@@ -57,13 +62,14 @@ def spread(order: NDArray[np.intp], tiles: Hashes) -> NDArray[np.intp]:
     return order[np.argsort(place * nth, kind="stable")]
 
 
-def _ordered(ranker: Ranker, scores: Scores, tiles: Sequence[Hashes | None]) -> NDArray[np.intp]:
-    found = np.argsort(scores, kind="stable")
+def _kept_apart(ranker: Ranker, scores: Scores, tiles: Sequence[Hashes | None]) -> Scores:
     known = [part for part in tiles if part is not None]
     if not ranker.spreads_tiles or sum(map(len, known)) != len(scores):
-        return found
-    scored = len(scores) - int(np.isnan(scores).sum())
-    return np.concatenate([spread(found[:scored], np.concatenate(known)), found[scored:]])
+        return scores
+    scored = np.argsort(scores, kind="stable")[: len(scores) - int(np.isnan(scores).sum())]
+    found = np.full(len(scores), np.nan)
+    found[spread(scored, np.concatenate(known))] = np.arange(len(scored))
+    return found
 
 
 def _tile_hashes(frame: pd.DataFrame) -> Hashes | None:
