@@ -103,19 +103,11 @@ class InModelSearch:
         with closing(JsonLinesFile(self.log, MAKE_ROOM, check=InModelOutcome.from_record)) as lines:
             logs = self._read_logs(map(InModelOutcome.from_record, lines.records), known)
             going, rounds = dict(logs), 0
-            at_once = min(max(self.assembler.jobs, LEAST_AT_ONCE), MOST_AT_ONCE)
             while time.monotonic() < deadline:
                 again = rounds % AGAIN_EVERY == AGAIN_EVERY - 1 or time.monotonic() > end_of_new
-                due = {name: self._is_due(name, known) for name in going}
-                coming = {
-                    name: log.choose(at_once, again=again, new=due[name])
-                    for name, log in going.items()
-                }
+                coming = self._choose(going, known, again=again)
                 if not any(coming.values()):
-                    if all(due.values()):
-                        break
-                    self._spent.clear()  # those that sit out are what is left
-                    continue
+                    break
                 if self._default is None:
                     self._split()
                     for name in self._without_part(known):
@@ -139,6 +131,18 @@ class InModelSearch:
             name: InModelResult(tuple(log.best()[:tried]), log.candidates, seconds)
             for name, log in logs.items()
         }
+
+    def _choose(
+        self, logs: Mapping[str, CandidateLog], known: Mapping[str, QueuedDispatch], *, again: bool
+    ) -> dict[str, list[int]]:
+        """Candidates to try next, of each dispatch; none where there are no more."""
+        at_once = min(max(self.assembler.jobs, LEAST_AT_ONCE), MOST_AT_ONCE)
+        due = {name: self._is_due(name, known) for name in logs}
+        coming = {n: log.choose(at_once, again=again, new=due[n]) for n, log in logs.items()}
+        if any(coming.values()) or all(due.values()):
+            return coming
+        self._spent.clear()  # those that sit out are what is left
+        return self._choose(logs, known, again=again)
 
     def _is_due(self, name: str, known: Mapping[str, QueuedDispatch]) -> bool:
         """Whether a dispatch may compile more: four times the headroom is worth twice the time."""
