@@ -28,6 +28,7 @@ class HeuristicRanker(Ranker):
 
     name = "heuristic"
     row_by_row = True
+    spreads_tiles = True
 
     def __init__(self, *, weights: Mapping[str, float] | None = None) -> None:
         """
