@@ -58,8 +58,8 @@ RESUMABLE = {"file", "resume", "cluster", "iree_flags", "options", "as_json"}
     "inputs",
     multiple=True,
     metavar="TENSOR",
-    help="An input, such as 1x128xi64=7 or @ids.npy, in the order of the arguments; given for all "
-    "or none [random ones].",
+    help="An input, such as 1x128xi64=7, @ids.npy or, where it is no tensor, 0.5, in the order of "
+    "the arguments; given for all or none [random ones].",
 )
 @click.option(
     "--parameters",

@@ -20,7 +20,8 @@ def order(ranker: Ranker, frame: pd.DataFrame) -> NDArray[np.intp]:
     Ties keep their order, and rows without a score (NaN) come last.
     """
     scores = checked_scores(ranker, ranker.score(frame), len(frame))
-    return np.argsort(_kept_apart(ranker, scores, [_tile_hashes(frame)]), kind="stable")
+    tiles = [_tile_hashes(frame)] if ranker.spreads_tiles else []
+    return np.argsort(_kept_apart(scores, tiles), kind="stable")
 
 
 def order_chunks(ranker: Ranker, chunks: Iterable[pd.DataFrame], count: int) -> NDArray[np.intp]:
@@ -41,11 +42,11 @@ def scores_in_order(ranker: Ranker, chunks: Iterable[pd.DataFrame], count: int) 
             tiles.append(_tile_hashes(chunk))
             yield chunk
 
-    scores = checked_scores(ranker, ranker.score_chunks(noted(), count), count)
-    return _kept_apart(ranker, scores, tiles)
+    read = noted() if ranker.spreads_tiles else chunks
+    return _kept_apart(checked_scores(ranker, ranker.score_chunks(read, count), count), tiles)
 
 
-def spread(order: NDArray[np.intp], tiles: Hashes) -> NDArray[np.intp]:
+def spread(rows: NDArray[np.intp], tiles: Hashes) -> NDArray[np.intp]:
     """An order in which the nth candidate of a register tile stands as if it came n times as late.
 
     What is predicted of a register tile is wrong for all candidates that have it: times differ from
@@ -54,17 +55,18 @@ def spread(order: NDArray[np.intp], tiles: Hashes) -> NDArray[np.intp]:
     depthwise convolution (14x14x256, 7x7; Zen 4) 47 had one tile, of 2.4x; another one has 8.2x.
 
     Args:
-        order: rows, likely winners first.
+        rows: in an order, likely winners first.
         tiles: what tells the register tile of each row.
     """
-    place = np.arange(1, len(order) + 1)
-    nth = pd.Series(place).groupby(tiles[order]).cumcount().to_numpy() + 1
-    return order[np.argsort(place * nth, kind="stable")]
+    place = np.arange(1, len(rows) + 1)
+    nth = pd.Series(place).groupby(tiles[rows]).cumcount().to_numpy() + 1
+    return rows[np.argsort(place * nth, kind="stable")]
 
 
-def _kept_apart(ranker: Ranker, scores: Scores, tiles: Sequence[Hashes | None]) -> Scores:
+def _kept_apart(scores: Scores, tiles: Sequence[Hashes | None]) -> Scores:
+    """Places in the order of `spread`; the scores where the tiles of some rows are not known."""
     known = [part for part in tiles if part is not None]
-    if not ranker.spreads_tiles or sum(map(len, known)) != len(scores):
+    if not known or sum(map(len, known)) != len(scores):
         return scores
     scored = np.argsort(scores, kind="stable")[: len(scores) - int(np.isnan(scores).sum())]
     found = np.full(len(scores), np.nan)

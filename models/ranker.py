@@ -129,7 +129,7 @@ class Ranker(ABC):
 
     @abstractmethod
     def score(self, frame: pd.DataFrame) -> Scores:
-        """One number per row; lower runs first.
+        """One number per row; lower runs first (but see `spreads_tiles`).
 
         Args:
             frame: feature columns; others are ignored.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .assembling import ModelAssembler
+    from .assembling import CannotSplit, ModelAssembler
     from .compiler import (
         BuildJob,
         CompileJob,
@@ -31,6 +31,7 @@ __all__ = [
     "SCRIPT",
     "BuildJob",
     "BuildRequest",
+    "CannotSplit",
     "CompileJob",
     "CompilePool",
     "CompileReply",

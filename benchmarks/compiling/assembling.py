@@ -8,13 +8,17 @@ from itertools import count
 from pathlib import Path
 from typing import Self
 
-from ...core import WorkError
+from ...core import WorkError, write_error
 from ...search.reading import Network
-from ..measuring import OK, CompileOutcome
+from ..measuring import NOT_APPLIED, OK, CompileOutcome
 from .compiler import AssembleJob, CompileJob, CompilePool, raise_if_killed
 from .worker import EXECUTABLE, SPLIT
 
-_PART, _WHOLE = "part-", "whole-"
+_WHOLE = "whole-"
+
+
+class CannotSplit(WorkError):
+    """A model that compiles does not compile in parts."""
 
 
 class ModelAssembler:
@@ -25,18 +29,23 @@ class ModelAssembler:
     """
 
     def __init__(
-        self, network: Network, folder: Path, jobs: int | None, seconds: float, timeout: float
+        self,
+        network: Network,
+        folder: Path,
+        jobs: int | None,
+        part_timeout: float,
+        whole_timeout: float,
     ) -> None:
         """
         Args:
             folder: where what is compiled goes, and the specs that it was compiled with.
-            seconds: after which compiling a part is given up.
-            timeout: after which splitting or assembling the model is.
+            part_timeout: seconds after which compiling a part is given up.
+            whole_timeout: seconds after which splitting or assembling the model is.
         """
-        self._network = network
+        self._source, self._flags = network.source, network.target.flags
         self._folder = folder
-        self._parts = CompilePool(folder, jobs, seconds)
-        self._whole = CompilePool(folder, 1, timeout, tries=2)
+        self._parts = CompilePool(folder, jobs, part_timeout)
+        self._whole = CompilePool(folder, 1, whole_timeout, tries=2)
         self._host = folder / "host.mlir"
         self._sources: dict[str, str] = {}
         # Names of their own: what ran before is loaded by its path.
@@ -54,23 +63,26 @@ class ModelAssembler:
         """The model as it is by default; to be called before the others.
 
         Args:
-            spec: that holds for all of it.
+            spec: that holds for all of it, whether it matches anything or not.
 
         Raises:
+            CannotSplit: the model does not compile in parts.
             KilledError: the compiler was killed, twice.
-            WorkError: the model does not compile in parts.
         """
-        flags = self._network.target.flags
-        done = self._done(CompileJob("split", self._network.source, flags, spec, SPLIT))
+        done = self._done(CompileJob("split", self._source, self._flags, spec, SPLIT))
         split = json.loads(done.executable.read_text())
-        self._host.write_text(split["host"])
+        try:
+            self._host.write_text(split["host"])
+        except OSError as error:
+            raise write_error(self._host, error, "make room") from error
         self._sources = split["executables"]
-        return self._done(AssembleJob("default", self._host, (), flags))
+        done.executable.unlink()
+        return self._done(AssembleJob("default", self._host, (), self._flags))
 
     def _done(self, job: CompileJob | AssembleJob) -> CompileOutcome:
         compiled = raise_if_killed(self._whole.compile_job(job), "the model in parts")
-        if compiled.kind != OK:
-            raise WorkError(f"the model does not compile in parts: {compiled.reason}")
+        if compiled.kind not in (OK, NOT_APPLIED):
+            raise CannotSplit(f"the model does not compile in parts: {compiled.reason}")
         return compiled
 
     @property
@@ -92,12 +104,22 @@ class ModelAssembler:
         for old in self._folder.glob(f"{_WHOLE}*"):
             old.unlink()
         jobs = [
-            CompileJob(f"{_PART}{next(self._numbers)}", source, flags, spec, EXECUTABLE)
+            CompileJob(
+                f"part-{next(self._numbers)}",
+                self._sources[function],
+                self._flags,
+                spec,
+                EXECUTABLE,
+            )
             for function, spec in parts
-            for source, flags in [(self._sources[function], self._network.target.flags)]
         ]
         for compiled in self._parts.compile_jobs(jobs):
             yield raise_if_killed(compiled, "a part of the model")
+
+    def remove(self, part: CompileOutcome) -> None:
+        """Removes the files of a part that is not needed any more."""
+        for path in (part.executable, part.executable.with_suffix(".mlir")):
+            path.unlink(missing_ok=True)
 
     def assemble(self, variants: Sequence[Sequence[Path]]) -> list[CompileOutcome]:
         """The model with some parts replaced, for each variant.
@@ -106,9 +128,8 @@ class ModelAssembler:
             KilledError: the compiler was killed, twice.
         """
         jobs = [
-            AssembleJob(f"{_WHOLE}{next(self._numbers)}", self._host, tuple(parts), flags)
+            AssembleJob(f"{_WHOLE}{next(self._numbers)}", self._host, tuple(parts), self._flags)
             for parts in variants
-            for flags in [self._network.target.flags]
         ]
         assembled = self._whole.compile_jobs(jobs)
         return [raise_if_killed(one, "a variant of the model") for one in assembled]

@@ -136,12 +136,11 @@ def _compile(request: CompileRequest | AssembleRequest) -> tuple[bytes, tuple[st
         parts = [path.read_text() for path in request.parts]
         return assemble(request.host.read_text(), parts, request.flags), ()
     spec = _write_spec(request)
-    match request.makes:
-        case "split":
-            split = split_module(request.source, request.flags, spec)
-            return json.dumps(asdict(split)).encode(), ()
-        case "executable":
-            return compile_executable(request.source, request.flags, spec)
+    if request.makes == SPLIT:
+        split = split_module(request.source, request.flags, spec)
+        return json.dumps(asdict(split)).encode(), ()
+    if request.makes == EXECUTABLE:
+        return compile_executable(request.source, request.flags, spec)
     return compile_with_spec(request.source, request.flags, spec)
 
 

@@ -27,25 +27,23 @@ HAL_TYPES = {
 
 
 def copy_to_device(
-    device: rt.HalDevice, values: Iterable[tuple[Array | float, str]]
+    device: rt.HalDevice, values: Iterable[tuple[Array | int | float, str]]
 ) -> rt.VmVariantList:
-    """Arguments for a function: arrays, copied to the device, and numbers, with their types."""
+    """Arguments for a function: numbers, and arrays with their types, copied to the device."""
     arguments = rt.VmVariantList(0)
-    for array, dtype in values:
-        if isinstance(array, int):
-            arguments.push_int(array)
-            continue
-        if isinstance(array, float):
-            arguments.push_float(array)
+    for value, dtype in values:
+        if isinstance(value, int | float):
+            push = arguments.push_int if isinstance(value, int) else arguments.push_float
+            push(value)
             continue
         # Of types that are not NumPy's own there are no buffers.
-        raw = array.view(np.uint8) if dtype in F8 else array
+        raw = value.view(np.uint8) if dtype in F8 else value
         view = device.allocator.allocate_buffer_copy(
             memory_type=rt.MemoryType.DEVICE_LOCAL,
             allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
             device=device,
             # Made contiguous, what has no dimensions would have one.
-            buffer=np.ascontiguousarray(raw).reshape(array.shape),
+            buffer=np.ascontiguousarray(raw).reshape(value.shape),
             element_type=HAL_TYPES[dtype],
         )
         arguments.push_ref(view)

@@ -18,8 +18,9 @@ from ...core import InputError, WorkError, read_limited
 from ...search.reading import Argument, Function
 from ..verifying import NUMPY_TYPES, Array, check_memory, make_input, to_bf16
 
-_HINT = "give one --input per argument, such as 1x128xi64=7, 2xf32=1,2 or @values.npy"
+_HINT = "give one --input per argument, such as 1x128xi64=7, 2xf32=1,2, @values.npy or a number"
 _GIVEN = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+)(?:=(?P<values>.*))?", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?[0-9.]+(?:e[+-]?[0-9]+)?")
 # Where an integer is not seen to be an index it may still be one, or a mask.
 SAFE_ROWS = 2
 
@@ -37,10 +38,14 @@ class InputFile:
     path: Path
     number: bool = False
 
+    def argument(self) -> Array | float:
+        """As a function takes it."""
+        return self.read().item() if self.number else self.read()
+
     def tool_argument(self) -> str:
         """As the tools of the runtime take it."""
         if self.number:
-            return str(self.read().item())
+            return str(self.argument())
         return "x".join([*map(str, self.shape), self.dtype]) + f"=@{self.path}"
 
     def read(self) -> Array:
@@ -140,7 +145,9 @@ def _made(argument: Argument, seed: int) -> Array:
 
 
 def _given(text: str, argument: Argument) -> Array:
-    """One `--input`: `SHAPExTYPE=VALUES`, `SHAPExTYPE=@FILE` of raw bytes, or `@FILE.npy`."""
+    """One `--input`: `SHAPExTYPE=VALUES` or `=@FILE` of raw bytes, `@FILE.npy`, or a number."""
+    if argument.number and _NUMBER.fullmatch(text.strip()):
+        return _values(text, text, (), argument.dtype)
     name = text.partition("=")[0]
     if text.startswith("@"):
         values = _npy(Path(text[1:]))
@@ -149,7 +156,7 @@ def _given(text: str, argument: Argument) -> Array:
         return values
     match = _GIVEN.fullmatch(text.strip())
     if match is None or match["dtype"] not in NUMPY_TYPES:
-        raise InputError(f"--input {text!r} is not a tensor", _HINT)
+        raise InputError(f"--input {text!r} is neither a tensor nor a number", _HINT)
     shape = tuple(int(d) for d in match["shape"].split("x")[:-1])
     # Before values are made, for a shape that is wrong may not fit into memory.
     _check(name, shape, match["dtype"], argument)

@@ -73,13 +73,7 @@ class _Host:
         # By call, and by set of inputs.
         self.arguments = [
             [
-                copy_to_device(
-                    self.device,
-                    (
-                        (one.read().item() if one.number else one.read(), one.dtype)
-                        for one in inputs
-                    ),
-                )
+                copy_to_device(self.device, ((one.argument(), one.dtype) for one in inputs))
                 for inputs in call.inputs
             ]
             for call in setup.calls

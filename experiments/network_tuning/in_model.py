@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from ...benchmarks.compiling import ModelAssembler
+from ...benchmarks.compiling import CannotSplit, ModelAssembler
 from ...benchmarks.measuring import NOT_APPLIED, OK, TIMEOUT, CompileOutcome
 from ...benchmarks.networks import NetworkRunner, profile_runs
 from ...core import JsonLinesFile, Notify, ResumableError, WorkError
@@ -31,15 +31,16 @@ AGAIN_EVERY, NEW_SHARE = 3, 0.75
 # Variants of which candidates are compiled side by side, at least and at most: where one compiles
 # for long, the others go on.
 LEAST_AT_ONCE, MOST_AT_ONCE = 2, 8
-# Seconds after which a candidate is left out; most take 0.3. Unrolled windows of 7x7 had taken 10,
-# and with them a model that compiles in 4 s took 28: each dispatch was tried eight times in three
-# minutes.
-CHECK_SECONDS = 5.0
+# Seconds after which compiling a candidate is given up; most take 0.3. Unrolled windows of 7x7 take
+# 10: with them, a model that compiles in 4 s took 28, and each dispatch was tried eight times in
+# three minutes.
+PART_TIMEOUT = 5.0
 # A dispatch sits out where compiling its candidates took so many times what its share of the time
 # would be.
 MOST_OF_SHARE = 2.0
 
 NO_MATCH = "its spec does not match it in the model"
+SHARED = "it shares its executable with other functions"
 
 Found = dict[str, tuple[float | None, str]]
 
@@ -77,26 +78,30 @@ class InModelSearch:
     log: Path
     notify: Notify
     _default: Path | None = None
+    _members: dict[str, str] = field(default_factory=dict)
     _default_us: Mapping[str, float] = field(default_factory=dict)
     _runs: float = 1.0
     _profiled: int = 0
-    _parts: dict[Path, Path] = field(default_factory=dict)
+    _parts: dict[Path, CompileOutcome] = field(default_factory=dict)
     _spent: dict[str, float] = field(default_factory=dict)
 
     def search(
         self, dispatches: Sequence[QueuedDispatch], deadline: float, tried: int
-    ) -> dict[str, InModelResult]:
+    ) -> dict[str, InModelResult | str]:
         """Tries candidates until the time is up, or there are no more.
 
         Args:
             deadline: as `time.monotonic` has it.
             tried: the most candidates of a dispatch to take for best.
 
+        Returns:
+            By dispatch, what came of it, or why nothing could be tried.
+
         Raises:
             KilledError: the compiler or the model was killed, which is no candidate's fault.
-            WorkError: the model does not compile in parts, or cannot be profiled, or the log cannot
-                be written.
+            WorkError: the model cannot be profiled, or the log cannot be written.
         """
+        without_part: dict[str, str] = {}
         known = {one.hot.name: one for one in dispatches}
         started = time.monotonic()
         end_of_new = started + NEW_SHARE * (deadline - started)
@@ -109,9 +114,8 @@ class InModelSearch:
                 if not any(coming.values()):
                     break
                 if self._default is None:
-                    self._split()
-                    for name in self._without_part(known):
-                        del going[name]
+                    without_part = self._split(known)
+                    going = {name: log for name, log in logs.items() if name in self._members}
                     continue
                 rounds += 1
                 variants = [
@@ -122,44 +126,57 @@ class InModelSearch:
                     outcome = InModelOutcome(name, at, speedup, reason, known[name].digest)
                     logs[name].add(outcome)
                     lines.append(asdict(outcome))
-                    part = known[name].spec(at)
-                    if at not in logs[name].worth_again() and part in self._parts:
-                        self._parts.pop(part).unlink()
+                    spec = known[name].spec(at)
+                    if at not in logs[name].worth_again() and spec in self._parts:
+                        self.assembler.remove(self._parts.pop(spec))
                 self._tell(logs, deadline)
         seconds = (time.monotonic() - started) / max(1, len(known))
-        return {
+        found = {
             name: InModelResult(tuple(log.best()[:tried]), log.candidates, seconds)
             for name, log in logs.items()
         }
+        return found | without_part
 
     def _choose(
         self, logs: Mapping[str, CandidateLog], known: Mapping[str, QueuedDispatch], *, again: bool
     ) -> dict[str, list[int]]:
         """Candidates to try next, of each dispatch; none where there are no more."""
         at_once = min(max(self.assembler.jobs, LEAST_AT_ONCE), MOST_AT_ONCE)
-        due = {name: self._is_due(name, known) for name in logs}
-        coming = {n: log.choose(at_once, again=again, new=due[n]) for n, log in logs.items()}
-        if any(coming.values()) or all(due.values()):
+        due = self._due([known[name].hot for name in logs])
+        coming = {n: log.choose(at_once, again=again, new=n in due) for n, log in logs.items()}
+        if any(coming.values()) or len(due) == len(logs):
             return coming
         self._spent.clear()  # those that sit out are what is left
         return self._choose(logs, known, again=again)
 
-    def _is_due(self, name: str, known: Mapping[str, QueuedDispatch]) -> bool:
-        """Whether a dispatch may compile more: four times the headroom is worth twice the time."""
-        weights = {n: math.sqrt(one.hot.headroom_us) for n, one in known.items()}
-        share = weights[name] / (sum(weights.values()) or 1.0)
-        return self._spent.get(name, 0.0) <= MOST_OF_SHARE * share * sum(self._spent.values())
+    def _due(self, dispatches: Sequence[HotDispatch]) -> set[str]:
+        """Those that may compile more: four times the headroom is worth twice the time."""
+        weights = {hot.name: math.sqrt(hot.headroom_us) for hot in dispatches}
+        fair = sum(self._spent.get(name, 0.0) for name in weights) / (sum(weights.values()) or 1.0)
+        return {
+            name
+            for name, weight in weights.items()
+            if self._spent.get(name, 0.0) <= MOST_OF_SHARE * weight * fair
+        }
 
-    def _split(self) -> None:
+    def _split(self, known: Mapping[str, QueuedDispatch]) -> dict[str, str]:
+        """Compiles the model in parts; returns of which dispatches there is none, and why.
+
+        Candidates are tried in the member that takes longest, of those that are parts. Others are
+        of the same problem; what is best has to prove itself in all of them later.
+        """
         starter = link_specs(self.starter).text if self.starter else None
-        self._default = self.assembler.split(starter).executable
-
-    def _without_part(self, known: Mapping[str, QueuedDispatch]) -> list[str]:
-        """Dispatches of which nothing can be put in the model by itself."""
-        found = [name for name, one in known.items() if self._member(one.hot) is None]
-        for name in found:
-            self.notify(f"{name} is left out: it shares its executable with other functions")
-        return found
+        try:
+            self._default = self.assembler.split(starter).executable
+        except CannotSplit as error:
+            self.notify(str(error))
+            self._default = Path()
+            return dict.fromkeys(known, str(error))
+        for name, one in known.items():
+            parts = (member for member in one.hot.members if member in self.assembler.functions)
+            if member := next(parts, None):
+                self._members[name] = member
+        return {name: SHARED for name in known if name not in self._members}
 
     def _try_all(
         self,
@@ -198,34 +215,25 @@ class InModelSearch:
             self.notify(f"{name} was tuned in the model, and is not any more")
         return logs
 
-    def _spec(self, path: Path) -> str:
-        return link_specs([*self.starter, path]).text if self.starter else path.read_text()
-
-    def _member(self, hot: HotDispatch) -> str | None:
-        """The member of a dispatch that candidates are tried in: the one that takes longest.
-
-        Others are of the same problem; what is best has to prove itself in all of them later.
-        """
-        return next((one for one in hot.members if one in self.assembler.functions), None)
-
     def _compile(self, candidates: Sequence[tuple[HotDispatch, Path]]) -> dict[Path, str]:
         """Compiles candidates; gives the reasons of those that do not compile, or not soon."""
         new = [(hot, spec) for hot, spec in candidates if spec not in self._parts]
-        parts = [(self._member(hot) or "", self._spec(spec)) for hot, spec in new]
+        parts = [(self._members[hot.name], spec.read_text()) for hot, spec in new]
         failed = {}
         for (hot, spec), part in zip(new, self.assembler.compile_parts(parts), strict=True):
-            seconds = CHECK_SECONDS if part.kind == TIMEOUT else part.seconds
+            seconds = PART_TIMEOUT if part.kind == TIMEOUT else part.seconds
             self._spent[hot.name] = self._spent.get(hot.name, 0.0) + seconds
             if part.kind == OK:
-                self._parts[spec] = part.executable
+                self._parts[spec] = part
             else:
+                self.assembler.remove(part)
                 failed[spec] = NO_MATCH if part.kind == NOT_APPLIED else part.reason
         return failed
 
     def _assemble(self, variants: Sequence[Specs]) -> list[CompileOutcome]:
         """The model with the candidates of each variant."""
         return self.assembler.assemble(
-            [[self._parts[spec] for spec in several.values()] for several in variants]
+            [[self._parts[spec].executable for spec in one.values()] for one in variants]
         )
 
     def _try(self, specs: Specs, compiled: CompileOutcome, deadline: float) -> Found:
@@ -247,7 +255,7 @@ class InModelSearch:
             return found
         times = self._profile(working.compiled.executable)
         for hot in working.specs:
-            member = self._member(hot) or ""
+            member = self._members[hot.name]
             before, after = self._default_us.get(member, 0.0), times.get(member, 0.0)
             if min(before, after) > 0:
                 found[hot.name] = before / after, ""

@@ -49,7 +49,7 @@ class InModelOutcome:
 
     Attributes:
         candidate: its place in the queue of its dispatch, from 0.
-        speedup: of the member that takes longest, over the default; None if it failed.
+        speedup: of one member, over the default; None if it failed.
         queue: the digest of that queue; empty in logs of older versions.
     """
 
@@ -162,7 +162,7 @@ def tuned_alone(plan: Plan, seconds: float) -> tuple[HotDispatch, ...]:
     weights = {hot.name: math.sqrt(hot.headroom_us) for hot in plan.hot}
     total = sum(weights.values()) or 1.0
     alone = [h for h in plan.hot if seconds * weights[h.name] / total >= ALONE_SECONDS]
-    # One that is left has nothing to share the model's compiles with.
+    # One that is left has nothing to share the model's profiles with.
     return plan.hot if len(plan.hot) - len(alone) < 2 else tuple(alone)
 
 

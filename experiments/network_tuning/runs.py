@@ -33,7 +33,7 @@ from .device import make_setup, open_device
 from .dispatches import MakeObserver, best_specs, tune_hot_dispatches
 from .finishing import Finish, finish
 from .folder import NetworkFolder, open_new_folder
-from .in_model import CHECK_SECONDS, InModelResult, InModelSearch
+from .in_model import PART_TIMEOUT, InModelResult, InModelSearch
 from .options import NetworkOptions
 from .queued import queue_dispatches, tuned_alone
 from .result import NetworkResult
@@ -217,7 +217,7 @@ def _tune(
                 small, tuning, place.fingerprint, folder.work / "candidates", notify
             )
             with ModelAssembler(
-                base.network, compiler.folder, options.jobs, CHECK_SECONDS, base.timeout
+                base.network, compiler.folder, options.jobs, PART_TIMEOUT, base.timeout
             ) as assembler:
                 search = InModelSearch(
                     assembler, runner, options.starter,
@@ -225,7 +225,9 @@ def _tune(
                 )  # fmt: skip
                 found = search.search(queued, until, MAX_TRIED)
             tuned |= {**failed, **found}
-            specs |= {q.hot.name: [q.spec(at) for at in found[q.hot.name].best] for q in queued}
+            for one in queued:
+                if isinstance(done := found[one.hot.name], InModelResult):
+                    specs[one.hot.name] = [one.spec(at) for at in done.best]
         trial = NetworkTrial(
             compiler, runner, options.starter, base.compiled, plain.compiled.executable,
             options.seed, deadline, notify,

@@ -10,7 +10,7 @@ are not linked into one: 0.2 s for a model of 45 dispatches (ConvNeXt) that take
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,17 +136,15 @@ def assemble(host: str, executables: Sequence[str], flags: Sequence[str]) -> byt
 
     Args:
         executables: of `compile_executable`, each another one.
+
+    Raises:
+        CompileFailed: they cannot be put in the host's code.
     """
     with compilation(host.encode(), _unlinked(flags)) as unit:
         with unit.module() as module, module.context, ir.Location.unknown():
             ops = [op.operation for op in module.regions[0].blocks[0].operations]
             old = {symbol(op): op for op in ops if op.name == _EXECUTABLE}
-            counts = dict(_replace(old, text) for text in executables)
-            for op in walk(module):
-                if op.name == _DISPATCH and (name := _executable_of(op)) in counts:
-                    with ir.InsertionPoint(op):
-                        for place, count in enumerate(counts[name], start=_COUNTS):
-                            op.operands[place] = arith.ConstantOp(ir.IndexType.get(), count).result
+            _set_workgroups(module, dict(_replace(old, text) for text in executables))
         unit.run(start=HAL)
         return unit.vmfb()
 
@@ -166,13 +164,30 @@ def _replace(old: dict[str, ir.Operation], text: str) -> tuple[str, list[int]]:
 
 
 def _unlinked(flags: Sequence[str]) -> tuple[str, ...]:
-    return (*(flag for flag in flags if flag != _UNLINKED), _UNLINKED)
+    name = _UNLINKED.partition("=")[0]
+    return (*(flag for flag in flags if flag.partition("=")[0] != name), _UNLINKED)
 
 
-def _executable_of(dispatch: ir.Operation) -> str:
-    """The executable that a dispatch of the host's code runs; empty where it does not tell."""
+def _set_workgroups(module: ir.Operation, counts: Mapping[str, Sequence[int]]) -> None:
+    """Has executables run by other numbers of workgroups, wherever the host's code runs them.
+
+    Raises:
+        CompileFailed: it does not tell where, so that too many would write beyond buffers.
+    """
+    dispatches = [(op, _executable_of(op)) for op in walk(module) if op.name == _DISPATCH]
+    found = {name for _, name in dispatches}
+    if counts and (None in found or not counts.keys() <= found):
+        raise CompileFailed(["the host's code does not tell where it runs which executable"])
+    for op, name in dispatches:
+        with ir.InsertionPoint(op):
+            for place, count in enumerate(counts.get(name or "", ()), start=_COUNTS):
+                op.operands[place] = arith.ConstantOp(ir.IndexType.get(), count).result
+
+
+def _executable_of(dispatch: ir.Operation) -> str | None:
+    """The executable that a dispatch of the host's code runs; None where it does not tell."""
     lookup = dispatch.operands[_FUNCTION].owner
     if isinstance(lookup, ir.Block) or lookup.name != _LOOKUP:
-        return ""
+        return None
     name: str = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value[0]
     return name

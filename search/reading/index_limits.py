@@ -29,7 +29,8 @@ def index_limits(
     """For each input, how large the dimension is that its values index; None if they index none.
 
     Args:
-        imports: where each input of the function becomes a tensor; None if it is not used.
+        imports: where each input of the function becomes a tensor; None if it is not
+            used, or a number.
     """
     kernels = {
         symbol(f): f

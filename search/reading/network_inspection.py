@@ -20,11 +20,10 @@ from ..mlir import SOURCES, entry_point, new_context, symbol, users_compilation,
 from ..problem import Target
 from .dispatch_inspection import target_of
 from .index_limits import index_limits
+from .networks import NUMBERS
 
 FLOW = "flow"
 _IMPORT, _EXPORT = "hal.tensor.import", "hal.tensor.export"
-# What a function may take by value.
-_NUMBERS = ("i8", "i16", "i32", "i64", "f32", "f64")
 _PARAMETER = re.compile(r'#(?:flow|stream)\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
 
 
@@ -113,12 +112,12 @@ def _inputs(body: ir.Operation) -> list[tuple[str, ir.Operation | None]]:
         if kind == "!hal.buffer_view":
             op = by_argument.get(argument)
             found.append(("" if op is None else str(op.results[0].type), op))
-        elif kind in _NUMBERS:
+        elif kind in NUMBERS:
             found.append((kind, None))
         elif kind != "!hal.fence":
             raise InputError(
                 f"{symbol(body)} takes a value of type {kind}, which is neither tensor nor number",
-                f"give a model whose inputs are tensors, or one of {', '.join(_NUMBERS)}",
+                f"give a model whose inputs are tensors, or one of {', '.join(NUMBERS)}",
             )
     return found
 
@@ -182,7 +181,7 @@ def _isolate_dispatch(dispatch: ir.Operation, module: ir.Module) -> tuple[str, s
     if any(_encoded(t) for t in _types(dispatch)):
         return "", "its operands are tiled by another dispatch"
     if scalars:
-        return "", "it takes a number that the model computes"
+        return "", "it takes a number that is only known when the model runs"
     executable, name = entry_point(dispatch)
     tensors = [i for i, o in enumerate(operands) if isinstance(o.type, ir.ShapedType)]
     alone = ir.Module.create()

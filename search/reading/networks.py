@@ -18,6 +18,8 @@ from .source import read_in_child, read_source
 
 NETWORK_READER = "frontrunner.search.reading.network_inspection:read"
 NETWORK_TIMEOUT = 1800.0
+# What a function may take by value.
+NUMBERS = ("i8", "i16", "i32", "i64", "f32", "f64")
 _REMEDY = "see that iree-compile accepts it"
 _TENSOR = re.compile(r"tensor<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)")
 
@@ -161,6 +163,7 @@ def _argument(text: str, rows: int | None = None) -> Argument:
         return Argument((1,), "i8", used=False)
     match = _TENSOR.search(text)
     if match is None:
+        assert text in NUMBERS, text
         return Argument((), text, number=True)
     sizes = match[1].split("x")[:-1]
     return Argument(tuple(None if d == "?" else int(d) for d in sizes), match[2], rows)

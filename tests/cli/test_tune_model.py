@@ -213,8 +213,10 @@ SCALED = "scalar.mlir --input 32x256xf32 --input 256x512xf32"
         ("words.mlir", "words.mlir does not compile: line 1:1: custom op", "iree-compile"),
         ("typo.mlir", "typo.mlir does not compile: line 6:", "iree-compile"),
         ("scalar.mlir --input 32x256xf32", "main takes 4 inputs, got 1", "256x512xf32, f32, i32"),
+        (f"{SCALED} --input 2 --input 0.5", "--input '0.5': not values of i32", "--input"),
+        (f"{SCALED} --input 2 --input two", "'two' is neither a tensor nor a number", "--input"),
         (
-            f"{SCALED} --input f32=2 --input f32=1",
+            f"{SCALED} --input 2 --input f32=1",
             "--input f32 does not fit: expected i32",
             "--inp",
         ),

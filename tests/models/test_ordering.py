@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from frontrunner.experiments.queue import sample_with_features
-from frontrunner.features import CPU
+from frontrunner.features import CPU, GPU
 from frontrunner.models import Ranker, Scores, create_ranker, order
 from frontrunner.models.ordering import order_chunks, spread
 from frontrunner.search import build_spaces
@@ -56,6 +56,12 @@ def test_what_has_no_score_comes_last() -> None:
 def test_features_that_tell_no_tile_leave_the_order_to_the_scores() -> None:
     given = frame([0, 1, 2, 3], [7, 7, 7, 8])[["cost"]]
     assert order(Given(), given).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("names", [CPU.names, GPU.names, ("x", "y")])
+def test_no_candidates_have_no_order(names: tuple[str, ...]) -> None:
+    given = pd.DataFrame(columns=[*names, "cost"], dtype=float)
+    assert order(Given(), given).tolist() == []
 
 
 def test_the_order_for_cpus_tries_other_tiles_soon() -> None:

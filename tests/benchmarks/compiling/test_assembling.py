@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.compiling import ModelAssembler
+from frontrunner.benchmarks.compiling import CannotSplit, ModelAssembler
 from frontrunner.benchmarks.measuring import COMPILE_FAILED, NOT_APPLIED, OK, TIMEOUT
 from frontrunner.benchmarks.networks import NetworkFailed, NetworkRunner, NetworkSetup
 from frontrunner.benchmarks.networks.inputs import prepare_call
-from frontrunner.core import WorkError
 from frontrunner.experiments.queue import make_queue, renderer
 from frontrunner.models import create_ranker
 from frontrunner.search import spec_of, spec_texts
@@ -110,9 +109,26 @@ def test_a_part_that_compiles_for_long_is_given_up(
     assert part.kind == TIMEOUT
 
 
+@pytest.mark.parametrize("matches", [True, False])
+def test_a_spec_that_holds_for_all_parts(
+    matches: bool,
+    network: Network,
+    assembler: ModelAssembler,
+    default: Path,
+    specs: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    """Whether it matches anything or not; what it does not match is compiled as it is."""
+    (_, spec), *_ = specs.items()
+    other = spec if matches else spec.replace("f32", "f16")
+    with ModelAssembler(network, tmp_path, 1, 60.0, 60.0) as with_spec:
+        whole = with_spec.split(other)
+    assert (whole.digest == assembler.assemble([[]])[0].digest) is not matches
+
+
 def test_a_model_that_does_not_compile_is_told(network: Network, tmp_path: Path) -> None:
     with (
         ModelAssembler(network, tmp_path, 1, 60.0, 60.0) as assembler,
-        pytest.raises(WorkError, match="the model does not compile in parts: "),
+        pytest.raises(CannotSplit, match="the model does not compile in parts: "),
     ):
         assembler.split("module {")

@@ -366,7 +366,7 @@ def test_numbers_are_given_by_value(build, folder: Path, tmp_path: Path) -> None
     text = (MODELS / "scalar.mlir").read_text()
     model, executable = build("scalar", text)
     _, other = build("scaled", text.replace("addf %c, %d", "addf %c, %c"))
-    given = ["32x256xf32=1", "256x512xf32=1", "f32=0.5", "i32=3"]
+    given = ["32x256xf32=1", "256x512xf32=1", "0.5", "i32=3"]
     call = prepare_call(model.function(None), given, tmp_path, [0])
     assert [one.tool_argument() for one in call.inputs[0]][2:] == ["0.5", "3"]
     with NetworkRunner(NetworkSetup("local-task", (call,))) as runner:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from frontrunner.benchmarks.compiling import CannotSplit
 from frontrunner.benchmarks.measuring.outcome import (
     COMPILE_FAILED,
     NOT_APPLIED,
@@ -59,14 +60,23 @@ class World:
     compiled: list[str] = field(default_factory=list)
     assembled: list[tuple[str, ...]] = field(default_factory=list)
     jobs: int = 2
+    splits: bool = True
+    tried_in: dict[str, str] = field(default_factory=dict)
+    members: dict[str, tuple[str, ...]] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
 
     def split(self, spec: str | None) -> CompileOutcome:
+        if not self.splits:
+            raise CannotSplit("the model does not compile in parts: no")
         return self._outcome("", "default")
+
+    def remove(self, part: CompileOutcome) -> None:
+        part.executable.unlink()
 
     def compile_parts(self, parts: Sequence[tuple[str, str]]) -> Iterable[CompileOutcome]:
         for function, candidate in parts:
-            assert candidate.startswith(function)
+            assert function in self.functions
+            self.tried_in[candidate] = function
             self.compiled.append(candidate)
             kind, reason = OK, ""
             if candidate in self.refused:
@@ -93,7 +103,9 @@ class World:
         used = {one[0]: one for one in executable.read_text().split()}
         if self.dies & {*used.values()}:
             raise WorkError("iree-benchmark-module failed: it crashed")
-        return [DispatchTime(n, 1.0, self.times.get(used.get(n, n), 100.0)) for n in NAMES]
+        times = dict.fromkeys(self.functions, 100.0)
+        times |= {self.tried_in[one]: self.times.get(one, 100.0) for one in used.values()}
+        return [DispatchTime(name, 1.0, time_us) for name, time_us in times.items()]
 
     def compare_outputs(self, variant: Path, expected: Path) -> None:
         assert expected.name == "expected.vmfb"
@@ -114,7 +126,8 @@ class World:
             path.write_text(path.name)
             return path
 
-        queued = [QueuedDispatch(hot(n), COUNT, "d", partial(spec, name=n)) for n in names]
+        given = [replace(hot(n), members=self.members.get(n, (n,))) for n in names]
+        queued = [QueuedDispatch(h, COUNT, "d", partial(spec, name=h.name)) for h in given]
         return search.search(queued, time.monotonic() + seconds, 2)
 
     @property
@@ -186,8 +199,25 @@ def test_a_dispatch_without_a_part_of_its_own_is_left_out(world: World) -> None:
     world.functions = ("a", "c")
     world.times = {"a-1": 50.0}
     found = world.search()
-    assert {name: one.candidates for name, one in found.items()} == {"a": COUNT, "b": 0, "c": COUNT}
-    assert world.said[0] == "b is left out: it shares its executable with other functions"
+    assert found["b"] == "it shares its executable with other functions"
+    assert (found["a"].best, found["a"].candidates) == ((1,), COUNT)
+
+
+def test_a_model_that_cannot_be_split_is_no_end_of_the_run(world: World) -> None:
+    """What was tuned by itself is tried all the same."""
+    world.splits = False
+    assert world.search() == dict.fromkeys(NAMES, "the model does not compile in parts: no")
+    assert world.compiled == []
+
+
+def test_candidates_are_tried_in_the_first_member_that_is_a_part(world: World) -> None:
+    """That is the one that takes longest."""
+    world.members = {"a": ("shared", "y", "a"), "b": ("z", "b")}
+    world.functions = (*NAMES, "y", "z")
+    world.times = {"a-1": 50.0, "b-2": 50.0}
+    found = world.search()
+    assert {name: one.best for name, one in found.items()} == {"a": (1,), "b": (2,), "c": ()}
+    assert [world.tried_in[f"{name}-0"] for name in NAMES] == ["y", "z", "c"]
 
 
 def test_those_that_fail_together_alone_are_told(world: World) -> None:
