@@ -170,7 +170,6 @@ class InModelSearch:
             self._default = self.assembler.split(starter).executable
         except CannotSplit as error:
             self.notify(str(error))
-            self._default = Path()
             return dict.fromkeys(known, str(error))
         for name, one in known.items():
             parts = (member for member in one.hot.members if member in self.assembler.functions)
