@@ -128,7 +128,7 @@ class CandidateLog:
 
         The best of many that were timed once are those that were lucky, so they come last.
         """
-        faster = [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
+        faster = self._faster()
         once = {at: len(self._speedups[at]) == 1 for at in faster}
         return sorted(faster, key=lambda at: (once[at], -self._speedup(at)))
 
@@ -144,9 +144,11 @@ class CandidateLog:
 
     def worth_again(self) -> list[int]:
         """Candidates that seem to be faster and were not timed often, the best first."""
-        faster = [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
-        few = [at for at in faster if len(self._speedups[at]) < MOST_TIMED]
+        few = [at for at in self._faster() if len(self._speedups[at]) < MOST_TIMED]
         return sorted(few, key=self._speedup, reverse=True)
+
+    def _faster(self) -> list[int]:
+        return [at for at in self._speedups if self._speedup(at) > LEAST_SPEEDUP]
 
     def _speedup(self, at: int) -> float:
         """The median; 0 of one that failed, also if it was timed once."""
