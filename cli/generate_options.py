@@ -81,8 +81,8 @@ shared = combine_options(
         "commands",
         type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
         metavar="FILE",
-        help="Shapes in command lines instead: of MIOpenDriver, rocblas-bench, hipblaslt-bench; "
-        "- reads stdin.",
+        help="Shapes in command lines instead: of MIOpenDriver, fusilli_benchmark_driver, "
+        "rocblas-bench, hipblaslt-bench; - reads stdin.",
     ),
     click.option(
         "--shrink",
