@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         executable_pipeline,
         known_pipelines,
     )
-    from .problem import ELEMENT_BYTES, Dim, Gpu, Operand, Problem, Target
+    from .problem import DYNAMIC, ELEMENT_BYTES, Dim, Gpu, Operand, Problem, Target
     from .space import CannotRender, Constraint, Knob, Space
     from .spec import APPLIED_MARK, SPEC_OPTION, TuningSpec, spec_of, spec_option, spec_texts
     from .table import DERIVED, PIPELINE, knob_value
@@ -44,6 +44,7 @@ else:
 __all__ = [
     "APPLIED_MARK",
     "DERIVED",
+    "DYNAMIC",
     "ELEMENT_BYTES",
     "EMISSION_FLAGS",
     "MAX_ELEMENTS",

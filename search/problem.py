@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -14,6 +15,8 @@ from .kind import kind_of
 DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
 # Without it, the compiler makes f32 of what it is given in f64.
 KEEP_F64 = "--iree-input-demote-f64-to-f32=false"
+# The size of a loop that is only known when the model runs.
+DYNAMIC = -1
 
 ELEMENT_BYTES = {
     **dict.fromkeys(("i1", "i8"), 1),
@@ -31,7 +34,7 @@ class Dim:
     Attributes:
         name: unique within the problem: `m`, `n`, `k`, `batch`, `oh`, `fw`, `k2`, ...; knobs are
             named after it.
-        size: trip count.
+        size: trip count; `DYNAMIC` in what a tuning spec is to match.
         role: what the loop does, in the words of a matrix product, whatever the kind: `batch`,
             `m`, `n` (parallel), `k` (reduction). A convolution's image dims are `m`, its output
             channels `n`, its filter and input channels `k`; a depthwise channel is `n`.
@@ -43,6 +46,11 @@ class Dim:
     size: int
     role: str
     parallel: bool
+
+    @property
+    def size_text(self) -> str:
+        """As in MLIR's types."""
+        return "?" if self.size == DYNAMIC else str(self.size)
 
 
 @dataclass(frozen=True)
@@ -125,9 +133,14 @@ class Problem:
     @property
     def label(self) -> str:
         """A short name for tables and files, such as `contraction_32x2048x2048_f32_f32_f32`."""
-        sizes = "x".join(str(d.size) for d in self.dims)
+        sizes = "x".join(d.size_text for d in self.dims)
         types = "_".join(o.dtype for o in self.operands)
         return f"{self.kind}_{sizes}_{types}"
+
+    def with_dynamic(self, names: Collection[str]) -> Problem:
+        """The same, with some loops' sizes only known when the model runs."""
+        dims = (replace(d, size=DYNAMIC) if d.name in names else d for d in self.dims)
+        return replace(self, dims=tuple(dims))
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

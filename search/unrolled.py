@@ -28,7 +28,7 @@ MAX_TERMS = 256
 
 def window_of(problem: Problem) -> tuple[Dim, ...]:
     """The loops over the window, but for those that run once."""
-    return tuple(d for d in problem.dims if d.name in ("fd", "fh", "fw") and d.size > 1)
+    return tuple(d for d in problem.dims if d.name in ("fd", "fh", "fw") and d.size != 1)
 
 
 def can_unroll(problem: Problem) -> bool:
@@ -68,5 +68,5 @@ def remaining_loops(problem: Problem) -> tuple[Dim, ...]:
     if is_elementwise(problem):
         # The products are fused to what follows, which reads them in this order.
         stored = (problem.dims[terms[0][0]] for terms in problem.output.index)
-        return tuple(d for d in stored if d.size > 1)
-    return tuple(d for d in problem.dims if d.size > 1 and d not in window)
+        return tuple(d for d in stored if d.size != 1)
+    return tuple(d for d in problem.dims if d.size != 1 and d not in window)

@@ -50,14 +50,15 @@ class AttentionKind(Kind):
     def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
         """By name and operand types: `transform.iree.match.attention` does not match on CPUs.
 
-        Behind the scale, and the mask if there is one, is the output.
+        Behind the scale, and the mask if there is one, is the output. A size that is only known
+        when the model runs matches any.
         """
         from ..mlir import match_operands
 
         output = 5 if ("masked", 1) in problem.traits else 4
         tensors = {}
         for place, operand in zip((0, 1, 2, output), problem.operands, strict=True):
-            sizes = (str(problem.dims[terms[0][0]].size) for terms in operand.index)
+            sizes = (problem.dims[terms[0][0]].size_text for terms in operand.index)
             tensors[place] = f"tensor<{'x'.join([*sizes, operand.dtype])}>"
         match_operands(op, problem.op, tensors)
 

@@ -8,8 +8,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
-from ...core import InputError
-from ..problem import ELEMENT_BYTES, Dim, Operand, Problem
+from ..problem import DYNAMIC, ELEMENT_BYTES, Dim, Operand, Problem
 from .walking import walk
 
 # Ops of a dispatch that compute something; the rest is plumbing (loads, constants, shapes).
@@ -26,24 +25,22 @@ def build_problem(
 ) -> Problem | None:
     """A problem of a root op; None if it has an element type that is not known, or other loops.
 
+    Sizes that are only known when it runs are `DYNAMIC`.
+
     Args:
         tensors: name, indexing map and value of each operand, the output last, named `out`.
         loops: name and role of each loop, by its position.
-
-    Raises:
-        InputError: a shape is dynamic.
     """
     sizes: dict[int, int] = {}
     operands = []
     for word, map_, value in tensors:
         shaped = ir.ShapedType(value.type)
-        if not shaped.has_static_shape:
-            raise InputError(
-                f"{describe_op(root)} has a dynamic shape ({shaped}); tuning needs static sizes",
-                "replace each ? by the size that you run",
-            )
+        shape = [
+            DYNAMIC if shaped.is_dynamic_dim(place) else shaped.get_dim_size(place)
+            for place in range(shaped.rank)
+        ]
         index = tuple(tuple(_terms(e)) for e in map_.results)
-        for terms, size in zip(index, shaped.shape, strict=True):
+        for terms, size in zip(index, shape, strict=True):
             if len(terms) == 1 and terms[0][1] == 1:
                 sizes.setdefault(terms[0][0], size)
         dtype = str(shaped.element_type)

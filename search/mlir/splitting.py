@@ -26,12 +26,12 @@ TARGETS, HAL = "executable-targets", "hal"
 _UNLINKED = "--iree-hal-link-executables=false"
 
 _EXECUTABLE = "hal.executable"
-_EXPORT, _RETURN = "hal.executable.export", "hal.return"
+_EXPORT = "hal.executable.export"
 _DISPATCH, _LOOKUP = "hal.command_buffer.dispatch", "hal.executable.lookup.function"
 # Of a dispatch's operands: which function is run, and the first of three counts of workgroups.
 _FUNCTION, _COUNTS = 2, 3
-# On a compiled executable: how many workgroups run it, which the host's code holds.
-_WORKGROUPS = "frontrunner.workgroups"
+# A function that computes them from sizes, which may only be known when the model runs.
+_COUNT, _FUNC = "frontrunner_workgroups_of_", "util.func"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,11 @@ def split_module(source: str, flags: Sequence[str], spec: Path | None) -> SplitM
         InputError: they do more than compute, or than match and configure.
     """
     with configure_module(source, _unlinked(flags), spec) as (unit, _):
-        unit.run(start=CONFIGURATIONS, stop=HAL)
+        unit.run(start=CONFIGURATIONS, stop=TARGETS)
+        with unit.module() as module, module.context, ir.Location.unknown():
+            for export in _exports(module):
+                _move_counts(export, module)
+        unit.run(start=TARGETS, stop=HAL)
         host = unit.text()
     return SplitModule(host, _split_executables(source))
 
@@ -101,34 +105,57 @@ def compile_executable(
         What `assemble` takes; and, as of `compile_with_spec`, what the spec was applied to.
 
     Raises:
-        CompileFailed: the compiler refuses it; or how many workgroups run it depends on sizes that
-            are not known yet.
+        CompileFailed: the compiler refuses it, or how many workgroups run it cannot be told.
         InputError: as of `split_module`.
     """
     with configure_module(source, flags, spec) as (unit, dispatches):
         unit.run(start=CONFIGURATIONS, stop=TARGETS)
-        with unit.module() as module:
-            counts = [_workgroups(op) for op in walk(module) if op.name == _EXPORT]
+        with unit.module() as module, module.context, ir.Location.unknown():
+            if not all(_move_counts(export, module) for export in _exports(module)):
+                raise CompileFailed(["how many workgroups run it cannot be told apart from it"])
         unit.run(start=TARGETS, stop=HAL)
-        with unit.module() as module, module.context:
-            (executable,) = (op for op in walk(module) if op.name == _EXECUTABLE)
-            executable.attributes[_WORKGROUPS] = ir.DenseI64ArrayAttr.get(counts[0])
         return unit.text().encode(), applied(dispatches)
 
 
-def _workgroups(export: ir.Operation) -> list[int]:
-    (returned,) = (op for op in walk(export) if op.name == _RETURN)
-    counts = [_constant(value) for value in returned.operands]
-    if len(counts) != 3 or None in counts:
-        raise CompileFailed(["how many workgroups run it depends on sizes that are not known yet"])
-    return [count for count in counts if count is not None]
+def _exports(module: ir.Operation) -> list[ir.Operation]:
+    return [op for op in walk(module) if op.name == _EXPORT]
 
 
-def _constant(value: ir.Value) -> int | None:
-    made_by = value.owner
-    if isinstance(made_by, ir.Block) or made_by.name != "arith.constant":
-        return None
-    return int(ir.IntegerAttr(made_by.attributes["value"]).value)
+def _move_counts(export: ir.Operation, module: ir.Operation) -> bool:
+    """Makes a function of what computes the number of workgroups, if that can be done.
+
+    In its place, the sizes that it is given are returned, so that the host's code has them where it
+    would have the counts, which are computed from them in the end (see `_put_counts`).
+    """
+    block = export.regions[0].blocks[0]
+    device, *sizes = block.arguments
+    *ops, returned = [op.operation for op in block.operations]
+    fit = len(sizes) <= len(returned.operands)
+    if not fit or list(device.uses) or any(len(op.regions) for op in ops):
+        return False
+    types = [size.type for size in sizes]
+    kind = ir.FunctionType.get(types, [count.type for count in returned.operands])
+    with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
+        function = ir.Operation.create(
+            _FUNC,
+            attributes={
+                "sym_name": ir.StringAttr.get(_COUNT + symbol(export)),
+                "function_type": ir.TypeAttr.get(kind),
+            },
+            regions=1,
+        )
+    body = function.regions[0].blocks.append(*types)
+    with ir.InsertionPoint(body):
+        end = ir.Operation.create("util.return", operands=list(returned.operands))
+    for op in ops:
+        op.move_before(end)
+    for inner, outer in zip(body.arguments, sizes, strict=True):
+        outer.replace_all_uses_with(inner)
+    with ir.InsertionPoint(returned):
+        one = arith.ConstantOp(ir.IndexType.get(), 1).result
+    for place in range(len(returned.operands)):
+        returned.operands[place] = sizes[place] if place < len(sizes) else one
+    return True
 
 
 def assemble(host: str, executables: Sequence[str], flags: Sequence[str]) -> bytes:
@@ -143,24 +170,24 @@ def assemble(host: str, executables: Sequence[str], flags: Sequence[str]) -> byt
     with compilation(host.encode(), _unlinked(flags)) as unit:
         with unit.module() as module, module.context, ir.Location.unknown():
             ops = [op.operation for op in module.regions[0].blocks[0].operations]
-            old = {symbol(op): op for op in ops if op.name == _EXECUTABLE}
-            _set_workgroups(module, dict(_replace(old, text) for text in executables))
+            old = {symbol(op): op for op in ops if op.name in (_EXECUTABLE, _FUNC)}
+            for text in executables:
+                _replace(old, text)
+            _put_counts(module)
         unit.run(start=HAL)
         return unit.vmfb()
 
 
-def _replace(old: dict[str, ir.Operation], text: str) -> tuple[str, list[int]]:
-    """Puts an executable in the place of the one of its name; returns its name and workgroups."""
-    parsed = ir.Module.parse(text)
-    (new,) = (op.operation for op in parsed.body.operations if op.operation.name == _EXECUTABLE)
-    replaced = old[symbol(new)]
-    counts = list(ir.DenseI64ArrayAttr(new.attributes[_WORKGROUPS]))
-    del new.attributes[_WORKGROUPS]
-    new.attributes["sym_visibility"] = replaced.attributes["sym_visibility"]
-    with ir.InsertionPoint(replaced):
-        new.clone()
-    replaced.erase()
-    return symbol(new), counts
+def _replace(old: Mapping[str, ir.Operation], text: str) -> None:
+    """Puts an executable, and what counts its workgroups, in the place of those of their names."""
+    for op in (op.operation for op in ir.Module.parse(text).body.operations):
+        if op.name == _EXECUTABLE or (op.name == _FUNC and symbol(op).startswith(_COUNT)):
+            replaced = old[symbol(op)]
+            if op.name == _EXECUTABLE:
+                op.attributes["sym_visibility"] = replaced.attributes["sym_visibility"]
+            with ir.InsertionPoint(replaced):
+                op.clone()
+            replaced.erase()
 
 
 def _unlinked(flags: Sequence[str]) -> tuple[str, ...]:
@@ -168,26 +195,44 @@ def _unlinked(flags: Sequence[str]) -> tuple[str, ...]:
     return (*(flag for flag in flags if flag.partition("=")[0] != name), _UNLINKED)
 
 
-def _set_workgroups(module: ir.Operation, counts: Mapping[str, Sequence[int]]) -> None:
-    """Has executables run by other numbers of workgroups, wherever the host's code runs them.
+def _put_counts(module: ir.Operation) -> None:
+    """Computes numbers of workgroups in the host's code, from the sizes that it has in their place.
 
     Raises:
-        CompileFailed: it does not tell where, so that too many would write beyond buffers.
+        CompileFailed: it does not tell where: too many workgroups would write beyond buffers.
     """
-    dispatches = [(op, _executable_of(op)) for op in walk(module) if op.name == _DISPATCH]
-    found = {name for _, name in dispatches}
-    if counts and (None in found or not counts.keys() <= found):
-        raise CompileFailed(["the host's code does not tell where it runs which executable"])
-    for op, name in dispatches:
-        with ir.InsertionPoint(op):
-            for place, count in enumerate(counts.get(name or "", ()), start=_COUNTS):
-                op.operands[place] = arith.ConstantOp(ir.IndexType.get(), count).result
+    ops = [op.operation for op in module.regions[0].blocks[0].operations]
+    functions = {
+        symbol(op).removeprefix(_COUNT): op
+        for op in ops
+        if op.name == _FUNC and symbol(op).startswith(_COUNT)
+    }
+    for lookup in [op for op in walk(module) if op.name == _LOOKUP]:
+        *_, name = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value
+        for use in list(lookup.results[0].uses) if name in functions else ():
+            dispatch = use.owner.operation
+            if dispatch.name != _DISPATCH or use.operand_number != _FUNCTION:
+                raise CompileFailed(["the host's code does not tell where it runs executables"])
+            sizes = list(dispatch.operands)[_COUNTS:]
+            with ir.InsertionPoint(dispatch):
+                for place, count in enumerate(_inlined(functions[name], sizes), start=_COUNTS):
+                    dispatch.operands[place] = count
+    for function in functions.values():
+        function.erase()
 
 
-def _executable_of(dispatch: ir.Operation) -> str | None:
-    """The executable that a dispatch of the host's code runs; None where it does not tell."""
-    lookup = dispatch.operands[_FUNCTION].owner
-    if isinstance(lookup, ir.Block) or lookup.name != _LOOKUP:
-        return None
-    name: str = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value[0]
-    return name
+def _inlined(function: ir.Operation, arguments: Sequence[ir.Value]) -> list[ir.Value]:
+    """What a function of one block returns, computed at the insertion point.
+
+    Args:
+        arguments: and maybe more.
+    """
+    block = function.regions[0].blocks[0]
+    values = dict(zip(block.arguments, arguments, strict=False))
+    *ops, returned = [op.operation for op in block.operations]
+    for op in ops:
+        copy = op.clone().operation
+        for place, operand in enumerate(op.operands):
+            copy.operands[place] = values[operand]
+        values |= dict(zip(op.results, copy.results, strict=True))
+    return [values[operand] for operand in returned.operands]

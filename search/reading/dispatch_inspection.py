@@ -22,7 +22,7 @@ from ..mlir import (
     users_compilation,
     walk,
 )
-from ..problem import KEEP_F64, Problem, Target
+from ..problem import DYNAMIC, KEEP_F64, Problem, Target
 from .benchmark_file import rebuild
 from .functions import choose
 
@@ -141,7 +141,7 @@ def _describe(
         if op.operation.name == "hal.executable":
             sites = sources.count(f"stream.cmd.dispatch @{symbol(op.operation)}::")
             for root in (o for o in walk(op.operation) if "root_op" in o.attributes):
-                problem = _problem_of(root)
+                problem = problem_of(root)
                 if problem is None:
                     others.append(describe_op(root))
                 else:
@@ -161,7 +161,12 @@ def _describe(
             f"{name} holds {len(found)} root ops: {words}{more}; expected 1",
             "put each dispatch into a file of its own, or tune all: frontrunner tune-model",
         )
-    problem, root, _ = found[0]
+    problem, root, word = found[0]
+    if any(dim.size == DYNAMIC for dim in problem.dims):
+        raise InputError(
+            f"{word} ({_sizes(problem)}) has a dynamic shape; tuning needs static sizes",
+            "replace each ? by the size that you run",
+        )
     maps = linalg.get_indexing_maps(root) or root.attributes["indexing_maps"]
     return {
         "problem": problem,
@@ -178,7 +183,7 @@ def _computes(module: ir.Operation) -> tuple[str, ...]:
 
 
 def _sizes(problem: Problem) -> str:
-    return "x".join(str(d.size) for d in problem.dims)
+    return "x".join(d.size_text for d in problem.dims)
 
 
 def target_of(executable: ir.Operation, name: str) -> Target:
@@ -215,7 +220,7 @@ def _default(root: ir.Operation) -> str:
     return text
 
 
-def _problem_of(root: ir.Operation) -> Problem | None:
+def problem_of(root: ir.Operation) -> Problem | None:
     """The root op as a Problem; None where no kind reads it."""
     found = (kind.read(root) for kind in known_kinds().values())
     return next((problem for problem in found if problem is not None), None)

@@ -1,7 +1,6 @@
 """The child's side of reading a model: what it is called with, and its dispatches one by one.
 
-At the compiler's `flow` phase, dispatches are formed and still functions on tensors: one is taken
-out of the model by a function that does nothing but dispatch it. Files that the compiler dumps for
+They are taken out of the model at the compiler's `flow` phase. Files that the compiler dumps for
 benchmarking come later, when a dispatch reads and writes parts of buffers at offsets that only the
 model knows.
 """
@@ -9,18 +8,20 @@ model knows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import func
 
 from ...core import InputError
-from ..mlir import SOURCES, entry_point, new_context, symbol, users_compilation, walk
+from ..mlir import SOURCES, new_context, symbol, users_compilation, walk
 from ..problem import Target
 from .dispatch_inspection import target_of
+from .dynamic_sizes import Shapes, isolate_largest, root_problems
 from .index_limits import index_limits
-from .networks import NUMBERS
+from .isolating import dispatch_sites, is_dynamic, isolate_dispatch, top_ops
+from .networks import NUMBERS, InputShapes
 
 FLOW = "flow"
 _IMPORT, _EXPORT = "hal.tensor.import", "hal.tensor.export"
@@ -32,8 +33,9 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         `source`, `functions` (name to inputs and outputs, each a type as text), `dispatches` (name
-        to a module with nothing else, or why there is none), `parameters` (scope and key of each)
-        and, by function and input, `limits` of integers that are used as indices.
+        to a module with nothing else, or why there is none), `problems` (of dispatches of dynamic
+        shape), `parameters` (scope and key of each) and, by function and input, `limits` of
+        integers that are used as indices.
     """
     name = request["name"]
     with users_compilation(name, request["text"], request["flags"]) as unit:
@@ -47,19 +49,55 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         if not functions:
             raise InputError(f"{name} has no public function", "give a model that can be called")
         target = _target(source, request["target"])
+        signatures = {function: _signature(body) for function, body in functions.items()}
+        sites: dict[str, ir.Operation] = {}
+        for key, op in dispatch_sites(module):
+            sites.setdefault(key, op)
+        dynamic = [key for key, op in sites.items() if is_dynamic(op)]
+        dispatches = {
+            key: ("", "dynamic shapes") if key in dynamic else isolate_dispatch(op, module)
+            for key, op in sites.items()
+        }
+        problems = {}
+        if dynamic and (calls := _calls(request["shapes"], signatures, functions)):
+            dispatches |= isolate_largest(flow, dynamic, calls)
+            problems = root_problems(name, source, request["flags"])
         return {
             "source": source,
-            "functions": {function: _signature(body) for function, body in functions.items()},
+            "functions": signatures,
             "limits": {
                 function: index_limits(module, [op for _, op in _inputs(body)])
                 for function, body in functions.items()
             },
             "target": target,
             "parameters": tuple(dict.fromkeys(_PARAMETER.findall(flow))),
-            "dispatches": {
-                key: _isolate_dispatch(op, module) for key, op in _dispatches(module).items()
-            },
+            "dispatches": dispatches,
+            "problems": {key: one for key, one in problems.items() if key in dynamic},
         }
+
+
+def _calls(
+    shapes: InputShapes,
+    signatures: Mapping[str, tuple[list[str], list[str]]],
+    bodies: Mapping[str, ir.Operation],
+) -> list[dict[str, Shapes]]:
+    """For each way of calling the model, the shapes of inputs, by the function with the body.
+
+    Empty where they do not fit: what calls it says so.
+    """
+    names = [name or next(iter(signatures)) for name in shapes.functions]
+    counts = [len(signatures[name][0]) for name in names if name in signatures]
+    calls: list[dict[str, Shapes]] = []
+    for given in shapes.calls:
+        if len(counts) == len(names) and len(given) == sum(counts):
+            left = iter(given)
+            calls.append(
+                {
+                    symbol(bodies[name]): tuple(islice(left, count))
+                    for name, count in zip(names, counts, strict=True)
+                }
+            )
+    return calls
 
 
 def _target(source: str, name: str) -> Target:
@@ -68,7 +106,7 @@ def _target(source: str, name: str) -> Target:
     Raises:
         InputError: there are none: the model computes nothing, or all of it when it is compiled.
     """
-    for op in _tops(ir.Module.parse(source), "hal.executable"):
+    for op in top_ops(ir.Module.parse(source), "hal.executable"):
         return target_of(op, name)
     raise InputError("the model dispatches nothing", "give a model that computes something")
 
@@ -155,73 +193,3 @@ def _output(value: ir.Value, body: ir.Operation) -> str:
             "have it return what it computes alone",
         )
     return str(imported.results[0].type)
-
-
-def _dispatches(module: ir.Module) -> dict[str, ir.Operation]:
-    """Each function that the model dispatches when it is called, with one of the places.
-
-    What initializers dispatch runs once, when the model is loaded.
-    """
-    found: dict[str, ir.Operation] = {}
-    for top in module.body.operations:
-        if top.operation.name == "util.func":
-            for op in walk(top.operation):
-                if op.name == "flow.dispatch":
-                    found.setdefault(entry_point(op)[1], op)
-    return found
-
-
-def _isolate_dispatch(dispatch: ir.Operation, module: ir.Module) -> tuple[str, str]:
-    """A module that holds a dispatch alone, and "", or "" and why it cannot be had."""
-    dynamic = [t for t in _types(dispatch) if not _static(t)]
-    operands = list(dispatch.operands)
-    scalars = [o for o in operands if not isinstance(o.type, ir.ShapedType) and not _constant(o)]
-    if dynamic:
-        return "", "dynamic shapes"
-    if any(_encoded(t) for t in _types(dispatch)):
-        return "", "its operands are tiled by another dispatch"
-    if scalars:
-        return "", "it takes a number that is only known when the model runs"
-    executable, name = entry_point(dispatch)
-    tensors = [i for i, o in enumerate(operands) if isinstance(o.type, ir.ShapedType)]
-    alone = ir.Module.create()
-    with ir.InsertionPoint(alone.body):
-        next(o for o in _tops(module, "flow.executable") if symbol(o) == executable).clone()
-        kind = ir.FunctionType.get(
-            [operands[i].type for i in tensors], [r.type for r in dispatch.results]
-        )
-        function = func.FuncOp(f"run_{name.replace('$', '_')}", kind)
-        body = function.add_entry_block()
-    with ir.InsertionPoint(body):
-        arguments = iter(body.arguments)
-        taken = [
-            next(arguments) if i in tensors else o.owner.clone().results[0]
-            for i, o in enumerate(operands)
-        ]
-        copy = dispatch.operation.clone()
-        for i, value in enumerate(taken):
-            copy.operands[i] = value
-        func.ReturnOp(list(copy.results))
-    return str(alone), ""
-
-
-def _types(dispatch: ir.Operation) -> Iterator[ir.Type]:
-    yield from (o.type for o in dispatch.operands)
-    yield from (r.type for r in dispatch.results)
-
-
-def _static(type_: ir.Type) -> bool:
-    return not isinstance(type_, ir.ShapedType) or bool(type_.has_static_shape)
-
-
-def _encoded(type_: ir.Type) -> bool:
-    """Whether data tiling lays a tensor out; no function of a module can take it so."""
-    return isinstance(type_, ir.RankedTensorType) and type_.encoding is not None
-
-
-def _constant(value: ir.Value) -> bool:
-    return isinstance(value.owner, ir.Operation) and value.owner.name == "arith.constant"
-
-
-def _tops(module: ir.Module, name: str) -> Iterator[ir.Operation]:
-    return (o.operation for o in module.body.operations if o.operation.name == name)

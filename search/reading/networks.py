@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...core import Child, InputError
-from ..problem import KEEP_F64, Target
+from ..problem import KEEP_F64, Problem, Target
 from .source import read_in_child, read_source
 
 NETWORK_READER = "frontrunner.search.reading.network_inspection:read"
@@ -57,17 +57,34 @@ class Function:
 
 
 @dataclass(frozen=True)
+class InputShapes:
+    """What a model is called with, where sizes of its inputs are up to the caller.
+
+    Attributes:
+        functions: that are called; None for the only one.
+        calls: for each way of calling them, the shapes of all inputs, in the order of the
+            functions and their arguments; None where one is not known.
+    """
+
+    functions: tuple[str | None, ...] = (None,)
+    calls: tuple[tuple[tuple[int, ...] | None, ...], ...] = ()
+
+
+@dataclass(frozen=True)
 class NetworkDispatch:
     """A dispatch of a model.
 
     Attributes:
-        text: MLIR that holds nothing else, as `read_dispatch` takes it; empty if there is none.
+        text: MLIR that holds nothing else, as `read_dispatch` takes it; empty if there is none. Of
+            dynamic shape in the model, it has the largest of the sizes that it is called with.
         reason: why there is none.
+        problem: of its root op in the model, if that has sizes that are only known when it runs.
     """
 
     name: str
     text: str = field(repr=False)
     reason: str = ""
+    problem: Problem | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +130,7 @@ def read_network(
     default_specs: bool = False,
     iree_flags: tuple[str, ...] = (),
     keep_f64: bool = False,
+    shapes: InputShapes | None = None,
     timeout: float = NETWORK_TIMEOUT,
     child: Child | None = None,
 ) -> Network:
@@ -124,6 +142,7 @@ def read_network(
         default_specs: whether the specs that the compiler comes with apply.
         iree_flags: further ones of the user's for the compiler.
         keep_f64: whether f64 stays so; by default, the compiler makes f32 of it.
+        shapes: what dispatches of dynamic shape have their sizes from; without, they are not read.
         timeout: how many seconds the compiler may take.
         child: one of `NETWORK_READER` that is there already; it stays.
 
@@ -133,7 +152,7 @@ def read_network(
     text = read_source(path, "a model")
     answer = read_in_child(
         NETWORK_READER, name or str(path), text, target, timeout, _REMEDY, child,
-        further=(*((KEEP_F64,) if keep_f64 else ()), *iree_flags),
+        further=(*((KEEP_F64,) if keep_f64 else ()), *iree_flags), shapes=shapes or InputShapes(),
     )  # fmt: skip
     functions = tuple(
         Function(
@@ -147,7 +166,8 @@ def read_network(
         for name, (inputs, outputs) in answer["functions"].items()
     )
     dispatches = tuple(
-        NetworkDispatch(name, text, reason) for name, (text, reason) in answer["dispatches"].items()
+        NetworkDispatch(name, text, reason, answer["problems"].get(name))
+        for name, (text, reason) in answer["dispatches"].items()
     )
     return Network(
         replace(answer["target"], default_specs=default_specs, iree_flags=iree_flags),

@@ -55,6 +55,7 @@ def read_in_child(
     *,
     further: tuple[str, ...] = (),
     function: str | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
     """Has a child process read MLIR for a target, and turns its failures into errors for the user.
 
@@ -65,6 +66,7 @@ def read_in_child(
         child: one of the handler that is there already; it stays.
         further: flags beside the target's.
         function: which one is meant, where the file holds several.
+        more: what else the request has.
 
     Raises:
         InputError: the target is unknown, or the MLIR cannot be used.
@@ -77,6 +79,7 @@ def read_in_child(
         "target": target,
         "flags": flags,
         "function": function,
+        **more,
     }
     with Child(handler) if child is None else nullcontext(child) as reader:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from frontrunner.experiments.queue import make_queue, renderer
 from frontrunner.models import create_ranker
 from frontrunner.search import spec_of, spec_texts
 from frontrunner.search.mlir import splitting
-from frontrunner.search.reading import read_dispatch
+from frontrunner.search.reading import InputShapes, read_dispatch
 from frontrunner.search.reading.networks import Network, read_network
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
@@ -80,14 +81,70 @@ def test_the_number_of_workgroups_comes_with_a_part(
     """Of a part that says it is run by one workgroup, most of the output stays as it was."""
     (name, spec), *_ = specs.items()
     (part,) = assembler.compile_parts([(name, spec)])
-    text = part.executable.read_text()
-    mark = f"{splitting._WORKGROUPS} = array<i64: "
-    before, found, after = text.partition(mark)
-    assert found and after[0] not in "01]"
-    part.executable.write_text(before + mark + "1" + after[after.index(",") :])
+    run_by_one(part.executable)
     (done,) = assembler.assemble([[part.executable]])
     with pytest.raises(NetworkFailed, match="wrong results"):
         runner.compare_outputs(done.executable, default)
+
+
+def run_by_one(part: Path) -> None:
+    """Has a part say that it is run by one workgroup."""
+    text, count = COUNT.subn(rf"\g<1>{ONE}\g<2>", part.read_text())
+    assert count == 1
+    part.write_text(text)
+
+
+WEIGHTS = ("64x96xf32", "96x128xf32")
+COUNT = re.compile(rf"(util\.func public @{splitting._COUNT}.*?{{\n).*?(\n  }})", re.DOTALL)
+ONE = "%one = arith.constant 1 : index util.return %one, %one, %one : index, index, index"
+
+
+@pytest.fixture(scope="module")
+def dynamic(warm: None) -> Network:
+    """A model whose dispatches have as many rows as the caller likes."""
+    shapes = InputShapes(calls=(((24, 4, 64), (64, 96), (96, 128)),))
+    return read_network(MODELS / "dynamic_chain.mlir", shapes=shapes)
+
+
+def specs_of_any_size(network: Network, folder: Path) -> list[list[tuple[str, str]]]:
+    """For each dispatch, specs of the candidates of the largest and of the smallest tiles."""
+    found = []
+    for one in network.dispatches:
+        (folder / "one.mlir").write_text(one.text)
+        dispatch = read_dispatch(folder / "one.mlir")
+        queue = make_queue(dispatch, create_ranker("heuristic"), pool=100, seed=0)
+        area = queue["dist_m"] * queue["dist_n"]
+        render = renderer(dispatch, queue)
+        specs = [
+            spec_of(dispatch, render(int(place)), dynamic=["m"])
+            for place in (area.argmax(), area.argmin())
+        ]
+        found.append([(one.name, text) for text in spec_texts(specs)])
+    return found
+
+
+def test_parts_of_any_size_are_put_in_the_model(dynamic: Network, tmp_path: Path) -> None:
+    """How many workgroups run them is computed when it runs, by what comes with them."""
+    calls = []
+    for rows in (3, 24):
+        (folder := tmp_path / f"inputs-{rows}").mkdir()
+        inputs = (f"{rows}x4x64xf32", *WEIGHTS)
+        calls.append(prepare_call(dynamic.function(None), inputs, folder, [0]))
+    (first, second), (third, _) = specs_of_any_size(dynamic, tmp_path)
+    with (
+        ModelAssembler(dynamic, tmp_path, 2, 60.0, 60.0) as assembler,
+        NetworkRunner(NetworkSetup("local-task", tuple(calls))) as runner,
+    ):
+        default = assembler.split().executable
+        large, small, other = assembler.compile_parts([first, second, third])
+        assert [one.kind for one in (large, small, other)] == [OK] * 3
+        variants = [[large], [small, other]]
+        for one in assembler.assemble([[p.executable for p in parts] for parts in variants]):
+            runner.compare_outputs(one.executable, default)
+        run_by_one(small.executable)
+        (wrong,) = assembler.assemble([[small.executable]])
+        with pytest.raises(NetworkFailed, match="wrong results"):
+            runner.compare_outputs(wrong.executable, default)
 
 
 def test_what_is_wrong_with_a_part_is_told(

@@ -1,0 +1,95 @@
+"""Dispatches of which some sizes are only known when the model runs.
+
+By themselves, they are tuned at the sizes that they have in a call. Which these are, the compiler
+tells: with the sizes of the inputs in the host's code, it computes all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith
+from iree.compiler.passmanager import PassManager
+
+from ..mlir import CONFIGURATIONS, SOURCES, symbol, users_compilation, walk
+from ..problem import Problem
+from .dispatch_inspection import problem_of
+from .isolating import (
+    UNKNOWN,
+    count_elements,
+    dispatch_sites,
+    isolate_dispatch,
+    static_types,
+    top_ops,
+)
+
+# Of each input, in the order of the arguments; None where it is not known.
+Shapes = Sequence[tuple[int, ...] | None]
+
+_COMPUTE_SIZES = "builtin.module(util.func(canonicalize))"
+_SIZE = "hal.buffer_view.dim"
+
+
+def isolate_largest(
+    flow: str, names: Collection[str], calls: Sequence[Mapping[str, Shapes]]
+) -> dict[str, tuple[str, str]]:
+    """As `isolate_dispatch`, for dispatches of dynamic shape, each where it is largest.
+
+    Args:
+        flow: the model at that phase.
+        names: of the dispatches.
+        calls: for each way of calling the model, the inputs of functions, by their names.
+    """
+    found = dict.fromkeys(names, (0, ("", UNKNOWN)))
+    for functions in calls:
+        module = ir.Module.parse(flow)
+        for function in top_ops(module, "util.func"):
+            if shapes := functions.get(symbol(function)):
+                _set_sizes(function, shapes)
+        PassManager.parse(_COMPUTE_SIZES).run(module.operation)
+        for name, site in dispatch_sites(module):
+            if name in found and (types := static_types(site)) is not None:
+                elements = count_elements(kind for some in types for kind in some)
+                if elements > found[name][0]:
+                    found[name] = elements, isolate_dispatch(site, module)
+    return {name: isolated for name, (_, isolated) in found.items()}
+
+
+def _set_sizes(function: ir.Operation, shapes: Shapes) -> None:
+    """Replaces sizes of a function's inputs by constants."""
+    arguments = list(function.regions[0].blocks[0].arguments)
+    known = dict(zip(arguments, shapes, strict=False))
+    for op in list(walk(function)):
+        if op.name == _SIZE and (shape := known.get(op.operands[0])):
+            place = ir.IntegerAttr(op.attributes["index"]).value
+            with ir.InsertionPoint(op):
+                for size in shape[place : place + 1]:  # none where too few are given
+                    constant = arith.ConstantOp(ir.IndexType.get(), size)
+                    op.results[0].replace_all_uses_with(constant.result)
+
+
+def root_problems(name: str, source: str, flags: Sequence[str]) -> dict[str, Problem]:
+    """What dispatches compute, as the model has it: with `DYNAMIC` sizes.
+
+    Args:
+        name: the model's, for messages.
+        source: the model at phase `executable-sources`.
+
+    Returns:
+        By function, for those with one root op that can be tuned.
+    """
+    marked = [*flags, "--iree-codegen-add-tuner-attributes"]
+    with users_compilation(name, source.encode(), marked) as unit:
+        unit.run(start=SOURCES, stop=CONFIGURATIONS)
+        configured = unit.text()
+    return dict(_problems(ir.Module.parse(configured)))
+
+
+def _problems(module: ir.Module) -> Iterator[tuple[str, Problem]]:
+    for executable in top_ops(module, "hal.executable"):
+        ops = list(walk(executable))
+        functions = [symbol(op) for op in ops if op.name == "hal.executable.export"]
+        roots = [op for op in ops if "root_op" in op.attributes]
+        if len(functions) == len(roots) == 1 and (problem := problem_of(roots[0])) is not None:
+            yield functions[0], problem
