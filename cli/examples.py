@@ -15,6 +15,7 @@ EXAMPLES = {
     "tune-model": (
         "tune-model model.mlir --parameters model=model.irpa",
         "tune-model model.onnx --input 1x128xi64=7 --minutes 30",
+        "tune-model model.mlir --input 1xseqxi64 --dim seq=64,128",
         "tune-model --resume runs/model-1",
     ),
     "generate matmul": (

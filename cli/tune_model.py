@@ -59,7 +59,16 @@ RESUMABLE = {"file", "resume", "cluster", "iree_flags", "options", "as_json"}
     multiple=True,
     metavar="TENSOR",
     help="An input, such as 1x128xi64=7, @ids.npy or, where it is no tensor, 0.5, in the order of "
-    "the arguments; given for all or none [random ones].",
+    "the arguments; given for all or none [random ones]. Without values, such as 1x128xi64, these "
+    "are random.",
+)
+@click.option(
+    "--dim",
+    "dims",
+    multiple=True,
+    metavar="NAME=SIZE,...",
+    help="Tune for these sizes of a dynamic dimension, all together, such as seq=64,128 for "
+    "--input 1xseqxi64; may be repeated, for all combinations.",
 )
 @click.option(
     "--parameters",

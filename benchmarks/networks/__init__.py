@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .inputs import FunctionCall, prepare_call
+    from .dims import read_dims, sized_inputs, unnamed_dim
+    from .inputs import FunctionCall, prepare_call, shape_of
     from .kernel import NetworkSetup
     from .profiling import DispatchTime, profile, profile_runs
     from .runner import MakeChild, NetworkFailed, NetworkRunner, Speedup
@@ -26,4 +27,8 @@ __all__ = [
     "prepare_call",
     "profile",
     "profile_runs",
+    "read_dims",
+    "shape_of",
+    "sized_inputs",
+    "unnamed_dim",
 ]

@@ -9,7 +9,7 @@ import io
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,14 @@ from ...core import InputError, WorkError, read_limited
 from ...search.reading import Argument, Function
 from ..verifying import NUMPY_TYPES, Array, check_memory, make_input, to_bf16
 
-_HINT = "give one --input per argument, such as 1x128xi64=7, 2xf32=1,2, @values.npy or a number"
+_HINT = (
+    "give one --input per argument, such as 1x128xi64=7, 2xf32=1,2, @values.npy or a number; "
+    "names of sizes, as in 1xseqxi64, need --dim"
+)
+_DYNAMIC = (
+    "give each --input with a size, such as 1x128xi64, or a name, such as 1xseqxi64, "
+    "and --dim seq=64,128"
+)
 _GIVEN = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+)(?:=(?P<values>.*))?", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?[0-9.]+(?:e[+-]?[0-9]+)?")
 # Where an integer is not seen to be an index it may still be one, or a mask.
@@ -62,12 +69,18 @@ class FunctionCall:
         inputs: sets of them; it is timed with the first.
         outputs: element types.
         weight: how many calls of it a run of the model counts.
+        sizes: that inputs have where these are up to the caller, for messages.
     """
 
     function: str
     inputs: tuple[tuple[InputFile, ...], ...]
     outputs: tuple[str, ...]
     weight: float = 1.0
+    sizes: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.function} ({self.sizes})" if self.sizes else self.function
 
 
 def prepare_call(
@@ -76,18 +89,30 @@ def prepare_call(
     folder: Path,
     seeds: Sequence[int],
     weight: float = 1.0,
+    sizes: str = "",
 ) -> FunctionCall:
     """As `prepare_inputs`, with all else that calling the function takes."""
     inputs = prepare_inputs(function, given, folder, seeds)
-    return FunctionCall(
-        function.name, tuple(inputs), tuple(one.dtype for one in function.outputs), weight
-    )
+    outputs = tuple(one.dtype for one in function.outputs)
+    return FunctionCall(function.name, tuple(inputs), outputs, weight, sizes)
+
+
+def shape_of(text: str) -> tuple[int, ...] | None:
+    """The shape of an `--input`; None where it is none that can be read, or could be a tensor's."""
+    if text.startswith("@"):
+        try:
+            return _npy(Path(text[1:])).shape
+        except InputError:
+            return None
+    match = _GIVEN.fullmatch(text.strip())
+    shape = _shape(match) if match else ()
+    return shape if match and max(shape, default=0) <= np.iinfo(np.int64).max else None
 
 
 def prepare_inputs(
     function: Function, given: Sequence[str], folder: Path, seeds: Sequence[int]
 ) -> list[tuple[InputFile, ...]]:
-    """Writes a set of inputs for each seed; those that the user gave are the same in all sets.
+    """Writes a set of inputs for each seed; values that the user gave are the same in all sets.
 
     Args:
         given: inputs in the order of the arguments, as the runtime's tools take them; either all
@@ -102,25 +127,24 @@ def prepare_inputs(
             f"{function.name} takes {len(arguments)} inputs, got {len(given)}",
             f"it takes: {', '.join(map(str, arguments)) or 'nothing'}",
         )
-    fixed = [
-        _given(text, one) if one.used else _made(one, 0)
-        for text, one in zip(given, arguments, strict=False)
-    ]
-    if not given:
-        for argument in arguments:
-            if None in argument.shape:
-                raise InputError(
-                    f"{function.name} takes {argument}, whose size is up to you", _HINT
-                )
-            if argument.dtype not in NUMPY_TYPES:
-                raise InputError(f"no input of type {argument} can be made", "none is supported")
-        check_memory((_static(argument), argument.dtype) for argument in arguments)
+    taken: list[Argument | Array] = list(arguments)
+    if given:
+        pairs = zip(given, arguments, strict=True)
+        taken = [_given(text, one) if one.used else one for text, one in pairs]
+    made = [one for one in taken if isinstance(one, Argument)]
+    for argument in made:
+        if None in argument.shape:
+            raise InputError(f"{function.name} takes {argument}, whose size is up to you", _DYNAMIC)
+        if argument.dtype not in NUMPY_TYPES:
+            raise InputError(f"no input of type {argument} can be made", "none is supported")
+    check_memory((_static(argument), argument.dtype) for argument in made)
     sets = []
     for seed in seeds:
         files = []
         for place, argument in enumerate(arguments):
             path = folder / f"input-{seed}-{place}.bin"
-            values = fixed[place] if given else _made(argument, seed + place)
+            one = taken[place]
+            values = _made(one, seed + place) if isinstance(one, Argument) else one
             try:
                 np.ascontiguousarray(values).tofile(path)
             except OSError as error:
@@ -144,8 +168,11 @@ def _made(argument: Argument, seed: int) -> Array:
     return make_input(shape, argument.dtype, seed)
 
 
-def _given(text: str, argument: Argument) -> Array:
-    """One `--input`: `SHAPExTYPE=VALUES` or `=@FILE` of raw bytes, `@FILE.npy`, or a number."""
+def _given(text: str, argument: Argument) -> Array | Argument:
+    """One `--input`: `SHAPExTYPE=VALUES` or `=@FILE` of raw bytes, `@FILE.npy`, or a number.
+
+    Without values, what is to be made: zeros would hide what is wrong.
+    """
     if argument.number and _NUMBER.fullmatch(text.strip()):
         return _values(text, text, (), argument.dtype)
     name = text.partition("=")[0]
@@ -157,11 +184,17 @@ def _given(text: str, argument: Argument) -> Array:
     match = _GIVEN.fullmatch(text.strip())
     if match is None or match["dtype"] not in NUMPY_TYPES:
         raise InputError(f"--input {text!r} is neither a tensor nor a number", _HINT)
-    shape = tuple(int(d) for d in match["shape"].split("x")[:-1])
+    shape = _shape(match)
     # Before values are made, for a shape that is wrong may not fit into memory.
     _check(name, shape, match["dtype"], argument)
+    if match["values"] is None:
+        return replace(argument, shape=shape)
     check_memory([(shape, match["dtype"])])
-    return _values(text, match["values"] or "0", shape, match["dtype"])
+    return _values(text, match["values"], shape, match["dtype"])
+
+
+def _shape(match: re.Match[str]) -> tuple[int, ...]:
+    return tuple(int(d) for d in match["shape"].split("x")[:-1])
 
 
 def _check(

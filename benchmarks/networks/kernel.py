@@ -131,7 +131,7 @@ class _Host:
         ):
             for inputs, (arguments, right) in enumerate(zip(sets, outputs, strict=True), 1):
                 if wrong := _find_mismatch(call.outputs, function.outputs(arguments), right):
-                    of = f"{call.function}: " if len(calls) > 1 else ""
+                    of = f"{call.title}: " if len(calls) > 1 else ""
                     return f"{of}output {wrong[0]} on inputs {inputs}: {wrong[1]}"
         return None
 

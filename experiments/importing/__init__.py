@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         transformers_module,
     )
     from .onnx_import import as_mlir
+    from .onnx_inputs import named_inputs
 else:
     __getattr__ = exports(__name__)
 
@@ -20,5 +21,6 @@ __all__ = [
     "as_mlir",
     "export_module",
     "export_transformers",
+    "named_inputs",
     "transformers_module",
 ]

@@ -23,12 +23,16 @@ class ExportedNetwork:
     weights: Path
 
 
-def export_module(module: Any, arguments: Sequence[Any], out: Path) -> ExportedNetwork:
+def export_module(
+    module: Any, arguments: Sequence[Any], out: Path, dynamic_shapes: Any = None
+) -> ExportedNetwork:
     """Exports a `torch.nn.Module` as it is called with some arguments.
 
     Args:
         arguments: example tensors; their shapes and types are those of the exported function.
         out: the file to write, such as `bert.mlir`; the weights go to `bert.irpa`.
+        dynamic_shapes: which of their sizes stay up to the caller, as `torch.export.export` takes
+            it.
 
     Raises:
         InputError: the extra is not installed.
@@ -44,7 +48,8 @@ def export_module(module: Any, arguments: Sequence[Any], out: Path) -> ExportedN
     aot.externalize_module_parameters(module, external_scope=SCOPE)
     out.parent.mkdir(parents=True, exist_ok=True)
     # A tensor that is given twice would be one argument.
-    program = torch.export.export(module, tuple(a.clone() for a in arguments), strict=True)
+    copies = tuple(a.clone() for a in arguments)
+    program = torch.export.export(module, copies, dynamic_shapes=dynamic_shapes, strict=True)
     decompositions = {
         **aot.decompositions.current_aot_decompositions(),
         torch.ops.aten.adaptive_avg_pool2d.default: _pool,

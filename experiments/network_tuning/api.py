@@ -24,6 +24,7 @@ def tune_model(
     coverage: float = 0.9,
     function: str | None = None,
     inputs: Sequence[str] = (),
+    dims: Sequence[str] = (),
     parameters: Mapping[str, str | os.PathLike[str]] | Sequence[tuple[str, Path]] = (),
     specs: Sequence[str | os.PathLike[str]] = (),
     default_specs: bool = False,
@@ -56,6 +57,8 @@ def tune_model(
             with how many calls of it a run of the model counts: `prefill=1,decode=100`.
         inputs: such as `1x128xi64=7` or `@ids.npy`, in the order of the arguments; by default
             random ones of the right types.
+        dims: sizes of inputs that are up to the caller, such as `seq=64,128` for `1xseqxi64`; the
+            network is tuned for all of them together.
         parameters: archives of weights, by scope.
         specs: tuning specs to compile the network with to begin with, the newest last.
         default_specs: whether the compiler's own specs apply, too.
@@ -87,6 +90,7 @@ def tune_model(
         coverage=coverage,
         function=function,
         inputs=tuple(inputs),
+        dims=tuple(dims),
         parameters=tuple((scope, Path(path)) for scope, path in archives),
         starter=tuple(map(Path, specs)),
         default_specs=default_specs,

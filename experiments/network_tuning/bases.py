@@ -118,6 +118,7 @@ class BaseMaker:
                         str(given.input),
                         default_specs=given.default_specs,
                         iree_flags=(*given.iree_flags, *variant.flags),
+                        shapes=given.shapes,
                         timeout=2 * plain.timeout,
                         child=reader,
                     )

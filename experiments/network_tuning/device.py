@@ -10,7 +10,8 @@ from pathlib import Path
 
 from ...benchmarks.cluster import open_devices
 from ...benchmarks.measuring import fingerprint, shares_cores
-from ...benchmarks.networks import MakeChild, NetworkSetup, prepare_call
+from ...benchmarks.networks import FunctionCall, MakeChild, NetworkSetup, prepare_call
+from ...benchmarks.verifying import check_memory
 from ...core import Child, InputError, Notify, make_folder
 from ...search import Target
 from ...search.reading import Network
@@ -66,18 +67,23 @@ def make_setup(
         network.function(name): weight
         for name, weight in function_weights(options.function).items()
     }
-    left, taken = list(options.inputs), [str(i) for one in functions for i in one.inputs]
-    if left and len(left) != len(taken):
+    taken = [str(i) for one in functions for i in one.inputs]
+    if options.inputs and len(options.inputs) != len(taken):
         names = " and ".join(one.name for one in functions)
         raise InputError(
-            f"{names} take{'s' * (len(functions) == 1)} {len(taken)} inputs, got {len(left)}",
+            f"{names} take{'s' * (len(functions) == 1)} {len(taken)} inputs, "
+            f"got {len(options.inputs)}",
             f"give all or none, in this order: {', '.join(taken) or 'none'}",
         )
     seeds = [options.seed + 1000 * n for n in range(INPUT_SETS)]
-    calls = []
-    for place, (function, weight) in enumerate(functions.items()):
-        given, left = left[: len(function.inputs)], left[len(function.inputs) :]
-        own = folder / f"inputs-{place}"
-        make_folder(own, "move away what is there")
-        calls.append(prepare_call(function, given, own, seeds, weight))
+    calls: list[FunctionCall] = []
+    for sizes, inputs in options.sized_inputs():
+        left = list(inputs)
+        for function, weight in functions.items():
+            given, left = left[: len(function.inputs)], left[len(function.inputs) :]
+            own = folder / f"inputs-{len(calls)}"
+            make_folder(own, "move away what is there")
+            calls.append(prepare_call(function, given, own, seeds, weight, sizes))
+    sets = [one for call in calls for inputs in call.inputs for one in inputs]
+    check_memory((one.shape, one.dtype) for one in sets)  # all are there at a time
     return NetworkSetup(device, tuple(calls), options.parameters)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 from ...benchmarks.measuring import POOL_SIZE, minutes_to_seconds
-from ...benchmarks.networks import Archives
+from ...benchmarks.networks import Archives, read_dims, shape_of, sized_inputs
 from ...core import InputError
 from ...models import names_a_file
 from ...search import resolve_target
+from ...search.reading import InputShapes
 from ..arguments import check_jobs
 from .variants import AUTO, NONE
 
@@ -28,7 +30,9 @@ class NetworkOptions:
         function: the one to call, if the model has several, or several as `function_weights` reads
             them.
         inputs: in the order of the arguments, and of the functions, as the runtime's tools take
-            them; made from the signature if there are none.
+            them; made from the signature if there are none. Shapes may have names of `dims`.
+        dims: sizes of inputs that are up to the caller, as `read_dims` reads them; the model is
+            tuned for all of them.
         parameters: archives of weights by scope.
         starter: specs that the model is compiled with already; what is tuned here wins over them.
         default_specs: whether the compiler's own specs apply, too, after all others.
@@ -45,6 +49,7 @@ class NetworkOptions:
     coverage: float = 0.9
     function: str | None = None
     inputs: tuple[str, ...] = ()
+    dims: tuple[str, ...] = ()
     parameters: Archives = ()
     starter: tuple[Path, ...] = ()
     default_specs: bool = False
@@ -62,6 +67,7 @@ class NetworkOptions:
         minutes_to_seconds(self.minutes)  # refused where it is no span of time
         check_jobs(self.jobs)
         function_weights(self.function)
+        self.sized_inputs()
         object.__setattr__(self, "target", resolve_target(self.target))
         if not 0 < self.coverage <= 1:
             raise InputError(
@@ -80,6 +86,16 @@ class NetworkOptions:
             ranker=str(self._ranker_file.absolute()) if self._ranker_file else self.ranker,
             variants=str(self.variants_file.absolute()) if self.variants_file else self.variants,
         )
+
+    def sized_inputs(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Inputs at each combination of sizes, and what to call that; see `dims`."""
+        return sized_inputs(self.inputs, read_dims(self.dims))
+
+    @cached_property
+    def shapes(self) -> InputShapes:
+        """What the model is called with; files of inputs are read."""
+        calls = (tuple(map(shape_of, inputs)) for _, inputs in self.sized_inputs())
+        return InputShapes(tuple(function_weights(self.function)), tuple(calls))
 
     @property
     def files(self) -> list[Path]:

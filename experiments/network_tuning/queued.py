@@ -243,7 +243,9 @@ def _queued(
     def write(at: int) -> Path:
         if not path(at).exists():
             several = range(at, min(at + AT_ONCE, len(queue)))
-            texts = spec_texts([spec_of(dispatch, render(one)) for one in several])
+            texts = spec_texts(
+                [spec_of(dispatch, render(one), dynamic=hot.dynamic) for one in several]
+            )
             for one, text in zip(several, texts, strict=True):
                 write_text(path(one), text, MAKE_ROOM)
         return path(at)

@@ -14,7 +14,7 @@ from ..tuning import SPEC, StoredResult, TuneResult
 from .finishing import Finish
 from .folder import FLAGS
 from .in_model import InModelResult
-from .plan import LEAST_HEADROOM, NO_TIME, TIME_UP, Plan
+from .plan import NO_TIME, TIME_UP, Plan
 from .trial import DispatchChoice, TrialResult
 from .variants import PLAIN, VariantOutcome
 
@@ -35,7 +35,7 @@ class DispatchResult:
             (what the spec configures beside what it was made for: before); None where that is not
             known.
         roofline: the share of this that would do at the machine's measured peak; None of what is
-            not tunable, of what seems to be as fast as that, and where no peak was measured.
+            not tunable or of several sizes, and where no peak was measured.
     """
 
     name: str
@@ -251,10 +251,6 @@ def _row(
     elif not tuned.candidates:
         reason = TIME_UP
     left_us = hot.time_us / (choice.speedup or 1.0) if kept else hot.time_us
-    # The least headroom is made up, for what seems to be as fast as the peak.
-    least_us = (
-        0.0 if hot.headroom_us <= LEAST_HEADROOM * hot.time_us else hot.time_us - hot.headroom_us
-    )
     return DispatchResult(
         name=hot.name,
         members=hot.members,
@@ -266,5 +262,5 @@ def _row(
         candidates=run.candidates if run else 0,
         seconds=run.seconds if run else 0.0,
         left_us=left_us,
-        roofline=min(1.0, least_us / left_us) if least_us and left_us else None,
+        roofline=min(1.0, hot.least_us / left_us) if hot.least_us and left_us else None,
     )

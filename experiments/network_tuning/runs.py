@@ -17,13 +17,14 @@ from ...benchmarks.networks import (
     NetworkRunner,
     Speedup,
     check_archives,
+    read_dims,
 )
 from ...core import InputError, Notify, WorkError, lock_folder, make_folder
 from ...models import resolve_ranker
 from ...search import flags_text
 from ...search.reading import Network, read_network
 from ..device_checks import check_code, check_devices
-from ..importing import as_mlir
+from ..importing import as_mlir, named_inputs
 from ..interrupted import resumable
 from ..observing import Tracker
 from ..tuning import TuneResult, write_text
@@ -107,10 +108,12 @@ def resume_network_run(
 def _opened(
     options: NetworkOptions, notify: Notify
 ) -> Iterator[tuple[Path, Network, NetworkOptions]]:
-    """The model, and the options with all archives that it needs, as long as they are there."""
+    """The model, and the options with all inputs and archives, as long as they are there."""
     _check(options)
     notify(f"reading {options.input}")
     with as_mlir(options.input, options.parameters) as (mlir, parameters):
+        if options.dims and not options.inputs:
+            options = replace(options, inputs=named_inputs(options.input, read_dims(options.dims)))
         network = _read(options, mlir, parameters, notify)
         yield mlir, network, replace(options, parameters=parameters)
 
@@ -142,6 +145,7 @@ def _read(options: NetworkOptions, mlir: Path, parameters: Archives, notify: Not
         str(options.input),
         default_specs=options.default_specs,
         iree_flags=options.iree_flags,
+        shapes=options.shapes,
     )
     check_archives(parameters, network.parameters)
     target = network.target

@@ -268,6 +268,11 @@ def _use(run: NetworkRun) -> Iterator[Block]:
         yield Code("To go on", " ".join(words))
 
 
+def _inputs(run: NetworkRun) -> str:
+    given = ", ".join(run.options.inputs) or "made from the signature"
+    return "; ".join((given, *run.options.dims))
+
+
 def _provenance(run: NetworkRun) -> Facts:
     options = run.options
     return Facts.of(
@@ -279,7 +284,7 @@ def _provenance(run: NetworkRun) -> Facts:
             ("specs to begin with", ", ".join(map(str, options.starter))),
             ("weights", ", ".join(str(path) for _, path in options.parameters)),
             ("functions, and how often each counts", options.function or "the only one, once"),
-            ("inputs", ", ".join(options.inputs) or "made from the signature"),
+            ("inputs", _inputs(run)),
             ("options to try", options.variants),
             ("minutes", f"{options.minutes:g}"),
             ("coverage", f"{options.coverage:.0%}"),

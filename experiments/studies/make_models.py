@@ -35,10 +35,15 @@ IMAGE = (1, 3, 224, 224)
 
 @dataclass(frozen=True)
 class Network:
-    """A module, and tensors of the shapes and types that it is called with."""
+    """A module, and tensors of the shapes and types that it is called with.
+
+    Attributes:
+        dynamic_shapes: sizes that stay up to the caller, as `torch.export.export` takes them.
+    """
 
     module: nn.Module
     inputs: Sequence[torch.Tensor]
+    dynamic_shapes: object = None
 
 
 def bert() -> Network:
@@ -47,6 +52,14 @@ def bert() -> Network:
         hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536
     )
     return Network(transformers_module(config), [torch.zeros(1, 128, dtype=torch.long)])
+
+
+def bert_of_any_length() -> Network:
+    """As `bert`, of 2 to 512 tokens."""
+    made = bert()
+    # The module takes any number of inputs: they are one argument.
+    tokens = {1: torch.export.Dim("tokens", min=2, max=512)}
+    return Network(made.module, made.inputs, ((tokens,),))
 
 
 def vit() -> Network:
@@ -258,7 +271,10 @@ def llama() -> Network:
     return Network(Decoder(config), [tokens, mask])
 
 
-_MAKERS = (bert, vit, resnet, decoder, mobilenet, unet, whisper, convnext, regnet, llama)
+_MAKERS = (
+    *(bert, vit, resnet, decoder, mobilenet, unet, whisper, convnext, regnet, llama),
+    bert_of_any_length,
+)
 MODELS: dict[str, Callable[[], Network]] = {make.__name__: make for make in _MAKERS}
 
 
@@ -266,7 +282,8 @@ def main(arguments: list[str]) -> None:
     folder, *names = arguments
     for name in names or MODELS:
         network = MODELS[name]()
-        made = export_module(network.module, network.inputs, Path(folder) / f"{name}.mlir")
+        out = Path(folder) / f"{name}.mlir"
+        made = export_module(network.module, network.inputs, out, network.dynamic_shapes)
         print(f"{made.mlir}: {made.weights.stat().st_size / 1e6:.0f} MB of weights")
 
 

@@ -7,7 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frontrunner.benchmarks.networks.inputs import InputFile, prepare_inputs
+from frontrunner.benchmarks.networks.inputs import (
+    InputFile,
+    prepare_call,
+    prepare_inputs,
+    shape_of,
+)
 from frontrunner.core import InputError
 from frontrunner.search.reading.networks import Argument, Function
 
@@ -55,7 +60,6 @@ def test_indices_of_small_types_fit(tmp_path: Path) -> None:
         (X, "2x3xf32=1,2,3,4,5,6.5", [[1, 2, 3], [4, 5, 6.5]]),
         (X, "2x3xf32=[[1 2 3][4 5 6]]", [[1, 2, 3], [4, 5, 6]]),
         (X, "2x3xf32=-7", [[-7] * 3] * 2),
-        (X, "2x3xf32", [[0] * 3] * 2),
         (IDS, "4xi64=3,2,1,36", [3, 2, 1, 36]),
         (Argument((None, 2), "i8"), "3x2xi8=-128", [[-128] * 2] * 3),
         (Argument((), "f64"), "f64=0.5", 0.5),
@@ -67,6 +71,31 @@ def test_given_as_values(argument: Argument, text: str, expected: object, tmp_pa
     made = one(argument, text, tmp_path)
     assert made.read().tolist() == expected
     assert made.tool_argument() == f"{text.partition('=')[0]}=@{made.path}"
+
+
+def test_without_values_they_are_made(tmp_path: Path) -> None:
+    """In each set others, for zeros would hide what is wrong; indices are rows of their table."""
+    called = function(ANY, Argument((None,), "i64", rows=37), Argument((), "f32", number=True))
+    sets = prepare_inputs(called, ["5x3xf32", "999xi64", "f32"], tmp_path, [0, 1])
+    for first, second in zip(*sets, strict=True):
+        assert (first.shape, first.dtype) == (second.shape, second.dtype)
+        assert not np.array_equal(first.read(), second.read())
+    assert [one.shape for one in sets[0]] == [(5, 3), (999,), ()]
+    assert set(sets[0][1].read()) == set(range(37))
+
+
+def test_calls_are_told_apart_by_their_sizes(tmp_path: Path) -> None:
+    titles = [
+        prepare_call(function(ANY), ["2x3xf32"], tmp_path, [0], sizes=sizes).title
+        for sizes in ("", "rows=2")
+    ]
+    assert titles == ["main", "main (rows=2)"]
+
+
+def test_shapes_of_what_is_given(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.ones((2, 3), np.float32))
+    given = ("2x3xf32=1", "5xi64", "f32", "0.5", f"@{tmp_path}/x.npy", "@gone.npy", "seqx3xf32")
+    assert [*map(shape_of, given)] == [(2, 3), (5,), (), None, (2, 3), None, None]
 
 
 def test_given_as_files(tmp_path: Path) -> None:

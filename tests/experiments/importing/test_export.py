@@ -20,3 +20,10 @@ def test_pools_of_all_that_there_is_are_means(size: int, pooled: bool, tmp_path:
     text = exported.mlir.read_text()
     assert ("adaptive_avg_pool2d" in text, "torch.aten.mean" in text) == (pooled, not pooled)
     assert f'"{SCOPE}"' in text and exported.weights.stat().st_size > 4 * 3 * 4
+
+
+def test_sizes_that_stay_up_to_the_caller(tmp_path: Path) -> None:
+    rows = ({0: torch.export.Dim("rows", min=2, max=64)},)
+    module, example = torch.nn.Linear(8, 16), [torch.zeros(4, 8)]
+    exported = export_module(module, example, tmp_path / "m.mlir", rows)
+    assert "!torch.vtensor<[?,16],f32>" in exported.mlir.read_text()

@@ -403,7 +403,7 @@ def test_what_else_a_spec_configures_is_told() -> None:
 
 def test_what_is_left_of_each_dispatch_is_told_and_how_near_the_peak_that_is() -> None:
     # Of 80 us, 20 would be needed at the machine's peak.
-    hot = replace(HOT, headroom_us=60.0)
+    hot = replace(HOT, least_us=20.0)
     plan = Plan((hot,), PLAN.rest)
     gain = model_runner.Speedup(1.2, (1.1, 1.3), 100.0, 70.0, 0.02, ())
 
