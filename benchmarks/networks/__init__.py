@@ -6,7 +6,7 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .dims import read_dims, sized_inputs, unnamed_dim
-    from .inputs import FunctionCall, prepare_call, shape_of
+    from .inputs import FunctionCall, check_calls, prepare_call, shape_of
     from .kernel import NetworkSetup
     from .profiling import DispatchTime, profile, profile_runs
     from .runner import MakeChild, NetworkFailed, NetworkRunner, Speedup
@@ -24,6 +24,7 @@ __all__ = [
     "NetworkSetup",
     "Speedup",
     "check_archives",
+    "check_calls",
     "prepare_call",
     "profile",
     "profile_runs",

@@ -97,6 +97,15 @@ def prepare_call(
     return FunctionCall(function.name, tuple(inputs), outputs, weight, sizes)
 
 
+def check_calls(calls: Sequence[FunctionCall]) -> None:
+    """Refuses calls whose inputs this machine cannot hold together, as it has to.
+
+    Raises:
+        InputError: they take more than its memory.
+    """
+    check_memory((o.shape, o.dtype) for call in calls for inputs in call.inputs for o in inputs)
+
+
 def shape_of(text: str) -> tuple[int, ...] | None:
     """The shape of an `--input`; None where it is none that can be read, or could be a tensor's."""
     if text.startswith("@"):

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from ...benchmarks.cluster import open_devices
 from ...benchmarks.measuring import fingerprint, shares_cores
-from ...benchmarks.networks import FunctionCall, MakeChild, NetworkSetup, prepare_call
-from ...benchmarks.verifying import check_memory
+from ...benchmarks.networks import FunctionCall, MakeChild, NetworkSetup, check_calls, prepare_call
 from ...core import Child, InputError, Notify, make_folder
 from ...search import Target
 from ...search.reading import Network
@@ -84,6 +83,5 @@ def make_setup(
             own = folder / f"inputs-{len(calls)}"
             make_folder(own, "move away what is there")
             calls.append(prepare_call(function, given, own, seeds, weight, sizes))
-    sets = [one for call in calls for inputs in call.inputs for one in inputs]
-    check_memory((one.shape, one.dtype) for one in sets)  # all are there at a time
+    check_calls(calls)
     return NetworkSetup(device, tuple(calls), options.parameters)

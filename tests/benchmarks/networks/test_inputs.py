@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from frontrunner.benchmarks.networks.inputs import (
     InputFile,
+    check_calls,
     prepare_call,
     prepare_inputs,
     shape_of,
@@ -90,6 +92,14 @@ def test_calls_are_told_apart_by_their_sizes(tmp_path: Path) -> None:
         for sizes in ("", "rows=2")
     ]
     assert titles == ["main", "main (rows=2)"]
+
+
+def test_calls_that_fit_one_by_one_but_not_together_are_refused(tmp_path: Path) -> None:
+    call = prepare_call(function(ANY), ["4x3xf32"], tmp_path, [0, 1])
+    check_calls([call] * 2)
+    large = replace(call, inputs=((replace(call.inputs[0][0], shape=(2**28, 3)),),))
+    with pytest.raises(InputError, match="inputs and outputs take 93 GiB"):
+        check_calls([large] * 31)
 
 
 def test_shapes_of_what_is_given(tmp_path: Path) -> None:

@@ -436,7 +436,8 @@ def test_options_there_and_back(tmp_path: Path) -> None:
         3.0,
         0.5,
         "main",
-        ("2xf32",),
+        ("nxf32",),
+        ("n=2,4",),
         (("model", Path("w")),),
         (Path("s"),),
     )
