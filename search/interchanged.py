@@ -31,7 +31,7 @@ def can_interchange(problem: Problem) -> bool:
 
     Named ops have theirs in order.
     """
-    sides = {d.role for d in problem.dims if d.size != 1} >= {"m", "n"}
+    sides = {d.role for d in problem.dims if not d.runs_once} >= {"m", "n"}
     in_order = loop_order(problem) == tuple(range(len(problem.dims)))
     return sides and problem.op == "linalg.generic" and not in_order
 

@@ -15,7 +15,7 @@ from .kind import kind_of
 DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
 # Without it, the compiler makes f32 of what it is given in f64.
 KEEP_F64 = "--iree-input-demote-f64-to-f32=false"
-# The size of a loop that is only known when the model runs.
+# What a tuning spec says of a size that is only known when the model runs.
 DYNAMIC = -1
 
 ELEMENT_BYTES = {
@@ -34,23 +34,35 @@ class Dim:
     Attributes:
         name: unique within the problem: `m`, `n`, `k`, `batch`, `oh`, `fw`, `k2`, ...; knobs are
             named after it.
-        size: trip count; `DYNAMIC` in what a tuning spec is to match.
+        size: trip count.
         role: what the loop does, in the words of a matrix product, whatever the kind: `batch`,
             `m`, `n` (parallel), `k` (reduction). A convolution's image dims are `m`, its output
             channels `n`, its filter and input channels `k`; a depthwise channel is `n`.
             Attention's rows are `m`, its value columns `n`, and both reductions `k`.
         parallel: False for reductions.
+        dynamic: whether `size` is only known when the model runs: it is the largest of some calls.
     """
 
     name: str
     size: int
     role: str
     parallel: bool
+    dynamic: bool = False
+
+    @property
+    def runs_once(self) -> bool:
+        """Always: the compiler folds such loops."""
+        return self.size == 1 and not self.dynamic
+
+    @property
+    def matched_size(self) -> int:
+        """What a tuning spec matches it by."""
+        return DYNAMIC if self.dynamic else self.size
 
     @property
     def size_text(self) -> str:
         """As in MLIR's types."""
-        return "?" if self.size == DYNAMIC else str(self.size)
+        return "?" if self.dynamic else str(self.size)
 
 
 @dataclass(frozen=True)
@@ -137,10 +149,15 @@ class Problem:
         types = "_".join(o.dtype for o in self.operands)
         return f"{self.kind}_{sizes}_{types}"
 
+    @property
+    def dynamic(self) -> tuple[str, ...]:
+        """Names of loops whose size is only known when the model runs."""
+        return tuple(d.name for d in self.dims if d.dynamic)
+
     def with_dynamic(self, names: Collection[str]) -> Problem:
         """The same, with some loops' sizes only known when the model runs."""
-        dims = (replace(d, size=DYNAMIC) if d.name in names else d for d in self.dims)
-        return replace(self, dims=tuple(dims))
+        dims = tuple(replace(d, dynamic=d.name in names) for d in self.dims)
+        return replace(self, dims=dims)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

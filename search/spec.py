@@ -7,7 +7,7 @@ A spec's text is a transform-dialect library, which `iree-compile` takes as it i
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,16 +62,9 @@ class TuningSpec:
         return spec_texts([self])[0]
 
 
-def spec_of(
-    dispatch: Dispatch, config: str, comment: str = "", dynamic: Collection[str] = ()
-) -> TuningSpec:
-    """The spec of one configuration of a dispatch.
-
-    Args:
-        dynamic: loops whose sizes are only known when the model runs.
-    """
-    problem = dispatch.problem.with_dynamic(dynamic)
-    return TuningSpec(problem, dispatch.indexing_maps, config, comment)
+def spec_of(dispatch: Dispatch, config: str, comment: str = "") -> TuningSpec:
+    """The spec of one configuration of a dispatch."""
+    return TuningSpec(dispatch.problem, dispatch.indexing_maps, config, comment)
 
 
 def spec_texts(specs: Sequence[TuningSpec]) -> list[str]:

@@ -28,7 +28,7 @@ MAX_TERMS = 256
 
 def window_of(problem: Problem) -> tuple[Dim, ...]:
     """The loops over the window, but for those that run once."""
-    return tuple(d for d in problem.dims if d.name in ("fd", "fh", "fw") and d.size != 1)
+    return tuple(d for d in problem.dims if d.name in ("fd", "fh", "fw") and not d.runs_once)
 
 
 def can_unroll(problem: Problem) -> bool:
@@ -40,7 +40,7 @@ def can_unroll(problem: Problem) -> bool:
 
 def is_elementwise(problem: Problem) -> bool:
     """Whether nothing is summed over but the window, as in a depthwise convolution."""
-    return all(d.parallel or d.size == 1 or d in window_of(problem) for d in problem.dims)
+    return all(d.parallel or d.runs_once or d in window_of(problem) for d in problem.dims)
 
 
 def render(problem: Problem, candidate: Mapping[str, int]) -> str:
@@ -51,7 +51,8 @@ def render(problem: Problem, candidate: Mapping[str, int]) -> str:
         return [candidate[f"{prefix}_{d.name}"] if d.parallel == parallel else 0 for d in loops]
 
     sizes = [
-        tile if tile < d.size else 0 for tile, d in zip(level("dist", True), loops, strict=True)
+        tile if tile < d.size or d.dynamic else 0
+        for tile, d in zip(level("dist", True), loops, strict=True)
     ]
     return (
         f"#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
@@ -68,5 +69,5 @@ def remaining_loops(problem: Problem) -> tuple[Dim, ...]:
     if is_elementwise(problem):
         # The products are fused to what follows, which reads them in this order.
         stored = (problem.dims[terms[0][0]] for terms in problem.output.index)
-        return tuple(d for d in stored if d.size != 1)
-    return tuple(d for d in problem.dims if d.size != 1 and d not in window)
+        return tuple(d for d in stored if not d.runs_once)
+    return tuple(d for d in problem.dims if not d.runs_once and d not in window)

@@ -83,5 +83,5 @@ def make_setup(
             own = folder / f"inputs-{len(calls)}"
             make_folder(own, "move away what is there")
             calls.append(prepare_call(function, given, own, seeds, weight, sizes))
-    check_calls(calls)
+            check_calls(calls)  # before others are written
     return NetworkSetup(device, tuple(calls), options.parameters)

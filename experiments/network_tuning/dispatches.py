@@ -143,9 +143,7 @@ def best_specs(
         return []
     run = folder.run_of(hot).load(iree_flags)
     render = renderer(run.dispatch, run.queue)
-    texts = spec_texts(
-        [spec_of(run.dispatch, render(standing.index), dynamic=hot.dynamic) for standing in better]
-    )
+    texts = spec_texts([spec_of(run.dispatch, render(standing.index)) for standing in better])
     paths = [folder.work / f"{hot.name}-{place}.mlir" for place in range(len(texts))]
     for path, text in zip(paths, texts, strict=True):
         write_text(path, text, MAKE_ROOM)

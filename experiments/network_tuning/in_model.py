@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ...benchmarks.compiling import CannotSplit, ModelAssembler
 from ...benchmarks.measuring import NOT_APPLIED, OK, TIMEOUT, CompileOutcome
-from ...benchmarks.networks import NetworkRunner, profile_runs
+from ...benchmarks.networks import NetworkFailed, NetworkRunner, profile_runs
 from ...core import JsonLinesFile, Notify, ResumableError, WorkError
 from ...search.linking import link_specs
 from .bisection import Specs, check_compiled, find_working
@@ -40,7 +40,7 @@ PART_TIMEOUT = 5.0
 MOST_OF_SHARE = 2.0
 
 NO_MATCH = "its spec does not match it in the model"
-SHARED = "it shares its executable with other functions"
+NO_PART = "its executable cannot be exchanged in the model"
 
 Found = dict[str, tuple[float | None, str]]
 
@@ -167,15 +167,17 @@ class InModelSearch:
         """
         starter = link_specs(self.starter).text if self.starter else None
         try:
-            self._default = self.assembler.split(starter).executable
-        except CannotSplit as error:
-            self.notify(str(error))
+            default = self.assembler.split(starter)
+            self._check(default)
+        except (CannotSplit, NetworkFailed) as error:
+            self.notify(f"no candidate is tried in the model: {error}")
             return dict.fromkeys(known, str(error))
+        self._default = default.executable
         for name, one in known.items():
             parts = (member for member in one.hot.members if member in self.assembler.functions)
             if member := next(parts, None):
                 self._members[name] = member
-        return {name: SHARED for name in known if name not in self._members}
+        return {name: NO_PART for name in known if name not in self._members}
 
     def _try_all(
         self,

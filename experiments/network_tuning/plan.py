@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ...benchmarks.libraries import Peak
 from ...benchmarks.networks import DispatchTime
 from ...core import Child, ChildPool, FrontrunnerError, ResumableError, decode
-from ...search import DYNAMIC, Dispatch, Problem
+from ...search import Dispatch, Problem
 from ...search.reading import READER, NetworkDispatch, read_dispatch
 
 _FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
@@ -21,7 +21,7 @@ EXPECTED_GAIN = 0.7
 LEAST_HEADROOM = 0.05
 # Why what could be tried or tuned was not.
 NO_TIME = "no time was left for it"
-ANOTHER = "at the sizes that it is called with it is another op"
+ANOTHER = "with its sizes filled in, the compiler makes another op of it"
 TIME_UP = "the time was up before a candidate was measured"
 
 
@@ -34,7 +34,7 @@ class HotDispatch:
         file: the first member, as MLIR.
         time_us: of a run of the model, all members together.
         share: of the model's time in dispatches.
-        headroom_us: what may be saved.
+        headroom_us: what may be saved: `time_us` less `least_us`, or a little at least.
         dynamic: loops whose size is only known when the model runs; `file` has the largest that it
             is called with.
         least_us: of `time_us`, what the machine would need at its measured peak; 0 where it is not
@@ -120,7 +120,6 @@ def make_plan(
     times = {share.name: share.time_us for share in profile}
     total = sum(times.values()) or 1.0
     read: dict[str, Dispatch | str] = {}
-    dynamic: dict[str, tuple[str, ...]] = {}
     hot: list[HotDispatch] = []
     expected = dict(times)
     with ChildPool(READER) as readers:
@@ -130,15 +129,9 @@ def make_plan(
                 lambda child, name: _read(files[name], target, iree_flags, child), tunable
             )
             read |= {name: _reason(dispatches.get(name)) for name in new}
-            for name, dispatch in zip(tunable, found, strict=True):
-                read[name] = dispatch
-                root = dispatches[name].problem
-                if root is not None and isinstance(dispatch, Dispatch):
-                    dynamic[name] = tuple(d.name for d in root.dims if d.size == DYNAMIC)
-                    if not _agree(root, dispatch.problem.with_dynamic(dynamic[name])):
-                        read[name] = ANOTHER
-            groups = _groups(profile, read, dynamic)
-            hot = [_hot(members, files, total, peak, dynamic) for members in groups]
+            pairs = zip(tunable, found, strict=True)
+            read |= {name: _as_in_model(one, dispatches[name]) for name, one in pairs}
+            hot = [_hot(members, files, total, peak) for members in _groups(profile, read)]
             for one in hot:
                 left = 1 - EXPECTED_GAIN * one.headroom_us / one.time_us
                 expected |= {name: left * times[name] for name in one.members}
@@ -164,29 +157,38 @@ def _most(times: Mapping[str, float], share: float) -> list[str]:
     return found
 
 
-def _agree(model: Problem, alone: Problem) -> bool:
+def _as_in_model(alone: Dispatch | str, dispatch: NetworkDispatch) -> Dispatch | str:
+    """What was read of a dispatch by itself, with the loops that are dynamic in the model."""
+    if isinstance(alone, str) or not dispatch.dynamic:
+        return alone
+    root = dispatch.problem
+    problem = alone.problem.with_dynamic(root.dynamic if root else ())
+    return replace(alone, problem=problem) if root and _match(root, problem) else ANOTHER
+
+
+def _match(one: Problem, other: Problem) -> bool:
     """Whether a spec for one matches the other."""
-    return all(getattr(model, name) == getattr(alone, name) for name in ("op", "dims", "operands"))
+    first, second = (
+        (p.op, p.operands, [(d.name, d.matched_size) for d in p.dims]) for p in (one, other)
+    )
+    return first == second
 
 
 def _groups(
-    profile: Sequence[DispatchTime],
-    read: Mapping[str, Dispatch | str],
-    dynamic: Mapping[str, tuple[str, ...]],
+    profile: Sequence[DispatchTime], read: Mapping[str, Dispatch | str]
 ) -> list[list[tuple[DispatchTime, Dispatch]]]:
     """Dispatches of equal Problems, those that take most time first."""
     groups: dict[object, list[tuple[DispatchTime, Dispatch]]] = {}
     for share in sorted(profile, key=lambda share: -share.time_us):
         dispatch = read.get(share.name)
         if isinstance(dispatch, Dispatch):
-            matched = _matched(dispatch, dynamic.get(share.name, ()))
-            groups.setdefault(matched, []).append((share, dispatch))
+            groups.setdefault(_matched(dispatch), []).append((share, dispatch))
     return list(groups.values())
 
 
-def _matched(dispatch: Dispatch, dynamic: Sequence[str]) -> object:
+def _matched(dispatch: Dispatch) -> object:
     """What a spec's matcher asks for: of attention, types alone, and whether there is a mask."""
-    problem = dispatch.problem.with_dynamic(dynamic)
+    problem = dispatch.problem
     if problem.kind == "attention":
         types = tuple((o.dtype, problem.extents(o)) for o in problem.operands)
         return problem.op, types, problem.traits
@@ -203,27 +205,25 @@ def _hot(
     files: Mapping[str, Path],
     total: float,
     peak: Peak | None,
-    dynamic: Mapping[str, tuple[str, ...]],
 ) -> HotDispatch:
     (first, dispatch), *_ = members
-    loops = dynamic.get(first.name, ())
     time_us = sum(share.time_us for share, _ in members)
     count = sum(share.count for share, _ in members)
     problem = dispatch.problem
     least_us = 0.0
-    if peak is not None and not loops:
+    if peak is not None and not problem.dynamic:
         least_us = count * peak.least_us(problem.flops, problem.bytes_touched)
     file = files[first.name]
     return HotDispatch(
         file.stem,
-        problem.with_dynamic(loops).label,
+        problem.label,
         tuple(share.name for share, _ in members),
         file,
         time_us,
         time_us / total,
         # What seems to be faster than the peak was not measured well; it is still worth a try.
         max(time_us - least_us, LEAST_HEADROOM * time_us),
-        loops,
+        problem.dynamic,
         least_us,
     )
 

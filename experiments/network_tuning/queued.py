@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -156,16 +156,18 @@ class CandidateLog:
 
 
 def tuned_alone(plan: Plan, seconds: float) -> tuple[HotDispatch, ...]:
-    """The dispatches that are large enough to be tuned by themselves.
+    """The dispatches that are large enough to be tuned by themselves, and of one size.
 
     Args:
         seconds: for all of them, shared as `tune_hot_dispatches` does.
     """
     weights = {hot.name: math.sqrt(hot.headroom_us) for hot in plan.hot}
     total = sum(weights.values()) or 1.0
-    alone = [h for h in plan.hot if seconds * weights[h.name] / total >= ALONE_SECONDS]
+    large = [h for h in plan.hot if seconds * weights[h.name] / total >= ALONE_SECONDS]
+    alone = [h for h in plan.hot if not h.dynamic]
     # One that is left has nothing to share the model's profiles with.
-    return plan.hot if len(plan.hot) - len(alone) < 2 else tuple(alone)
+    few = len(plan.hot) - len(large) < 2
+    return tuple(alone if few else (h for h in large if h in alone))
 
 
 def queue_dispatches(
@@ -211,6 +213,8 @@ def queue_dispatches(
             try:
                 if isinstance(dispatch, FrontrunnerError):
                     raise dispatch
+                problem = dispatch.problem.with_dynamic(one.dynamic)
+                dispatch = replace(dispatch, problem=problem)
                 queued.append(_queued(one, dispatch, options, device, folder, notify))
             except ResumableError:
                 raise
@@ -243,9 +247,7 @@ def _queued(
     def write(at: int) -> Path:
         if not path(at).exists():
             several = range(at, min(at + AT_ONCE, len(queue)))
-            texts = spec_texts(
-                [spec_of(dispatch, render(one), dynamic=hot.dynamic) for one in several]
-            )
+            texts = spec_texts([spec_of(dispatch, render(one)) for one in several])
             for one, text in zip(several, texts, strict=True):
                 write_text(path(one), text, MAKE_ROOM)
         return path(at)

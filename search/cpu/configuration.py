@@ -23,7 +23,7 @@ def render(problem: Problem, pipeline: str, candidate: Mapping[str, int]) -> str
         tiles = []
         for d in problem.dims:
             tile = candidate.get(f"{prefix}_{d.name}", 0) if dims(d) else 0
-            tiles.append(0 if whole and tile >= d.size else tile)
+            tiles.append(0 if whole and tile >= d.size and not d.dynamic else tile)
         return tiles
 
     first = kind_of(problem).first_reduction

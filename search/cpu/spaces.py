@@ -80,7 +80,6 @@ def _double_tiling(
     first = kind_of(problem).first_reduction
     for d in problem.dims:
         tiles = _tiles(d.size)
-        vectors = _vector_tiles(d, first)
         cache, vec = z3.Int(f"cache_{d.name}"), z3.Int(f"vec_{d.name}")
         if d.parallel:
             dist = z3.Int(f"dist_{d.name}")
@@ -88,10 +87,11 @@ def _double_tiling(
             rules += _nesting_constraints(dist, cache, d)
         else:
             knobs.append(Knob(f"cache_{d.name}", tiles))
-        knobs.append(Knob(f"vec_{d.name}", vectors))
+        knobs.append(Knob(f"vec_{d.name}", _vector_tiles(d, first)))
         rules += _nesting_constraints(cache, vec, d)
     knobs.append(Knob("peel", (0, 1)))
-    useful = z3.Or(z3.Int("peel") == 1, *(_has_remainder(d, "dist", "cache") for d in problem.dims))
+    left = [d.dynamic or _has_remainder(d, "dist", "cache") for d in problem.dims]
+    useful = z3.Or(z3.Int("peel") == 1, *left)
     rules.append(Constraint("peeling does nothing where all tiles divide", useful, prunes=True))
     whole = z3.And([z3.Int(f"cache_{d.name}") == d.size for d in problem.dims if not d.parallel])
     tile = _product(z3.Int(f"cache_{d.name}") for d in problem.dims if d.parallel)

@@ -34,7 +34,9 @@ class ContractionKind(Kind):
 
         from ..mlir import match_product
 
-        sizes = [[d.size for d in problem.by_role(role)] for role in ("batch", "m", "n", "k")]
+        sizes = [
+            [d.matched_size for d in problem.by_role(role)] for role in ("batch", "m", "n", "k")
+        ]
         match_product(MatchContractionOp, op, problem, indexing_maps, sizes)
 
     def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:

@@ -47,7 +47,7 @@ class ConvolutionKind(Kind):
         from ..mlir import match_product
 
         def sizes(*names: str) -> list[int]:
-            return [d.size for d in problem.dims if d.name.rstrip("0123456789") in names]
+            return [d.matched_size for d in problem.dims if d.name.rstrip("0123456789") in names]
 
         # An image dim is indexed by stride * output + dilation * filter.
         strides, dilations = [], []
@@ -81,7 +81,7 @@ class ConvolutionKind(Kind):
         return tuple(pipelines)
 
     def lacks_batch(self, problem: Problem) -> bool:
-        return any(d.name == "batch" and d.size == 1 for d in problem.dims)
+        return any(d.name == "batch" and d.runs_once for d in problem.dims)
 
 
 def _loops(found: Any) -> dict[int, tuple[str, str]]:

@@ -25,7 +25,7 @@ def build_problem(
 ) -> Problem | None:
     """A problem of a root op; None if it has an element type that is not known, or other loops.
 
-    Sizes that are only known when it runs are `DYNAMIC`.
+    Of a loop that is `dynamic`, the size is not known.
 
     Args:
         tensors: name, indexing map and value of each operand, the output last, named `out`.
@@ -50,7 +50,8 @@ def build_problem(
     if set(sizes) != set(loops) or len(loops) != tensors[0][1].n_dims:
         return None
     dims = tuple(
-        Dim(name, sizes[d], role, role != "k") for d, (name, role) in sorted(loops.items())
+        Dim(name, sizes[d], role, role != "k", sizes[d] == DYNAMIC)
+        for d, (name, role) in sorted(loops.items())
     )
     fused = [op.operation for op in root.block.operations if op.operation != root]
     fused = [op for op in fused if is_compute(op)]

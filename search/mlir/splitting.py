@@ -10,7 +10,7 @@ are not linked into one: 0.2 s for a model of 45 dispatches (ConvNeXt) that take
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,9 +29,11 @@ _EXECUTABLE = "hal.executable"
 _EXPORT = "hal.executable.export"
 _DISPATCH, _LOOKUP = "hal.command_buffer.dispatch", "hal.executable.lookup.function"
 # Of a dispatch's operands: which function is run, and the first of three counts of workgroups.
-_FUNCTION, _COUNTS = 2, 3
-# A function that computes them from sizes, which may only be known when the model runs.
-_COUNT, _FUNC = "frontrunner_workgroups_of_", "util.func"
+_FUNCTION, _FIRST_COUNT = 2, 3
+# What names of functions begin with that compute them from sizes, known when the model runs.
+_COUNT_PREFIX = "frontrunner_workgroups_of_"
+_FUNC = "util.func"
+_NOT_TOLD = ("the host's code does not tell where it runs executables",)
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,10 @@ class SplitModule:
     """A model in parts.
 
     Attributes:
-        host: the module at phase `hal`, with executables as they are by default.
+        host: the module at phase `hal`, with executables as they are by default. Where it runs
+            them, it has sizes in the place of numbers of workgroups, which `assemble` computes.
         executables: the source of each, by the function that it runs; those with several functions
-            are not among them.
+            are not among them, nor those whose number of workgroups cannot be told apart.
     """
 
     host: str
@@ -61,14 +64,15 @@ def split_module(source: str, flags: Sequence[str], spec: Path | None) -> SplitM
     with configure_module(source, _unlinked(flags), spec) as (unit, _):
         unit.run(start=CONFIGURATIONS, stop=TARGETS)
         with unit.module() as module, module.context, ir.Location.unknown():
-            for export in _exports(module):
-                _move_counts(export, module)
+            exports = _exports(module)
+            moved = {symbol(one) for one in exports if _move_counts(one, module)}
         unit.run(start=TARGETS, stop=HAL)
         host = unit.text()
-    return SplitModule(host, _split_executables(source))
+    return SplitModule(host, _split_executables(source, moved))
 
 
-def _split_executables(source: str) -> dict[str, str]:
+def _split_executables(source: str, names: Collection[str]) -> dict[str, str]:
+    """Those that run one function each, which is one of these."""
     found = {}
     with new_context(), ir.Location.unknown():
         module = parse(source.encode())
@@ -76,7 +80,7 @@ def _split_executables(source: str) -> dict[str, str]:
         devices = [op for op in ops if str(op.attributes.get("type")) == "!hal.device"]
         for executable in (op for op in ops if op.name == _EXECUTABLE):
             functions = [symbol(op) for op in walk(executable) if op.name == _EXPORT]
-            if len(functions) == 1:
+            if len(functions) == 1 and functions[0] in names:
                 found[functions[0]] = str(_alone(executable, devices, module))
     return found
 
@@ -122,10 +126,15 @@ def _exports(module: ir.Operation) -> list[ir.Operation]:
 
 
 def _move_counts(export: ir.Operation, module: ir.Operation) -> bool:
-    """Makes a function of what computes the number of workgroups, if that can be done.
+    """Moves what computes the number of workgroups into a function of the module, if it can be.
 
-    In its place, the sizes that it is given are returned, so that the host's code has them where it
-    would have the counts, which are computed from them in the end (see `_put_counts`).
+    Candidates differ in it, and the compiler would inline it into the host's code. In its place,
+    the sizes that it is given are returned, padded with 1: the host's code has them where it runs
+    the executable, and `_put_counts` replaces them by what the function computes of them.
+
+    Returns:
+        False, with all as it was, where there are more sizes than counts, or it needs the device or
+        has nested regions.
     """
     block = export.regions[0].blocks[0]
     device, *sizes = block.arguments
@@ -139,7 +148,7 @@ def _move_counts(export: ir.Operation, module: ir.Operation) -> bool:
         function = ir.Operation.create(
             _FUNC,
             attributes={
-                "sym_name": ir.StringAttr.get(_COUNT + symbol(export)),
+                "sym_name": ir.StringAttr.get(_COUNT_PREFIX + symbol(export)),
                 "function_type": ir.TypeAttr.get(kind),
             },
             regions=1,
@@ -181,7 +190,7 @@ def assemble(host: str, executables: Sequence[str], flags: Sequence[str]) -> byt
 def _replace(old: Mapping[str, ir.Operation], text: str) -> None:
     """Puts an executable, and what counts its workgroups, in the place of those of their names."""
     for op in (op.operation for op in ir.Module.parse(text).body.operations):
-        if op.name == _EXECUTABLE or (op.name == _FUNC and symbol(op).startswith(_COUNT)):
+        if op.name == _EXECUTABLE or (op.name == _FUNC and symbol(op).startswith(_COUNT_PREFIX)):
             replaced = old[symbol(op)]
             if op.name == _EXECUTABLE:
                 op.attributes["sym_visibility"] = replaced.attributes["sym_visibility"]
@@ -203,22 +212,31 @@ def _put_counts(module: ir.Operation) -> None:
     """
     ops = [op.operation for op in module.regions[0].blocks[0].operations]
     functions = {
-        symbol(op).removeprefix(_COUNT): op
+        symbol(op).removeprefix(_COUNT_PREFIX): op
         for op in ops
-        if op.name == _FUNC and symbol(op).startswith(_COUNT)
+        if op.name == _FUNC and symbol(op).startswith(_COUNT_PREFIX)
     }
-    for lookup in [op for op in walk(module) if op.name == _LOOKUP]:
+    found = [op for op in walk(module) if op.name in (_DISPATCH, _LOOKUP)]
+    if any(op.name == _DISPATCH and not _tells(op) for op in found):
+        raise CompileFailed(_NOT_TOLD)
+    for lookup in (op for op in found if op.name == _LOOKUP):
         *_, name = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value
         for use in list(lookup.results[0].uses) if name in functions else ():
             dispatch = use.owner.operation
             if dispatch.name != _DISPATCH or use.operand_number != _FUNCTION:
-                raise CompileFailed(["the host's code does not tell where it runs executables"])
-            sizes = list(dispatch.operands)[_COUNTS:]
+                raise CompileFailed(_NOT_TOLD)
+            sizes = list(dispatch.operands)[_FIRST_COUNT:]
             with ir.InsertionPoint(dispatch):
-                for place, count in enumerate(_inlined(functions[name], sizes), start=_COUNTS):
+                for place, count in enumerate(_inlined(functions[name], sizes), start=_FIRST_COUNT):
                     dispatch.operands[place] = count
     for function in functions.values():
         function.erase()
+
+
+def _tells(dispatch: ir.Operation) -> bool:
+    """Whether a dispatch of the host's code says itself which executable it runs."""
+    owner = dispatch.operands[_FUNCTION].owner
+    return not isinstance(owner, ir.Block) and owner.operation.name == _LOOKUP
 
 
 def _inlined(function: ir.Operation, arguments: Sequence[ir.Value]) -> list[ir.Value]:

@@ -49,7 +49,7 @@ def add_unrolling(problem: Problem, matcher: str, action: str) -> None:
         action: is run on the last product, with what the matcher yields.
     """
     any_op, any_param = transform.AnyOpType.get(), transform.AnyParamType.get()
-    folded = [d for d in problem.dims if d.size != 1]
+    folded = [d for d in problem.dims if not d.runs_once]
     with sequence(FOLDED, [any_op], matches=True) as (op,):
         _match(preprocessing_transform.MatchConvolutionOp, op, problem, folded)
         transform.YieldOp([op])
@@ -74,7 +74,7 @@ def _unroll(convolution: ir.Value, problem: Problem) -> ir.Value:
     _rewrite(function, _FOLD)
     folded = transform.CollectMatchingOp([any_op], function, FOLDED).results[0]
     window = window_of(problem)
-    loops = [d for d in problem.dims if d.size != 1]
+    loops = [d for d in problem.dims if not d.runs_once]
     if is_elementwise(problem):
         order = [loops.index(d) for d in (*remaining_loops(problem), *window)]
         folded = structured.InterchangeOp(folded, iterator_interchange=order).result

@@ -22,7 +22,7 @@ from ..mlir import (
     users_compilation,
     walk,
 )
-from ..problem import DYNAMIC, KEEP_F64, Problem, Target
+from ..problem import KEEP_F64, Problem, Target
 from .benchmark_file import rebuild
 from .functions import choose
 
@@ -162,7 +162,7 @@ def _describe(
             "put each dispatch into a file of its own, or tune all: frontrunner tune-model",
         )
     problem, root, word = found[0]
-    if any(dim.size == DYNAMIC for dim in problem.dims):
+    if problem.dynamic:
         raise InputError(
             f"{word} ({_sizes(problem)}) has a dynamic shape; tuning needs static sizes",
             "replace each ? by the size that you run",

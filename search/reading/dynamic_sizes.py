@@ -1,7 +1,7 @@
 """Dispatches of which some sizes are only known when the model runs.
 
-By themselves, they are tuned at the sizes that they have in a call. Which these are, the compiler
-tells: with the sizes of the inputs in the host's code, it computes all others.
+They are read at the largest sizes that they have in some calls. To know these, the sizes of the
+model's inputs are put into the host's code as constants, and canonicalization computes all others.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _SIZE = "hal.buffer_view.dim"
 
 
 def isolate_largest(
-    flow: str, names: Collection[str], calls: Sequence[Mapping[str, Shapes]]
+    model: ir.Module, names: Collection[str], calls: Sequence[Mapping[str, Shapes]]
 ) -> dict[str, tuple[str, str]]:
     """As `isolate_dispatch`, for dispatches of dynamic shape, each where it is largest.
 
     Args:
-        flow: the model at that phase.
+        model: at phase `flow`; it stays as it is.
         names: of the dispatches.
         calls: for each way of calling the model, the inputs of functions, by their names.
     """
     found = dict.fromkeys(names, (0, ("", UNKNOWN)))
     for functions in calls:
-        module = ir.Module.parse(flow)
+        module = _copy(model)
         for function in top_ops(module, "util.func"):
             if shapes := functions.get(symbol(function)):
                 _set_sizes(function, shapes)
@@ -54,6 +54,16 @@ def isolate_largest(
                 if elements > found[name][0]:
                     found[name] = elements, isolate_dispatch(site, module)
     return {name: isolated for name, (_, isolated) in found.items()}
+
+
+def _copy(model: ir.Module) -> ir.Module:
+    copy = ir.Module.create()
+    for name in model.operation.attributes:
+        copy.operation.attributes[name] = model.operation.attributes[name]
+    with ir.InsertionPoint(copy.body):
+        for op in model.body.operations:
+            op.operation.clone()
+    return copy
 
 
 def _set_sizes(function: ir.Operation, shapes: Shapes) -> None:
@@ -69,21 +79,24 @@ def _set_sizes(function: ir.Operation, shapes: Shapes) -> None:
                     op.results[0].replace_all_uses_with(constant.result)
 
 
-def root_problems(name: str, source: str, flags: Sequence[str]) -> dict[str, Problem]:
-    """What dispatches compute, as the model has it: with `DYNAMIC` sizes.
+def root_problems(
+    name: str, source: str, flags: Sequence[str], dispatches: Collection[str]
+) -> dict[str, Problem]:
+    """What dispatches compute, as the model has it: with loops that are `dynamic`.
 
     Args:
         name: the model's, for messages.
         source: the model at phase `executable-sources`.
 
     Returns:
-        By function, for those with one root op that can be tuned.
+        Of those with one root op, which can be tuned.
     """
     marked = [*flags, "--iree-codegen-add-tuner-attributes"]
     with users_compilation(name, source.encode(), marked) as unit:
         unit.run(start=SOURCES, stop=CONFIGURATIONS)
         configured = unit.text()
-    return dict(_problems(ir.Module.parse(configured)))
+    found = dict(_problems(ir.Module.parse(configured)))
+    return {one: found[one] for one in dispatches if one in found}
 
 
 def _problems(module: ir.Module) -> Iterator[tuple[str, Problem]]:

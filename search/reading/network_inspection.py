@@ -33,9 +33,9 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         `source`, `functions` (name to inputs and outputs, each a type as text), `dispatches` (name
-        to a module with nothing else, or why there is none), `problems` (of dispatches of dynamic
-        shape), `parameters` (scope and key of each) and, by function and input, `limits` of
-        integers that are used as indices.
+        to a module with nothing else, or why there is none), names of those that are `dynamic`, and
+        their `problems` in the model, `parameters` (scope and key of each) and, by function and
+        input, `limits` of integers that are used as indices.
     """
     name = request["name"]
     with users_compilation(name, request["text"], request["flags"]) as unit:
@@ -60,8 +60,8 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         }
         problems = {}
         if dynamic and (calls := _calls(request["shapes"], signatures, functions)):
-            dispatches |= isolate_largest(flow, dynamic, calls)
-            problems = root_problems(name, source, request["flags"])
+            dispatches |= isolate_largest(module, dynamic, calls)
+            problems = root_problems(name, source, request["flags"], dynamic)
         return {
             "source": source,
             "functions": signatures,
@@ -72,7 +72,8 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             "target": target,
             "parameters": tuple(dict.fromkeys(_PARAMETER.findall(flow))),
             "dispatches": dispatches,
-            "problems": {key: one for key, one in problems.items() if key in dynamic},
+            "dynamic": dynamic,
+            "problems": problems,
         }
 
 
@@ -83,7 +84,7 @@ def _calls(
 ) -> list[dict[str, Shapes]]:
     """For each way of calling the model, the shapes of inputs, by the function with the body.
 
-    Empty where they do not fit: what calls it says so.
+    Those of another number of inputs are left out: they are refused where the model is called.
     """
     names = [name or next(iter(signatures)) for name in shapes.functions]
     counts = [len(signatures[name][0]) for name in names if name in signatures]

@@ -78,12 +78,14 @@ class NetworkDispatch:
         text: MLIR that holds nothing else, as `read_dispatch` takes it; empty if there is none. Of
             dynamic shape in the model, it has the largest of the sizes that it is called with.
         reason: why there is none.
-        problem: of its root op in the model, if that has sizes that are only known when it runs.
+        dynamic: whether the model has it with sizes that are only known when it runs.
+        problem: of its root op there, if it is dynamic and can be tuned.
     """
 
     name: str
     text: str = field(repr=False)
     reason: str = ""
+    dynamic: bool = False
     problem: Problem | None = None
 
 
@@ -166,7 +168,7 @@ def read_network(
         for name, (inputs, outputs) in answer["functions"].items()
     )
     dispatches = tuple(
-        NetworkDispatch(name, text, reason, answer["problems"].get(name))
+        NetworkDispatch(name, text, reason, name in answer["dynamic"], answer["problems"].get(name))
         for name, (text, reason) in answer["dispatches"].items()
     )
     return Network(

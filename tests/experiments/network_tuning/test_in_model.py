@@ -199,7 +199,7 @@ def test_a_dispatch_without_a_part_of_its_own_is_left_out(world: World) -> None:
     world.functions = ("a", "c")
     world.times = {"a-1": 50.0}
     found = world.search()
-    assert found["b"] == "it shares its executable with other functions"
+    assert found["b"] == "its executable cannot be exchanged in the model"
     assert (found["a"].best, found["a"].candidates) == ((1,), COUNT)
 
 

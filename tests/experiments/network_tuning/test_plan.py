@@ -83,7 +83,7 @@ def test_dispatches_of_any_size_are_one_and_all_of_their_time_is_to_be_had() -> 
     found = read(FILES["a"], "host")
     assert isinstance(found, Dispatch)
     root = found.problem.with_dynamic(["m"])
-    dispatches = {name: NetworkDispatch(name, "text", "", root) for name in ("a", "b", "c")}
+    dispatches = {name: NetworkDispatch(name, "text", "", True, root) for name in ("a", "b", "c")}
     profile = [DispatchTime(name, 1.0, us) for name, us in (("a", 60.0), ("c", 30.0), ("b", 10.0))]
     made = make_plan(profile, dispatches, FILES, 1.0, "host", Peak(1e3, 1e3))
     (one,) = made.hot
@@ -92,6 +92,10 @@ def test_dispatches_of_any_size_are_one_and_all_of_their_time_is_to_be_had() -> 
     assert one.headroom_us == one.time_us == 90.0
     assert [(rest.name, rest.reason) for rest in made.rest] == [("b", hot.ANOTHER)]
     assert read_plan(json.loads(json.dumps(made.to_dict(), default=str))) == made
+    unread = dispatches | {"c": NetworkDispatch("c", "text", "", True)}
+    assert [m.reason for m in make_plan(profile, unread, FILES, 1.0, "host", None).rest] == (
+        [hot.ANOTHER] * 2
+    )
     # One with a size that is known is another spec's.
     static = dispatches | {"c": NetworkDispatch("c", "text")}
     assert len(make_plan(profile, static, FILES, 1.0, "host", None).hot) == 2
@@ -104,7 +108,7 @@ def test_attention_that_one_matcher_takes_is_one() -> None:
     other = replace(found, indexing_maps=(*found.indexing_maps[:-1], "another"))
     masked = replace(found, problem=replace(found.problem, traits=(("masked", 1),)))
     shares = [DispatchTime(name, 1.0, us) for name, us in (("a", 5.0), ("b", 3.0), ("c", 1.0))]
-    groups = hot._groups(shares, {"a": found, "b": other, "c": masked}, {})
+    groups = hot._groups(shares, {"a": found, "b": other, "c": masked})
     assert [[share.name for share, _ in group] for group in groups] == [["a", "b"], ["c"]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,8 +35,8 @@ def test_they_have_the_largest_of_their_sizes(tmp_path: Path) -> None:
         dispatch = read_dispatch(file)
         assert [dim.size for dim in dispatch.problem.dims] == sizes
         assert one.problem is not None
-        assert [dim.size for dim in one.problem.dims] == [DYNAMIC, *sizes[1:]]
-        assert dispatch.problem.with_dynamic(["m"]) == one.problem
+        assert [dim.matched_size for dim in one.problem.dims] == [DYNAMIC, *sizes[1:]]
+        assert (one.dynamic, one.problem.dynamic) == (True, ("m",))
         assert "x".join(["?", *map(str, sizes[1:])]) in one.problem.label
 
 
@@ -118,7 +119,8 @@ def test_their_specs_match_them(
         (space,) = build_spaces(alone, pipeline)
         config = space.render(sample(space, 1, 0).to_dict("records")[0])
     for loops, matched in (([loop], [one.name]), ([], [])):
-        spec.write_text(spec_texts([spec_of(alone, config, dynamic=loops)])[0])
+        problem = alone.problem.with_dynamic(loops)
+        spec.write_text(spec_texts([spec_of(replace(alone, problem=problem), config)])[0])
         linked = link_specs([spec])
         assert [n for ns in find_matches(model, linked).by_matcher.values() for n in ns] == matched
         (static_matches,) = find_matches(read_network(file), linked).by_matcher.values()
