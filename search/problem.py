@@ -15,8 +15,9 @@ from .kind import kind_of
 DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
 # Without it, the compiler makes f32 of what it is given in f64.
 KEEP_F64 = "--iree-input-demote-f64-to-f32=false"
-# What a tuning spec says of a size that is only known when the model runs.
-DYNAMIC = -1
+# The compiler's word for a size that is only known when the model runs. In a tuning spec -1 would
+# match any size, and this one those alone.
+DYNAMIC = -(2**63)
 
 ELEMENT_BYTES = {
     **dict.fromkeys(("i1", "i8"), 1),

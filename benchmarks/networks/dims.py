@@ -9,7 +9,7 @@ from itertools import product
 
 from ...core import InputError
 
-# Of all combinations; the model is run with each.
+# The most combinations: the model is compared and timed with each.
 MOST_SIZES = 16
 _DIM = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<sizes>[0-9]+(?:,[0-9]+)*)", re.ASCII)
 _HINT = "give a name that an --input has, and one size or several, such as seq=64,128"

@@ -164,10 +164,9 @@ def tuned_alone(plan: Plan, seconds: float) -> tuple[HotDispatch, ...]:
     weights = {hot.name: math.sqrt(hot.headroom_us) for hot in plan.hot}
     total = sum(weights.values()) or 1.0
     large = [h for h in plan.hot if seconds * weights[h.name] / total >= ALONE_SECONDS]
-    alone = [h for h in plan.hot if not h.dynamic]
     # One that is left has nothing to share the model's profiles with.
-    few = len(plan.hot) - len(large) < 2
-    return tuple(alone if few else (h for h in large if h in alone))
+    alone = plan.hot if len(plan.hot) - len(large) < 2 else large
+    return tuple(h for h in alone if not h.dynamic)
 
 
 def queue_dispatches(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         spec_text,
     )
     from .splitting import assemble, compile_executable, split_module
-    from .walking import entry_point, new_context, symbol, walk
+    from .walking import entry_point, module_of, new_context, symbol, walk
 else:
     __getattr__ = exports(__name__)
 
@@ -60,6 +60,7 @@ __all__ = [
     "loop_name",
     "match_operands",
     "match_product",
+    "module_of",
     "new_context",
     "new_library",
     "parse",

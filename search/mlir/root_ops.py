@@ -35,12 +35,8 @@ def build_problem(
     operands = []
     for word, map_, value in tensors:
         shaped = ir.ShapedType(value.type)
-        shape = [
-            DYNAMIC if shaped.is_dynamic_dim(place) else shaped.get_dim_size(place)
-            for place in range(shaped.rank)
-        ]
         index = tuple(tuple(_terms(e)) for e in map_.results)
-        for terms, size in zip(index, shape, strict=True):
+        for terms, size in zip(index, shaped.shape, strict=True):
             if len(terms) == 1 and terms[0][1] == 1:
                 sizes.setdefault(terms[0][0], size)
         dtype = str(shaped.element_type)

@@ -20,7 +20,7 @@ from iree.compiler.dialects import preprocessing_transform, transform
 from ...core import InputError, first_line
 from ..interchanged import MARK as INTERCHANGED
 from ..kind import kind_of
-from ..problem import DYNAMIC, Problem
+from ..problem import Problem
 from ..spec import APPLIED_MARK, TuningSpec
 from ..unrolled import MARK as UNROLLED
 from .contents import first_error, spec_context
@@ -157,11 +157,8 @@ def match_product(
     types = [ir.Type.parse(operand.dtype) for operand in problem.operands]
     parsed = [ir.AffineMapAttr(ir.Attribute.parse(text)).value for text in maps]
     found = matcher(op, *types, parsed).results
-    # -1 would match any size; this one those that are only known when the model runs.
-    dynamic = ir.ShapedType.get_dynamic_size()
     for dims, expected in zip(found, sizes, strict=True):
-        exact = [dynamic if size == DYNAMIC else size for size in expected]
-        preprocessing_transform.MatchDimsEqualOp(dims, exact)
+        preprocessing_transform.MatchDimsEqualOp(dims, expected)
 
 
 def match_operands(op: ir.Value, name: str, tensors: Mapping[int, str]) -> None:

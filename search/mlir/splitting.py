@@ -19,7 +19,7 @@ from iree.compiler.dialects import arith
 
 from .compiler import CONFIGURATIONS, CompileFailed, applied, compilation, configure_module
 from .contents import parse
-from .walking import new_context, symbol, walk
+from .walking import module_of, new_context, symbol, walk
 
 TARGETS, HAL = "executable-targets", "hal"
 # The compiler takes it for its whole process, so that nothing else can be compiled there.
@@ -91,13 +91,7 @@ def _alone(
     """A module of one executable."""
     # What is private, and run by nothing, would be dropped.
     executable.attributes["sym_visibility"] = ir.StringAttr.get("public")
-    alone = ir.Module.create()
-    for name in module.operation.attributes:
-        alone.operation.attributes[name] = module.operation.attributes[name]
-    with ir.InsertionPoint(alone.body):
-        for op in (*devices, executable):
-            op.clone()
-    return alone
+    return module_of((*devices, executable), module)
 
 
 def compile_executable(

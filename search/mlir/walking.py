@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from iree.compiler import ir
 
@@ -26,6 +26,17 @@ def entry_point(dispatch: ir.Operation) -> tuple[str, str]:
     reference = ir.SymbolRefAttr(ir.ArrayAttr(dispatch.attributes["entry_points"])[0])
     executable, function = reference.value
     return executable, function
+
+
+def module_of(ops: Iterable[ir.Operation], module: ir.Module) -> ir.Module:
+    """A module of copies of some of another's ops, with its attributes."""
+    made = ir.Module.create()
+    for name in module.operation.attributes:
+        made.operation.attributes[name] = module.operation.attributes[name]
+    with ir.InsertionPoint(made.body):
+        for op in ops:
+            op.clone()
+    return made
 
 
 def new_context() -> ir.Context:

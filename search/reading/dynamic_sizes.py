@@ -12,7 +12,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith
 from iree.compiler.passmanager import PassManager
 
-from ..mlir import CONFIGURATIONS, SOURCES, symbol, users_compilation, walk
+from ..mlir import CONFIGURATIONS, SOURCES, module_of, symbol, users_compilation, walk
 from ..problem import Problem
 from .dispatch_inspection import problem_of
 from .isolating import (
@@ -43,7 +43,7 @@ def isolate_largest(
     """
     found = dict.fromkeys(names, (0, ("", UNKNOWN)))
     for functions in calls:
-        module = _copy(model)
+        module = module_of((op.operation for op in model.body.operations), model)
         for function in top_ops(module, "util.func"):
             if shapes := functions.get(symbol(function)):
                 _set_sizes(function, shapes)
@@ -54,16 +54,6 @@ def isolate_largest(
                 if elements > found[name][0]:
                     found[name] = elements, isolate_dispatch(site, module)
     return {name: isolated for name, (_, isolated) in found.items()}
-
-
-def _copy(model: ir.Module) -> ir.Module:
-    copy = ir.Module.create()
-    for name in model.operation.attributes:
-        copy.operation.attributes[name] = model.operation.attributes[name]
-    with ir.InsertionPoint(copy.body):
-        for op in model.body.operations:
-            op.operation.clone()
-    return copy
 
 
 def _set_sizes(function: ir.Operation, shapes: Shapes) -> None:

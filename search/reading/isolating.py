@@ -35,14 +35,16 @@ def top_ops(module: ir.Module, name: str) -> Iterator[ir.Operation]:
 
 
 def is_dynamic(dispatch: ir.Operation) -> bool:
-    types = [*(o.type for o in dispatch.operands), *(r.type for r in dispatch.results)]
-    return any(isinstance(t, ir.ShapedType) and not t.has_static_shape for t in types)
+    return any(isinstance(t, ir.ShapedType) and not t.has_static_shape for t in _types(dispatch))
+
+
+def _types(dispatch: ir.Operation) -> list[ir.Type]:
+    return [*(o.type for o in dispatch.operands), *(r.type for r in dispatch.results)]
 
 
 def isolate_dispatch(dispatch: ir.Operation, module: ir.Module) -> tuple[str, str]:
     """A module that holds a dispatch alone, with static sizes, and "", or "" and why not."""
-    types = [*(o.type for o in dispatch.operands), *(r.type for r in dispatch.results)]
-    if any(isinstance(t, ir.RankedTensorType) and t.encoding is not None for t in types):
+    if any(isinstance(t, ir.RankedTensorType) and t.encoding is not None for t in _types(dispatch)):
         return "", "its operands are tiled by another dispatch"
     static = static_types(dispatch)
     if static is None:
