@@ -366,6 +366,27 @@ def test_a_noisy_machine_takes_longer_and_is_told_of(
     assert notes[-1].startswith("noisy machine (load 5.0 on 2 cores): the default differs from")
 
 
+@pytest.mark.parametrize(("second_us", "wins"), [(100.0, False), (50.0, True)])
+def test_a_gain_that_may_be_next_to_nothing_is_measured_again(second_us: float, wins: bool) -> None:
+    """The default had been disturbed, for most of the rounds."""
+    device = DriftingDevice({BASELINE: 100.0})
+    unclear = changed(own_rounds(device, 70.0), index=1, interval=(1.06, 1.48), speedup=1.44)
+    second = changed(own_rounds(DriftingDevice({BASELINE: 100.0}), second_us), index=1)
+    answers = [replace(unclear, noise_floor=0.02), second]
+
+    class Disturbed(Decided):
+        def confirm(self, index: int) -> Finals:
+            return answers.pop(0)
+
+    phases: list[str] = []
+    runner = Disturbed(decided(device, {}).heats, {}, {})
+    runner.heats = changed(own_rounds(device, 50.0), index=1)
+    _, winner = choose_winner(runner, OUTCOMES, lambda *_: "", phases.append, lambda _: None)
+    assert not answers
+    assert phases[2] == "measuring candidate 2 against the default, again"
+    assert winner == (second.standings[0] if wins else None)
+
+
 def test_three_are_tried_as_the_winner_at_most() -> None:
     device = DriftingDevice({BASELINE: 100.0})
     heats = finals(device, *(50.0 + i for i in range(5)))
