@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .dims import read_dims, sized_inputs, unnamed_dim
+    from .dims import dims_beside, read_dims, sized_inputs, unnamed_dim
     from .inputs import FunctionCall, check_calls, prepare_call, shape_of
     from .kernel import NetworkSetup
     from .profiling import DispatchTime, profile, profile_runs
@@ -25,6 +25,7 @@ __all__ = [
     "Speedup",
     "check_archives",
     "check_calls",
+    "dims_beside",
     "prepare_call",
     "profile",
     "profile_runs",

@@ -63,6 +63,15 @@ def sized_inputs(inputs: Sequence[str], dims: Dims) -> list[tuple[str, tuple[str
     return found
 
 
+def dims_beside(dims: Dims) -> Dims:
+    """The one combination that is one below the largest; none if it is given itself.
+
+    What divides round sizes divides these hardly ever, and what is wrong then is seen nowhere else.
+    """
+    beside = {name: (max(1, max(sizes) - 1),) for name, sizes in dims.items()}
+    return {} if all(size in dims[name] for name, (size,) in beside.items()) else beside
+
+
 def unnamed_dim(name: str) -> InputError:
     """No input has a size of a name that is given."""
     return InputError(

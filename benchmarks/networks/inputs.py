@@ -68,7 +68,7 @@ class FunctionCall:
     Attributes:
         inputs: sets of them; it is timed with the first.
         outputs: element types.
-        weight: how many calls of it a run of the model counts.
+        weight: how many calls of it a run of the model counts; 0 if it is compared, but not timed.
         sizes: that inputs have where these are up to the caller, for messages.
     """
 

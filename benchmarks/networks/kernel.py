@@ -103,13 +103,14 @@ class _Host:
                 for function, sets, call in zip(
                     functions, self.arguments, self.setup.calls, strict=True
                 )
+                if call.weight
             ]
             for functions in self.load(*request.variants)
         ]
         for run, _ in chain.from_iterable(variants):
             run()
         rng = np.random.default_rng(request.seed)
-        seconds = request.seconds / len(self.setup.calls)
+        seconds = request.seconds / len(variants[0])
         found = []
         for _ in range(request.rounds):
             times = [0.0] * len(variants)

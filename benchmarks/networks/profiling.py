@@ -74,7 +74,7 @@ def profile(executable: Path, setup: NetworkSetup, runs: float = RUNS) -> list[D
         KilledError: one was killed from outside.
     """
     found: dict[str, DispatchTime] = {}
-    for call in setup.calls:
+    for call in (one for one in setup.calls if one.weight):
         times = max(1, min(MOST_RUNS, round(runs * call.weight)))
         for one in _profile_calls(executable, setup, call, times):
             before = found.get(one.name, DispatchTime(one.name, 0.0, 0.0))

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from ...benchmarks.cluster import open_devices
 from ...benchmarks.measuring import fingerprint, shares_cores
-from ...benchmarks.networks import FunctionCall, MakeChild, NetworkSetup, check_calls, prepare_call
-from ...core import Child, InputError, Notify, make_folder
+from ...benchmarks.networks import (
+    FunctionCall,
+    MakeChild,
+    NetworkFailed,
+    NetworkRunner,
+    NetworkSetup,
+    check_calls,
+    prepare_call,
+)
+from ...core import Child, InputError, Notify, first_line, make_folder
 from ...search import Target
-from ...search.reading import Network
+from ...search.reading import Function, Network
 from .options import NetworkOptions, function_weights
 
 # Sets of inputs on which outputs are compared.
@@ -74,14 +82,62 @@ def make_setup(
             f"got {len(options.inputs)}",
             f"give all or none, in this order: {', '.join(taken) or 'none'}",
         )
-    seeds = [options.seed + 1000 * n for n in range(INPUT_SETS)]
-    calls: list[FunctionCall] = []
-    for sizes, inputs in options.sized_inputs():
+    calls = _add_calls((), functions, options.sized_inputs(), folder, options.seed)
+    return NetworkSetup(device, calls, options.parameters)
+
+
+def compared_beside(
+    setup: NetworkSetup,
+    network: Network,
+    options: NetworkOptions,
+    compiled: Path,
+    folder: Path,
+    make_child: MakeChild,
+    notify: Notify,
+) -> NetworkSetup:
+    """The same, with outputs compared at sizes that were not given, if the model runs at these.
+
+    Args:
+        compiled: the model as it is by default.
+
+    Raises:
+        KilledError: the process that runs it was killed from outside.
+    """
+    weights = dict.fromkeys(map(network.function, function_weights(options.function)), 0.0)
+    for sizes, inputs in options.inputs_beside():
+        at = ((sizes, inputs),)
+        try:
+            calls = _add_calls(setup.calls, weights, at, folder, options.seed)
+            with NetworkRunner(replace(setup, calls=calls), make_child) as runner:
+                runner.compare_outputs(compiled, compiled)
+        except (InputError, NetworkFailed) as failure:
+            # It may be made for even sizes, or have inputs of which all values are given.
+            notify(f"outputs are not compared at {sizes}: {first_line(failure)}")
+        else:
+            notify(f"outputs are compared at {sizes}, too")
+            return replace(setup, calls=calls)
+    return setup
+
+
+def _add_calls(
+    calls: tuple[FunctionCall, ...],
+    weights: Mapping[Function, float],
+    sized: Iterable[tuple[str, Sequence[str]]],
+    folder: Path,
+    seed: int,
+) -> tuple[FunctionCall, ...]:
+    """Calls, and those of all functions with inputs at more sizes, which are written.
+
+    Raises:
+        InputError: a function takes others, or there is no memory for them.
+    """
+    seeds = [seed + 1000 * n for n in range(INPUT_SETS)]
+    for sizes, inputs in sized:
         left = list(inputs)
-        for function, weight in functions.items():
+        for function, weight in weights.items():
             given, left = left[: len(function.inputs)], left[len(function.inputs) :]
             own = folder / f"inputs-{len(calls)}"
             make_folder(own, "move away what is there")
-            calls.append(prepare_call(function, given, own, seeds, weight, sizes))
+            calls = (*calls, prepare_call(function, given, own, seeds, weight, sizes))
             check_calls(calls)  # before others are written
-    return NetworkSetup(device, tuple(calls), options.parameters)
+    return calls

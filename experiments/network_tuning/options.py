@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from ...benchmarks.measuring import POOL_SIZE, minutes_to_seconds
-from ...benchmarks.networks import Archives, read_dims, shape_of, sized_inputs
+from ...benchmarks.networks import Archives, dims_beside, read_dims, shape_of, sized_inputs
 from ...core import InputError
 from ...models import names_a_file
 from ...search import resolve_target
@@ -90,6 +90,11 @@ class NetworkOptions:
     def sized_inputs(self) -> list[tuple[str, tuple[str, ...]]]:
         """Inputs at each combination of sizes, and what to call that; see `dims`."""
         return sized_inputs(self.inputs, read_dims(self.dims))
+
+    def inputs_beside(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Inputs at sizes that are not given, on which outputs are compared, too; or none."""
+        beside = dims_beside(read_dims(self.dims))
+        return sized_inputs(self.inputs, beside) if beside else []
 
     @cached_property
     def shapes(self) -> InputShapes:

@@ -30,7 +30,7 @@ from ..observing import Tracker
 from ..tuning import TuneResult, write_text
 from .bases import Base, BaseMaker, try_variants
 from .choosing import choose_base
-from .device import make_setup, open_device
+from .device import compared_beside, make_setup, open_device
 from .dispatches import MakeObserver, best_specs, tune_hot_dispatches
 from .finishing import Finish, finish
 from .folder import NetworkFolder, open_new_folder
@@ -173,12 +173,16 @@ def _tune(
     with ExitStack() as stack:
         place = stack.enter_context(open_device(options, network.target, notify))
         setup = make_setup(network, options, place.uri, folder.work)
-        runner = stack.enter_context(NetworkRunner(setup, place.make_child))
         maker = BaseMaker(mlir, options, folder.work, notify)
         notify("compiling the model as it is")
         plain = maker.plain(network)
+        default = plain.compiled.executable
         if place.cluster is None:
-            check_code([place.uri], network.target, plain.compiled.executable)
+            check_code([place.uri], network.target, default)
+        setup = compared_beside(
+            setup, network, options, default, folder.work, place.make_child, notify
+        )
+        runner = stack.enter_context(NetworkRunner(setup, place.make_child))
         run_us = _run_once(runner, plain.compiled)
         tried, plan = folder.tried(variants), folder.plan()
         if tried is None and plan is not None and folder.is_without_options:
@@ -225,7 +229,7 @@ def _tune(
             ) as assembler:
                 search = InModelSearch(
                     assembler, runner, options.starter,
-                    plain.compiled.executable, folder.candidates, notify,
+                    default, folder.candidates, notify,
                 )  # fmt: skip
                 found = search.search(queued, until, MAX_TRIED)
             tuned |= {**failed, **found}
@@ -233,7 +237,7 @@ def _tune(
                 if isinstance(done := found[one.hot.name], InModelResult):
                     specs[one.hot.name] = [one.spec(at) for at in done.best]
         trial = NetworkTrial(
-            compiler, runner, options.starter, base.compiled, plain.compiled.executable,
+            compiler, runner, options.starter, base.compiled, default,
             options.seed, deadline, notify,
         )  # fmt: skip
         chosen = trial.decide([(hot, specs.get(hot.name, [])) for hot in plan.hot])

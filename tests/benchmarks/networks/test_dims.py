@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontrunner.benchmarks.networks.dims import read_dims, sized_inputs
+from frontrunner.benchmarks.networks.dims import dims_beside, read_dims, sized_inputs
 from frontrunner.core import InputError
 
 
@@ -32,6 +32,11 @@ def test_names_are_whole_sizes() -> None:
     assert (sized, others) == (("3x5x7xi8=@max.bin", "9xf32"), [])
     (_, sized), *_ = sized_inputs(["@1xseqx768.npy", "seqxi8"], read_dims(["seq=4"]))
     assert sized == ("@1xseqx768.npy", "4xi8")
+
+
+def test_sizes_beside_those_that_are_given() -> None:
+    assert dims_beside(read_dims(["a=4,16", "b=1"])) == {"a": (15,), "b": (1,)}
+    assert dims_beside(read_dims(["a=16,15"])) == dims_beside({}) == {}
 
 
 @pytest.mark.parametrize(
