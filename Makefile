@@ -55,7 +55,7 @@ test: env-dev  ## run the tests, but for those that take long one by one
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(ARGS)
 
 test-slow: env-dev  ## run those that take long: whole runs, killed and resumed, over all kinds
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow --durations 12 $(ARGS)
 
 test-quick: env-dev  ## run those that compile and measure nothing, in under a minute
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q --no-header $(QUICK) $(ARGS)

@@ -10,6 +10,11 @@ COLUMNS = (
     *("dispatch", "#places", "#share", "#alone", "#in the model", "#left", "#of the roofline"),
     *("#candidates", "outcome"),
 )
+# Of a model of 67 dispatches, one of some thirty such compiles did.
+_MAY_HANG = (
+    "Threads of this compiler may wait for each other for ever while they read a spec: should it "
+    "not end, start it again, or add `--mlir-disable-threading`, which takes longer."
+)
 
 
 def _how_to_compile(result: NetworkResult, target: str) -> str:
@@ -19,7 +24,8 @@ def _how_to_compile(result: NetworkResult, target: str) -> str:
     if result.spec is not None:
         given.append(f"{spec_option(target_flags(target))}={result.spec.name}")
     line = f"iree-compile MODEL.mlir -o MODEL.vmfb {' '.join(given)}"
-    return f"To compile the model so, in this folder: `{line}`"
+    told = f"To compile the model so, in this folder: `{line}`"
+    return told if result.spec is None else f"{told}. {_MAY_HANG}"
 
 
 def report(result: NetworkResult, options: NetworkOptions) -> str:

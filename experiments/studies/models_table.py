@@ -22,7 +22,7 @@ from ...benchmarks.networks import (
     Speedup,
     prepare_call,
 )
-from ...core import run_tool
+from ...core import ChildTimeout, run_tool
 from ...search import SPEC_OPTION
 from ...search.reading import read_network
 from ..network_tuning import NetworkResult, resume_model, tune_model
@@ -35,6 +35,8 @@ NAMES = (
     *("whisper", "convnext", "regnet", "llama"),
 )
 FLAGS = {"data tiling": ["--iree-opt-data-tiling"], "O3": ["--iree-opt-level=O3"]}
+# Twenty times what any of them takes.
+COMPILE_TIMEOUT = 400.0
 TUNED, BEST = "tuned (95 %)", "best options"
 
 Gains = Mapping[str, Speedup | Race | None]
@@ -110,9 +112,15 @@ def _tuned(mlir: Path, weights: Path, folder: Path, minutes: float) -> NetworkRe
 def _compile(mlir: Path, flags: Sequence[str], out: Path) -> bool:
     """Whether a model compiles, as it may not with every option; why not is on stderr."""
     tool = Path(sys.executable).with_name("iree-compile")
-    done = run_tool([tool, mlir, *flags, "-o", out])
-    print(done.err, end="", file=sys.stderr)
-    return done.code == 0
+    for _ in range(2):
+        try:
+            done = run_tool([tool, mlir, *flags, "-o", out], COMPILE_TIMEOUT)
+        except ChildTimeout as late:  # its threads may wait for each other while they read a spec
+            print(f"{out}: {late}", file=sys.stderr)
+            continue
+        print(done.err, end="", file=sys.stderr)
+        return done.code == 0
+    return False
 
 
 def _gain(runner: NetworkRunner, before: Path, after: Path) -> Speedup | None:
