@@ -208,7 +208,7 @@ def settle(
 def _measure_alone(
     runner: MeasuringRunner, index: int, finals: Finals, on_phase: Callable[[str], None]
 ) -> tuple[Finals, FinalistResult | None]:
-    """A finalist in rounds of its own, twice if it is not clear; None if it beats no baseline."""
+    """A finalist in rounds of its own, twice if it is unclear; None if the default is as fast."""
     for again in ("", ", again"):
         on_phase(f"measuring candidate {index + 1} against the default{again}")
         finals = finals.with_own_rounds(runner.confirm(index))

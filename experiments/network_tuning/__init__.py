@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from .queued import InModelOutcome, read_tried
     from .result import NetworkResult
     from .runs import resume_network_run, start_network_run
-    from .summary import COLUMNS
+    from .summary import BUILD_HINT, COLUMNS
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "BUILD_HINT",
     "COLUMNS",
     "InModelOutcome",
     "NetworkFolder",

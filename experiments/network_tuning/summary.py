@@ -10,10 +10,10 @@ COLUMNS = (
     *("dispatch", "#places", "#share", "#alone", "#in the model", "#left", "#of the roofline"),
     *("#candidates", "outcome"),
 )
-# Of a model of 67 dispatches, one of some thirty such compiles did.
-_MAY_HANG = (
+# Of a model of 67 dispatches, one of some thirty builds with the spec did not end.
+BUILD_HINT = (
     "Threads of this compiler may wait for each other for ever while they read a spec: should it "
-    "not end, start it again, or add `--mlir-disable-threading`, which takes longer."
+    "not end, start it again, or add --mlir-disable-threading, which takes longer."
 )
 
 
@@ -25,7 +25,7 @@ def _how_to_compile(result: NetworkResult, target: str) -> str:
         given.append(f"{spec_option(target_flags(target))}={result.spec.name}")
     line = f"iree-compile MODEL.mlir -o MODEL.vmfb {' '.join(given)}"
     told = f"To compile the model so, in this folder: `{line}`"
-    return told if result.spec is None else f"{told}. {_MAY_HANG}"
+    return told if result.spec is None else f"{told}. {BUILD_HINT}"
 
 
 def report(result: NetworkResult, options: NetworkOptions) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...core import InputError
 from ...search import flags_text, spec_option, target_flags
+from ..network_tuning import BUILD_HINT
 from . import tried
 from .drawing import (
     Article,
@@ -251,6 +252,8 @@ def _use(run: NetworkRun) -> Iterator[Block]:
             given.append(f"{option}={shlex.quote(str(result.spec))}")
         line = f"iree-compile MODEL.mlir -o MODEL.vmfb {' '.join(given)}"
         yield Code("To compile the model so", line)
+        if result.spec is not None:
+            yield Text(BUILD_HINT)
         for path in filter(None, (result.flags, result.spec)):
             try:
                 text = read_text(path)

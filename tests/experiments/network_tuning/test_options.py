@@ -53,7 +53,9 @@ def test_what_computes_something_else_is_never_chosen_and_the_flags_compile(
     command = [Path(sys.executable).with_name("iree-compile"), "../model.mlir", "@flags.txt"]
     spec = ["--iree-codegen-tuning-spec-path=spec.mlir"] if result.spec else []
     subprocess.run([*command, *spec, "-o", "model.vmfb"], cwd=run, check=True)
-    assert "@flags.txt" in (run / "report.md").read_text()
+    report = (run / "report.md").read_text()
+    assert "@flags.txt" in report
+    assert ("--mlir-disable-threading" in report) is (result.spec is not None)
     check_that_a_file_of_options_is_asked_for_again(run, file)
 
 

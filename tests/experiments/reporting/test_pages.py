@@ -23,6 +23,7 @@ CONTENT = {
         "beyond the first 90% of the time",
         "its output differs",
         "iree-compile MODEL.mlir -o MODEL.vmfb @",
+        "or add --mlir-disable-threading",
         "1.20x",
     ),
     "evaluation": (
