@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Added to the seed when the winner is verified, so that its inputs are not those of the search.
 OTHER_INPUTS = 1_000_003
-# An interval that leaves less of the gain is of a machine that was disturbed.
+# An interval that leaves less of the gain may be of a machine that was disturbed.
 CLEAR_SHARE = 0.25
 # Of a finalist whose executable is another than the one that was measured.
 CHANGED = "it does not compile as it did"
@@ -208,7 +208,7 @@ def settle(
 def _measure_alone(
     runner: MeasuringRunner, index: int, finals: Finals, on_phase: Callable[[str], None]
 ) -> tuple[Finals, FinalistResult | None]:
-    """A finalist in rounds of its own, twice if it is unclear; None if the default is as fast."""
+    """A finalist in rounds of its own, twice if it is unclear; None if it fails or is no faster."""
     for again in ("", ", again"):
         on_phase(f"measuring candidate {index + 1} against the default{again}")
         finals = finals.with_own_rounds(runner.confirm(index))

@@ -64,11 +64,12 @@ def sized_inputs(inputs: Sequence[str], dims: Dims) -> list[tuple[str, tuple[str
 
 
 def dims_beside(dims: Dims) -> Dims:
-    """The one combination that is one below the largest; none if it is given itself.
+    """One more combination of sizes, each one below the largest; none if it is given itself.
 
-    What divides round sizes divides these hardly ever, and what is wrong then is seen nowhere else.
+    What divides round sizes seldom divides these, and what is wrong then is seen nowhere else. A
+    name that is given one size keeps it: others may follow from it, as a sum of lengths does.
     """
-    beside = {name: (max(1, max(sizes) - 1),) for name, sizes in dims.items()}
+    beside = {name: (max(sizes) - 1,) if len(sizes) > 1 else sizes for name, sizes in dims.items()}
     return {} if all(size in dims[name] for name, (size,) in beside.items()) else beside
 
 

@@ -19,7 +19,15 @@ from ...benchmarks.networks import (
     check_calls,
     prepare_call,
 )
-from ...core import Child, InputError, Notify, first_line, make_folder
+from ...core import (
+    Child,
+    InputError,
+    Notify,
+    ResumableError,
+    WorkError,
+    first_line,
+    make_folder,
+)
 from ...search import Target
 from ...search.reading import Function, Network
 from .options import NetworkOptions, function_weights
@@ -103,20 +111,24 @@ def compared_beside(
     Raises:
         KilledError: the process that runs it was killed from outside.
     """
+    beside = options.inputs_beside()
+    if not beside:
+        return setup
+    ((sizes, _),) = beside
     weights = dict.fromkeys(map(network.function, function_weights(options.function)), 0.0)
-    for sizes, inputs in options.inputs_beside():
-        at = ((sizes, inputs),)
-        try:
-            calls = _add_calls(setup.calls, weights, at, folder, options.seed)
-            with NetworkRunner(replace(setup, calls=calls), make_child) as runner:
-                runner.compare_outputs(compiled, compiled)
-        except (InputError, NetworkFailed) as failure:
-            # It may be made for even sizes, or have inputs of which all values are given.
-            notify(f"outputs are not compared at {sizes}: {first_line(failure)}")
-        else:
-            notify(f"outputs are compared at {sizes}, too")
-            return replace(setup, calls=calls)
-    return setup
+    try:
+        calls = _add_calls(setup.calls, weights, beside, folder, options.seed)
+        added = replace(setup, calls=calls[len(setup.calls) :])
+        with NetworkRunner(added, make_child) as runner:
+            runner.compare_outputs(compiled, compiled)
+    except ResumableError:
+        raise
+    except (InputError, WorkError, NetworkFailed) as failure:
+        # It may be made for even sizes alone, or there is no room for one more.
+        notify(f"outputs are not compared at {sizes}: {first_line(failure)}")
+        return setup
+    notify(f"outputs are compared at {sizes}, too")
+    return replace(setup, calls=calls)
 
 
 def _add_calls(
@@ -128,6 +140,8 @@ def _add_calls(
 ) -> tuple[FunctionCall, ...]:
     """Calls, and those of all functions with inputs at more sizes, which are written.
 
+    Those that are not timed have one set of inputs: each costs every candidate in the model a run.
+
     Raises:
         InputError: a function takes others, or there is no memory for them.
     """
@@ -138,6 +152,7 @@ def _add_calls(
             given, left = left[: len(function.inputs)], left[len(function.inputs) :]
             own = folder / f"inputs-{len(calls)}"
             make_folder(own, "move away what is there")
-            calls = (*calls, prepare_call(function, given, own, seeds, weight, sizes))
+            sets = seeds if weight else seeds[:1]
+            calls = (*calls, prepare_call(function, given, own, sets, weight, sizes))
             check_calls(calls)  # before others are written
     return calls

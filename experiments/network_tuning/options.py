@@ -92,7 +92,7 @@ class NetworkOptions:
         return sized_inputs(self.inputs, read_dims(self.dims))
 
     def inputs_beside(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Inputs at sizes that are not given, on which outputs are compared, too; or none."""
+        """The same at sizes that are not given, on which outputs are compared, too; or none."""
         beside = dims_beside(read_dims(self.dims))
         return sized_inputs(self.inputs, beside) if beside else []
 

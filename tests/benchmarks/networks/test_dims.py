@@ -35,8 +35,14 @@ def test_names_are_whole_sizes() -> None:
 
 
 def test_sizes_beside_those_that_are_given() -> None:
-    assert dims_beside(read_dims(["a=4,16", "b=1"])) == {"a": (15,), "b": (1,)}
+    assert dims_beside(read_dims(["a=4,16", "b=8,2", "c=32"])) == {
+        "a": (15,),
+        "b": (7,),
+        "c": (32,),
+    }
     assert dims_beside(read_dims(["a=16,15"])) == dims_beside({}) == {}
+    # The last may be the sum of the others.
+    assert dims_beside(read_dims(["new=8", "past=56", "all=64"])) == {}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from frontrunner.benchmarks.compiling.compiler import Compiler
 from frontrunner.benchmarks.networks import NetworkFailed, NetworkRunner, NetworkSetup
-from frontrunner.core import Child
+from frontrunner.core import Child, KilledError, WorkError
 from frontrunner.experiments.network_tuning.device import compared_beside, make_setup
 from frontrunner.experiments.network_tuning.options import NetworkOptions
 from frontrunner.search.reading import Network, read_network
@@ -67,11 +67,11 @@ def build(tmp_path_factory: pytest.TempPathFactory, warm: None) -> Iterator[obje
 
 
 def beside(
-    network: Network, compiled: Path, folder: Path, rows: str, given: str = "rowsx8xf32"
+    network: Network, compiled: Path, folder: Path, rows: str
 ) -> tuple[NetworkSetup, NetworkSetup, list[str]]:
     """The setup as sizes are given, the one that is used, and what was told."""
     notes: list[str] = []
-    options = NetworkOptions(folder / "m.mlir", inputs=(given,), dims=(f"rows={rows}",))
+    options = NetworkOptions(folder / "m.mlir", inputs=("rowsx8xf32",), dims=(f"rows={rows}",))
     setup = make_setup(network, options, "local-task", folder)
     wider = compared_beside(setup, network, options, compiled, folder, Child, notes.append)
     return setup, wider, notes
@@ -87,6 +87,7 @@ def test_outputs_are_compared_at_a_size_that_was_not_given(build, tmp_path: Path
         ("rows=16", 1.0),
         ("rows=15", 0.0),
     ]
+    assert [len(call.inputs) for call in wider.calls] == [3, 3, 1]
     with NetworkRunner(setup) as runner:
         runner.compare_outputs(wrong, compiled)
     with NetworkRunner(wider) as runner:
@@ -106,14 +107,31 @@ def test_a_model_that_does_not_run_at_that_size(build, tmp_path: Path) -> None:
     assert "expected an even number of rows" in told
 
 
-def test_values_that_do_not_fit_that_size(build, tmp_path: Path) -> None:
-    network, compiled = build("any_size")
-    values = ",".join(map(str, range(32)))
-    setup, wider, notes = beside(network, compiled, tmp_path, "4", f"rowsx8xf32={values}")
+def test_one_size_is_kept(build, tmp_path: Path) -> None:
+    network, compiled = build("one_size")
+    setup, wider, notes = beside(network, compiled, tmp_path, "4")
+    assert (wider, notes) == (setup, [])
+
+
+def test_what_has_no_room_is_told(build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, compiled = build("no_room")
+
+    def full(*_: object) -> None:
+        raise WorkError("device local-task cannot be used: out of memory")
+
+    monkeypatch.setattr(NetworkRunner, "compare_outputs", full)
+    setup, wider, notes = beside(network, compiled, tmp_path, "4,16")
     assert wider == setup
-    (told,) = notes
-    assert told.startswith("outputs are not compared at rows=3: --input '3x8xf32=0,1,")
-    assert told.endswith(" has 32 values, expected 1 or 24")
+    assert notes == [
+        "outputs are not compared at rows=15: device local-task cannot be used: out of memory"
+    ]
+    monkeypatch.setattr(NetworkRunner, "compare_outputs", killed)
+    with pytest.raises(KilledError):
+        beside(network, compiled, tmp_path, "4,16")
+
+
+def killed(*_: object) -> None:
+    raise KilledError("the model's process was killed")
 
 
 def test_a_size_that_is_given_is_compared_once(build, tmp_path: Path) -> None:
