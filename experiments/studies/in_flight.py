@@ -76,9 +76,11 @@ def main() -> None:
     parser.add_argument("--pending", default=",".join(VALUES), help="[%(default)s]")
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args()
+    values = given.pending.split(",")
+    if not {*values} <= {*VALUES}:
+        parser.error(f"--pending {given.pending}: expected some of {','.join(VALUES)}")
     cases = read_cases(paths_of(given.recordings))
     print(f"{len(cases)} recordings, {given.seeds} seeds")
-    values = given.pending.split(",")
     print("devices", *values, sep="\t")
     for devices in map(int, given.devices.split(",")):
         row = []
