@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .queued import InModelOutcome, read_tried
     from .result import NetworkResult
     from .runs import resume_network_run, start_network_run
-    from .summary import BUILD_HINT, COLUMNS
+    from .summary import BUILD_HINT, COLUMNS, build_command
 else:
     __getattr__ = exports(__name__)
 
@@ -24,6 +24,7 @@ __all__ = [
     "NetworkOptions",
     "NetworkResult",
     "Plan",
+    "build_command",
     "read_tried",
     "resume_model",
     "resume_network_run",

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from ...benchmarks.compiling import ModelAssembler
-from ...benchmarks.measuring import CompileOutcome, check_uris, fingerprint
+from ...benchmarks.measuring import check_uris, fingerprint
 from ...benchmarks.networks import (
     Archives,
     NetworkFailed,
@@ -183,7 +183,7 @@ def _tune(
             setup, network, options, default, folder.work, place.make_child, notify
         )
         runner = stack.enter_context(NetworkRunner(setup, place.make_child))
-        run_us = _run_once(runner, plain.compiled)
+        run_us = _run_once(runner, default)
         tried, plan = folder.tried(variants), folder.plan()
         if tried is None and plan is not None and folder.is_without_options:
             tried = TriedVariants((), PLAIN.name, ())
@@ -279,11 +279,9 @@ def _write_winner(folder: NetworkFolder, end: Finish, device: str) -> None:
         write_text(folder.spec, _comment(end.gain, device, flags) + end.winner.spec)
 
 
-def _run_once(runner: NetworkRunner, default: CompileOutcome) -> float:
+def _run_once(runner: NetworkRunner, default: Path) -> float:
     try:
-        return runner.measure_speedup(
-            default.executable, default.executable, seed=0, rounds=1
-        ).before_us
+        return runner.measure_speedup(default, default, seed=0, rounds=1).before_us
     except NetworkFailed as failure:
         raise WorkError(
             f"the model does not run: {failure}", "see that iree-run-module runs it"

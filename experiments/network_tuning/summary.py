@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+
 from ...search import spec_option, target_flags
 from .options import NetworkOptions
 from .result import NetworkResult
@@ -17,15 +20,21 @@ BUILD_HINT = (
 )
 
 
+def build_command(flags: Path | None, spec: Path | None, target: str) -> str:
+    """How to compile the model so, for a shell."""
+    given = [f"@{shlex.quote(str(flags))}"] if flags else []
+    if spec is not None:
+        given.append(f"{spec_option(target_flags(target))}={shlex.quote(str(spec))}")
+    return f"iree-compile MODEL.mlir -o MODEL.vmfb {' '.join(given)}"
+
+
 def _how_to_compile(result: NetworkResult, target: str) -> str:
     if result.flags is None:
         return "The model stays as it is: there is nothing to give to the compiler."
-    given = [f"@{result.flags.name}"]
-    if result.spec is not None:
-        given.append(f"{spec_option(target_flags(target))}={result.spec.name}")
-    line = f"iree-compile MODEL.mlir -o MODEL.vmfb {' '.join(given)}"
+    spec = Path(result.spec.name) if result.spec is not None else None
+    line = build_command(Path(result.flags.name), spec, target)
     told = f"To compile the model so, in this folder: `{line}`"
-    return told if result.spec is None else f"{told}. {BUILD_HINT}"
+    return told if spec is None else f"{told}. {BUILD_HINT}"
 
 
 def report(result: NetworkResult, options: NetworkOptions) -> str:

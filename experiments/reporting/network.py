@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...core import InputError
-from ...search import flags_text, spec_option, target_flags
-from ..network_tuning import BUILD_HINT
+from ...search import flags_text
+from ..network_tuning import BUILD_HINT, build_command
 from . import tried
 from .drawing import (
     Article,
@@ -246,11 +246,7 @@ def _planned(run: NetworkRun) -> Iterator[Block]:
 def _use(run: NetworkRun) -> Iterator[Block]:
     result, folder = run.result, run.folder
     if result is not None and (result.flags or result.spec):
-        given = [f"@{shlex.quote(str(result.flags))}"] if result.flags else []
-        if result.spec is not None:
-            option = spec_option(target_flags(run.options.target))
-            given.append(f"{option}={shlex.quote(str(result.spec))}")
-        line = f"iree-compile MODEL.mlir -o MODEL.vmfb {' '.join(given)}"
+        line = build_command(result.flags, result.spec, run.options.target)
         yield Code("To compile the model so", line)
         if result.spec is not None:
             yield Text(BUILD_HINT)

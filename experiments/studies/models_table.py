@@ -117,9 +117,9 @@ def _compile(mlir: Path, flags: Sequence[str], out: Path) -> bool:
             done = run_tool([tool, mlir, *flags, "-o", out], COMPILE_TIMEOUT)
         except ChildTimeout as late:  # its threads may wait for each other while they read a spec
             print(f"{out}: {late}", file=sys.stderr)
-            continue
-        print(done.err, end="", file=sys.stderr)
-        return done.code == 0
+        else:
+            print(done.err, end="", file=sys.stderr)
+            return done.code == 0
     return False
 
 
