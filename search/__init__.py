@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     )
     from .dispatch import Dispatch, TensorType
     from .emitted import EMISSION_FLAGS
-    from .flags import flags_text, parse_flags, resolve_target, target_flags
+    from .flags import (
+        flags_text,
+        parse_flags,
+        passes_flag,
+        passes_of,
+        resolve_target,
+        target_flags,
+    )
     from .interchanged import compiled_problem
     from .kind import Kind, kind_of, known_kinds, register, tunable_kinds_text
     from .permutations import (
@@ -81,6 +88,8 @@ __all__ = [
     "known_pipelines",
     "parse_flags",
     "parse_permutation",
+    "passes_flag",
+    "passes_of",
     "permutation_of",
     "register",
     "resolve_target",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..core import InputError, UnknownTargetError, read_without_bom
@@ -17,6 +17,8 @@ _NAME = re.compile(r"[A-Za-z0-9_.+-]{1,64}")
 # Up to the end of a line, where it begins a word; what is quoted is kept.
 _COMMENT = re.compile(r"""("[^"]*"|'[^']*')|(?<!\S)#[^\n]*""")
 _FLAG = re.compile(r"--[A-Za-z][\w-]*")
+# Passes over each function; a flag with others is left as it is.
+_PASSES = re.compile(r"--iree-preprocessing-pass-pipeline=builtin\.module\(util\.func\((.+)\)\)")
 # Flags that frontrunner gives by itself, and what to ask for in their place.
 _TAKEN = {
     "--iree-hal-target-device": "--target",
@@ -114,3 +116,14 @@ def target_of_flags(flags: Sequence[str]) -> str:
 def unknown_target(name: str) -> UnknownTargetError:
     known = "; ".join(backend.examples for backend in known_backends().values())
     return UnknownTargetError(f"unknown target {name!r}", f"use one of: {known}")
+
+
+def passes_flag(names: Iterable[str]) -> str:
+    """The flag that has the compiler run passes over each function, before all else."""
+    return f"--iree-preprocessing-pass-pipeline=builtin.module(util.func({','.join(names)}))"
+
+
+def passes_of(flag: str) -> tuple[str, ...]:
+    """The passes of such a flag; none if it is another."""
+    found = _PASSES.fullmatch(flag)
+    return tuple(found[1].split(",")) if found else ()

@@ -250,13 +250,13 @@ def _combinations(
     variants: Sequence[OptionVariant], faster: Sequence[Base], tried: Collection[OptionVariant]
 ) -> list[OptionVariant]:
     """The best together with each other one that is faster, unless that was tried."""
-    known = {frozenset(one.flags) for one in tried}
+    known = {one.parts for one in tried}
     both = [
         base.variant.with_flags_of(faster[0].variant)
         for base in faster[1:]
         if base.variant in variants
     ]
-    return [one for one in both if one is not None and frozenset(one.flags) not in known]
+    return [one for one in both if one is not None and one.parts not in known]
 
 
 def _compare(base: Base, plain: Base, runner: NetworkRunner, seed: int) -> float:

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...core import InputError, read_limited
-from ...search import Target, backend_named, flags_text, parse_flags
+from ...search import (
+    Target,
+    backend_named,
+    flags_text,
+    parse_flags,
+    passes_flag,
+    passes_of,
+)
 
 AUTO, NONE = "auto", "none"
 AND = " + "
@@ -25,13 +32,24 @@ class OptionVariant:
     def with_flags_of(self, other: OptionVariant) -> OptionVariant | None:
         """Both together; None where they set one flag to different values, or one has the other's.
 
-        Of the compiler's flags, the last value counts.
+        Of the compiler's flags, the last value counts; passes of both run one after the other.
         """
-        further = tuple(flag for flag in other.flags if flag not in self.flags)
-        names = {flag.partition("=")[0] for flag in self.flags}
-        if not further or names & {flag.partition("=")[0] for flag in further}:
-            return None
-        return OptionVariant(f"{self.name}{AND}{other.name}", (*self.flags, *further))
+        flags = {flag.partition("=")[0]: flag for flag in self.flags}
+        for flag in other.flags:
+            option = flag.partition("=")[0]
+            own = flags.setdefault(option, flag)
+            if own == flag:
+                continue
+            if not (passes_of(own) and passes_of(flag)):
+                return None
+            flags[option] = passes_flag(dict.fromkeys((*passes_of(own), *passes_of(flag))))
+        both = OptionVariant(f"{self.name}{AND}{other.name}", tuple(flags.values()))
+        return None if both.parts in (self.parts, other.parts) else both
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """What tells it from others: its flags, and of one that names passes, these."""
+        return frozenset(part for flag in self.flags for part in passes_of(flag) or (flag,))
 
 
 PLAIN = OptionVariant("the usual options")

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..backend import Backend, Extras, Spaces
+from ..flags import passes_flag
 
 if TYPE_CHECKING:
     from ..dispatch import Dispatch
@@ -37,28 +38,32 @@ def _spaces(dispatch: Dispatch, extras: Extras) -> Spaces:
     return cpu_spaces(dispatch)
 
 
-# What makes some of the models of `make models` faster, and the best of what was tried first: of 20
-# options, on AVX2, a RegNet is 1.4 times as fast with im2col, a ConvNeXt 1.2 with data tiling.
+_AGGRESSIVE_FUSION = "--iree-dispatch-creation-enable-aggressive-fusion"
+# Two batched products with a softmax between them, each a dispatch: of Whisper-tiny's encoder over
+# 500 tokens, the best tiles of the attention op take 25 ms (Zen 4), and of the products 15.
+_ATTENTION_AS_PRODUCTS = passes_flag(
+    ("iree-linalg-ext-convert-attention-to-online-attention", "iree-linalg-ext-decompose-attention")
+)
+# What makes some of the models of `make models` faster: of some 20 options that were tried. Those
+# that were best most often come first, since there may be no time for all.
 _VARIANTS = {
+    "channels last": (passes_flag(("iree-preprocessing-convert-conv-to-channels-last",)),),
     "im2col": ("--iree-global-opt-use-im2col-for-convs",),
     "data tiling": ("--iree-opt-data-tiling",),
     "O3": ("--iree-opt-level=O3",),
-    "channels last": (
-        "--iree-preprocessing-pass-pipeline="
-        "builtin.module(util.func(iree-preprocessing-convert-conv-to-channels-last))",
-    ),
-    "1x1 convolutions as products": (
-        "--iree-preprocessing-pass-pipeline="
-        "builtin.module(util.func(iree-preprocessing-convert-1x1-filter-conv2d-to-matmul))",
-    ),
-    "early data tiling": ("--iree-global-opt-data-tiling",),
+    "attention as products": (_ATTENTION_AS_PRODUCTS,),
+    "attention as fused products": (_ATTENTION_AS_PRODUCTS, _AGGRESSIVE_FUSION),
     "microkernels": ("--iree-opt-data-tiling", "--iree-llvmcpu-enable-ukernels=all"),
-    "inner tiles": ("--iree-opt-data-tiling", "--iree-llvmcpu-enable-inner-tiled"),
-    "aggressive fusion": ("--iree-dispatch-creation-enable-aggressive-fusion",),
+    "early data tiling": ("--iree-global-opt-data-tiling",),
+    "aggressive fusion": (_AGGRESSIVE_FUSION,),
     "propagated transposes": (
         "--iree-opt-aggressively-propagate-transposes",
         "--iree-global-opt-propagate-transposes-through-conv",
     ),
+    "1x1 convolutions as products": (
+        passes_flag(("iree-preprocessing-convert-1x1-filter-conv2d-to-matmul",)),
+    ),
+    "inner tiles": ("--iree-opt-data-tiling", "--iree-llvmcpu-enable-inner-tiled"),
 }
 
 BACKENDS = (

@@ -287,6 +287,15 @@ def test_options_without_the_spec_or_with_it_may_be_faster(
     assert end.gain.speedup == 100 / times[winner]
 
 
+def test_of_options_alone_the_faster_ones_are_taken_however_little_it_is(world: World) -> None:
+    """A spec is kept until something else is faster beyond noise; of options none comes first."""
+    world.times, world.noise = {"a": 50.0, "b": 49.0, "b spec": 49.0, "a spec": 49.5}, 0.1
+    for spec, winner in ((False, "b"), (True, "a spec")):
+        end = world.finished(A, A, B, spec=spec)
+        assert end.winner is not None
+        assert end.winner.executable.name == winner
+
+
 def test_a_spec_that_breaks_other_options_is_left_out_there(world: World) -> None:
     world.times = {"a": 50.0, "plain spec": 40.0, "a spec": 1.0, "b": 60.0, "b spec": 2.0}
     world.refused, world.wrong = {"a spec"}, {"b spec"}

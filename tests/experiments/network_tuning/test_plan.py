@@ -28,6 +28,7 @@ FILES = {
     "c": DATA / "matmul.mlir",
     "s": DATA / "bad_softmax.mlir",
     "d": DATA / "none.mlir",
+    "e": DATA / "attention.mlir",
 }
 DISPATCHES = {
     name: NetworkDispatch(
@@ -131,6 +132,14 @@ def test_headroom_is_what_the_peak_leaves() -> None:
     half = Peak(problem.flops / 25e-6, 1e30)
     assert plan({"a": 100.0}, peak=half).hot[0].headroom_us == pytest.approx(75.0)
     assert plan({"a": 100.0}, peak=half, count=2).hot[0].headroom_us == pytest.approx(50.0)
+
+
+def test_of_attention_less_than_the_peak_is_to_be_had() -> None:
+    problem = reread(FILES["e"], "host").problem
+    quarter = Peak(problem.flops / 25e-6, 1e30)
+    (one,) = plan({"e": 100.0}, peak=quarter).hot
+    assert one.least_us == pytest.approx(25.0)
+    assert one.headroom_us == pytest.approx(100 - 25 / 0.3)
 
 
 @pytest.mark.parametrize("kills", [1, 2])

@@ -14,7 +14,7 @@ from frontrunner.experiments.network_tuning.variants import (
     read_variants,
     variants_of,
 )
-from frontrunner.search import Target
+from frontrunner.search import Target, passes_flag, passes_of
 
 HOST = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
 TILED = OptionVariant("tiled", ("--tiling", "--kernels=all"))
@@ -33,6 +33,21 @@ def test_two_together_have_the_flags_of_both() -> None:
     assert both == OptionVariant("tiled + fast", ("--tiling", "--kernels=all", "--level=O3"))
     assert TILED.with_flags_of(OptionVariant("tiling", ("--tiling",))) is None
     assert FAST.with_flags_of(SLOW) is None
+
+
+def test_passes_of_both_run_one_after_the_other() -> None:
+    """The compiler takes one pipeline."""
+    last = OptionVariant("last", (passes_flag(["channels-last"]), "--level=O3"))
+    split = OptionVariant("split", (passes_flag(["convert", "decompose"]), "--fuse"))
+    both = last.with_flags_of(split)
+    assert both is not None
+    assert passes_of(both.flags[0]) == ("channels-last", "convert", "decompose")
+    assert both.flags[1:] == ("--level=O3", "--fuse")
+    # One of them, and both, are no more than both.
+    assert split.with_flags_of(both) is None
+    assert both.with_flags_of(split) is None
+    other = OptionVariant("other", ("--iree-preprocessing-pass-pipeline=builtin.module(inline)",))
+    assert other.with_flags_of(last) is None
 
 
 def test_a_name_gives_the_variant_again() -> None:
