@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -223,8 +223,10 @@ def try_variants(
             if base.speedup > LEAST_SPEEDUP:
                 faster.append(base)
         faster.sort(key=lambda one: -one.speedup)
-        if not coming:
-            coming = _combinations(variants, faster, found)
+        # Of a slow model there is no time for all: what is best so far comes before what is left.
+        known = {one.parts for one in (*found, *coming)}
+        both = _combinations(variants, faster)
+        coming = [*(one for one in both if one.parts not in known), *coming]
     kept: list[Base] = []
     for base in faster[: max(2, (len(faster) + 1) // 2)]:
         if kept and time.monotonic() > deadline:
@@ -246,17 +248,14 @@ def try_variants(
     return list(found.values()), kept[:2]
 
 
-def _combinations(
-    variants: Sequence[OptionVariant], faster: Sequence[Base], tried: Collection[OptionVariant]
-) -> list[OptionVariant]:
-    """The best together with each other one that is faster, unless that was tried."""
-    known = {one.parts for one in tried}
+def _combinations(variants: Sequence[OptionVariant], faster: Sequence[Base]) -> list[OptionVariant]:
+    """The best together with each other one that is faster."""
     both = [
         base.variant.with_flags_of(faster[0].variant)
         for base in faster[1:]
         if base.variant in variants
     ]
-    return [one for one in both if one is not None and one.parts not in known]
+    return [one for one in both if one is not None]
 
 
 def _compare(base: Base, plain: Base, runner: NetworkRunner, seed: int) -> float:
