@@ -12,7 +12,7 @@ QUICK := tests/test_layout.py tests/core tests/features tests/models tests/searc
 	$(addsuffix .py, budget estimate finals outcome rounds screening)) \
 	$(addprefix tests/benchmarks/verifying/test_, inputs.py tolerance.py)
 # Those of the tables in docs/orders.md, and of the predictor that ships.
-RANKERS := heuristic,cpu,forest,lightgbm
+RANKERS := heuristic,cpu,forest,lightgbm,adaptive
 RECORDINGS := $(addprefix experiments/recordings/, zen3 zen4 zen5 sapphire_rapids emerald_rapids)
 # The first interpreter that is new enough; choose another with `make PYTHON=python3.12 tune`.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
@@ -40,7 +40,7 @@ tune-vulkan: env  ## the same on its Vulkan device; without one, say what to ins
 	$(BIN)/frontrunner tune examples/matmul_skinny.mlir --target vulkan --budget 16
 
 evaluate: env-dev  ## compare the rankers on the recordings in experiments/recordings
-	$(BIN)/frontrunner evaluate $(RECORDINGS) --rankers $(RANKERS) $(ARGS)
+	$(BIN)/frontrunner evaluate $(RECORDINGS) --rankers $(RANKERS) --seeds 1 $(ARGS)
 
 gpu-kit: env-dev  ## what a lent GPU without a network needs, in runs/gpu-kit (hours; ARGS="--targets gfx942")
 	$(BIN)/python -m frontrunner.experiments.studies.gpu_kit build runs/gpu-kit $(ARGS)

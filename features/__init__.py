@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         parse_generic_catalogue,
     )
     from .gpu import GPU
-    from .registry import Catalogue, Feature, Function, Theme, collect
+    from .registry import Catalogue, Theme, collect
     from .view import View
     from .vulkan import VULKAN
 else:
@@ -28,8 +28,6 @@ __all__ = [
     "VULKAN",
     "Catalogue",
     "CpuView",
-    "Feature",
-    "Function",
     "Theme",
     "View",
     "catalogue_for_target",

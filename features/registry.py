@@ -41,7 +41,7 @@ class Catalogue:
 
     Attributes:
         name: of the kind.
-        version: changes where a feature goes, or means something else.
+        version: raised where a feature is dropped or means something else.
         view: class that computes from candidates what features share, such as tiles and footprints.
         features: in the order of the columns.
         subject: what the candidates are for, in words.

@@ -52,10 +52,9 @@ class View:
 
     @cached_property
     def slots(self) -> dict[str, tuple[Operand, ...]]:
-        """By slot: the inputs that are tensors, not attention's scale; and the output."""
+        """By slot: the first input that is no scalar, the other ones, and the output."""
         inputs = tuple(o for o in self.problem.inputs if o.index)
-        output = tuple(o for o in self.problem.operands if o.output)
-        return {"lhs": inputs[:1], "rhs": inputs[1:], "out": output[:1]}
+        return {"lhs": inputs[:1], "rhs": inputs[1:], "out": (self.problem.output,)}
 
     @cached_property
     def shapes(self) -> dict[Operand, tuple[int, ...]]:

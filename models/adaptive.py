@@ -26,7 +26,7 @@ USUAL, NOTHING = "usual", "nothing"
 # Measured times are regressed on the prior's ranks: the slope that is expected beforehand, and how
 # many measurements that expectation is worth. On 24 foreign spaces 10 took 10 % fewer candidates
 # than 1.
-SLOPE, STUBBORN = 0.5, 10.0
+SLOPE, SLOPE_WEIGHT = 0.5, 10.0
 # After so many outcomes without a better one, every other batch is chosen without the prior: it may
 # be right about all candidates but the best ones, and no outcome would tell.
 PATIENCE = 16
@@ -268,7 +268,7 @@ def _fit_prior_line(times: Array, belief: Array) -> tuple[Array, Array]:
     values = _standardize(np.where(np.isnan(logs), worst + spread / 10, logs))
     line = np.column_stack([np.ones(len(belief)), belief])
     seen = line[: len(times)]
-    pull = np.diag([0.0, STUBBORN])
+    pull = np.diag([0.0, SLOPE_WEIGHT])
     weights = np.linalg.lstsq(seen.T @ seen + pull, seen.T @ values + pull @ [0, SLOPE])[0]
     expected: Array = line @ weights
     return values - expected[: len(times)], expected

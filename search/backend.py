@@ -162,7 +162,16 @@ def build_spaces(
             f"pipeline {pipeline!r} cannot lower this {dispatch.problem.kind}",
             f"use one of: {', '.join(builders)}" if builders else "nothing can lower it",
         )
-    return tuple(build() for name, build in builders.items() if pipeline in (None, name))
+    spaces = tuple(build() for name, build in builders.items() if pipeline in (None, name))
+    for space in (space for space in spaces if space.pipeline in brought):
+        # A queue tells by its columns which of the compiler's knobs were set free.
+        if taken := set(backend.extras) & {knob.name for knob in space.knobs}:
+            raise InputError(
+                f"pipeline {space.pipeline} of another package has a knob {min(taken)!r}, which "
+                f"{backend.name} has",
+                "give the knob another name",
+            )
+    return spaces
 
 
 def _check_extras(backend: Backend, extras: Extras) -> None:

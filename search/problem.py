@@ -137,6 +137,11 @@ class Problem:
         """Bytes that are read or written if each element is moved once."""
         return sum(math.prod(self.extents(o)) * o.bytes_per_element for o in self.operands)
 
+    @property
+    def sum_bytes(self) -> int:
+        """Bytes of a sum: what is narrower than 32 bits is accumulated in 32."""
+        return max(4, self.output.bytes_per_element)
+
     def dim(self, name: str) -> Dim:
         return next(d for d in self.dims if d.name == name)
 

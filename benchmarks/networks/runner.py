@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ from .profiling import TIMEOUT as PROFILE_TIMEOUT
 
 SETUP_TIMEOUT = 300.0
 TIMEOUT = 600.0
+# What was timed once is given so many seconds, and so many times what all of its runs should take.
+GRACE, SLOWEST = 60.0, 50.0
 # What the processes run that measure whole models, and that profile them.
 RACER = "frontrunner.benchmarks.networks.kernel:answer"
 PROFILER = "frontrunner.benchmarks.networks.profiling:answer"
@@ -89,6 +92,7 @@ class NetworkRunner:
 
     def __init__(self, setup: NetworkSetup, make_child: MakeChild = Child) -> None:
         self.setup = setup
+        self._run_s = math.inf
         self._child = make_child(RACER, KEEP_MEMORY)
         self._profiler = make_child(PROFILER, {})
 
@@ -135,6 +139,9 @@ class NetworkRunner:
             race = RaceRequest((before, before, after), rounds, TURN_SECONDS, seed + len(times))
             times = np.vstack([times, np.array(self._ask(race))])
             found = _gain(times)
+            # A call that counts for less than one takes as long all the same.
+            least = min(call.weight for call in self.setup.calls if call.weight)
+            self._run_s = found.before_us / 1e6 / min(1.0, least)
             if found.is_known or time.monotonic() > until:
                 return found
 
@@ -149,9 +156,15 @@ class NetworkRunner:
         self.close()
 
     def _ask(self, request: CompareRequest | RaceRequest) -> list[list[float]] | str | None:
-        # As long for each run as the first check of a model allows it.
-        rounds = request.rounds if isinstance(request, RaceRequest) else 1
-        limit = TIMEOUT * len(self.setup.calls) * (1 + rounds) / 2
+        # As long for each run as the first check of a model allows it, until it was timed.
+        if isinstance(request, RaceRequest):
+            rounds, runs = request.rounds, request.rounds * len(request.variants)
+        else:
+            rounds, runs = 1, 2 * max(len(call.inputs) for call in self.setup.calls)
+        limit = min(
+            TIMEOUT * len(self.setup.calls) * (1 + rounds) / 2,
+            GRACE + SLOWEST * runs * (TURN_SECONDS + self._run_s),
+        )
         answer: list[list[float]] | str | None
         try:
             if not self._child.running:

@@ -85,8 +85,15 @@ class BaseMaker:
             InputError: it does not compile, or the specs cannot be used.
             KilledError: the compiler was killed.
         """
+        if self.options.starter:
+            linked = link_specs(self.options.starter)
+            for conflict in linked.conflicts:
+                self.notify(f"conflict: {conflict}")
+            for name, dispatches in find_matches(network, linked).by_matcher.items():
+                if not dispatches:
+                    self.notify(f"warning: {name} matches nothing in this model")
         with self._compiler(PLAIN, network, COMPILE_TIMEOUT) as compiler:
-            compiled = compile_default(compiler, network, self.options.starter, self.notify)
+            compiled = compile_default(compiler, self.options.starter)
         return Base(PLAIN, network, compiled)
 
     @property
@@ -124,7 +131,7 @@ class BaseMaker:
                     )
                     with self._compiler(variant, network, plain.timeout) as compiler:
                         compilers.callback(compiler.close)
-                        compiled = compile_default(compiler, network, given.starter, _silent)
+                        compiled = compile_default(compiler, given.starter)
                 except InputError as failure:
                     return failure
                 return Base(variant, network, compiled)
@@ -146,9 +153,7 @@ class BaseMaker:
         return Compiler(network, folder, self.options.jobs, timeout, tries=2)
 
 
-def compile_default(
-    compiler: Compiler, network: Network, starter: Sequence[Path], notify: Notify
-) -> CompileOutcome:
+def compile_default(compiler: Compiler, starter: Sequence[Path]) -> CompileOutcome:
     """The model as the compiler, and the user's own specs, configure it.
 
     Raises:
@@ -158,13 +163,7 @@ def compile_default(
     if not starter:
         default = compiler.baseline()
     else:
-        linked = link_specs(starter)
-        for conflict in linked.conflicts:
-            notify(f"conflict: {conflict}")
-        for name, dispatches in find_matches(network, linked).by_matcher.items():
-            if not dispatches:
-                notify(f"warning: {name} matches nothing in this model")
-        (default,) = compiler.compile([("starter", linked.text)])
+        (default,) = compiler.compile([("starter", link_specs(starter).text)])
         raise_if_killed(default, "the model with --spec")
         if default.kind == NOT_APPLIED:
             default = replace(default, kind=OK)  # specs of other tools leave no mark
@@ -198,6 +197,7 @@ def try_variants(
     """
     found: dict[OptionVariant, VariantOutcome] = {}
     faster: list[Base] = []
+    programs = {plain.compiled.digest: "it changes nothing"}
     coming = list(variants)
     while coming:
         batch, coming = coming[: maker.at_a_time], coming[maker.at_a_time :]
@@ -213,6 +213,9 @@ def try_variants(
             try:
                 if isinstance(base, InputError):
                     raise base
+                if same := programs.get(base.compiled.digest):
+                    raise NetworkFailed(same)
+                programs[base.compiled.digest] = f"it makes the same as {variant.name}"
                 base = replace(base, speedup=_compare(base, plain, runner, seed))
             except ResumableError:
                 raise
@@ -225,8 +228,8 @@ def try_variants(
         faster.sort(key=lambda one: -one.speedup)
         # Of a slow model there is no time for all: what is best so far comes before what is left.
         known = {one.parts for one in (*found, *coming)}
-        both = _combinations(variants, faster)
-        coming = [*(one for one in both if one.parts not in known), *coming]
+        both = {one.parts: one for one in _combinations(variants, faster)}
+        coming = [*(one for parts, one in both.items() if parts not in known), *coming]
     kept: list[Base] = []
     for base in faster[: max(2, (len(faster) + 1) // 2)]:
         if kept and time.monotonic() > deadline:
@@ -262,14 +265,8 @@ def _compare(base: Base, plain: Base, runner: NetworkRunner, seed: int) -> float
     """How much faster a variant seems to be.
 
     Raises:
-        NetworkFailed: it does not run, computes something else, or is the same program.
+        NetworkFailed: it does not run, or computes something else.
     """
-    if base.compiled.digest == plain.compiled.digest:
-        raise NetworkFailed("it changes nothing")
     before, after = plain.compiled.executable, base.compiled.executable
     runner.compare_outputs(after, before)
     return runner.measure_speedup(before, after, seed, FIRST_ROUNDS).speedup
-
-
-def _silent(_: str) -> None:
-    """What is told of the model with the usual options is not told again."""

@@ -22,11 +22,13 @@ class WorkingSpecs:
     Attributes:
         compiled: the model with them; None where there are none.
         failed: why others do not.
+        undecided: those of `failed` of which others may be the reason; the time was up.
     """
 
     specs: Specs
     compiled: CompileOutcome | None
     failed: Mapping[HotDispatch, str]
+    undecided: frozenset[HotDispatch] = frozenset()
 
     @property
     def time_us(self) -> float:
@@ -65,7 +67,8 @@ def find_working(
         check(compiled)
     except NetworkFailed as failure:
         if len(specs) == 1 or time.monotonic() > deadline:
-            return WorkingSpecs({}, None, dict.fromkeys(specs, str(failure)))
+            undecided = frozenset(specs if len(specs) > 1 else ())
+            return WorkingSpecs({}, None, dict.fromkeys(specs, str(failure)), undecided)
     else:
         return WorkingSpecs(specs, compiled, {})
     items = list(specs.items())
@@ -75,8 +78,10 @@ def find_working(
         for half, one in zip(halves, compile_each(halves), strict=True)
     )
     failed = {**first.failed, **second.failed}
+    undecided = first.undecided | second.undecided
     if not first.specs or not second.specs:
-        return replace(first if first.specs else second, failed=failed)
+        kept = first if first.specs else second
+        return replace(kept, failed=failed, undecided=undecided)
     both = {**first.specs, **second.specs}
     (compiled,) = compile_each([both])
     try:
@@ -84,5 +89,5 @@ def find_working(
     except NetworkFailed as failure:
         kept, other = sorted((first, second), key=lambda part: -part.time_us)
         together = dict.fromkeys(other.specs, f"with others, {failure}")
-        return replace(kept, failed=failed | together)
-    return WorkingSpecs(both, compiled, failed)
+        return replace(kept, failed=failed | together, undecided=undecided)
+    return WorkingSpecs(both, compiled, failed, undecided)

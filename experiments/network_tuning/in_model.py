@@ -17,7 +17,8 @@ from pathlib import Path
 from ...benchmarks.compiling import CannotSplit, ModelAssembler
 from ...benchmarks.measuring import NOT_APPLIED, OK, TIMEOUT, CompileOutcome
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, profile_runs
-from ...core import JsonLinesFile, Notify, ResumableError, WorkError
+from ...core import InputError, JsonLinesFile, Notify, ResumableError, WorkError
+from ...search import CannotRender
 from ...search.linking import link_specs
 from .bisection import Specs, check_compiled, find_working
 from .folder import MAKE_ROOM
@@ -41,6 +42,8 @@ MOST_OF_SHARE = 2.0
 
 NO_MATCH = "its spec does not match it in the model"
 NO_PART = "its executable cannot be exchanged in the model"
+# Another candidate may be the reason.
+UNDECIDED = "the model fails with it and others"
 
 Found = dict[str, tuple[float | None, str]]
 
@@ -82,8 +85,9 @@ class InModelSearch:
     _default_us: Mapping[str, float] = field(default_factory=dict)
     _runs: float = 1.0
     _profiled: int = 0
-    _parts: dict[Path, CompileOutcome] = field(default_factory=dict)
+    _parts: dict[tuple[str, int], CompileOutcome] = field(default_factory=dict)
     _spent: dict[str, float] = field(default_factory=dict)
+    _doubted: set[tuple[str, int]] = field(default_factory=set)
 
     def search(
         self, dispatches: Sequence[QueuedDispatch], deadline: float, tried: int
@@ -123,12 +127,15 @@ class InModelSearch:
                     for nth in range(max(map(len, coming.values())))
                 ]
                 for name, at, speedup, reason in self._try_all(variants, known, deadline):
+                    doubt = reason == UNDECIDED and logs[name].is_timed(at)
+                    if doubt and (name, at) not in self._doubted:
+                        self._doubted.add((name, at))  # once, it still counts as it was timed
+                        continue
                     outcome = InModelOutcome(name, at, speedup, reason, known[name].digest)
                     logs[name].add(outcome)
                     lines.append(asdict(outcome))
-                    spec = known[name].spec(at)
-                    if at not in logs[name].worth_again() and spec in self._parts:
-                        self.assembler.remove(self._parts.pop(spec))
+                    if at not in logs[name].worth_again() and (name, at) in self._parts:
+                        self.assembler.remove(self._parts.pop((name, at)))
                 self._tell(logs, deadline)
         seconds = (time.monotonic() - started) / max(1, len(known))
         found = {
@@ -186,15 +193,21 @@ class InModelSearch:
         deadline: float,
     ) -> Iterator[tuple[str, int, float | None, str]]:
         """What becomes of variants' candidates: dispatch, place, speedup, and why there is none."""
-        specs = [{known[n].hot: known[n].spec(at) for n, at in one.items()} for one in variants]
-        failed = self._compile([item for several in specs for item in several.items()])
-        working = [{h: p for h, p in several.items() if p not in failed} for several in specs]
+        failed = self._compile([(known[n], at) for one in variants for n, at in one.items()])
+        working = [
+            {
+                known[n].hot: self._parts[n, at].executable
+                for n, at in variant.items()
+                if (n, at) in self._parts
+            }
+            for variant in variants
+        ]
         compiled = iter(self._assemble([several for several in working if several]))
         for variant, several in zip(variants, working, strict=True):
             found = self._try(several, next(compiled), deadline) if several else {}
             for name, at in variant.items():
-                speedup, reason = found.get(name, (None, failed.get(known[name].spec(at), "")))
-                yield name, at, speedup, reason
+                usual = None, failed.get((name, at), UNDECIDED)
+                yield name, at, *found.get(name, usual)
 
     def _read_logs(
         self, outcomes: Iterable[InModelOutcome], known: Mapping[str, QueuedDispatch]
@@ -216,31 +229,39 @@ class InModelSearch:
             self.notify(f"{name} was tuned in the model, and is not any more")
         return logs
 
-    def _compile(self, candidates: Sequence[tuple[HotDispatch, Path]]) -> dict[Path, str]:
+    def _compile(
+        self, candidates: Sequence[tuple[QueuedDispatch, int]]
+    ) -> dict[tuple[str, int], str]:
         """Compiles candidates; gives the reasons of those that do not compile, or not soon."""
-        new = [(hot, spec) for hot, spec in candidates if spec not in self._parts]
-        parts = [(self._members[hot.name], spec.read_text()) for hot, spec in new]
-        failed = {}
-        for (hot, spec), part in zip(new, self.assembler.compile_parts(parts), strict=True):
+        failed: dict[tuple[str, int], str] = {}
+        specs: dict[tuple[str, int], str] = {}
+        for one, at in candidates:
+            key = one.hot.name, at
+            try:
+                if key not in self._parts:
+                    specs[key] = one.spec(at).read_text()
+            except (CannotRender, InputError) as error:
+                failed[key] = str(error)
+        parts = [(self._members[name], text) for (name, _), text in specs.items()]
+        for key, part in zip(specs, self.assembler.compile_parts(parts), strict=True):
             seconds = PART_TIMEOUT if part.kind == TIMEOUT else part.seconds
-            self._spent[hot.name] = self._spent.get(hot.name, 0.0) + seconds
+            self._spent[key[0]] = self._spent.get(key[0], 0.0) + seconds
             if part.kind == OK:
-                self._parts[spec] = part
+                self._parts[key] = part
             else:
                 self.assembler.remove(part)
-                failed[spec] = NO_MATCH if part.kind == NOT_APPLIED else part.reason
+                failed[key] = NO_MATCH if part.kind == NOT_APPLIED else part.reason
         return failed
 
     def _assemble(self, variants: Sequence[Specs]) -> list[CompileOutcome]:
         """The model with the candidates of each variant."""
-        return self.assembler.assemble(
-            [[self._parts[spec].executable for spec in one.values()] for one in variants]
-        )
+        return self.assembler.assemble([[*one.values()] for one in variants])
 
     def _try(self, specs: Specs, compiled: CompileOutcome, deadline: float) -> Found:
-        """Speedup of each dispatch with its candidate, or why there is none.
+        """Speedup of each dispatch with its candidate, or why there is none, where that is known.
 
         Args:
+            specs: executables, by dispatch.
             compiled: the model with all of them.
             deadline: as of `find_working`.
         """
@@ -251,10 +272,16 @@ class InModelSearch:
             self._default_us = self._times(self._default)
         self._profiled += 1
         working = find_working(specs, compiled, self._assemble, self._check, deadline)
-        found: Found = {hot.name: (None, reason) for hot, reason in working.failed.items()}
+        found: Found = {
+            hot.name: (None, reason)
+            for hot, reason in working.failed.items()
+            if hot not in working.undecided
+        }
         if working.compiled is None:
             return found
         times = self._profile(working.compiled.executable)
+        if not times and len(working.specs) > 1:
+            return found
         for hot in working.specs:
             member = self._members[hot.name]
             before, after = self._default_us.get(member, 0.0), times.get(member, 0.0)

@@ -16,13 +16,14 @@ from ...core import (
     Child,
     ChildPool,
     FrontrunnerError,
+    InputError,
     Notify,
     ResumableError,
     decode,
     read_whole_lines,
 )
 from ...models import resolve_ranker
-from ...search import Dispatch, spec_of, spec_texts
+from ...search import CannotRender, Dispatch, spec_of, spec_texts
 from ...search.reading import READER, read_dispatch
 from ..queue import make_queue, renderer
 from ..tuning import usual_ranker, write_text
@@ -91,7 +92,8 @@ class QueuedDispatch:
     Attributes:
         count: how many there are.
         digest: of all of them in this order, and of the compiler's flags.
-        spec: writes a candidate's tuning spec; gives its path.
+        spec: writes a candidate's tuning spec; gives its path. Of one that cannot be written it
+            raises CannotRender or InputError.
     """
 
     hot: HotDispatch
@@ -115,6 +117,9 @@ class CandidateLog:
     @property
     def candidates(self) -> int:
         return len(self._speedups)
+
+    def is_timed(self, at: int) -> bool:
+        return bool(self._speedups.get(at))
 
     def add(self, outcome: InModelOutcome) -> None:
         speedups = self._speedups.setdefault(outcome.candidate, [])
@@ -243,12 +248,17 @@ def _queued(
     def path(at: int) -> Path:
         return folder / f"{hot.name}-{digest}-{at}.mlir"
 
+    def write_each(several: Sequence[int]) -> None:
+        texts = spec_texts([spec_of(dispatch, render(one)) for one in several])
+        for one, text in zip(several, texts, strict=True):
+            write_text(path(one), text, MAKE_ROOM)
+
     def write(at: int) -> Path:
         if not path(at).exists():
-            several = range(at, min(at + AT_ONCE, len(queue)))
-            texts = spec_texts([spec_of(dispatch, render(one)) for one in several])
-            for one, text in zip(several, texts, strict=True):
-                write_text(path(one), text, MAKE_ROOM)
+            try:
+                write_each(range(at, min(at + AT_ONCE, len(queue))))
+            except (CannotRender, InputError):  # one of them, which may be another
+                write_each([at])
         return path(at)
 
     return QueuedDispatch(hot, len(queue), digest, write)

@@ -196,6 +196,9 @@ def _tune(
             base, plan = choose_base(
                 bases, folder, runner, options, notify, here=place.shares_cores
             )
+            if tried is None or tried.tuned != base.variant.name:
+                # Whoever removed the file of a choice may have runs with the options of that one.
+                shutil.rmtree(folder.path / "runs", ignore_errors=True)
             names = tuple(one.variant.name for one in faster)
             tried = TriedVariants(tuple(outcomes), base.variant.name, names, place.fingerprint)
             folder.save_tried(tried)

@@ -18,9 +18,9 @@ from ...search import (
     CannotRender,
     Dispatch,
     Space,
+    backend_named,
     build_spaces,
     executable_pipeline,
-    known_extras,
 )
 from ...search.enumeration import add_derived_columns, sample
 from .configuration import Configuration
@@ -232,7 +232,8 @@ def _derived(dispatch: Dispatch, queue: pd.DataFrame) -> Iterator[tuple[Space, p
 
 def spaces_of(dispatch: Dispatch, queue: pd.DataFrame) -> dict[str, Space]:
     """By pipeline: the spaces that candidates were taken from."""
-    extras = {name: values for name, values in known_extras().items() if name in queue}
+    known = backend_named(dispatch.target.backend).extras
+    extras = {name: values for name, values in known.items() if name in queue}
     # Those that make executables are candidates only where they are asked for, and then alone.
     (first, *others) = map(str, queue[PIPELINE].unique())
     only = None if others or executable_pipeline(first) is None else first

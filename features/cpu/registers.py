@@ -50,7 +50,7 @@ def independent_chains_log2(view: CpuView) -> Column:
 
 @theme.feature
 def loads_per_fma(view: CpuView) -> Column:
-    """Loads and broadcasts per vector multiply-add of a step: above 1 the load ports limit."""
+    """Loads and broadcasts per vector multiply-add of a step: many, and the load ports limit."""
     vectors, broadcasts = view.loads
     return (vectors + broadcasts) / view.accumulators
 

@@ -96,7 +96,7 @@ def accumulator_share(view: GpuView) -> Column:
 
 @theme.feature
 def register_share(view: GpuView) -> Column:
-    """A thread's sums and one instruction's operands over its registers: above 1 they spill."""
+    """A thread's sums and one instruction's operands over its registers: near 1 they spill."""
     return (view.accumulator_bits + view.operand_bits) / view.gpu.register_bits
 
 

@@ -14,8 +14,6 @@ from ..view import Column, DerivedView
 SIDES = ("m", "n", "k")
 INPUTS = ("lhs", "rhs")
 
-# Sums are kept in 32 bits, or in 64 where the output needs them: no instruction sums in less.
-_ACCUMULATOR_BYTES = 4
 # What a compute unit holds at most, over the largest workgroup: AMD and NVIDIA have 1024 and 2048.
 _RESIDENT_THREADS = 2
 
@@ -139,9 +137,8 @@ class GpuView(DerivedView):
     @cached_property
     def accumulator_bits(self) -> Column:
         """Bits of one thread's sums: each subgroup along the reduction has its own."""
-        width = max(_ACCUMULATOR_BYTES, self.element_bytes("out"))
         points = self["tile_batch"] * self.tile["m"] * self.tile["n"] * self["subgroups_k"]
-        return points * width * 8 / self["threads"]
+        return points * self.problem.sum_bytes * 8 / self["threads"]
 
     @cached_property
     def operand_bits(self) -> Column:

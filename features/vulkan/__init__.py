@@ -6,8 +6,7 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .catalogue import VULKAN
-    from .view import VulkanView
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["VULKAN", "VulkanView"]
+__all__ = ["VULKAN"]

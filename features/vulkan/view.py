@@ -88,12 +88,10 @@ class VulkanView(DerivedView):
 
     def inner_tile(self, slot: str, tiles: tuple[Column, ...]) -> Column:
         """Elements of a slot's first operand that follow each other in memory, in a tile."""
-        operands = self.slots[slot]
-        loop = self.inner_loop(operands[0]) if operands else None
+        loop = self.inner_loop(self.slots[slot][0])
         return self.constant(1) if loop is None else tiles[loop]
 
     @cached_property
     def registers(self) -> Column:
         """Bits of a thread's sums and of the operands of one step."""
-        width = max(4, self.problem.output.bytes_per_element)
-        return 8 * (self.sums * width + self.loads(self.thread))
+        return 8 * (self.sums * self.problem.sum_bytes + self.loads(self.thread))

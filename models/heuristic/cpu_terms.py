@@ -195,7 +195,7 @@ CPU_TERMS = (
     PenaltyTerm(
         "code_size",
         0.3,
-        "thousands of unrolled vector operations miss in the instruction cache",
+        "more than 256 unrolled vector operations miss in the instruction cache",
         ("code_size_log2",),
         lambda size: excess(size, 8.0),
     ),

@@ -135,7 +135,7 @@ GPU_TERMS = (
     PenaltyTerm(
         "spills",
         2.0,
-        "sums beyond some three quarters of the registers are spilled",
+        "sums and operands beyond some three quarters of the registers are spilled",
         ("register_share",),
         lambda share: np.minimum(excess(share, 0.75), 1.0),
     ),

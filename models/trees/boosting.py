@@ -27,7 +27,7 @@ _LEVELS = 15
 
 
 class LightGBMRanker(TreeRanker):
-    """Predicts a candidate's place among those of its problem."""
+    """Orders the candidates of a problem by gradient-boosted trees."""
 
     name = "lightgbm"
     limits = TreeRanker.limits | {

@@ -95,7 +95,7 @@ def _double_tiling(
     rules.append(Constraint("peeling does nothing where all tiles divide", useful, prunes=True))
     whole = z3.And([z3.Int(f"cache_{d.name}") == d.size for d in problem.dims if not d.parallel])
     tile = _product(z3.Int(f"cache_{d.name}") for d in problem.dims if d.parallel)
-    limit = target.vector_bytes * MAX_NATIVE_VECTORS // _accumulator_bytes(problem)
+    limit = target.vector_bytes * MAX_NATIVE_VECTORS // problem.sum_bytes
     rules.append(
         Constraint(
             "a cached reduction clears its whole cache tile with one vector",
@@ -109,9 +109,9 @@ def _double_tiling(
     if problem.fused:
         # Ops fused to a cached reduction are not tiled to vectors, but to the cache tile, which
         # they unroll to: up to 4 KiB compile in 1 s, 7 in 3 to 5, 11 in over 20 (AVX2), and beyond
-        # 8 some crash, since their stack is full. In 8 recordings the best has at most 4 KiB.
+        # 8 some crash, since their stack is full. In 7 of 8 recordings the best has at most 4 KiB.
         reason = "what is fused to a cached reduction stays small"
-        small = tile * _accumulator_bytes(problem) <= FUSED_BYTES
+        small = tile * problem.sum_bytes <= FUSED_BYTES
         rules.append(Constraint(reason, z3.Or(whole, small), prunes=True))
     rules += _common_constraints(problem, target)
     return tuple(knobs), tuple(rules)
@@ -158,7 +158,7 @@ def _unrolled_window(
     # (AVX2, 26 groups) those without compiled in 0.5 to 2.4 s, others in up to 54, or timed out.
     even = z3.Not(z3.Or([_has_remainder(d, "dist") for d in parallel]))
     rules.append(Constraint("vector tiles leave no remainder", even, prunes=True))
-    accumulators = _accumulator_bytes(problem) * _product(_vec(d) for d in parallel)
+    accumulators = problem.sum_bytes * _product(_vec(d) for d in parallel)
     files = accumulators <= 2 * target.registers * target.vector_bytes
     rules.append(Constraint("accumulators fit the registers", files, prunes=True))
     products = accumulators * math.prod(d.size for d in problem.dims if not d.parallel)
@@ -210,7 +210,7 @@ def _has_remainder(dim: Dim, *levels: str) -> z3.BoolRef:
 
 def _common_constraints(problem: Problem, target: Target) -> list[Constraint]:
     """Constraints that all CPU pipelines share."""
-    accumulator = _accumulator_bytes(problem)
+    accumulator = problem.sum_bytes
     rules = []
     for skipped in kind_of(problem).excluded_loops:
         volume = accumulator * _product(_vec(d) for d in problem.dims if d.name != skipped)
@@ -228,7 +228,7 @@ def _common_constraints(problem: Problem, target: Target) -> list[Constraint]:
 
 def _full_vectors(problem: Problem, target: Target) -> list[Constraint]:
     """That some loop fills native vectors; the few values of a window fill none."""
-    lanes = target.vector_bytes // _accumulator_bytes(problem)
+    lanes = target.vector_bytes // problem.sum_bytes
     window = kind_of(problem).has_window
     loops = [d for d in _contiguous(problem) if d.parallel or not window]
     full = [_vec(d) % min(lanes, d.size) == 0 for d in loops]
@@ -281,11 +281,6 @@ def _contiguous(problem: Problem) -> list[Dim]:
     return [d for i, d in enumerate(problem.dims) if i in last and d.size > 1]
 
 
-def _accumulator_bytes(problem: Problem) -> int:
-    """Narrow floats are accumulated in 32 bits."""
-    return max(4, problem.output.bytes_per_element)
-
-
 def _vec(dim: Dim) -> z3.ArithRef:
     return z3.Int(f"vec_{dim.name}")
 
@@ -316,7 +311,7 @@ def _vector_tiles(dim: Dim, whole: str | None) -> tuple[int, ...]:
 
 
 def _vectorisable(tile: int, size: int) -> bool:
-    """Small tiles, powers of two and three times those, and small divisors."""
+    """The size itself, powers of two, three times those, and 5, 7, 10 and 14."""
     odd = tile // (tile & -tile)
     return tile == size or odd in (1, 3) or (odd in (5, 7) and tile <= 16)
 

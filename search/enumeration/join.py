@@ -20,7 +20,7 @@ import pandas as pd
 from .domains import solve_domains
 from .terms import Column, Term, evaluate, holds
 
-MAX_ROWS = 2_000_000  # of one joined table: 16 MB a knob
+MAX_ROWS = 2_000_000  # of one joined table: usually 4 MB a knob
 MAX_PAIRS = 25 * MAX_ROWS  # combinations tried for it
 _CHUNK = 200_000  # combinations evaluated at once: what fits L2 with its subterms
 # Rows that open constraints are evaluated for at once: with all subterms some 20 MB. It takes as

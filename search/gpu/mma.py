@@ -303,8 +303,8 @@ def _tile_rules(
 def _registers(
     problem: Problem, target: Target, sums: z3.ArithRef, threads: z3.ArithRef
 ) -> Constraint:
-    """What spills takes up to 30 s to compile, and is slow."""
-    bits = 8 * max(4, problem.output.bytes_per_element)
+    """What spills took 20 to over 40 s to compile, and is slow."""
+    bits = 8 * problem.sum_bytes
     assert target.gpu is not None
     fit = sums * bits <= target.gpu.register_bits * threads
     return Constraint("sums fit a thread's registers", fit, prunes=True)

@@ -40,11 +40,9 @@ def build(
     threads = subgroups[row] * subgroups[k] * gpu.subgroup_size
     share = {i: lanes[i] * subgroups[i] * vector[i] for i in (row, k)}
     unrolled = product(tile.values()) * step
-    # Sums are kept in 32 bits, or in 64 where the output needs them.
-    width = max(4, problem.output.bytes_per_element)
     # Subgroups that share a reduction add up through shared memory. For gfx942, the compiler
     # refused 12 of 12 candidates with more than there is, and took 6 of 6 with all of it.
-    summed = z3.If(subgroups[k] > 1, width * product(tile.values()) * subgroups[k], 0)
+    summed = z3.If(subgroups[k] > 1, problem.sum_bytes * product(tile.values()) * subgroups[k], 0)
 
     rules = [
         Constraint("rows are shared evenly", tile[row] % share[row] == 0),

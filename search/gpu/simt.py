@@ -49,7 +49,7 @@ def build(
     count = product(threads.values())
     shared = promote * _shared_bytes(problem, tile)
     sums = product(share.values())
-    bits = 8 * max(4, problem.output.bytes_per_element)
+    bits = 8 * problem.sum_bytes
     loops = [(wg.values, own.values) for wg, own in (_knobs(i, d) for i, d in parallel)]
 
     rules = [

@@ -59,7 +59,8 @@ def vulkan_spaces(dispatch: Dispatch) -> Mapping[str, Callable[[], Space]]:
 
 def _pipelines(problem: Problem) -> tuple[str, ...]:
     """The pipelines that can lower a problem."""
-    if kind_of(problem).chained or not spread_dims(problem):
+    two_inputs = len(problem.inputs) == 2
+    if kind_of(problem).chained or not two_inputs or not spread_dims(problem):
         return ()
     matrices = not kind_of(problem).has_window and all(problem.by_role(r) for r in ("m", "n"))
     return (PROMOTE, VECTORIZE, DISTRIBUTE) if matrices else (VECTORIZE, DISTRIBUTE)
@@ -110,7 +111,7 @@ def _knobs(problem: Problem, pipeline: str) -> Iterable[Knob]:
             yield Knob(f"wg_{d.name}", (1,))
             yield Knob(f"thread_{d.name}", (1,))
         else:
-            shares = (t for t in _divisors(d.size, MAX_THREAD_TILE) if _even(t))
+            shares = (t for t in _divisors(d.size, MAX_THREAD_TILE) if _fills_vectors(t))
             few = tuple(1 << n for n in range(MAX_SCALAR_TILE.bit_length()) if 1 << n <= d.size)
             # Of convolutions (nhwc) in scalar code with tiles that do not divide the loop, 8 of 101
             # were wrong on lavapipe; of products none of 160.
@@ -140,7 +141,7 @@ def _thread_constraints(
     loops = [(values[f"wg_{d.name}"], values[f"thread_{d.name}"]) for d in spread]
     yield from full_subgroups(loops, count, gpu)
     sums = _product(map(_thread, spread))
-    fits = 8 * max(4, problem.output.bytes_per_element) * sums <= gpu.register_bits
+    fits = 8 * problem.sum_bytes * sums <= gpu.register_bits
     yield Constraint("sums fit a thread's registers", fits, prunes=True)
     if pipeline != DISTRIBUTE:
         unrolled = sums * _step(problem) <= MAX_UNROLLED
@@ -192,7 +193,7 @@ def _product(factors: Iterable[z3.ArithRef]) -> z3.ArithRef:
     return math.prod(factors, start=z3.IntVal(1))
 
 
-def _even(tile: int) -> bool:
+def _fills_vectors(tile: int) -> bool:
     """Powers of two and three times those, and other small ones: vectors have 2, 3 or 4 values."""
     return tile // (tile & -tile) in (1, 3) or tile <= 8
 

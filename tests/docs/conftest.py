@@ -30,7 +30,7 @@ NAMED = {
 }
 # Only to be named: what uses them is not run.
 EMPTY = ("my_model.irpa", "mlp.mlir", "mlp.irpa", "my_model.onnx", "results.jsonl", "my.bundle")
-EMPTY += ("convolution_A100_T4.json.gz", "convolution", "dedispersion")
+EMPTY += ("dedispersion", *(f"convolution/{g}_T4.json.gz" for g in ("A4000", "A6000", "W6600")))
 EMPTY += ("spmm_gpu.csv", "data.csv", "map.toml")
 EMPTY += tuple(f"catbench/{kernel}_gpu.csv" for kernel in ("harris", "kmeans", "stencil"))
 EMPTY += tuple(f"catbench/{k}_{n}.csv" for k in ("mttkrp", "spmm", "ttv") for n in (6242, 7742))

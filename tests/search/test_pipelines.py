@@ -11,10 +11,10 @@ import pytest
 from frontrunner.benchmarks.measuring import Budget
 from frontrunner.core import InputError
 from frontrunner.experiments.observing.progress import Observer
-from frontrunner.experiments.queue import make_queue
+from frontrunner.experiments.queue import make_queue, spaces_of
 from frontrunner.experiments.tuning import TuneOptions, TuneResult, start_run
 from frontrunner.models import resolve_ranker
-from frontrunner.search import build_spaces, known_pipelines, spec_of
+from frontrunner.search import backend_named, build_spaces, known_pipelines, spec_of
 from frontrunner.search.enumeration import enumerate_space
 from frontrunner.search.mlir import compile_with_spec, spec_text
 from frontrunner.search.reading import read_dispatch
@@ -43,6 +43,17 @@ def test_its_candidates_are_enumerated_and_compiled(tmp_path: Path) -> None:
     assert compile_with_spec(dispatch.source, dispatch.target.flags, spec)[1]
     # A convolution is none of its.
     assert len(build_spaces(read_dispatch(MATMUL.with_name("conv_nhwc.mlir")))) == 1
+
+
+@pytest.mark.usefixtures("installed")
+def test_its_knobs_are_none_of_the_compilers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A queue tells by its columns which of those were set free, on the target that has them."""
+    dispatch = read_dispatch(MATMUL)
+    queue = make_queue(dispatch, resolve_ranker("shuffle"), pool=20, seed=0).assign(stages=2)
+    assert {*spaces_of(dispatch, queue)} == {"DoubleTilingExpert", "SquareTiles"}
+    monkeypatch.setitem(backend_named("llvm-cpu").extras, "tile", (1, 2))  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="SquareTiles of another package has a knob 'tile'"):
+        build_spaces(dispatch)
 
 
 @pytest.mark.usefixtures("installed", "brief")

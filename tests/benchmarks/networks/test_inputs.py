@@ -67,6 +67,7 @@ def test_indices_of_small_types_fit(tmp_path: Path) -> None:
         (Argument((), "f64"), "f64=0.5", 0.5),
         (Argument((3,), "i1"), "3xi1=1,0,1", [True, False, True]),
         (Argument((2,), "bf16"), "2xbf16=1,-2", [0x3F80, 0xC000]),
+        (Argument((2,), "f8E4M3FN"), "2xf8E4M3FN=1,-2", [1, -2]),
     ],
 )
 def test_given_as_values(argument: Argument, text: str, expected: object, tmp_path: Path) -> None:

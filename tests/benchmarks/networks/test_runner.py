@@ -76,6 +76,27 @@ def runner(two_matmuls, quick) -> Iterator[NetworkRunner]:
         yield runner
 
 
+def test_what_hangs_is_given_up_sooner_once_the_model_was_timed(two_matmuls) -> None:
+    setup, executable = two_matmuls
+    limits: list[float] = []
+
+    class Answering:
+        running = True
+
+        def call(self, request: CompareRequest | RaceRequest, timeout: float) -> object:
+            limits.append(timeout)
+            return [[2e5] * 3] * 9 if isinstance(request, RaceRequest) else None
+
+    runner = NetworkRunner(setup, lambda *_: Answering())  # type: ignore[arg-type,return-value]
+    runner.compare_outputs(executable, executable)
+    runner.measure_speedup(executable, executable, seed=0, rounds=9)
+    runner.compare_outputs(executable, executable)
+    assert limits[0] == model_runner.TIMEOUT
+    # Of two sets of inputs, both variants.
+    runs = model_runner.SLOWEST * 4
+    assert limits[2] == model_runner.GRACE + runs * (model_runner.TURN_SECONDS + 0.2)
+
+
 def test_equal_variants(runner: NetworkRunner, two_matmuls) -> None:
     _, executable = two_matmuls
     runner.compare_outputs(executable, executable)

@@ -46,7 +46,8 @@ class World:
         times: by the names of flags, and `spec`, in the order of their names; 100 for others.
         wrong: those that compute something else.
         refused: those with which it does not compile.
-        same: those that make the same program.
+        same: those that change nothing.
+        twins: those that make the same program as others.
     """
 
     folder: Path
@@ -54,13 +55,14 @@ class World:
     wrong: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
     same: set[str] = field(default_factory=set)
+    twins: dict[str, str] = field(default_factory=dict)
     killed: set[str] = field(default_factory=set)
     noise: float = 0.01
     made: list[str] = field(default_factory=list)
 
     def base(self, variant: OptionVariant) -> Base:
         name = "".join(sorted(flag.strip("-") for flag in variant.flags)) or "plain"
-        digest = "plain" if name in self.same else name
+        digest = "plain" if name in self.same else self.twins.get(name, name)
         compiled = CompileOutcome(OK, self.folder / name, digest)
         return Base(variant, Network(TARGET, "", (), (), ()), compiled)
 
@@ -178,6 +180,19 @@ def test_what_fails_or_computes_something_else_is_never_taken(world: World) -> N
         "b": "the model does not compile: a type is unknown",
         "c": "it changes nothing",
     }
+
+
+def test_of_two_that_make_one_program_one_is_timed(world: World) -> None:
+    """Else they would take both places of those that go on to the end."""
+    world.times, world.twins = {"a": 50.0, "b": 50.0, "c": 80.0}, {"b": "a", "ac": "a"}
+    found, kept = world.tried(A, B, C)
+    assert outcomes(found) == {
+        "a": 2.0,
+        "b": "it makes the same as a",
+        "c": 1.25,
+        "c + a": "it makes the same as a",
+    }
+    assert [base.variant for base in kept] == [A, C]
 
 
 def test_a_compiler_that_is_killed_is_no_fault_of_the_options(world: World) -> None:

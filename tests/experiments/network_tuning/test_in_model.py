@@ -24,6 +24,7 @@ from frontrunner.core import InputError, WorkError
 from frontrunner.experiments.network_tuning import in_model
 from frontrunner.experiments.network_tuning.in_model import InModelSearch, QueuedDispatch
 from frontrunner.experiments.network_tuning.plan import HotDispatch
+from frontrunner.search import CannotRender
 
 COUNT = 4
 NAMES = ("a", "b", "c")
@@ -44,6 +45,7 @@ class World:
             something else, or does not run.
         quarrel: two that fail together alone.
         unmatched: candidates whose specs match nothing.
+        unwritten: candidates of which there is no spec.
         functions: that are in parts of their own.
         compiled, assembled: candidates, and what the model was put together with.
     """
@@ -56,6 +58,7 @@ class World:
     dies: set[str] = field(default_factory=set)
     quarrel: set[str] = field(default_factory=lambda: {"none"})
     unmatched: set[str] = field(default_factory=set)
+    unwritten: set[str] = field(default_factory=set)
     functions: Sequence[str] = NAMES
     compiled: list[str] = field(default_factory=list)
     assembled: list[tuple[str, ...]] = field(default_factory=list)
@@ -123,6 +126,8 @@ class World:
 
         def spec(at: int, name: str) -> Path:
             path = self.folder / f"{name}-{at}"
+            if path.name in self.unwritten:
+                raise CannotRender("the compiler makes no attribute of it")
             path.write_text(path.name)
             return path
 
@@ -242,6 +247,27 @@ def test_a_model_that_does_not_run_has_no_times(world: World) -> None:
     world.dies = {"b-1"}
     world.search()
     assert {*world.reasons()} == {"a-1", "b-1", "c-1"}
+
+
+def test_what_was_timed_is_not_lost_with_a_model_that_does_not_run(world: World) -> None:
+    """The new candidate beside it may be the reason."""
+    world.times = {"a-0": 50.0}
+    world.dies = {"b-2"}
+    world.jobs = 1
+    assert world.search()["a"].best == (0,)
+    assert [o["speedup"] for o in world.log if (o["dispatch"], o["candidate"]) == ("a", 0)] == (
+        [2.0] * 3
+    )
+    assert world.reasons()["b-2"] == in_model.UNDECIDED
+
+
+def test_a_candidate_without_a_spec_is_left_out(world: World) -> None:
+    world.times = {"a-0": 50.0}
+    world.unwritten = {"b-1"}
+    found = world.search()
+    assert world.reasons() == {"b-1": "the compiler makes no attribute of it"}
+    assert found["a"].best == (0,)
+    assert found["b"].candidates == COUNT
 
 
 def test_what_does_not_match_in_the_model_is_not_credited(world: World) -> None:

@@ -46,7 +46,7 @@ from frontrunner.experiments.network_tuning.trial import DispatchChoice, TrialRe
 from frontrunner.experiments.network_tuning.variants import PLAIN, VariantOutcome
 from frontrunner.experiments.observing.progress import Observer
 from frontrunner.search import Target
-from frontrunner.search.linking import LinkedSpec, Matches
+from frontrunner.search.linking import LinkedSpec
 from frontrunner.search.reading import networks as model
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
@@ -357,14 +357,13 @@ def test_a_compiler_that_is_killed_is_no_bad_model(
     linked = LinkedSpec("module {}", "", (), (), ())
     monkeypatch.setattr(CompilePool, "_compile_once", killed)
     monkeypatch.setattr(bases, "link_specs", lambda paths: linked)
-    monkeypatch.setattr(bases, "find_matches", lambda *_: Matches({}))
     target = Target("llvm-cpu", "znver4", "host", 1, 32, 16, (1, 2, 3))
     small = model.Network(target, "module {}", (), (), ())
     with (
         Compiler(small, tmp_path, 1) as compiler,
         pytest.raises(KilledError, match=r"was not compiled: the compiler was killed .*, twice"),
     ):
-        bases.compile_default(compiler, small, starter, nothing)
+        bases.compile_default(compiler, starter)
 
 
 def test_what_was_not_measured_is_not_told() -> None:

@@ -8,8 +8,9 @@ from frontrunner.core.errors import InputError
 from frontrunner.features import extract
 from frontrunner.features.cpu import CPU
 from frontrunner.features.gpu import GPU
+from frontrunner.features.vulkan import VULKAN
 from frontrunner.models import create_ranker
-from frontrunner.models.heuristic import CPU_TERMS, GPU_TERMS
+from frontrunner.models.heuristic import CPU_TERMS, GPU_TERMS, VULKAN_TERMS
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +29,7 @@ def first_is_better(heuristic, samples, problem, good, bad):
     [
         *(pytest.param(CPU, t, id=t.name) for t in CPU_TERMS),
         *(pytest.param(GPU, t, id=f"gpu-{t.name}") for t in GPU_TERMS),
+        *(pytest.param(VULKAN, t, id=f"vulkan-{t.name}") for t in VULKAN_TERMS),
     ],
 )
 def test_every_term_has_a_reason_and_varies(catalogue, term, heuristic, samples):

@@ -188,3 +188,12 @@ def test_shared_memory_is_what_a_vulkan_driver_gives() -> None:
     for target, shared in (("vulkan-ampere", 48 << 10), ("vulkan-turing", 48 << 10)):
         gpu = read_dispatch(DATA / "matmul.mlir", target).target.gpu
         assert gpu is not None and gpu.shared_bytes == shared
+
+
+def test_sums_of_one_input_have_no_space() -> None:
+    """A kind of another package may be so; features of shaders ask for two."""
+    dispatch = read_dispatch(DATA / "matmul.mlir", "valhall4")
+    lhs, _, out = dispatch.problem.operands
+    assert build_spaces(dispatch)
+    one = replace(dispatch, problem=replace(dispatch.problem, operands=(lhs, out)))
+    assert build_spaces(one) == ()
