@@ -26,7 +26,9 @@ _DYNAMIC = (
     "give each --input with a size, such as 1x128xi64, or a name, such as 1xseqxi64, "
     "and --dim seq=64,128"
 )
-_GIVEN = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+(?:E\d+M\d+[A-Z]*)?)(?:=(?P<values>.*))?", re.DOTALL)
+_GIVEN = re.compile(
+    r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+(?:E\d+M\d+[A-Z]*)?)(?:=(?P<values>.*))?", re.DOTALL
+)
 _NUMBER = re.compile(r"[+-]?[0-9.]+(?:e[+-]?[0-9]+)?")
 # Where an integer is not seen to be an index it may still be one, or a mask.
 SAFE_ROWS = 2
