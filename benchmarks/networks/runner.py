@@ -140,7 +140,7 @@ class NetworkRunner:
             times = np.vstack([times, np.array(self._ask(race))])
             found = _gain(times)
             # A call that counts for less than one takes as long all the same.
-            least = min(call.weight for call in self.setup.calls if call.weight)
+            least = min((call.weight for call in self.setup.calls if call.weight), default=1.0)
             self._run_s = found.before_us / 1e6 / min(1.0, least)
             if found.is_known or time.monotonic() > until:
                 return found

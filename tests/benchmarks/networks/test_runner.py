@@ -366,7 +366,7 @@ def test_what_is_not_known_well_is_measured_for_longer(monkeypatch, ratio, patie
         return (times / [1, 1, ratio]).tolist()
 
     monkeypatch.setattr(NetworkRunner, "_ask", race)
-    with NetworkRunner(None) as runner:
+    with NetworkRunner(NetworkSetup("local-task", ())) as runner:
         gain = runner.measure_speedup(Path("a"), Path("b"), seed=0, patience=patience)
     assert (len(asked) > 1) == longer
     assert len({request.seed for request in asked}) == len(asked)
