@@ -37,7 +37,7 @@ def test_what_computes_something_else_is_never_chosen_and_the_flags_compile(
     model = shutil.copy(MODELS / "two_matmuls.mlir", tmp_path / "model.mlir")
     run = tmp_path / "run"
     result = frontrunner.tune_model(
-        model, options=file, minutes=0.25, pool=50, ranker="heuristic", out=run, quiet=True
+        model, options=file, minutes=0.4, pool=50, ranker="heuristic", out=run, quiet=True
     )
     variants = {one.name: one for one in result.variants}
     assert {*variants} == {"plain", "wrong", "unknown"}
@@ -64,7 +64,7 @@ def test_functions_are_tuned_together(hasty: None, all_faster: None, tmp_path: P
     """Every candidate counts as faster, so that all end in the spec."""
     model, run = MODELS / "prefill_decode.mlir", tmp_path / "run"
     result = frontrunner.tune_model(
-        model, function="prefill=1,decode=3", options="none", minutes=0.25, pool=50,
+        model, function="prefill=1,decode=3", options="none", minutes=0.4, pool=50,
         ranker="heuristic", out=run, quiet=True,
     )  # fmt: skip
     assert {member for row in result.dispatches for member in row.members} == {
