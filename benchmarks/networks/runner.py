@@ -156,15 +156,7 @@ class NetworkRunner:
         self.close()
 
     def _ask(self, request: CompareRequest | RaceRequest) -> list[list[float]] | str | None:
-        # As long for each run as the first check of a model allows it, until it was timed.
-        if isinstance(request, RaceRequest):
-            rounds, runs = request.rounds, request.rounds * len(request.variants)
-        else:
-            rounds, runs = 1, 2 * max(len(call.inputs) for call in self.setup.calls)
-        limit = min(
-            TIMEOUT * len(self.setup.calls) * (1 + rounds) / 2,
-            GRACE + SLOWEST * runs * (TURN_SECONDS + self._run_s),
-        )
+        limit = self._limit(request)
         answer: list[list[float]] | str | None
         try:
             if not self._child.running:
@@ -185,6 +177,17 @@ class NetworkRunner:
         except RuntimeError as error:
             self._child.close()
             raise NetworkFailed(f"the runtime refused: {error}") from error
+
+    def _limit(self, request: CompareRequest | RaceRequest) -> float:
+        """Seconds: as long for each run as the first check allows it, until one was timed."""
+        if isinstance(request, RaceRequest):
+            rounds, runs = request.rounds, request.rounds * len(request.variants)
+        else:
+            rounds, runs = 1, 2 * max(len(call.inputs) for call in self.setup.calls)
+        return min(
+            TIMEOUT * len(self.setup.calls) * (1 + rounds) / 2,
+            GRACE + SLOWEST * runs * (TURN_SECONDS + self._run_s),
+        )
 
     def _start(self) -> None:
         """

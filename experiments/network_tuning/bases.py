@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from ...benchmarks.compiling import Compiler, raise_if_killed
@@ -27,7 +28,7 @@ from ...core import (
     WorkError,
     usable_cores,
 )
-from ...search.linking import find_matches, link_specs
+from ...search.linking import LinkedSpec, find_matches, link_specs
 from ...search.reading import NETWORK_READER, Network, read_network
 from .options import NetworkOptions
 from .plan import NO_TIME
@@ -85,15 +86,14 @@ class BaseMaker:
             InputError: it does not compile, or the specs cannot be used.
             KilledError: the compiler was killed.
         """
-        if self.options.starter:
-            linked = link_specs(self.options.starter)
-            for conflict in linked.conflicts:
+        if self._linked is not None:
+            for conflict in self._linked.conflicts:
                 self.notify(f"conflict: {conflict}")
-            for name, dispatches in find_matches(network, linked).by_matcher.items():
+            for name, dispatches in find_matches(network, self._linked).by_matcher.items():
                 if not dispatches:
                     self.notify(f"warning: {name} matches nothing in this model")
         with self._compiler(PLAIN, network, COMPILE_TIMEOUT) as compiler:
-            compiled = compile_default(compiler, self.options.starter)
+            compiled = compile_default(compiler, self._starter)
         return Base(PLAIN, network, compiled)
 
     @property
@@ -131,7 +131,7 @@ class BaseMaker:
                     )
                     with self._compiler(variant, network, plain.timeout) as compiler:
                         compilers.callback(compiler.close)
-                        compiled = compile_default(compiler, given.starter)
+                        compiled = compile_default(compiler, self._starter)
                 except InputError as failure:
                     return failure
                 return Base(variant, network, compiled)
@@ -144,6 +144,15 @@ class BaseMaker:
         with self._compiler(base.variant, base.network, base.timeout) as compiler:
             yield compiler
 
+    @cached_property
+    def _linked(self) -> LinkedSpec | None:
+        """The user's own specs as one, if there are any: linking starts a process."""
+        return link_specs(self.options.starter) if self.options.starter else None
+
+    @property
+    def _starter(self) -> str | None:
+        return self._linked.text if self._linked is not None else None
+
     def _compiler(self, variant: OptionVariant, network: Network, timeout: float) -> Compiler:
         # Of names that differ in signs alone, each has a folder of its own.
         digest = hashlib.sha256(variant.name.encode()).hexdigest()[:8]
@@ -153,22 +162,29 @@ class BaseMaker:
         return Compiler(network, folder, self.options.jobs, timeout, tries=2)
 
 
-def compile_default(compiler: Compiler, starter: Sequence[Path]) -> CompileOutcome:
+def compile_default(compiler: Compiler, starter: str | None) -> CompileOutcome:
     """The model as the compiler, and the user's own specs, configure it.
+
+    Args:
+        starter: these specs as one, if there are any.
 
     Raises:
         InputError: it does not compile, or the specs cannot be used.
         KilledError: the compiler was killed.
     """
-    if not starter:
+    if starter is None:
         default = compiler.baseline()
     else:
-        (default,) = compiler.compile([("starter", link_specs(starter).text)])
+        (default,) = compiler.compile([("starter", starter)])
         raise_if_killed(default, "the model with --spec")
         if default.kind == NOT_APPLIED:
             default = replace(default, kind=OK)  # specs of other tools leave no mark
     if default.kind != OK:
-        what = "the model does not compile with --spec" if starter else "the model does not compile"
+        what = (
+            "the model does not compile with --spec"
+            if starter is not None
+            else "the model does not compile"
+        )
         raise InputError(f"{what}: {default.reason}", "see that iree-compile accepts it")
     return default
 

@@ -99,7 +99,15 @@ class NetworkFolder:
 
     def run_of(self, hot: HotDispatch) -> RunFolder:
         """Where a dispatch is tuned."""
-        return RunFolder(self.path / "runs" / hot.name)
+        return RunFolder(self._runs / hot.name)
+
+    def remove_runs(self) -> None:
+        """Of dispatches that were tuned with options that were not chosen again."""
+        shutil.rmtree(self._runs, ignore_errors=True)
+
+    @property
+    def _runs(self) -> Path:
+        return self.path / "runs"
 
     def remove(self, made: Sequence[Path]) -> None:
         """Removes what is in it, and the folders that were made for it."""

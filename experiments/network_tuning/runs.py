@@ -198,7 +198,7 @@ def _tune(
             )
             if tried is None or tried.tuned != base.variant.name:
                 # Whoever removed the file of a choice may have runs with the options of that one.
-                shutil.rmtree(folder.path / "runs", ignore_errors=True)
+                folder.remove_runs()
             names = tuple(one.variant.name for one in faster)
             tried = TriedVariants(tuple(outcomes), base.variant.name, names, place.fingerprint)
             folder.save_tried(tried)

@@ -46,7 +46,6 @@ from frontrunner.experiments.network_tuning.trial import DispatchChoice, TrialRe
 from frontrunner.experiments.network_tuning.variants import PLAIN, VariantOutcome
 from frontrunner.experiments.observing.progress import Observer
 from frontrunner.search import Target
-from frontrunner.search.linking import LinkedSpec
 from frontrunner.search.reading import networks as model
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
@@ -347,16 +346,14 @@ def test_a_dispatch_whose_run_is_killed_is_not_left_out(
         hot_runs.tune_hot_dispatches(*given, float("inf"), Observer, nothing)
 
 
-@pytest.mark.parametrize("starter", [(), (MODELS / "spec.mlir",)])
+@pytest.mark.parametrize("starter", [None, "module {}"])
 def test_a_compiler_that_is_killed_is_no_bad_model(
-    starter: tuple[Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    starter: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*_: object) -> None:
         raise KilledError("the compiler was killed by SIGKILL")
 
-    linked = LinkedSpec("module {}", "", (), (), ())
     monkeypatch.setattr(CompilePool, "_compile_once", killed)
-    monkeypatch.setattr(bases, "link_specs", lambda paths: linked)
     target = Target("llvm-cpu", "znver4", "host", 1, 32, 16, (1, 2, 3))
     small = model.Network(target, "module {}", (), (), ())
     with (
