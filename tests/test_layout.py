@@ -45,7 +45,7 @@ MAY_IMPORT = {
         "models.heuristic": "core features models",
         "models.knobs": "core models",
         "models.testing": "core search features models",
-        "models.shipped": "core features models models.trees models.heuristic",
+        "models.shipped": "core features models models.trees",
         "benchmarks": "",
         "benchmarks.verifying": "core",
         "benchmarks.measuring": "core benchmarks.verifying",

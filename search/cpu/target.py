@@ -29,11 +29,11 @@ def cpu_target(attribute: Any, name: str) -> Target:
     )
 
 
-def host_caches(root: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> tuple[int, int, int]:
+def host_caches() -> tuple[int, int, int]:
     """Bytes of this machine's L1d, L2 and L3; `DEFAULT_CACHES` where the system does not say."""
     sizes: dict[int, int] = {}
     units = {"K": 1024, "M": 1024**2, "G": 1024**3}
-    for index in root.glob("index*"):
+    for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
         try:
             kind, level, size = (
                 (index / leaf).read_text().strip() for leaf in ("type", "level", "size")

@@ -59,7 +59,7 @@ def materials(
     folders = [root / "recordings", *(root / "experiments" / "recordings" / m for m in MACHINES)]
     for number, folder in enumerate(folders):
         folder.mkdir(parents=True)
-        for problem in ("skinny", "odd", "conv"):
+        for problem in ("skinny", "conv"):
             device = f"local-task on chip {number}"
             record_sample(folder / f"{problem}.parquet", problem, device, seed=number)
     for name in ("mine.predictor", "here.predictor"):
