@@ -125,7 +125,8 @@ def _show(output: Output, report: Report, verbose: bool, page: Path | None = Non
 def _show_rankers(output: Output, summary: pd.DataFrame) -> None:
     """A row per ranker.
 
-    Candidates are those that are taken until the first within 5 % of the best, the worst ratio is
+    Candidates are those that are taken until the first within 5 % of the best, of the first is how
+    many times as many it takes as the first ranker, case by case, the worst ratio is
     that of the recording where shuffle needs least in comparison, skipped are those, in the median
     and at most, that were never measured and that `tune` would take before it, and specs are the
     share of recordings where the best of 64 beats the default by more than 5 %.
@@ -136,6 +137,7 @@ def _show_rankers(output: Output, summary: pd.DataFrame) -> None:
             "#candidates",
             "#fewer than shuffle",
             "#(95 %)",
+            "#of first (95 %)",
             "#worst ratio",
             "#skipped",
             "#wins",
@@ -154,6 +156,9 @@ def _show_rankers(output: Output, summary: pd.DataFrame) -> None:
                 _known("{:.1f}", row.iterations_geomean),
                 _known("{:.1f}x", row.fewer_than_shuffle),
                 _known("{:.1f}-{:.1f}", row.fewer_than_shuffle_low, row.fewer_than_shuffle_high),
+                _known(
+                    "{:.2f}x ({:.2f}-{:.2f})", row.of_first, row.of_first_low, row.of_first_high
+                ),
                 _known("{:.2f}x", row.worst_ratio_to_shuffle),
                 _known("{:.0f}, {:.0f}", row.skipped_median, row.skipped_worst),
                 _known("{:.0%}", row.win_rate),

@@ -113,9 +113,9 @@ def command(
     """Find a faster configuration for one dispatch, within a budget.
 
     IN.mlir holds a dispatch: a linalg function, or a benchmark file that the compiler dumped.
-    The result is a tuning spec for `iree-compile --iree-codegen-tuning-spec-path=` (on CUDA:
-    `--iree-codegen-transform-dialect-library=`). With --compile-only, it is a table of what the
-    compiler makes of each pipeline's candidates.
+    The result is a tuning spec for `iree-compile --iree-codegen-tuning-spec-path=` (on CUDA and
+    Vulkan: `--iree-codegen-transform-dialect-library=`). With --compile-only, it is a table of
+    what the compiler makes of each pipeline's candidates.
 
     Several files, the functions of a file that has several, and several targets are tuned one after
     the other, each within the same limits, into a folder of its own.

@@ -91,7 +91,7 @@ class ClusterRunner:
         self.batch = AHEAD * len(self._lanes)
 
     def start(self, known: Mapping[int, Outcome]) -> dict[str, float]:
-        self._known = known
+        self._known = dict(known)  # a device that joins reads it in a thread of its own
         (self._default, *_) = self._compiler.defaults()
         with ThreadPoolExecutor(min(len(self._lanes), MOST_STARTING)) as pool:
             try:

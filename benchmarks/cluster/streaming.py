@@ -76,14 +76,14 @@ def stream(
                 for index in taken:
                     todo.put(index)
             if not in_flight:
-                return
+                break
             found = _next(arrived, lanes, should_continue)
             if found is None:
-                return
+                break
             in_flight.discard(found[0])
             yield found
             if not should_continue():
-                return
+                break
     except BaseException:
         give_up()
         raise
@@ -95,6 +95,10 @@ def stream(
         looking.join()  # after which no more join
         for thread in (*compiling, *measuring):
             thread.join()
+    # What was being measured when the time was up, as without a cluster.
+    while not arrived.empty():
+        if not isinstance(late := arrived.get(), BaseException):
+            yield late
 
 
 def _guarded(do: Callable[[], None], arrived: Arrived) -> threading.Thread:

@@ -119,7 +119,9 @@ class Reproducer:
 
     def _run(self, module: str, outputs: Sequence[str]) -> str:
         uri = _URI.search(self.outcome.device)
-        words = ["iree-run-module", f"--device={uri[0] if uri else ''}", f"--module={module}"]
+        # Whoever measured elsewhere says what its device is called.
+        device = shlex.quote(f"--device={uri[0] if uri else ''}")
+        words = ["iree-run-module", device, f"--module={module}"]
         # Names that torch gives have a dollar.
         words.append(shlex.quote(f"--function={self.module.call.function}"))
         for i, tensor in enumerate(self.module.call.inputs):

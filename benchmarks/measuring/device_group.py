@@ -109,6 +109,8 @@ class DeviceGroup:
 
     def verify(self, executable: Path) -> None:
         """As `verify_on`, on inputs that the search has not seen."""
+        for device in self._devices:
+            device.close()  # there may be no room for both; it starts again when it is asked
         seed = self._seed + OTHER_INPUTS
         connect = self._source.connect
         verify_on((connect(uri, self._call, self.baseline, seed) for uri in self.uris), executable)

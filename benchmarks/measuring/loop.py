@@ -7,7 +7,7 @@ evaluated on recordings is what a tuning run does.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from itertools import islice
 from typing import Protocol
 
@@ -172,6 +172,8 @@ def search(
                 if streaming and progress.taken % BLOCK == 0:
                     after_batch(progress)
         finally:
+            if isinstance(outcomes, Generator):
+                outcomes.close()  # before the runner is, or its threads would go on without it
             after_batch(progress)
         in_flight.clear()  # what was taken and not run is taken again
         chosen.clear()

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...benchmarks.measuring import OK, check_drivers, check_uris, fingerprint
 from ...benchmarks.operations import write_operations
-from ...core import InputError, Notify, WorkError, make_folder
+from ...core import InputError, NoRoomError, Notify, WorkError, make_folder
 from ...models import create_ranker, ready_rankers, save
 from ...search import Target
 from ...search.reading import read_dispatch
@@ -167,6 +167,8 @@ def _record(
             recording = measure(path, number)
             if not (recording.frame["kind"] == OK).any():
                 raise WorkError("no candidate of it runs here")
+        except NoRoomError:
+            raise  # no dispatch is the reason
         except WorkError as error:
             failed[path.stem] = str(error)
             if len(failed) == len(paths):

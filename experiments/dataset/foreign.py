@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import quantiles
+from statistics import median, quantiles
 from typing import Any
 
 import pandas as pd
@@ -47,6 +47,25 @@ class ForeignResult:
     compile_s: float
     measure_s: float
     origin: str
+
+
+def merge_repeats(taken: Iterable[ForeignResult]) -> list[ForeignResult]:
+    """One result for each configuration: the median of its times; it failed if it always did.
+
+    A search comes back to what was good, which then would be several near-optimal candidates.
+    """
+    found: dict[str, list[ForeignResult]] = {}
+    for one in taken:
+        found.setdefault(repr(sorted(one.knobs.items())), []).append(one)
+    return [_merged(several) for several in found.values()]
+
+
+def _merged(several: Sequence[ForeignResult]) -> ForeignResult:
+    ran = [one for one in several if one.kind == OK]
+    if len(several) == 1 or not ran:
+        return several[0]
+    runs = [run for one in ran for run in one.runs]
+    return replace(ran[0], time_us=median(one.time_us for one in ran), runs=runs)
 
 
 def build_foreign_recording(

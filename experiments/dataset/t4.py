@@ -27,6 +27,7 @@ from .foreign import (
     ForeignResult,
     build_foreign_recording,
     kernel_and_device,
+    merge_repeats,
     stage_of,
 )
 from .knob_columns import plain_value
@@ -71,8 +72,9 @@ def read_t4(data: Mapping[str, Any], path: Path) -> Recording:
     The format has no place for the names of kernel and device. They are taken from the metadata if
     it has `kernel_name` and `device_name`, else from the names of file and folder. The time is the
     measurement `time`, whatever the objective; what measuring cost is `benchmark` where that is
-    given, else the sum of the runs, plus validation and the framework's own time. Unless a file
-    of ours says otherwise, all is taken for a uniform sample: most files hold the whole space.
+    given, else the sum of the runs, plus validation and the framework's own time. What a search
+    took several times is one candidate (`merge_repeats`). Unless a file of ours says otherwise, all
+    is taken for a uniform sample: most files hold the whole space.
 
     Raises:
         InputError: there are no times in it.
@@ -96,7 +98,9 @@ def read_t4(data: Mapping[str, Any], path: Path) -> Recording:
             str(metadata.get("kernel_name") or kernel), _size(metadata.get("problem_size"))
         ),
         str(metadata.get("device_name") or metadata.get("device") or device),
-        [_taken(r, t.get(TIME_MEASUREMENT, {}), unit) for r, t in zip(results, told, strict=True)],
+        merge_repeats(
+            _taken(r, t.get(TIME_MEASUREMENT, {}), unit) for r, t in zip(results, told, strict=True)
+        ),
         str(metadata.get("created_by") or author or f"T4 {data.get('schema_version', '')}"),
         f"the measurement {TIME_MEASUREMENT!r} of the file",
     )

@@ -32,9 +32,9 @@ def summarise(results: pd.DataFrame, holdout: str = PROBLEM, seed: int = 0) -> p
           10 %, as `iterations_1_geomean` and `iterations_10_geomean`.
         * `fewer_than_shuffle`: the geometric mean of what random order takes over what it takes; of
           random order as the expectation of the logarithm, so that any random order comes to 1.
-        * `fewer_than_mean_shuffle`: the same against the mean that random order takes, as others
-          report it; any random order comes to more than 1, for the logarithm of a mean is more
-          than the mean of logarithms.
+        * `of_first`: how many times as many candidates it takes as the first ranker, by geometric
+          mean over the cases. Both are compared on each case, so that its interval tells whether
+          they differ, where those of `iterations_geomean` mostly tell how cases do.
         * `worst_ratio_to_shuffle`: the most that it takes, on any case, of what random order takes
           on average.
         * `win_rate`: the share of cases on which it takes the fewest; ties are shared.
@@ -71,7 +71,9 @@ def summarise(results: pd.DataFrame, holdout: str = PROBLEM, seed: int = 0) -> p
     summary = pd.DataFrame.from_dict(rows, orient="index", dtype=float).rename_axis("ranker")
     summary = summary.astype({"size_bytes": "int64"})
     summary["win_rate"] = _win_rates(results[~results.default_wins])
-    return summary.sort_values("iterations_geomean", kind="stable")
+    summary = summary.sort_values("iterations_geomean", kind="stable")
+    compared = _of_first(results[~results.default_wins], str(summary.index[0]), levels, seed)
+    return summary.join(compared)
 
 
 def by_case(results: pd.DataFrame) -> pd.DataFrame:
@@ -84,11 +86,9 @@ def by_case(results: pd.DataFrame) -> pd.DataFrame:
 def _search_figures(group: pd.DataFrame, levels: Sequence[str], seed: int) -> dict[str, float]:
     """How soon a ranker finds the best candidates, from its results."""
     drawn = Bootstrap.of(group, levels, seed)
-    mean_fewer = np.log(group.expected) - group.log_iterations_5
     figures = {
         **_geomean("iterations_geomean", "log_iterations_5", drawn),
         **_geomean("fewer_than_shuffle", "log_fewer", drawn),
-        "fewer_than_mean_shuffle": np.exp(mean_fewer.mean()),
         "worst_ratio_to_shuffle": _worst_ratio(group),
         **_with_limits("score", group.score.mean(), drawn.of_mean("score")),
     }
@@ -103,6 +103,18 @@ def _search_figures(group: pd.DataFrame, levels: Sequence[str], seed: int) -> di
     )
     figures["seconds"] = group.seconds.mean()
     return figures
+
+
+def _of_first(results: pd.DataFrame, first: str, levels: Sequence[str], seed: int) -> pd.DataFrame:
+    """Each ranker compared with one of them, case by case, in the mean over seeds."""
+    index = [*(level for level in levels if level != "seed"), "case"]
+    taken = results.pivot_table("log_iterations_5", index, "ranker", "mean", sort=False)
+    rows = {}
+    for name in taken:
+        apart = (taken[name] - taken[first]).rename("apart").reset_index()
+        rows[str(name)] = _geomean("of_first", "apart", Bootstrap.of(apart, index[:-1], seed))
+    columns = ["of_first", "of_first_low", "of_first_high"]
+    return pd.DataFrame(rows, index=columns).T
 
 
 def _regret_figures(group: pd.DataFrame, levels: Sequence[str], seed: int) -> dict[str, float]:

@@ -129,13 +129,13 @@ def score_shuffle(fold: Fold, case: Case) -> CaseScore:
 def _judge(contender: Contender, fold: Fold, seeds: Sequence[int]) -> list[CaseScore]:
     found = []
     starts_anew = contender.searches_knobs or contender.is_cold
-    for seed in seeds:
-        fitted = None
-        for case in fold.test:
-            if fitted is None or starts_anew:
+    fitted: dict[int, tuple[Ranker, bytes, float]] = {}
+    for case in fold.test:  # all seeds of one, for a queue is drawn once for a case
+        for seed in seeds:
+            if seed not in fitted or starts_anew:
                 own = _lot(case, seed) >> 1 if starts_anew else seed  # rankers take 31 bits
-                fitted = _fit(contender, fold.train, own)
-            ranker, file, train_s = fitted
+                fitted[seed] = _fit(contender, fold.train, own)
+            ranker, file, train_s = fitted[seed]
             complete = seed == seeds[0] and not isinstance(ranker, AdaptiveRanker)
             reference = CaseReference.of(case.times, case.baseline_us, case.uniform)
             if not isinstance(ranker, AdaptiveRanker):

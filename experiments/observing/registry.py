@@ -72,7 +72,9 @@ def local_ranker(text: str, notify: Notify | None = None) -> str:
         if "error" in answer:
             raise InputError(f"{text} cannot be had: {answer['error']}", HINT)
         data = read_limited(Path(answer["path"]))
-    version = answer["version"]
+    version = str(answer["version"])
+    if not version.isdecimal():  # it is part of a path here
+        raise InputError(f"{text} cannot be had: its version is {version!r}", HINT)
     if notify is not None:
         notify(f"{text} is version {version} of {name}")
     # Stores have versions of their own by the same name.

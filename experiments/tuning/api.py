@@ -133,6 +133,7 @@ def resume(
     iree_flags: Sequence[str] = (),
     keep_valid: bool = False,
     quiet: bool = False,
+    make_runner: MakeRunner | None = None,
 ) -> Result:
     """Continues a tuning run where it stopped; no measurement is repeated.
 
@@ -147,6 +148,7 @@ def resume(
         iree_flags: those that the run was started with.
         keep_valid: whether logged outcomes that cannot be this run's are left out, not refused.
         quiet: whether to show no progress on stderr.
+        make_runner: of a run that was started with one.
 
     Raises:
         InputError: it is no run's folder, was edited, or is of another device.
@@ -164,6 +166,7 @@ def resume(
             stages=_stages(stages),
             cluster=cluster,
             iree_flags=parse_flags(iree_flags),
+            make_runner=make_runner,
         )
 
 

@@ -30,6 +30,7 @@ class RunManifest:
         looks_back: whether the ranker orders anew what is left after each batch.
         on_cluster: whether they are a cluster's, which may be other ones when the run is resumed.
         measured_by: the bundle and the runtime, of a run that was measured elsewhere.
+        own_runner: whether what runs candidates was brought by the user (`make_runner`).
     """
 
     options: TuneOptions
@@ -38,6 +39,7 @@ class RunManifest:
     looks_back: bool = False
     on_cluster: bool = False
     measured_by: dict[str, str] = field(default_factory=dict)
+    own_runner: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with the versions that all depends on."""

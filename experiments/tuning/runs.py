@@ -87,6 +87,7 @@ def start_run(
         RunInterrupted: Ctrl-C; the run can be resumed.
     """
     run = prepare(options, observer)
+    run = replace(run, manifest=replace(run.manifest, own_runner=make_runner is not None))
     if options.keep_failures is not None:
         check_report_folder(options.keep_failures, run.dispatch)
     folder = RunFolder.create(options.out, options.name, run_files(run))
@@ -115,6 +116,7 @@ def resume_run(
     cluster: str | None = None,
     iree_flags: Sequence[str] = (),
     tracked: bool = True,
+    make_runner: MakeRunner | None = None,
 ) -> Result:
     """Continues a run where it stopped; no measurement is repeated.
 
@@ -132,6 +134,7 @@ def resume_run(
             that was started on one.
         iree_flags: those that it was started with, which no file of a run is trusted with.
         tracked: whether to be a run in MLflow.
+        make_runner: to be given for a run that was started with one.
     """
     folder = RunFolder(path)
     found = folder.load(iree_flags)
@@ -175,7 +178,7 @@ def resume_run(
         folder,
         options,
         run,
-        partial(make_usual_runner, observer=observer),
+        make_runner or partial(make_usual_runner, observer=observer),
         observer,
         on_begin=partial(_write_changes, folder, found, run),
         keep_valid=keep_valid,
@@ -183,7 +186,20 @@ def resume_run(
     )
     with resumable(path):
         same = first_change(started.stages, goes_on.stages) is None
-        return (session.read_finished() if same else None) or session.run()
+        if same and (finished := session.read_finished()) is not None:
+            return finished
+        _check_runner(path, make_runner, own=found.manifest.own_runner)
+        return session.run()
+
+
+def _check_runner(path: Path, make_runner: MakeRunner | None, *, own: bool) -> None:
+    """Refuses to mix times of a runner of the user's own with others."""
+    if own != (make_runner is not None):
+        whose = "a runner of your own" if own else "frontrunner's runner"
+        raise InputError(
+            f"{path} was measured by {whose}, whose times cannot be mixed with others",
+            "resume it as it was started, with make_runner or without",
+        )
 
 
 def _write_changes(folder: RunFolder, before: RunSetup, now: RunSetup) -> None:

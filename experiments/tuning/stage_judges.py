@@ -6,6 +6,7 @@ Less is better of the numbers that they give; the compiler's default is judged, 
 from __future__ import annotations
 
 import math
+import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,7 +16,7 @@ from pathlib import Path
 from ...benchmarks.compiling import Compiler, raise_if_killed, require_default
 from ...benchmarks.measuring import BASELINE, CHANGED, OK
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, NetworkSetup, prepare_call
-from ...core import ChildTimeout, InputError, run_tool, shorten
+from ...core import ChildTimeout, InputError, KilledError, run_tool, shorten
 from ...search import Target
 from ...search.reading import read_network
 from .stages import DEFAULT, SPEC, VMFB, Stage
@@ -126,11 +127,20 @@ def _number(printed: str) -> Verdict:
 
 
 def _run(words: Sequence[str], timeout: float) -> tuple[str, str]:
-    """Why a command failed, in words, and what it printed."""
-    try:
-        done = run_tool(words, timeout)
-    except ChildTimeout:
-        return f"it took over {timeout:g} s", ""
+    """Why a command failed, in words, and what it printed.
+
+    Raises:
+        KilledError: it was killed from outside, twice, which is no candidate's fault.
+    """
+    for again in (False, True):
+        try:
+            done = run_tool(words, timeout)
+        except ChildTimeout:
+            return f"it took over {timeout:g} s", ""
+        if done.code != -signal.SIGKILL:
+            break
+        if again:
+            raise KilledError(f"{words[0]} was killed by SIGKILL, twice")
     if done.code:
         last = (done.err or done.out).strip().splitlines()[-1:] or [""]
         return shorten(f"exit code {done.code}: {last[0]}".rstrip(": ")), done.out

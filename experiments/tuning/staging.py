@@ -83,7 +83,8 @@ class Staging:
             self._on_phase(f"{stage.describe()}: {len(chosen)} candidates that may be the best")
             if stage.kind == HEATS:
                 finals = self._runner.finals(chosen, self._outcomes)
-                kept = limit(stage, [(s.index, s.time_us) for s in finals.standings])
+                # Their order stays: heats rank by the fastest turns, and this is the median.
+                kept = limit(stage, [(s.index, 1 / s.speedup) for s in finals.standings])
                 judged = len(chosen)
             else:
                 kept, judged = self._judged(place, stage, chosen)
@@ -142,8 +143,8 @@ class Staging:
         better = [one for one in passed if one.value is None or one.value < most]
         # Those without a number come last; without any, the order stays.
         numbers = [math.inf if one.value is None else one.value for one in better]
-        kept = limit(stage, [(one.index, n) for one, n in zip(better, numbers, strict=True)])
-        return kept, len(judged)
+        ranked = sorted(zip(better, numbers, strict=True), key=lambda pair: pair[1])
+        return limit(stage, [(one.index, number) for one, number in ranked]), len(judged)
 
 
 def first_choice(stage: Stage, outcomes: Mapping[int, Outcome]) -> list[int]:
@@ -153,13 +154,12 @@ def first_choice(stage: Stage, outcomes: Mapping[int, Outcome]) -> list[int]:
     return limit(stage, distinct_candidates(outcomes))
 
 
-def limit(stage: Stage, judged: Sequence[tuple[int, float]]) -> list[int]:
-    """Those that a stage's rule lets go on, the best first.
+def limit(stage: Stage, ranked: Sequence[tuple[int, float]]) -> list[int]:
+    """Those that a stage's rule lets go on, in their order.
 
     Args:
-        judged: candidates with a number, of which less is better.
+        ranked: candidates, the best first, with a number of which less is better.
     """
-    ranked = sorted(judged, key=lambda one: one[1])
     if stage.within is not None and ranked and ranked[0][1] > 0:
         most = stage.within * ranked[0][1]
         ranked = [one for one in ranked if one[1] <= most]

@@ -21,8 +21,7 @@ UNRUN = {
     r"frontrunner tune-model ": "minutes; tests/experiments/network_tuning",
     r"iree-compile my_model.mlir @runs": "what tune-model leaves",
     # What one sets up for oneself.
-    r"^(uvx|pipx|pip) .*\bfrontrunner\b": "needs an index; tests/test_wheel installs the wheel",
-    r"^pip install \.$": "tests/test_wheel installs the wheel",
+    r"^(uvx|pipx|pip) (.* frontrunner\b|install \.$)": "tests/test_wheel installs the wheel",
     r"frontrunner completion ": "writes where the shell looks; tests/cli/test_completion",
     r"frontrunner .*(--register|models:/)": "a registry; tests/experiments/observing/test_registry",
     r"frontrunner leaderboard": "minutes; tests/experiments/leaderboard",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from frontrunner.benchmarks.cluster.lanes import DeviceDrifted, Lane, Ready, work
+from frontrunner.benchmarks.cluster.streaming import stream
 from frontrunner.benchmarks.measuring import (
     KILLED,
     OK,
@@ -88,3 +90,43 @@ def test_a_candidate_that_puts_every_device_at_fault_is_given_up() -> None:
     assert (index, outcome.kind) == (4, KILLED)
     assert outcome.reason.startswith("5 times, a device was at fault with it: ")
     assert not outcome_error(index, outcome, {}, 5, None)
+
+
+def test_what_is_being_measured_when_the_time_is_up_is_told() -> None:
+    both, over = threading.Barrier(2, timeout=60), threading.Event()
+
+    class Waiting(FakeDevice):
+        def measure(self, executable: Path, seconds: float, give_up_us: float) -> float:
+            both.wait()
+            assert self.name == "quick" or over.wait(60)
+            return 50.0
+
+    def lane(name: str) -> Lane:
+        device: Any = Waiting([100.0], name=name)
+        lane = Lane(device, lambda: device, lambda d: DeviceScreening(d, "default"))
+        lane.start()
+        return lane
+
+    told: list[int] = []
+    left = [0, 1]
+
+    def take(count: int) -> list[int]:
+        taken, left[:] = left[:count], left[count:]
+        return taken
+
+    def should_continue() -> bool:
+        if told:
+            over.set()
+        return not told
+
+    def compile_one(index: int) -> CompileOutcome:
+        return CompileOutcome(OK, Path(f"{index}.vmfb"), str(index))
+
+    lanes = [lane("quick"), lane("slow")]
+    nothing: Any = lambda *_: ()  # noqa: E731
+    for index, outcome in stream(
+        take, should_continue, compile_one, 1, lanes, nothing, nothing, nothing
+    ):
+        assert outcome.kind == OK
+        told.append(index)
+    assert sorted(told) == [0, 1]

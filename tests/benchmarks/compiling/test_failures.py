@@ -296,3 +296,14 @@ def test_a_compiler_that_crashes_while_emitting_is_shown(tmp_path: Path) -> None
     before = folder.stat().st_mtime_ns
     found.write({0: OK})
     assert folder.stat().st_mtime_ns == before
+
+
+def test_what_a_device_is_called_runs_nothing(matmul: Dispatch, tmp_path: Path) -> None:
+    """Whoever measured elsewhere says it."""
+    trace = tmp_path / "trace"
+    name = f"local-task://$(touch {trace})"
+    crashed = Outcome("crashed", stage="run", reason="killed by SIGSEGV", device=name)
+    reproducer(matmul, crashed).write(tmp_path / "report")
+    reproduce(tmp_path / "report")
+    assert "--device=" in (tmp_path / "report" / "reproduce.sh").read_text()
+    assert not trace.exists()

@@ -9,7 +9,7 @@ import pytest
 
 import frontrunner as package
 from frontrunner.benchmarks.operations import Matmul, Matvec
-from frontrunner.core import InputError, WorkError
+from frontrunner.core import InputError, NoRoomError, WorkError
 from frontrunner.experiments.calibrating import api
 from frontrunner.experiments.dataset import Recording
 from frontrunner.experiments.learning import read_cases
@@ -149,3 +149,13 @@ def test_what_cannot_be_recorded_is_left_out_and_told(recorded, tmp_path, monkey
     assert len(list(tmp_path.rglob("good.parquet"))) == 2
     with pytest.raises(WorkError, match="it does not compile"):
         api._record(paths[:1], tmp_path, measure, 3.5, warnings.append)
+
+
+def test_a_full_disk_is_no_dispatchs_fault(tmp_path, monkeypatch):
+    Clock(monkeypatch)
+
+    def measure(path, number):
+        raise NoRoomError("no room is left")
+
+    with pytest.raises(NoRoomError):
+        api._record([Path("a.mlir"), Path("b.mlir")], tmp_path, measure, 9, pytest.fail)

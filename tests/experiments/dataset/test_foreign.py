@@ -71,11 +71,20 @@ def cache(*entries: Any, **changes: Any) -> dict[str, Any]:
     }
 
 
+def newer(one: dict[str, Any]) -> dict[str, Any]:
+    """As Kernel Tuner 1.5 writes an entry that failed."""
+    error = one.pop("time")
+    return {**one, "__error__": error}
+
+
 CACHE = cache(
     entry(KNOBS[0], 3.0),
     entry(KNOBS[1], "CompilationFailedConfig"),
     entry(LATER[0], "RuntimeFailedConfig"),
     entry(LATER[1], "InvalidConfig"),
+)
+NEWER_CACHE = cache(
+    *(newer(e) if isinstance(e["time"], str) else e for e in map(dict, CACHE["cache"].values()))
 )
 
 
@@ -85,7 +94,9 @@ def read(content: Any, path: Path) -> Recording:
     return read_recording(path)
 
 
-@pytest.mark.parametrize("content", [RESULTS, CACHE], ids=["t4", "kernel tuner"])
+@pytest.mark.parametrize(
+    "content", [RESULTS, CACHE, NEWER_CACHE], ids=["t4", "kernel tuner", "kernel tuner 1.5"]
+)
 def test_what_is_in_the_file(content: Any, tmp_path: Path) -> None:
     recording = read(content, tmp_path / "x.json")
     frame = recording.frame
@@ -111,6 +122,17 @@ def test_both_formats_tell_the_same(tmp_path: Path) -> None:
     ours, theirs = read(RESULTS, tmp_path / "a"), read(CACHE, tmp_path / "b")
     same = [c for c in ours.frame if c != "device"]
     pd.testing.assert_frame_equal(ours.frame[same], theirs.frame[same])
+
+
+def test_what_a_search_took_several_times_is_one_candidate(tmp_path: Path) -> None:
+    """With the median of its times, and failed only if it always did."""
+    again = [result(KNOBS[0], time) for time in (5.0, 4.0)]
+    failed = [result(KNOBS[0], "RuntimeFailedConfig", "runtime"), RESULTS["results"][1]]
+    frame = read(t4(*RESULTS["results"], *again, *failed), tmp_path / "x.json").frame
+    assert frame["x"].tolist() == [16, 32, 64, 128]
+    assert frame["kind"].tolist() == ["ok", "compile_failed", "crashed", "not_applied"]
+    assert frame["time_us"][0] == 4000
+    assert frame["measurements"].tolist() == [15, 0, 0, 0]
 
 
 def test_a_cache_names_kernel_and_device(tmp_path: Path) -> None:
@@ -197,7 +219,7 @@ def test_ways_to_fail(time: Any, word: str, changes: Any, kind: str, tmp_path: P
 def test_what_measuring_cost(tmp_path: Path) -> None:
     told = result(KNOBS[0], 3.0)
     told["times"]["benchmark"] = 100.0
-    untold = result(KNOBS[0], 3.0, times={"compilation_time": 500})
+    untold = result(KNOBS[1], 3.0, times={"compilation_time": 500})
     recording = read(t4(told, untold), tmp_path / "x")
     assert recording.measure_s.fillna(-1).tolist() == pytest.approx([0.13, -1])
     assert recording.frame["compile_s"].tolist() == [0.8, 0.5]
@@ -318,7 +340,7 @@ def ours() -> Recording:
     }
     for i, kind in enumerate(OUTCOME_KINDS[1:], start=3):
         outcomes[i] = Outcome(kind, stage="run", reason=f"why {kind}", **common)
-    knobs = {"tile_m": [8.0, 4.0, None, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0], "peel": [1] * 9}
+    knobs = {"tile_m": [8.0, 4.0, None, 2.0, 3.0, 5.0, 1.0, 6.0, 7.0], "peel": [1] * 9}
     queue = pd.DataFrame({**knobs, "pipeline": list("aabaaaaaa")})
     return Recording.build(queue.assign(origin="top:cpu"), outcomes, provenance)
 

@@ -508,7 +508,9 @@ def test_the_summary(results):
     random = np.exp(np.log(np.arange(1, 101)).mean())
     assert found.loc["shuffle", "iterations_geomean"] == pytest.approx(random)
     assert learns.fewer_than_shuffle == pytest.approx(random / product ** (1 / 3))
-    assert learns.fewer_than_mean_shuffle == pytest.approx(50.5 / product ** (1 / 3))
+    assert learns.of_first == pytest.approx(product ** (1 / 3))  # the first takes one of each
+    assert learns.of_first_low < learns.of_first < learns.of_first_high
+    assert list(found.loc["knows", ["of_first", "of_first_low", "of_first_high"]]) == [1, 1, 1]
     assert learns.worst_ratio_to_shuffle == pytest.approx(61 / 50.5)
     assert learns.seconds == pytest.approx((120 + 60 + 122) / 3)
     assert learns.best_of_16_worst <= learns.best_of_16_median < 1

@@ -58,6 +58,14 @@ def test_what_was_recorded_on_several_devices_is_of_each():
     ]
 
 
+def test_kernels_may_have_any_name():
+    cases = [case(name, f"{name} + bias", "one", "x") for name in ("gemm", "conv")]
+    assert names(cases, "problem") == [
+        ("gemm + bias", ["conv"], ["gemm"]),
+        ("conv + bias", ["gemm"], ["conv"]),
+    ]
+
+
 def test_parts_are_left_out_whole():
     cases = [*CASES, case("d", "gemv", "one", "x", "y"), case("e", "gemm", "one", "x", "y")]
     found = make_folds(cases, "problem", parts=2)

@@ -16,6 +16,7 @@ from frontrunner.experiments.observing import (
     check_model_name,
     find_store,
     local_ranker,
+    registry,
     served_ui,
     serving,
 )
@@ -104,6 +105,19 @@ def test_what_names_no_model(empty_home, rest):
     with pytest.raises(InputError, match="names no model") as error:
         local_ranker(f"models:/{rest}")
     assert "models:/NAME/VERSION" in error.value.hint
+
+
+def test_a_version_is_a_number(empty_home, monkeypatch, tmp_path):
+    """It is part of a path, and any server may be asked."""
+
+    def answer(asked, seconds):
+        path = Path(asked["into"]) / "a.predictor"
+        path.write_bytes(SHIPPED.read_bytes())
+        return {"path": str(path), "version": "../../../out"}
+
+    monkeypatch.setattr(registry, "ask_mlflow", answer)
+    with pytest.raises(InputError, match=r"its version is .*out"):
+        local_ranker("models:/mine@best")
 
 
 @pytest.mark.slow

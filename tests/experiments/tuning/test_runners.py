@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import frontrunner as package
 from frontrunner.benchmarks.measuring import (
     Budget,
     FinalistResult,
@@ -21,7 +22,7 @@ from frontrunner.benchmarks.measuring import (
     Runner,
 )
 from frontrunner.benchmarks.runners import ReplayRunner
-from frontrunner.core import Load
+from frontrunner.core import InputError, Load
 from frontrunner.experiments.dataset import Provenance, Recording
 from frontrunner.experiments.observing import Observer
 from frontrunner.experiments.tuning import Journal, TuneOptions, TuneResult, resume_run, start_run
@@ -192,6 +193,18 @@ def test_a_run_on_a_recording(tmp_path: Path) -> None:
     assert replayed.spec is not None and "Expected speedup" in replayed.spec.read_text()
     assert applies(replayed)
     assert resume_run(tmp_path / "second", None, Observer(), tracked=False) == replayed
+
+
+def test_what_a_runner_of_ones_own_measured_goes_on_with_one(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    first = run(folder, ElsewhereRunner)
+    with pytest.raises(InputError, match="was measured by a runner of your own") as refused:
+        package.resume(folder, budget=COUNT + 2, quiet=True)
+    assert "make_runner" in str(refused.value.hint)
+    given = {"make_runner": lambda folder, options, dispatch, config: ElsewhereRunner(config)}
+    again = package.resume(folder, budget=COUNT + 2, quiet=True, **given)
+    assert isinstance(again, TuneResult)
+    assert (first.candidates, again.candidates) == (COUNT, COUNT + 2)
 
 
 def test_what_observers_are_told_is_the_loops(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 import frontrunner as package
-from frontrunner.benchmarks.measuring import Outcome
+from frontrunner.benchmarks.measuring import BASELINE, Outcome
 from frontrunner.benchmarks.operations import Matmul
-from frontrunner.core import InputError, WorkError
+from frontrunner.core import InputError, KilledError, WorkError
 from frontrunner.experiments.tuning import RunFolder, Stage, TuneResult
+from frontrunner.experiments.tuning.stage_judges import command_judge
 from frontrunner.experiments.tuning.stages import (
     USUAL_STAGES,
     check_stages,
@@ -246,15 +247,16 @@ def test_a_model_without_the_dispatch_lets_nothing_go_on(source: Path, tmp_path:
 
 
 def test_who_goes_on() -> None:
-    judged = [(3, 2.0), (5, 1.0), (7, 1.05), (9, 4.0)]
-    assert limit(Stage("heats"), judged) == [5, 7, 3, 9]
-    assert limit(Stage("heats", keep=2), judged) == [5, 7]
-    assert limit(Stage("heats", within=2.0), judged) == [5, 7, 3]
-    assert limit(Stage("heats", keep=1, within=2.0), judged) == [5]
+    # Medians, of what is ranked by its fastest turns.
+    ranked = [(5, 1.0), (7, 1.05), (3, 2.0), (8, 0.9), (9, 4.0)]
+    assert limit(Stage("heats"), ranked) == [5, 7, 3, 8, 9]
+    assert limit(Stage("heats", keep=2), ranked) == [5, 7]
+    assert limit(Stage("heats", within=2.0), ranked) == [5, 7, 3, 8]
+    assert limit(Stage("heats", keep=1, within=2.0), ranked) == [5]
     assert limit(Stage("heats"), []) == []
     # What is no time has no ratio, and what has no number is not the best.
     assert limit(Stage("heats", within=1.1), [(1, -5.0), (2, -1.0)]) == [1, 2]
-    assert limit(Stage("heats", within=1.1), [(1, math.inf), (2, 3.0), (3, 3.1)]) == [2, 3]
+    assert limit(Stage("heats", within=1.1), [(2, 3.0), (3, 3.1), (1, math.inf)]) == [2, 3]
     outcomes = {
         0: Outcome("ok", 50.0, 100.0, executable="a"),
         1: Outcome("ok", 40.0, 100.0, executable="b"),
@@ -286,6 +288,16 @@ def test_stages_that_take_specs_are_of_what_the_compiler_makes(
     monkeypatch.setattr(pipeline, "executable_pipeline", lambda name: name)
     with pytest.raises(InputError, match="but CKernel makes executables by itself"):
         check_usable(stages, "CKernel", on_cluster=False)
+
+
+def test_a_command_that_is_killed_says_nothing_of_a_candidate() -> None:
+    killed = f"{sys.executable} -c 'import os; os.kill(os.getpid(), 9)'"
+    stage = Stage("command", command=killed)
+    with (
+        command_judge(stage, Path("default.vmfb"), {}, str) as judge,
+        pytest.raises(KilledError, match="was killed by SIGKILL, twice"),
+    ):
+        judge(BASELINE)
 
 
 @pytest.mark.parametrize(
