@@ -75,6 +75,10 @@ PROBLEMS = (
     Matmul(784, 128, 512, transposed=("rhs",), steps=("bias", "residual")),
     Matmul(500, 384, 384, transposed=("rhs",), steps=("bias",)),
     Conv.square(28, 48, 104, 1, layout="nchw", steps=("bias", "relu")),
+    # Of kinds of which there was one: what is left out is not learned from a like one.
+    Matmul(64, 1024, 512, Types("i8", "i32")),
+    Matmul(32, 1024, 768, Types("bf16", "f32")),
+    Conv.square(28, 64, 128, 3, stride=2, layout="nchw"),
 )
 
 VULKAN_PROBLEMS = (

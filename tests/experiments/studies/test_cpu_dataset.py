@@ -30,7 +30,7 @@ GPU_PROBLEMS = tuple(one for problems in SETS.values() for one in problems)
 MACHINES = {
     "zen3": ({200, 600}, {False, True}),
     "zen4": ({300}, {True}),
-    "sapphire_rapids": ({300}, {False}),
+    "sapphire_rapids": ({200, 300}, {False, True}),
     "emerald_rapids": ({200, 300}, {True}),
     "zen5": ({200}, {True}),
     "lavapipe": ({300}, {True}),
