@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import frontrunner as package
+from frontrunner.experiments.bundling import api as bundling
 from frontrunner.search import build_spaces, spec_of
 from frontrunner.search.enumeration import sample
 from frontrunner.search.mlir import spec_text
@@ -30,7 +31,8 @@ NAMED = {
 }
 # Only to be named: what uses them is not run.
 EMPTY = ("my_model.irpa", "mlp.mlir", "mlp.irpa", "my_model.onnx", "results.jsonl", "my.bundle")
-EMPTY += ("dedispersion", *(f"convolution/{g}_T4.json.gz" for g in ("A4000", "A6000", "W6600")))
+GPUS = ("A100", "A4000", "A6000", "MI250X", "W6600", "W7800")
+EMPTY += ("dedispersion", *(f"convolution/{gpu}_T4.json.gz" for gpu in GPUS))
 EMPTY += ("spmm_gpu.csv", "data.csv", "map.toml")
 EMPTY += tuple(f"catbench/{kernel}_gpu.csv" for kernel in ("harris", "kmeans", "stencil"))
 EMPTY += tuple(f"catbench/{k}_{n}.csv" for k in ("mttkrp", "spmm", "ttv") for n in (6242, 7742))
@@ -84,7 +86,8 @@ def some_spec() -> str:
 
 @pytest.fixture
 def stage(materials: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own, as a page finds it."""
+    """A folder of its own, as a page finds it; recordings draw few candidates to choose from."""
+    monkeypatch.setattr(bundling, "POOL_SIZE", 2_000)
     folder = Path(shutil.copytree(materials, tmp_path / "stage"))
     monkeypatch.chdir(folder)
     return folder
