@@ -26,7 +26,7 @@ UNRUN = {
     r"frontrunner .*(--register|models:/)": "a registry; tests/experiments/observing/test_registry",
     r"frontrunner leaderboard": "minutes; tests/experiments/leaderboard",
     # Other people's programs and files.
-    r"frontrunner (train|evaluate) (convolution|catbench|spmm)": "files that are not here (FOREIGN.md)",
+    r"frontrunner (train|evaluate) (convolution|catbench|spmm)": "files that are elsewhere",
     r"frontrunner evaluate data.csv": "a table of the reader's; tests/cli/test_evaluate",
     r"^(git|mkdir|for|cp|done|cd|npm) ?": "fetches or lays out other people's files",
     r"python -m (dispatch_tuner|model_tuner)": "another program",
