@@ -56,6 +56,7 @@ class Loop:
         stages=None,
         cluster=None,
         iree_flags=(),
+        make_runner=None,
     ):
         self.observers.append(observer)
         with_what = (keep_failures, keep_valid, stages, cluster, iree_flags)
