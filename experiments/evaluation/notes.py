@@ -43,6 +43,11 @@ def data_notes(results: pd.DataFrame, holdout: str) -> Iterator[str]:
             f"{told[PROBLEM]}: bootstrap intervals over fewer than {ENOUGH} are too narrow, and "
             f"over fewer than {FEWEST} there are none"
         )
+    if chosen := results.case[results.measured > results.candidates].nunique():
+        yield (
+            f"of {count_of(chosen, 'recording')}, what orders and a search chose was measured, "
+            "too: random order draws from the uniform sample alone, other rankers from all"
+        )
     if wins := counts["default_wins"]:
         yield (
             f"the default wins: {count_of(wins, 'case')}, where it is faster than every candidate, "

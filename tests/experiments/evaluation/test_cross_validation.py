@@ -24,7 +24,7 @@ from frontrunner.experiments.evaluation.contenders import Contender, find_conten
 from frontrunner.experiments.evaluation.cross_validation import CURVE, cross_validate
 from frontrunner.experiments.evaluation.finished import FinishedParts
 from frontrunner.experiments.evaluation.holdout import make_folds
-from frontrunner.experiments.evaluation.notes import contender_notes
+from frontrunner.experiments.evaluation.notes import contender_notes, data_notes
 from frontrunner.experiments.evaluation.summary import _costs, by_case, summarise
 from frontrunner.experiments.learning.cases import Case, read_cases, training_frame
 from frontrunner.features.cpu import CPU
@@ -484,6 +484,14 @@ def test_orders_are_judged_where_some_candidates_are_at_random():
     ordered = replace(CASES[0], uniform=np.zeros(N, bool))
     with pytest.raises(InputError, match="no candidate of a was drawn at random"):
         cross_validate([ordered, *CASES[1:]], NAMES, "problem", jobs=1)
+
+
+def test_it_is_told_where_random_order_has_fewer_to_draw_from(results):
+    told = [note for note in data_notes(results, "problem") if "uniform sample" in note]
+    assert told == []
+    more = results.assign(measured=results.measured.where(results.case != "a", N + 7))
+    (note,) = (note for note in data_notes(more, "problem") if "uniform sample" in note)
+    assert note.startswith("of 1 recording, what orders and a search chose was measured, too")
 
 
 def test_each_part_of_one_name_has_its_own_training_time():

@@ -23,7 +23,7 @@ CASES = ("matmul", "conv")
 
 def row(ranker: str, case: str, seed: int, iterations: float) -> dict[str, object]:
     about = {"ranker": ranker, "case": case, "problem": case, "left_out": case}
-    about |= {"family": case, "device": "chip", "default_wins": False}
+    about |= {"family": case, "device": "chip", "default_wins": False, "measured": 9}
     figures = {"candidates": 9, "difficulty": 0.1, "expected": 5.0, "score": 0.5, "seconds": np.nan}
     levels = {"iterations_1": iterations, "iterations_5": iterations, "iterations_10": iterations}
     logs = {f"log_{name}": np.log(count) for name, count in levels.items()}

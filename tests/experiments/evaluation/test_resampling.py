@@ -14,7 +14,7 @@ def table(devices: int, problems: int, seeds: int = 1, effect: float = 0.0) -> p
     """Results of problems that differ by 1 each, on devices that differ by an effect."""
     rows = [
         {"device": f"d{d}", "family": "f", "problem": f"p{p}", "case": f"p{p} d{d}", "seed": s}
-        | {"value": p + effect * d, "default_wins": False}
+        | {"value": p + effect * d, "default_wins": False, "candidates": 9, "measured": 9}
         for d in range(devices)
         for p in range(problems)
         for s in range(seeds)
