@@ -126,10 +126,10 @@ def _show_rankers(output: Output, summary: pd.DataFrame) -> None:
     """A row per ranker.
 
     Candidates are those that are taken until the first within 5 % of the best, of the first is how
-    many times as many it takes as the first ranker, case by case, the worst ratio is
-    that of the recording where shuffle needs least in comparison, skipped are those, in the median
-    and at most, that were never measured and that `tune` would take before it, and specs are the
-    share of recordings where the best of 64 beats the default by more than 5 %.
+    many times as many it takes as the first ranker, case by case, the worst ratio is that of the
+    recording where shuffle needs least in comparison, skipped are those, in the median and at most,
+    that were never measured and that `tune` would take before it, and specs are the share of
+    recordings where the best of 64 beats the default by more than 5 %.
     """
     output.table(
         [

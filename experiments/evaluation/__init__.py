@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .metrics import CaseReference, is_near_optimal, iterations_to
     from .notes import contender_notes
     from .report import Report, track_report, write_report
-    from .resampling import Bootstrap
+    from .resampling import Bootstrap, paired_ratio
     from .summary import summarise
 else:
     __getattr__ = exports(__name__)
@@ -36,6 +36,7 @@ __all__ = [
     "is_near_optimal",
     "iterations_to",
     "make_folds",
+    "paired_ratio",
     "summarise",
     "track_report",
     "usual_rankers",

@@ -77,6 +77,20 @@ class Bootstrap:
         return _limits(middle)
 
 
+def paired_ratio(
+    one: pd.Series, other: pd.Series, levels: Sequence[str], seed: int
+) -> tuple[float, float, float]:
+    """How many times the other the one is, by geometric mean, with the limits of its interval.
+
+    Args:
+        one, other: logarithms, compared where both are known.
+        levels: of their index, what is resampled.
+    """
+    apart = (one - other).dropna().rename("apart").reset_index()
+    low, high = np.exp(Bootstrap.of(apart, levels, seed).of_mean("apart"))
+    return float(np.exp(apart["apart"].mean())), float(low), float(high)
+
+
 def _draw(
     rows: pd.DataFrame, levels: Sequence[str], times: Draws, rng: np.random.Generator
 ) -> Draws:

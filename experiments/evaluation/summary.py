@@ -10,7 +10,7 @@ import pandas as pd
 from .contenders import SHUFFLE
 from .holdout import PROBLEM
 from .metrics import BEST_OF_KS
-from .resampling import Bootstrap, Interval, resampled_levels
+from .resampling import Bootstrap, Interval, paired_ratio, resampled_levels
 
 
 def summarise(results: pd.DataFrame, holdout: str = PROBLEM, seed: int = 0) -> pd.DataFrame:
@@ -70,10 +70,10 @@ def summarise(results: pd.DataFrame, holdout: str = PROBLEM, seed: int = 0) -> p
     }
     summary = pd.DataFrame.from_dict(rows, orient="index", dtype=float).rename_axis("ranker")
     summary = summary.astype({"size_bytes": "int64"})
-    summary["win_rate"] = _win_rates(results[~results.default_wins])
+    searched = results[~results.default_wins]
+    summary["win_rate"] = _win_rates(searched)
     summary = summary.sort_values("iterations_geomean", kind="stable")
-    compared = _of_first(results[~results.default_wins], str(summary.index[0]), levels, seed)
-    return summary.join(compared)
+    return summary.join(_of_first(searched, str(summary.index[0]), levels, seed))
 
 
 def by_case(results: pd.DataFrame) -> pd.DataFrame:
@@ -109,12 +109,8 @@ def _of_first(results: pd.DataFrame, first: str, levels: Sequence[str], seed: in
     """Each ranker compared with one of them, case by case, in the mean over seeds."""
     index = [*(level for level in levels if level != "seed"), "case"]
     taken = results.pivot_table("log_iterations_5", index, "ranker", "mean", sort=False)
-    rows = {}
-    for name in taken:
-        apart = (taken[name] - taken[first]).rename("apart").reset_index()
-        rows[str(name)] = _geomean("of_first", "apart", Bootstrap.of(apart, index[:-1], seed))
-    columns = ["of_first", "of_first_low", "of_first_high"]
-    return pd.DataFrame(rows, index=columns).T
+    rows = {n: paired_ratio(taken[n], taken[first], index[:-1], seed) for n in taken}
+    return pd.DataFrame(rows, index=["of_first", "of_first_low", "of_first_high"]).T
 
 
 def _regret_figures(group: pd.DataFrame, levels: Sequence[str], seed: int) -> dict[str, float]:

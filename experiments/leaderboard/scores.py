@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..evaluation import Bootstrap
+from ..evaluation import Bootstrap, paired_ratio
 
 # Where so few are within 5 % of the best, what finds one is luck: within 10 % is asked for.
 FEW = 2
@@ -72,12 +72,9 @@ def pair_table(results: pd.DataFrame, seed: int) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for one in means:
         for other in means:
-            both = (means[one] - means[other]).dropna()
-            if one == other or both.empty:
+            if one == other or (means[one].isna() | means[other].isna()).all():
                 continue
-            apart = both.rename("apart").reset_index()
-            low, high = np.exp(Bootstrap.of(apart, ["problem"], seed).of_mean("apart"))
-            ratio = float(np.exp(both.mean()))
+            ratio, low, high = paired_ratio(means[one], means[other], ["problem"], seed)
             rows.append({"ranker": one, "other": other, "ratio": ratio, "low": low, "high": high})
     return pd.DataFrame(rows, columns=["ranker", "other", "ratio", "low", "high"])
 
