@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         parse_flags,
         passes_flag,
         passes_of,
+        preprocessing_flag,
+        preprocessing_script,
         resolve_target,
         target_flags,
     )
@@ -91,6 +93,8 @@ __all__ = [
     "passes_flag",
     "passes_of",
     "permutation_of",
+    "preprocessing_flag",
+    "preprocessing_script",
     "register",
     "resolve_target",
     "spec_of",

@@ -10,6 +10,7 @@
 | `candidates.jsonl` | what was tried of those that were tuned in the model |
 | `flags.txt` | what `iree-compile` takes, if the model is faster with it |
 | `spec.mlir` | the tuning spec, if the model is faster with it |
+| `preprocessing.mlir` | the script that the flags name, if they name one |
 | `result.json`, `report.md` | the figures |
 """
 
@@ -78,6 +79,11 @@ class NetworkFolder:
     def flags(self) -> Path:
         """What `iree-compile` takes as `@FILE`."""
         return self.path / FLAGS
+
+    @property
+    def script(self) -> Path:
+        """What the flags have the compiler run before all else, if they do."""
+        return self.path / "preprocessing.mlir"
 
     @property
     def report(self) -> Path:

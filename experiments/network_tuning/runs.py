@@ -21,7 +21,7 @@ from ...benchmarks.networks import (
 )
 from ...core import InputError, Notify, WorkError, lock_folder, make_folder
 from ...models import resolve_ranker
-from ...search import flags_text
+from ...search import flags_text, preprocessing_flag, preprocessing_script
 from ...search.reading import Network, read_network
 from ..device_checks import check_code, check_devices
 from ..importing import as_mlir, named_inputs
@@ -272,14 +272,23 @@ def _made_again(maker: BaseMaker, variants: Sequence[OptionVariant], plain: Base
 
 def _write_winner(folder: NetworkFolder, end: Finish, device: str) -> None:
     """What `iree-compile` takes: the flags, and the spec if there is one."""
-    for of_earlier_session in (folder.flags, folder.spec):
+    for of_earlier_session in (folder.flags, folder.script, folder.spec):
         of_earlier_session.unlink(missing_ok=True)
     if end.winner is None or end.gain is None:
         return
-    flags = flags_text(end.winner.base.network.target.flags)
+    flags = flags_text([kept_flag(folder, f) for f in end.winner.base.network.target.flags])
     write_text(folder.flags, flags + "\n")
     if end.winner.spec is not None:
         write_text(folder.spec, _comment(end.gain, device, flags) + end.winner.spec)
+
+
+def kept_flag(folder: NetworkFolder, flag: str) -> str:
+    """The flag; of a script it is a copy's, so that what was written goes on to mean the same."""
+    script = preprocessing_script(flag)
+    if script is None:
+        return flag
+    write_text(folder.script, script.read_text())
+    return preprocessing_flag(folder.script)
 
 
 def _run_once(runner: NetworkRunner, default: Path) -> float:

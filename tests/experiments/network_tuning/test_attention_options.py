@@ -1,4 +1,4 @@
-"""Attention as products, an option of the compiler for whole models: real compiles and runs."""
+"""Options of the compiler that change attention, for whole models: real compiles and runs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import pytest
 from frontrunner.benchmarks.networks import NetworkRunner
 from frontrunner.experiments.network_tuning.bases import Base, BaseMaker
 from frontrunner.experiments.network_tuning.device import make_setup
+from frontrunner.experiments.network_tuning.folder import NetworkFolder
 from frontrunner.experiments.network_tuning.options import NetworkOptions
+from frontrunner.experiments.network_tuning.runs import kept_flag
 from frontrunner.experiments.network_tuning.variants import named, variants_of
+from frontrunner.search import Target, preprocessing_script
 from frontrunner.search.reading import read_network
 
 DATA = Path(__file__).parents[2] / "data"
+HOST = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
 
 
 @pytest.mark.parametrize("file", ["attention_grouped", "attention_decode"])
@@ -39,6 +43,107 @@ def test_products_compute_what_attention_does(file: str, warm: None, tmp_path: P
             assert "attention" not in named_for(base)
             assert "_like_" in named_for(base)
             runner.compare_outputs(base.compiled.executable, plain.compiled.executable)
+
+
+@pytest.mark.parametrize("type_", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("mask", ["", "i1", "of the same type"])
+def test_transposed_keys_compute_the_same(
+    type_: str, mask: str, warm: None, tmp_path: Path
+) -> None:
+    model = tmp_path / "model.mlir"
+    model.write_text(attention(type_, type_ if mask == "of the same type" else mask))
+    plain, base, runner = with_transposed_keys(model, tmp_path)
+    assert "tensor<4x48x32x" in keys_of(plain)
+    assert "tensor<4x32x48x" in keys_of(base)
+    with runner:
+        runner.compare_outputs(base.compiled.executable, plain.compiled.executable)
+
+
+def test_other_attention_keeps_its_keys(warm: None, tmp_path: Path) -> None:
+    """Scores that are capped, and keys that come transposed: the script has no part for them."""
+    usual = attention("f32", "")
+    capped = usual.replace(
+        "iree_linalg_ext.yield %s", "%c = math.tanh %s : f32\n iree_linalg_ext.yield %c"
+    )
+    transposed = usual.replace("(b, k2, k1)", "(b, k1, k2)").replace(
+        "%k: tensor<4x48x32xf32>", "%k: tensor<4x32x48xf32>"
+    )
+    transposed = transposed.replace(
+        "ins(%q, %k, %v, %scale : tensor<4x16x32xf32>, tensor<4x48x32xf32>",
+        "ins(%q, %k, %v, %scale : tensor<4x16x32xf32>, tensor<4x32x48xf32>",
+    )
+    for number, text in enumerate((capped, transposed)):
+        assert text != usual
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        model = folder / "model.mlir"
+        model.write_text(text)
+        plain, base, runner = with_transposed_keys(model, folder)
+        runner.close()
+        assert keys_of(base) == keys_of(plain)
+
+
+def test_a_script_is_kept_beside_the_flags(tmp_path: Path) -> None:
+    """So that flags go on to mean the same when frontrunner is another version, or gone."""
+    folder = NetworkFolder(tmp_path)
+    (flag, other) = named("transposed keys", variants_of("auto", HOST)).flags
+    script = preprocessing_script(kept_flag(folder, flag))
+    original = preprocessing_script(flag)
+    assert script == tmp_path / "preprocessing.mlir"
+    assert original is not None
+    assert script.read_bytes() == original.read_bytes()
+    assert kept_flag(folder, other) == other
+
+
+def with_transposed_keys(model: Path, folder: Path) -> tuple[Base, Base, NetworkRunner]:
+    options = NetworkOptions(model, jobs=1)
+    network = read_network(model)
+    maker = BaseMaker(model, options, folder, print)
+    plain = maker.plain(network)
+    variant = named("transposed keys", variants_of("auto", network.target))
+    (base,) = maker.make([variant], plain).values()
+    assert isinstance(base, Base), base
+    return plain, base, NetworkRunner(make_setup(network, options, "local-task", folder))
+
+
+def attention(type_: str, mask: str) -> str:
+    """As torch exports it: 4 heads, 16 queries, 48 keys, a head dim of 32."""
+    masks = ["affine_map<(b, m, n, k1, k2) -> (b, m, k2)>"] if mask else []
+    maps = ", ".join([
+        "affine_map<(b, m, n, k1, k2) -> (b, m, k1)>",
+        "affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>",
+        "affine_map<(b, m, n, k1, k2) -> (b, k2, n)>",
+        "affine_map<(b, m, n, k1, k2) -> ()>",
+        *masks,
+        "affine_map<(b, m, n, k1, k2) -> (b, m, n)>",
+    ])  # fmt: skip
+    out, keys = f"tensor<4x16x32x{type_}>", f"tensor<4x48x32x{type_}>"
+    argument, use = (f", %mask: tensor<4x16x48x{mask}>", ", %mask") if mask else ("", "")
+    used = f", tensor<4x16x48x{mask}>" if mask else ""
+    return f"""
+func.func @attention(%q: {out}, %k: {keys}, %v: {keys}{argument}) -> {out} {{
+  %scale = arith.constant 0.125 : f32
+  %e = tensor.empty() : {out}
+  %r = iree_linalg_ext.attention <{{indexing_maps = [{maps}]}}>
+    ins(%q, %k, %v, %scale{use} : {out}, {keys}, {keys}, f32{used}) outs(%e : {out}) {{
+    ^bb0(%s: f32):
+      iree_linalg_ext.yield %s : f32
+  }} -> {out}
+  return %r : {out}
+}}
+"""
+
+
+def keys_of(base: Base) -> str:
+    """The types of what attention reads."""
+    found = [
+        line
+        for one in base.network.dispatches
+        for line in one.text.splitlines()
+        if "iree_linalg_ext.attention" in line
+    ]
+    (line,) = found
+    return line.partition("ins(")[2].partition("outs(")[0]
 
 
 def named_for(base: Base) -> str:
