@@ -167,7 +167,7 @@ def _tune(
 ) -> NetworkResult:
     shutil.rmtree(folder.work, ignore_errors=True)
     make_folder(folder.work, "move away what is there")
-    variants = variants_of(options.variants, network.target)
+    variants = variants_of(options.variants, network.target, options.iree_flags)
     seconds = 60 * options.minutes
     deadline = started + seconds
     with ExitStack() as stack:

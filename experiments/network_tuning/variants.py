@@ -15,6 +15,7 @@ from ...search import (
     parse_flags,
     passes_flag,
     passes_of,
+    preprocessing_script,
 )
 
 AUTO, NONE = "auto", "none"
@@ -105,11 +106,15 @@ class TriedVariants:
             )
 
 
-def variants_of(choice: str, target: Target) -> tuple[OptionVariant, ...]:
+def variants_of(
+    choice: str, target: Target, given: Sequence[str] = ()
+) -> tuple[OptionVariant, ...]:
     """The variants to try.
 
     Args:
         choice: `auto` for those of the target's backend, `none`, or a file.
+        given: the user's own flags; of the backend's, none replaces what these have the compiler
+            run before all else.
 
     Raises:
         InputError: the file is none of variants.
@@ -120,8 +125,15 @@ def variants_of(choice: str, target: Target) -> tuple[OptionVariant, ...]:
         return tuple(
             OptionVariant(name, flags)
             for name, flags in backend_named(target.backend).option_variants.items()
+            if not _replaces(flags, given)
         )
     return read_variants(Path(choice))
+
+
+def _replaces(flags: Sequence[str], given: Sequence[str]) -> bool:
+    """Whether flags name passes or a script where those given do: the compiler takes the last."""
+    run_first = {f.partition("=")[0] for f in flags if passes_of(f) or preprocessing_script(f)}
+    return not run_first.isdisjoint(f.partition("=")[0] for f in given)
 
 
 def read_variants(path: Path) -> tuple[OptionVariant, ...]:

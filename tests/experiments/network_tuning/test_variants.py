@@ -14,7 +14,7 @@ from frontrunner.experiments.network_tuning.variants import (
     read_variants,
     variants_of,
 )
-from frontrunner.search import Target, passes_flag, passes_of
+from frontrunner.search import Target, passes_flag, passes_of, preprocessing_flag
 
 HOST = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
 TILED = OptionVariant("tiled", ("--tiling", "--kernels=all"))
@@ -26,6 +26,19 @@ def test_those_of_the_backend_are_tried() -> None:
     found = variants_of("auto", HOST)
     assert ("data tiling", ("--iree-opt-data-tiling",)) in {(v.name, v.flags) for v in found}
     assert variants_of("none", HOST) == ()
+
+
+def test_none_replaces_what_the_user_has_run_first() -> None:
+    """The compiler takes the last script, and the last passes, that it is given."""
+    names = {v.name for v in variants_of("auto", HOST)}
+    script, passes = {"transposed keys"}, {"channels last", "attention as products"}
+    left = {v.name for v in variants_of("auto", HOST, [preprocessing_flag(Path("mine.mlir"))])}
+    assert names - left == script
+    left = {
+        v.name for v in variants_of("auto", HOST, [passes_flag(["mine"]), "--iree-opt-level=O2"])
+    }
+    assert left >= {*script, "data tiling", "O3"}
+    assert left.isdisjoint(passes)
 
 
 def test_two_together_have_the_flags_of_both() -> None:
