@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from .flags import (
         flags_text,
         parse_flags,
-        passes_flag,
-        passes_of,
-        preprocessing_flag,
-        preprocessing_script,
         resolve_target,
         target_flags,
     )
@@ -43,6 +39,7 @@ if TYPE_CHECKING:
         executable_pipeline,
         known_pipelines,
     )
+    from .preprocessing import Preprocessing, can_be_named
     from .problem import DYNAMIC, ELEMENT_BYTES, Dim, Gpu, Operand, Problem, Target
     from .space import CannotRender, Constraint, Knob, Space
     from .spec import APPLIED_MARK, SPEC_OPTION, TuningSpec, spec_of, spec_option, spec_texts
@@ -70,6 +67,7 @@ __all__ = [
     "Knob",
     "Operand",
     "Pipeline",
+    "Preprocessing",
     "Problem",
     "Space",
     "Target",
@@ -78,6 +76,7 @@ __all__ = [
     "backend_named",
     "backend_of",
     "build_spaces",
+    "can_be_named",
     "check_rendered",
     "compiled_problem",
     "executable_pipeline",
@@ -90,11 +89,7 @@ __all__ = [
     "known_pipelines",
     "parse_flags",
     "parse_permutation",
-    "passes_flag",
-    "passes_of",
     "permutation_of",
-    "preprocessing_flag",
-    "preprocessing_script",
     "register",
     "resolve_target",
     "spec_of",

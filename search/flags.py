@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..core import InputError, UnknownTargetError, read_without_bom
@@ -17,10 +17,6 @@ _NAME = re.compile(r"[A-Za-z0-9_.+-]{1,64}")
 # Up to the end of a line, where it begins a word; what is quoted is kept.
 _COMMENT = re.compile(r"""("[^"]*"|'[^']*')|(?<!\S)#[^\n]*""")
 _FLAG = re.compile(r"--[A-Za-z][\w-]*")
-# A script of the transform dialect, which the compiler runs before all else.
-_PREPROCESSING = "--iree-preprocessing-transform-spec-filename="
-# Passes over each function; a flag with others is left as it is.
-_PASSES = re.compile(r"--iree-preprocessing-pass-pipeline=builtin\.module\(util\.func\((.+)\)\)")
 # Flags that frontrunner gives by itself, and what to ask for in their place.
 _TAKEN = {
     "--iree-hal-target-device": "--target",
@@ -118,24 +114,3 @@ def target_of_flags(flags: Sequence[str]) -> str:
 def unknown_target(name: str) -> UnknownTargetError:
     known = "; ".join(backend.examples for backend in known_backends().values())
     return UnknownTargetError(f"unknown target {name!r}", f"use one of: {known}")
-
-
-def passes_flag(names: Iterable[str]) -> str:
-    """The flag that has the compiler run passes over each function, before all else."""
-    return f"--iree-preprocessing-pass-pipeline=builtin.module(util.func({','.join(names)}))"
-
-
-def passes_of(flag: str) -> tuple[str, ...]:
-    """The passes of such a flag; none if it is another."""
-    found = _PASSES.fullmatch(flag)
-    return tuple(found[1].split(",")) if found else ()
-
-
-def preprocessing_flag(script: Path) -> str:
-    """The flag that has the compiler run a script of the transform dialect before all else."""
-    return f"{_PREPROCESSING}{script}"
-
-
-def preprocessing_script(flag: str) -> Path | None:
-    """The script of such a flag; None if it is another."""
-    return Path(flag.removeprefix(_PREPROCESSING)) if flag.startswith(_PREPROCESSING) else None

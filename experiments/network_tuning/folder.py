@@ -10,7 +10,7 @@
 | `candidates.jsonl` | what was tried of those that were tuned in the model |
 | `flags.txt` | what `iree-compile` takes, if the model is faster with it |
 | `spec.mlir` | the tuning spec, if the model is faster with it |
-| `preprocessing.mlir` | the script that the flags name, if they name one |
+| `scripts/` | what the flags have the compiler run first, if they name files |
 | `result.json`, `report.md` | the figures |
 """
 
@@ -81,9 +81,9 @@ class NetworkFolder:
         return self.path / FLAGS
 
     @property
-    def script(self) -> Path:
-        """What the flags have the compiler run before all else, if they do."""
-        return self.path / "preprocessing.mlir"
+    def scripts(self) -> Path:
+        """What the flags have the compiler run before all else, if they name files."""
+        return self.path / "scripts"
 
     @property
     def report(self) -> Path:

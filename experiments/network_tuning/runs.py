@@ -21,7 +21,7 @@ from ...benchmarks.networks import (
 )
 from ...core import InputError, Notify, WorkError, lock_folder, make_folder
 from ...models import resolve_ranker
-from ...search import flags_text, preprocessing_flag, preprocessing_script
+from ...search import Preprocessing, can_be_named, flags_text
 from ...search.reading import Network, read_network
 from ..device_checks import check_code, check_devices
 from ..importing import as_mlir, named_inputs
@@ -272,8 +272,9 @@ def _made_again(maker: BaseMaker, variants: Sequence[OptionVariant], plain: Base
 
 def _write_winner(folder: NetworkFolder, end: Finish, device: str) -> None:
     """What `iree-compile` takes: the flags, and the spec if there is one."""
-    for of_earlier_session in (folder.flags, folder.script, folder.spec):
+    for of_earlier_session in (folder.flags, folder.spec):
         of_earlier_session.unlink(missing_ok=True)
+    shutil.rmtree(folder.scripts, ignore_errors=True)
     if end.winner is None or end.gain is None:
         return
     flags = flags_text([kept_flag(folder, f) for f in end.winner.base.network.target.flags])
@@ -283,12 +284,16 @@ def _write_winner(folder: NetworkFolder, end: Finish, device: str) -> None:
 
 
 def kept_flag(folder: NetworkFolder, flag: str) -> str:
-    """The flag; of a script it is a copy's, so that what was written goes on to mean the same."""
-    script = preprocessing_script(flag)
-    if script is None:
+    """The flag; scripts are copies, so that what was written goes on to mean the same."""
+    preprocessing = Preprocessing.of(flag)
+    if preprocessing is None or not can_be_named(folder.scripts):
         return flag
-    write_text(folder.script, script.read_text())
-    return preprocessing_flag(folder.script)
+    copies = []
+    for place, script in enumerate(preprocessing.scripts, start=1):
+        make_folder(folder.scripts, "move away what is there")
+        copies.append(folder.scripts / f"{place}_{script.name}")
+        write_text(copies[-1], script.read_text())
+    return replace(preprocessing, scripts=tuple(copies)).flag
 
 
 def _run_once(runner: NetworkRunner, default: Path) -> float:

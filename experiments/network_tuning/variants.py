@@ -8,15 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...core import InputError, read_limited
-from ...search import (
-    Target,
-    backend_named,
-    flags_text,
-    parse_flags,
-    passes_flag,
-    passes_of,
-    preprocessing_script,
-)
+from ...search import Preprocessing, Target, backend_named, flags_text, parse_flags
 
 AUTO, NONE = "auto", "none"
 AND = " + "
@@ -33,7 +25,7 @@ class OptionVariant:
     def with_flags_of(self, other: OptionVariant) -> OptionVariant | None:
         """Both together; None where they set one flag to different values, or one has the other's.
 
-        Of the compiler's flags, the last value counts; passes of both run one after the other.
+        Of the compiler's flags, the last value counts; preprocessing of both is joined.
         """
         flags = {flag.partition("=")[0]: flag for flag in self.flags}
         for flag in other.flags:
@@ -41,16 +33,21 @@ class OptionVariant:
             own = flags.setdefault(option, flag)
             if own == flag:
                 continue
-            if not (passes_of(own) and passes_of(flag)):
+            first, second = Preprocessing.of(own), Preprocessing.of(flag)
+            if first is None or second is None:
                 return None
-            flags[option] = passes_flag(dict.fromkeys((*passes_of(own), *passes_of(flag))))
+            flags[option] = first.joined(second).flag
         both = OptionVariant(f"{self.name}{AND}{other.name}", tuple(flags.values()))
         return None if both.parts in (self.parts, other.parts) else both
 
     @property
     def parts(self) -> frozenset[str]:
-        """What tells it from others: its flags, and of one that names passes, these."""
-        return frozenset(part for flag in self.flags for part in passes_of(flag) or (flag,))
+        """What tells it from others: its flags, and of preprocessing what it consists of."""
+        found: set[str] = set()
+        for flag in self.flags:
+            preprocessing = Preprocessing.of(flag)
+            found |= {flag} if preprocessing is None else preprocessing.parts
+        return frozenset(found)
 
 
 PLAIN = OptionVariant("the usual options")
@@ -131,8 +128,8 @@ def variants_of(
 
 
 def _replaces(flags: Sequence[str], given: Sequence[str]) -> bool:
-    """Whether flags name passes or a script where those given do: the compiler takes the last."""
-    run_first = {f.partition("=")[0] for f in flags if passes_of(f) or preprocessing_script(f)}
+    """Whether both preprocess: the compiler takes the last of such flags."""
+    run_first = {f.partition("=")[0] for f in flags if Preprocessing.of(f)}
     return not run_first.isdisjoint(f.partition("=")[0] for f in given)
 
 

@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from frontrunner.benchmarks.networks import NetworkRunner
 from frontrunner.benchmarks.networks import runner as model_runner
 from frontrunner.experiments.network_tuning import runs
 from frontrunner.experiments.network_tuning import trial as trying
+from frontrunner.experiments.network_tuning.bases import Base, BaseMaker
+from frontrunner.experiments.network_tuning.device import make_setup
+from frontrunner.experiments.network_tuning.options import NetworkOptions
+from frontrunner.experiments.network_tuning.variants import named, variants_of
+from frontrunner.search.reading import read_network
+
+CompareWith = Callable[[str, str], tuple[Base, Base]]
+
+
+@pytest.fixture
+def compare_with(warm: None, tmp_path: Path) -> CompareWith:
+    """A model, as MLIR, by default and with options of the backend: they compute the same."""
+
+    def compare(text: str, options_name: str) -> tuple[Base, Base]:
+        model = tmp_path / "model.mlir"
+        model.write_text(text)
+        options = NetworkOptions(model, jobs=1)
+        network = read_network(model)
+        maker = BaseMaker(model, options, tmp_path, print)
+        plain = maker.plain(network)
+        variant = named(options_name, variants_of("auto", network.target))
+        (base,) = maker.make([variant], plain).values()
+        assert isinstance(base, Base), base
+        with NetworkRunner(make_setup(network, options, "local-task", tmp_path)) as runner:
+            runner.compare_outputs(base.compiled.executable, plain.compiled.executable)
+        return plain, base
+
+    return compare
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,11 @@ from frontrunner.experiments.network_tuning.folder import NetworkFolder
 from frontrunner.experiments.network_tuning.options import NetworkOptions
 from frontrunner.experiments.network_tuning.runs import kept_flag
 from frontrunner.experiments.network_tuning.variants import named, variants_of
-from frontrunner.search import Target, preprocessing_script
+from frontrunner.search import Preprocessing, Target
 from frontrunner.search.reading import read_network
 
 DATA = Path(__file__).parents[2] / "data"
+CompareWith = Callable[[str, str], tuple[Base, Base]]
 HOST = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
 
 
@@ -47,19 +49,14 @@ def test_products_compute_what_attention_does(file: str, warm: None, tmp_path: P
 
 @pytest.mark.parametrize("type_", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("mask", ["", "i1", "of the same type"])
-def test_transposed_keys_compute_the_same(
-    type_: str, mask: str, warm: None, tmp_path: Path
-) -> None:
-    model = tmp_path / "model.mlir"
-    model.write_text(attention(type_, type_ if mask == "of the same type" else mask))
-    plain, base, runner = with_transposed_keys(model, tmp_path)
+def test_transposed_keys_compute_the_same(type_: str, mask: str, compare_with: CompareWith) -> None:
+    model = attention(type_, type_ if mask == "of the same type" else mask)
+    plain, base = compare_with(model, "transposed keys")
     assert "tensor<4x48x32x" in keys_of(plain)
     assert "tensor<4x32x48x" in keys_of(base)
-    with runner:
-        runner.compare_outputs(base.compiled.executable, plain.compiled.executable)
 
 
-def test_other_attention_keeps_its_keys(warm: None, tmp_path: Path) -> None:
+def test_other_attention_keeps_its_keys(compare_with: CompareWith) -> None:
     """Scores that are capped, and keys that come transposed: the script has no part for them."""
     usual = attention("f32", "")
     capped = usual.replace(
@@ -72,38 +69,30 @@ def test_other_attention_keeps_its_keys(warm: None, tmp_path: Path) -> None:
         "ins(%q, %k, %v, %scale : tensor<4x16x32xf32>, tensor<4x48x32xf32>",
         "ins(%q, %k, %v, %scale : tensor<4x16x32xf32>, tensor<4x32x48xf32>",
     )
-    for number, text in enumerate((capped, transposed)):
+    for text in (capped, transposed):
         assert text != usual
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        model = folder / "model.mlir"
-        model.write_text(text)
-        plain, base, runner = with_transposed_keys(model, folder)
-        runner.close()
+        plain, base = compare_with(text, "transposed keys")
         assert keys_of(base) == keys_of(plain)
 
 
-def test_a_script_is_kept_beside_the_flags(tmp_path: Path) -> None:
+def test_scripts_are_kept_beside_the_flags(tmp_path: Path) -> None:
     """So that flags go on to mean the same when frontrunner is another version, or gone."""
-    folder = NetworkFolder(tmp_path)
-    (flag, other) = named("transposed keys", variants_of("auto", HOST)).flags
-    script = preprocessing_script(kept_flag(folder, flag))
-    original = preprocessing_script(flag)
-    assert script == tmp_path / "preprocessing.mlir"
+    auto = variants_of("auto", HOST)
+    both = named("transposed keys", auto).with_flags_of(named("channels last", auto))
+    assert both is not None
+    flag, other = both.flags
+    kept, original = (
+        Preprocessing.of(one) for one in (kept_flag(NetworkFolder(tmp_path), flag), flag)
+    )
+    assert kept is not None
     assert original is not None
-    assert script.read_bytes() == original.read_bytes()
-    assert kept_flag(folder, other) == other
-
-
-def with_transposed_keys(model: Path, folder: Path) -> tuple[Base, Base, NetworkRunner]:
-    options = NetworkOptions(model, jobs=1)
-    network = read_network(model)
-    maker = BaseMaker(model, options, folder, print)
-    plain = maker.plain(network)
-    variant = named("transposed keys", variants_of("auto", network.target))
-    (base,) = maker.make([variant], plain).values()
-    assert isinstance(base, Base), base
-    return plain, base, NetworkRunner(make_setup(network, options, "local-task", folder))
+    names = ["1_transposed_keys.mlir", "2_depthwise_channels_last.mlir"]
+    assert kept.scripts == tuple(tmp_path / "scripts" / name for name in names)
+    assert [s.read_bytes() for s in kept.scripts] == [s.read_bytes() for s in original.scripts]
+    assert kept.passes == original.passes == ("iree-preprocessing-convert-conv-to-channels-last",)
+    assert kept_flag(NetworkFolder(tmp_path), other) == other
+    unnameable = NetworkFolder(tmp_path / "{braces}")
+    assert kept_flag(unnameable, flag) == flag
 
 
 def attention(type_: str, mask: str) -> str:

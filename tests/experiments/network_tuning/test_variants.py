@@ -14,7 +14,7 @@ from frontrunner.experiments.network_tuning.variants import (
     read_variants,
     variants_of,
 )
-from frontrunner.search import Target, passes_flag, passes_of, preprocessing_flag
+from frontrunner.search import Preprocessing, Target
 
 HOST = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
 TILED = OptionVariant("tiled", ("--tiling", "--kernels=all"))
@@ -29,16 +29,13 @@ def test_those_of_the_backend_are_tried() -> None:
 
 
 def test_none_replaces_what_the_user_has_run_first() -> None:
-    """The compiler takes the last script, and the last passes, that it is given."""
-    names = {v.name for v in variants_of("auto", HOST)}
-    script, passes = {"transposed keys"}, {"channels last", "attention as products"}
-    left = {v.name for v in variants_of("auto", HOST, [preprocessing_flag(Path("mine.mlir"))])}
-    assert names - left == script
-    left = {
-        v.name for v in variants_of("auto", HOST, [passes_flag(["mine"]), "--iree-opt-level=O2"])
-    }
-    assert left >= {*script, "data tiling", "O3"}
-    assert left.isdisjoint(passes)
+    """The compiler takes the last of such flags that it is given."""
+    own = [Preprocessing(passes=("mine",)).flag, "--iree-opt-level=O2"]
+    left = {v.name for v in variants_of("auto", HOST, own)}
+    assert left >= {"data tiling", "O3"}
+    assert left.isdisjoint({"transposed keys", "channels last", "attention as products"})
+    script = "--iree-preprocessing-transform-spec-filename=mine.mlir"  # both are run
+    assert variants_of("auto", HOST, [script]) == variants_of("auto", HOST)
 
 
 def test_two_together_have_the_flags_of_both() -> None:
@@ -50,11 +47,14 @@ def test_two_together_have_the_flags_of_both() -> None:
 
 def test_passes_of_both_run_one_after_the_other() -> None:
     """The compiler takes one pipeline."""
-    last = OptionVariant("last", (passes_flag(["channels-last"]), "--level=O3"))
-    split = OptionVariant("split", (passes_flag(["convert", "decompose"]), "--fuse"))
+    moved = Preprocessing((Path("moved.mlir"),), ("channels-last",))
+    last = OptionVariant("last", (moved.flag, "--level=O3"))
+    split = OptionVariant("split", (Preprocessing(passes=("convert", "decompose")).flag, "--fuse"))
     both = last.with_flags_of(split)
     assert both is not None
-    assert passes_of(both.flags[0]) == ("channels-last", "convert", "decompose")
+    assert Preprocessing.of(both.flags[0]) == Preprocessing(
+        moved.scripts, ("channels-last", "convert", "decompose")
+    )
     assert both.flags[1:] == ("--level=O3", "--fuse")
     # One of them, and both, are no more than both.
     assert split.with_flags_of(both) is None
