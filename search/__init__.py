@@ -10,6 +10,7 @@ from ..core.lazy import exports
 if TYPE_CHECKING:
     from .backend import (
         Backend,
+        CompilerOptions,
         backend_named,
         backend_of,
         build_spaces,
@@ -58,6 +59,7 @@ __all__ = [
     "SPEC_OPTION",
     "Backend",
     "CannotRender",
+    "CompilerOptions",
     "Constraint",
     "Dim",
     "Dispatch",

@@ -31,6 +31,19 @@ Spaces = Mapping[str, "Callable[[], Space]"]
 
 
 @dataclass(frozen=True)
+class CompilerOptions:
+    """Flags for the compiler that make some whole models faster.
+
+    Attributes:
+        concerns: a word that the compiler has in the names of dispatches that they change, such as
+            `conv`; empty if they may change any.
+    """
+
+    flags: tuple[str, ...]
+    concerns: str = ""
+
+
+@dataclass(frozen=True)
 class Backend:
     """A backend of the compiler.
 
@@ -86,7 +99,7 @@ class Backend:
     emits: bool = False
     takes_specs: bool = True
     repeats: int = 1
-    option_variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    option_variants: Mapping[str, CompilerOptions] = field(default_factory=dict)
 
 
 @cache

@@ -211,10 +211,15 @@ def try_variants(
     Raises:
         KilledError: the compiler or the model was killed, which is no variant's fault.
     """
-    found: dict[OptionVariant, VariantOutcome] = {}
+    names = " ".join(one.name for one in plain.network.dispatches)
+    found = {
+        one: VariantOutcome.of(one, reason=f"the model has no {one.concerns} dispatch")
+        for one in variants
+        if one.concerns not in names
+    }
     faster: list[Base] = []
     programs = {plain.compiled.digest: "it changes nothing"}
-    coming = list(variants)
+    coming = [one for one in variants if one not in found]
     while coming:
         batch, coming = coming[: maker.at_a_time], coming[maker.at_a_time :]
         if time.monotonic() > deadline:

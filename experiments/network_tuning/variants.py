@@ -17,10 +17,15 @@ _REMEDY = 'give a TOML file such as: "no unrolling" = ["--iree-llvmcpu-loop-unro
 
 @dataclass(frozen=True)
 class OptionVariant:
-    """Options of the compiler, by a name for people; without flags, it is the usual ones."""
+    """Options of the compiler, by a name for people; without flags, it is the usual ones.
+
+    Attributes:
+        concerns: a word in the names of dispatches that they change; empty if that may be any.
+    """
 
     name: str
     flags: tuple[str, ...] = ()
+    concerns: str = ""
 
     def with_flags_of(self, other: OptionVariant) -> OptionVariant | None:
         """Both together; None where they set one flag to different values, or one has the other's.
@@ -120,9 +125,9 @@ def variants_of(
         return ()
     if choice == AUTO:
         return tuple(
-            OptionVariant(name, flags)
-            for name, flags in backend_named(target.backend).option_variants.items()
-            if not _replaces(flags, given)
+            OptionVariant(name, options.flags, options.concerns)
+            for name, options in backend_named(target.backend).option_variants.items()
+            if not _replaces(options.flags, given)
         )
     return read_variants(Path(choice))
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..backend import Backend, Extras, Spaces
+from ..backend import Backend, CompilerOptions, Extras, Spaces
 from ..preprocessing import Preprocessing
 
 if TYPE_CHECKING:
@@ -62,25 +62,33 @@ _CHANNELS_LAST = Preprocessing(
 ).flag
 # What makes some of the models of `make models` faster: of some 20 options that were tried. Those
 # that were best most often come first, since there may be no time for all.
+_CONV, _ATTENTION = "conv", "attention"
 _VARIANTS = {
-    "channels last": (_CHANNELS_LAST,),
-    "im2col": ("--iree-global-opt-use-im2col-for-convs",),
-    "data tiling": ("--iree-opt-data-tiling",),
-    "O3": ("--iree-opt-level=O3",),
-    "attention as products": (_ATTENTION_AS_PRODUCTS,),
-    "transposed keys": _TRANSPOSED_KEYS,
-    "attention as fused products": (_ATTENTION_AS_PRODUCTS, _AGGRESSIVE_FUSION),
-    "microkernels": ("--iree-opt-data-tiling", "--iree-llvmcpu-enable-ukernels=all"),
-    "early data tiling": ("--iree-global-opt-data-tiling",),
-    "aggressive fusion": (_AGGRESSIVE_FUSION,),
-    "propagated transposes": (
-        "--iree-opt-aggressively-propagate-transposes",
-        "--iree-global-opt-propagate-transposes-through-conv",
+    "channels last": CompilerOptions((_CHANNELS_LAST,), _CONV),
+    "im2col": CompilerOptions(("--iree-global-opt-use-im2col-for-convs",), _CONV),
+    "data tiling": CompilerOptions(("--iree-opt-data-tiling",)),
+    "O3": CompilerOptions(("--iree-opt-level=O3",)),
+    "attention as products": CompilerOptions((_ATTENTION_AS_PRODUCTS,), _ATTENTION),
+    "transposed keys": CompilerOptions(_TRANSPOSED_KEYS, _ATTENTION),
+    "attention as fused products": CompilerOptions(
+        (_ATTENTION_AS_PRODUCTS, _AGGRESSIVE_FUSION), _ATTENTION
     ),
-    "1x1 convolutions as products": (
-        Preprocessing(passes=("iree-preprocessing-convert-1x1-filter-conv2d-to-matmul",)).flag,
+    "microkernels": CompilerOptions(
+        ("--iree-opt-data-tiling", "--iree-llvmcpu-enable-ukernels=all")
     ),
-    "inner tiles": ("--iree-opt-data-tiling", "--iree-llvmcpu-enable-inner-tiled"),
+    "early data tiling": CompilerOptions(("--iree-global-opt-data-tiling",)),
+    "aggressive fusion": CompilerOptions((_AGGRESSIVE_FUSION,)),
+    "propagated transposes": CompilerOptions(
+        (
+            "--iree-opt-aggressively-propagate-transposes",
+            "--iree-global-opt-propagate-transposes-through-conv",
+        )
+    ),
+    "1x1 convolutions as products": CompilerOptions(
+        (Preprocessing(passes=("iree-preprocessing-convert-1x1-filter-conv2d-to-matmul",)).flag,),
+        _CONV,
+    ),
+    "inner tiles": CompilerOptions(("--iree-opt-data-tiling", "--iree-llvmcpu-enable-inner-tiled")),
 }
 
 BACKENDS = (

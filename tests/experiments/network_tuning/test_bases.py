@@ -32,9 +32,10 @@ from frontrunner.experiments.network_tuning.trial import TrialResult
 from frontrunner.experiments.network_tuning.variants import PLAIN, OptionVariant
 from frontrunner.search import Target
 from frontrunner.search.linking import LinkedSpec
-from frontrunner.search.reading.networks import Network
+from frontrunner.search.reading.networks import Network, NetworkDispatch
 
 TARGET = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
+CONVOLUTION = NetworkDispatch("main_dispatch_0_conv_7x7x64x3x3", "", "dynamic shapes")
 A, B, C = (OptionVariant(name, (f"--{name}",)) for name in "abc")
 
 
@@ -64,7 +65,7 @@ class World:
         name = "".join(sorted(flag.strip("-") for flag in variant.flags)) or "plain"
         digest = "plain" if name in self.same else self.twins.get(name, name)
         compiled = CompileOutcome(OK, self.folder / name, digest)
-        return Base(variant, Network(TARGET, "", (), (), ()), compiled)
+        return Base(variant, Network(TARGET, "", (), (), (CONVOLUTION,)), compiled)
 
     at_a_time = 2
     options = NetworkOptions(Path("m.mlir"))
@@ -153,6 +154,15 @@ def test_what_is_best_together_is_tried_with_the_rest(world: World) -> None:
     found, kept = world.tried(A, B, C)
     assert [*outcomes(found)] == ["a", "b", "b + a", "c", "c + b + a"]
     assert [base.variant.name for base in kept] == ["c + b + a", "b + a"]
+
+
+def test_what_is_about_other_ops_is_not_compiled(world: World) -> None:
+    """Of a long list, more comes to its turn."""
+    world.times = {"a": 50.0, "b": 80.0}
+    found, kept = world.tried(replace(A, concerns="attention"), replace(B, concerns="conv"))
+    assert outcomes(found) == {"a": "the model has no attention dispatch", "b": 1.25}
+    assert [base.variant.name for base in kept] == ["b"]
+    assert world.made == ["b"]
 
 
 def test_on_a_noisy_machine_what_seems_to_be_faster_is_kept_for_the_end(world: World) -> None:
