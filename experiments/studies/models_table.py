@@ -1,6 +1,6 @@
 """Tunes the models of `make_models` and compares them with what a user would try first.
 
-    python -m frontrunner.experiments.studies.models_table OUT [MINUTES]
+    python -m frontrunner.experiments.studies.models_table OUT [MINUTES [NAME...]]
 
 Needs the extra `torch`, which is raced, too, and ONNX Runtime where it is installed. Prints a
 Markdown table; models that are tuned in OUT are not tuned again, but the table is measured anew.
@@ -45,13 +45,14 @@ Gains = Mapping[str, Speedup | Race | None]
 def main(arguments: Sequence[str]) -> None:
     out = Path(arguments[0])
     minutes = float(arguments[1]) if len(arguments) > 1 else 15.0
-    if missing := [name for name in NAMES if not (out / f"{name}.irpa").exists()]:
+    names = arguments[2:] or NAMES
+    if missing := [name for name in names if not (out / f"{name}.irpa").exists()]:
         make([str(out), *missing])
     titles = (TUNED, BEST, *FLAGS)
     heads = ("model", "default", *titles, *(f"of {title}" for title in LIBRARIES))
     print(_line(heads) + "\n|" + " --- |" * len(heads))
     rows: list[Gains] = []
-    for name in NAMES:
+    for name in names:
         before, row = _measure(out, name, minutes)
         told = (_told(row.get(title), title) for title in (*titles, *LIBRARIES))
         print(_line([f"`{name}`", f"{before:.1f} ms", *told]), flush=True)
