@@ -37,10 +37,12 @@ class CompilerOptions:
     Attributes:
         concerns: a word that the compiler has in the names of dispatches that they change, such as
             `conv`; empty if they may change any.
+        tunable: whether most products can be tuned with them, too.
     """
 
     flags: tuple[str, ...]
     concerns: str = ""
+    tunable: bool = True
 
 
 @dataclass(frozen=True)

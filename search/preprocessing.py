@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _SCRIPT = "iree-preprocessing-transform-interpreter{{transform-spec-path='{}'}}"
+_ANY_SCRIPT = re.escape(_SCRIPT.format("@")).replace("@", "([^'{}]+)")
 # Pipelines of other forms are left as they are.
 _FLAG = re.compile(
     r"--iree-preprocessing-pass-pipeline=builtin\.module\("
-    rf"(?P<scripts>(?:{re.escape(_SCRIPT.format('@')).replace('@', '[^{}]+')},?)*)"
-    r"(?:util\.func\((?P<passes>[^(){}]+)\))?\)"
+    rf"(?P<scripts>(?:{_ANY_SCRIPT},?)*)(?:util\.func\((?P<passes>[^(){{}}]+)\))?\)"
 )
 _UNQUOTABLE = frozenset("'{}")
 
@@ -32,7 +32,7 @@ class Preprocessing:
         found = _FLAG.fullmatch(flag)
         if found is None:
             return None
-        scripts = map(Path, re.findall("'([^']+)'", found["scripts"]))
+        scripts = map(Path, re.findall(_ANY_SCRIPT, found["scripts"]))
         return cls(tuple(scripts), tuple(filter(None, (found["passes"] or "").split(","))))
 
     @property

@@ -21,11 +21,13 @@ class OptionVariant:
 
     Attributes:
         concerns: a word in the names of dispatches that they change; empty if that may be any.
+        tunable: whether most products can be tuned with them, too.
     """
 
     name: str
     flags: tuple[str, ...] = ()
     concerns: str = ""
+    tunable: bool = True
 
     def with_flags_of(self, other: OptionVariant) -> OptionVariant | None:
         """Both together; None where they set one flag to different values, or one has the other's.
@@ -42,8 +44,14 @@ class OptionVariant:
             if first is None or second is None:
                 return None
             flags[option] = first.joined(second).flag
-        both = OptionVariant(f"{self.name}{AND}{other.name}", tuple(flags.values()))
+        name, tunable = f"{self.name}{AND}{other.name}", self.tunable and other.tunable
+        both = OptionVariant(name, tuple(flags.values()), tunable=tunable)
         return None if both.parts in (self.parts, other.parts) else both
+
+    @property
+    def count(self) -> int:
+        """Of how many options it is made."""
+        return self.name.count(AND) + 1
 
     @property
     def parts(self) -> frozenset[str]:
@@ -125,7 +133,7 @@ def variants_of(
         return ()
     if choice == AUTO:
         return tuple(
-            OptionVariant(name, options.flags, options.concerns)
+            OptionVariant(name, options.flags, options.concerns, options.tunable)
             for name, options in backend_named(target.backend).option_variants.items()
             if not _replaces(options.flags, given)
         )

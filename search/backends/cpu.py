@@ -66,7 +66,7 @@ _CONV, _ATTENTION = "conv", "attention"
 _VARIANTS = {
     "channels last": CompilerOptions((_CHANNELS_LAST,), _CONV),
     "im2col": CompilerOptions(("--iree-global-opt-use-im2col-for-convs",), _CONV),
-    "data tiling": CompilerOptions(("--iree-opt-data-tiling",)),
+    "data tiling": CompilerOptions(("--iree-opt-data-tiling",), tunable=False),
     "O3": CompilerOptions(("--iree-opt-level=O3",)),
     "attention as products": CompilerOptions((_ATTENTION_AS_PRODUCTS,), _ATTENTION),
     "transposed keys": CompilerOptions(_TRANSPOSED_KEYS, _ATTENTION),
@@ -74,9 +74,9 @@ _VARIANTS = {
         (_ATTENTION_AS_PRODUCTS, _AGGRESSIVE_FUSION), _ATTENTION
     ),
     "microkernels": CompilerOptions(
-        ("--iree-opt-data-tiling", "--iree-llvmcpu-enable-ukernels=all")
+        ("--iree-opt-data-tiling", "--iree-llvmcpu-enable-ukernels=all"), tunable=False
     ),
-    "early data tiling": CompilerOptions(("--iree-global-opt-data-tiling",)),
+    "early data tiling": CompilerOptions(("--iree-global-opt-data-tiling",), tunable=False),
     "aggressive fusion": CompilerOptions((_AGGRESSIVE_FUSION,)),
     "propagated transposes": CompilerOptions(
         (
@@ -88,7 +88,9 @@ _VARIANTS = {
         (Preprocessing(passes=("iree-preprocessing-convert-1x1-filter-conv2d-to-matmul",)).flag,),
         _CONV,
     ),
-    "inner tiles": CompilerOptions(("--iree-opt-data-tiling", "--iree-llvmcpu-enable-inner-tiled")),
+    "inner tiles": CompilerOptions(
+        ("--iree-opt-data-tiling", "--iree-llvmcpu-enable-inner-tiled"), tunable=False
+    ),
 }
 
 BACKENDS = (

@@ -156,6 +156,23 @@ def test_what_is_best_together_is_tried_with_the_rest(world: World) -> None:
     assert [base.variant.name for base in kept] == ["c + b + a", "b + a"]
 
 
+def test_an_option_more_has_to_bring_something(world: World) -> None:
+    """By noise it would stay, and may leave less to tune."""
+    world.times = {"a": 50.0, "b": 80.0, "ab": 49.0, "c": 90.0, "ac": 40.0}
+    found, kept = world.tried(A, B, C)
+    assert [*outcomes(found)][:5] == ["a", "b", "b + a", "c", "c + a"]
+    assert [base.variant.name for base in kept] == ["c + a", "a"]
+
+
+def test_what_leaves_something_to_tune_is_put_together_for_itself(world: World) -> None:
+    """It is not the fastest yet."""
+    world.times = {"a": 50.0, "b": 70.0, "c": 80.0, "ab": 40.0, "ac": 45.0, "bc": 60.0, "abc": 35.0}
+    found, kept = world.tried(replace(A, tunable=False), B, C)
+    assert {*outcomes(found)} == {"a", "b", "b + a", "c", "c + b + a", "c + b"}
+    assert [base.variant.name for base in kept] == ["c + b + a", "b + a", "c + b"]
+    assert [base.variant.tunable for base in kept] == [False, False, True]
+
+
 def test_what_is_about_other_ops_is_not_compiled(world: World) -> None:
     """Of a long list, more comes to its turn."""
     world.times = {"a": 50.0, "b": 80.0}
