@@ -37,6 +37,7 @@ from ...core import (
     read_limited,
     refusing_damage,
 )
+from ...search import flags_text
 from ...search.reading import NetworkDispatch, short_file_names
 from ..tuning import (
     RunFolder,
@@ -221,8 +222,11 @@ class NetworkFolder:
 
         def parse(data: Any) -> TriedVariants:
             found = decode(TriedVariants, data)
+            flags = {one.name: one.flags for one in found.outcomes}
             for name in (found.tuned, *found.faster):
-                named(name, variants)
+                now = flags_text(named(name, variants).flags)
+                if name != PLAIN.name and flags.get(name) != now:
+                    raise ValueError(f"the options {name!r:.80} are others by now")
             if found.tuned not in (PLAIN.name, *found.faster):
                 raise ValueError(f"{found.tuned!r:.80} was tuned, and is none that was faster")
             return found

@@ -19,7 +19,7 @@ from ...benchmarks.networks import (
     check_archives,
     read_dims,
 )
-from ...core import InputError, Notify, WorkError, lock_folder, make_folder
+from ...core import InputError, Notify, WorkError, lock_folder, make_folder, write_atomically
 from ...models import resolve_ranker
 from ...search import Preprocessing, can_be_named, flags_text
 from ...search.reading import Network, read_network
@@ -284,15 +284,15 @@ def _write_winner(folder: NetworkFolder, end: Finish, device: str) -> None:
 
 
 def kept_flag(folder: NetworkFolder, flag: str) -> str:
-    """The flag; scripts are copies, so that what was written goes on to mean the same."""
-    preprocessing = Preprocessing.of(flag)
-    if preprocessing is None or not can_be_named(folder.scripts):
+    """The flag; scripts are copies, so that what was written goes on to mean the same, anywhere."""
+    preprocessing, scripts = Preprocessing.of(flag), folder.scripts.absolute()
+    if preprocessing is None or not can_be_named(scripts):
         return flag
     copies = []
     for place, script in enumerate(preprocessing.scripts, start=1):
-        make_folder(folder.scripts, "move away what is there")
-        copies.append(folder.scripts / f"{place}_{script.name}")
-        write_text(copies[-1], script.read_text())
+        make_folder(scripts, "move away what is there")
+        copies.append(scripts / f"{place}_{script.name}")
+        write_atomically(copies[-1], script.read_bytes())
     return replace(preprocessing, scripts=tuple(copies)).flag
 
 

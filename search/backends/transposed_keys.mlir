@@ -1,5 +1,5 @@
 // Has the compiler lay out keys of attention with the head dim first, before anything else is done:
-// for --iree-preprocessing-transform-spec-filename, see `cpu.py`.
+// see `cpu.py`.
 //
 // Scores are products of rows with keys. With vectors along keys, these have to be contiguous, and
 // as models have them the head dim is: the compiler transposes each tile of them in registers, for

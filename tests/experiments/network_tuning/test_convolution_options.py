@@ -14,7 +14,7 @@ from frontrunner.experiments.network_tuning.bases import Base
 from frontrunner.experiments.network_tuning.folder import NetworkFolder
 from frontrunner.experiments.network_tuning.runs import kept_flag
 from frontrunner.experiments.network_tuning.variants import named, variants_of
-from frontrunner.search import Target, target_flags
+from frontrunner.search import Target, flags_text, target_flags
 
 HOST = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
 CompareWith = Callable[[str, str], tuple[Base, Base]]
@@ -38,15 +38,19 @@ def test_other_depthwise_convolutions_stay_as_they_are(compare_with: CompareWith
     assert loops_of(base) == loops_of(plain) == "15x15x16x3x3"
 
 
-def test_the_compiler_takes_the_flags_that_are_kept(tmp_path: Path) -> None:
-    """Also where the run's folder has a space in its name."""
-    folder = NetworkFolder(tmp_path / "my run")
+def test_the_compiler_takes_the_flags_that_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From any folder, and where the run's has a space in its name."""
+    monkeypatch.chdir(tmp_path)
+    folder = NetworkFolder(Path("my run"))
     flags = named("channels last", variants_of("auto", HOST)).flags
     kept = [kept_flag(folder, flag) for flag in flags]
-    (tmp_path / "model.mlir").write_text(depthwise("f32", 1))
-    command = [Path(sys.executable).with_name("iree-compile"), tmp_path / "model.mlir"]
-    given = [*target_flags("host"), *kept, "--compile-to=preprocessing"]
-    done = subprocess.run([*command, *given], check=True, capture_output=True, text=True)
+    folder.flags.write_text(flags_text([*target_flags("host"), *kept]))
+    (folder.path / "model.mlir").write_text(depthwise("f32", 1))
+    compiler = Path(sys.executable).with_name("iree-compile")
+    command = [compiler, "model.mlir", "@flags.txt", "--compile-to=preprocessing"]
+    done = subprocess.run(command, cwd=folder.path, check=True, capture_output=True, text=True)
     assert "depthwise_conv_2d_nhwc_hwc" in done.stdout
     assert str(folder.scripts) in " ".join(kept)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from frontrunner.core import InputError
+from frontrunner.experiments.network_tuning.folder import NetworkFolder
 from frontrunner.experiments.network_tuning.variants import (
     PLAIN,
     OptionVariant,
+    TriedVariants,
+    VariantOutcome,
     named,
     read_variants,
     variants_of,
@@ -71,6 +75,16 @@ def test_a_name_gives_the_variant_again() -> None:
     for name in ("fast + slow", "other", "fast + other", "--level=O3"):
         with pytest.raises(ValueError, match="there are no options"):
             named(name, every)
+
+
+def test_what_was_tried_is_not_gone_on_with_as_something_else(tmp_path: Path) -> None:
+    """Names stay, and what they stand for may change from version to version."""
+    folder = NetworkFolder(tmp_path)
+    tried = TriedVariants((VariantOutcome.of(FAST, 1.5),), PLAIN.name, (FAST.name,))
+    folder.save_tried(tried)
+    assert folder.tried((FAST, TILED)) == tried
+    with pytest.raises(InputError, match="the options 'fast' are others by now"):
+        folder.tried((replace(FAST, flags=("--level=O2",)), TILED))
 
 
 def test_a_file_names_variants(tmp_path: Path) -> None:
