@@ -37,7 +37,8 @@ class CompilerOptions:
     Attributes:
         concerns: a word that the compiler has in the names of dispatches that they change, such as
             `conv`; empty if they may change any.
-        tunable: whether most products can be tuned with them, too.
+        tunable: whether most matrix products can be tuned with them, too; such options are
+            combined for themselves.
     """
 
     flags: tuple[str, ...]

@@ -21,7 +21,8 @@ class OptionVariant:
 
     Attributes:
         concerns: a word in the names of dispatches that they change; empty if that may be any.
-        tunable: whether most products can be tuned with them, too.
+        tunable: whether most matrix products can be tuned with them, too; such options are
+            combined for themselves.
     """
 
     name: str

@@ -60,9 +60,9 @@ _CHANNELS_LAST = Preprocessing(
     (Path(__file__).with_name("depthwise_channels_last.mlir"),),
     ("iree-preprocessing-convert-conv-to-channels-last",),
 ).flag
+_CONV, _ATTENTION = "conv", "attention"
 # What makes some of the models of `make models` faster: of some 20 options that were tried. Those
 # that were best most often come first, since there may be no time for all.
-_CONV, _ATTENTION = "conv", "attention"
 _VARIANTS = {
     "channels last": CompilerOptions((_CHANNELS_LAST,), _CONV),
     "im2col": CompilerOptions(("--iree-global-opt-use-im2col-for-convs",), _CONV),

@@ -137,6 +137,19 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
+def slow_comparisons(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes ten seconds, and nothing else takes any."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    compare = world.compare_outputs
+
+    def long(variant: Path, expected: Path) -> None:
+        now[0] += 10.0
+        compare(variant, expected)
+
+    world.compare_outputs = long  # type: ignore[method-assign]
+
+
 def outcomes(found: list[VariantOutcome]) -> dict[str, float | str]:
     return {one.name: one.reason if one.speedup is None else one.speedup for one in found}
 
@@ -160,7 +173,7 @@ def test_an_option_more_has_to_bring_something(world: World) -> None:
     """By noise it would stay, and may leave less to tune."""
     world.times = {"a": 50.0, "b": 80.0, "ab": 49.0, "c": 90.0, "ac": 40.0}
     found, kept = world.tried(A, B, C)
-    assert [*outcomes(found)][:5] == ["a", "b", "b + a", "c", "c + a"]
+    assert [*outcomes(found)] == ["a", "b", "b + a", "c", "c + a", "b + c + a"]
     assert [base.variant.name for base in kept] == ["c + a", "a"]
 
 
@@ -250,18 +263,20 @@ def test_what_was_compiled_when_the_time_is_up_is_not_timed(
 ) -> None:
     """Of many cores, all variants are one batch."""
     world.times, world.at_a_time = {"a": 50.0, "b": 40.0}, 8
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    compare = world.compare_outputs
-
-    def long(variant: Path, expected: Path) -> None:
-        now[0] += 10.0
-        compare(variant, expected)
-
-    world.compare_outputs = long  # type: ignore[method-assign]
+    slow_comparisons(world, monkeypatch)
     found, kept = world.tried(A, B, deadline=5.0)
     assert outcomes(found) == {"a": 2.0, "b": "no time was left for it"}
     assert [base.variant for base in kept] == [A]
+
+
+def test_what_is_best_to_tune_with_is_timed_when_the_time_is_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the fastest, nothing is left to tune."""
+    world.times, world.at_a_time = {"a": 40.0, "b": 50.0, "c": 60.0}, 8
+    slow_comparisons(world, monkeypatch)
+    _, kept = world.tried(replace(A, tunable=False), B, C, deadline=25.0)
+    assert [base.variant.name for base in kept] == ["a", "b"]
 
 
 def test_names_that_differ_in_signs_have_folders_of_their_own(tmp_path: Path) -> None:
