@@ -128,7 +128,8 @@ class Child:
         if self._process is not None:
             self._closed = self._process
             _kill_all(self._process)
-            self._process.wait()
+            # Not `wait`: Ctrl-C while `running` asks may leave its lock taken for good.
+            _reap(self._process)
         with self._lock:
             resources = (self._connection, self._stderr)
             self._process = self._connection = self._stderr = None

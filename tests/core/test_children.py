@@ -173,6 +173,20 @@ def test_our_own_kill_is_none_from_outside(handler: str, tmp_path: Path) -> None
     assert [type(death) for death in found] == [ChildDied]
 
 
+def test_an_interrupted_look_at_it_does_not_keep_it_from_ending(handler: str) -> None:
+    """Ctrl-C may come where `Popen.poll` has taken its lock, and not yet seen to its release."""
+    child = Child(handler)
+    child.call(1)
+    process = child._process
+    assert process is not None
+    process._waitpid_lock.acquire()  # type: ignore[attr-defined]
+    ending = threading.Thread(target=child.close, daemon=True)
+    ending.start()
+    ending.join(30)
+    assert not ending.is_alive()
+    assert process.returncode == -signal.SIGKILL
+
+
 def test_errors_come_back(handler: str) -> None:
     with Child(handler) as child:
         with pytest.raises(InputError, match="no good") as caught:
