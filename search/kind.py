@@ -36,6 +36,9 @@ class Kind(ABC):
             `fw`) beside those of the input channels (`ic`).
         output_scale: how large an output value is for normally distributed inputs; None for the
             square root of the number of terms that it adds up. Attention's weights add up to 1.
+        memory_bound: whether each element is read about once, so that tiles for caches and
+            instructions for products bring nothing. Such ops are tuned on CPUs alone, and are left
+            out where a file has others.
     """
 
     name: ClassVar[str]
@@ -43,6 +46,7 @@ class Kind(ABC):
     excluded_loops: ClassVar[tuple[str, ...]] = ("",)
     has_window: ClassVar[bool] = False
     output_scale: ClassVar[float | None] = None
+    memory_bound: ClassVar[bool] = False
 
     @abstractmethod
     def read(self, root: Any) -> Problem | None:
@@ -52,8 +56,11 @@ class Kind(ABC):
         """
 
     @abstractmethod
-    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
+    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> Any:
         """Adds what a tuning spec matches the op by, given its handle, at the insertion point.
+
+        Returns:
+            The handle of the op to configure, where what is matched is another; None usually.
 
         Called in a child process that has the compiler's bindings: import them here.
         """

@@ -86,12 +86,14 @@ def build_spec(spec: TuningSpec) -> ir.Module:
             transform.YieldOp([])
         with sequence(spec.name, [any_op], params, matches=True) as (op,):
             ir.Operation.create(UNCONFIGURED, operands=[op])
-            kind.match(spec.problem, spec.indexing_maps, op)
+            root = kind.match(spec.problem, spec.indexing_maps, op) or op
+            if root != op:
+                ir.Operation.create(UNCONFIGURED, operands=[root])
             constants = [
                 transform.ParamConstantOp(transform.AnyParamType.get(), attribute)
                 for attribute in configuration
             ]
-            transform.YieldOp([op, *(one.result for one in constants)])
+            transform.YieldOp([root, *(one.result for one in constants)])
         if add_rewrite:
             add_rewrite(spec.problem, spec.name, action)
     passes = [_INSERT_BATCH] if kind.lacks_batch(spec.problem) else []
@@ -167,3 +169,30 @@ def match_operands(op: ir.Value, name: str, tensors: Mapping[int, str]) -> None:
     for place, tensor in tensors.items():
         operand = transform.GetOperandOp(transform.AnyValueType.get(), op, [place]).result
         preprocessing_transform.MatchCastCompatibleTypesOp(operand, ir.Type.parse(tensor))
+
+
+def match_loops(op: ir.Value, parallel: Sequence[bool]) -> None:
+    """Matches ops of linalg by which of their loops are parallel, the others being reductions."""
+    any_op = transform.AnyOpType.get()
+    match = ir.Operation.create("transform.match.structured", operands=[op], regions=1)
+    block = match.regions[0].blocks.append(any_op)
+    with ir.InsertionPoint(block):
+        root = block.arguments[0]
+        for kind, wanted in (("parallel", True), ("reduction", False)):
+            loops = [at for at, one in enumerate(parallel) if one == wanted]
+            if loops:
+                attributes = {
+                    "raw_dim_list": ir.DenseI64ArrayAttr.get(loops),
+                    kind: ir.UnitAttr.get(),
+                }
+                ir.Operation.create(
+                    "transform.match.structured.dim", operands=[root], attributes=attributes
+                )
+        ir.Operation.create("transform.match.structured.yield")
+
+
+def match_producer(op: ir.Value, operand: int, names: Sequence[str]) -> ir.Value:
+    """Matches ops by the name of the one that gives an operand; gives that one's handle."""
+    producer = transform.GetProducerOfOperand(transform.AnyOpType.get(), op, operand).result
+    transform.MatchOperationNameOp(producer, list(names))
+    return producer

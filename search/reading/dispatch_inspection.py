@@ -8,8 +8,8 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
 from ...core import InputError, NotTunableError
-from ..backend import known_backends
-from ..kind import known_kinds, tunable_kinds_text
+from ..backend import Backend, known_backends
+from ..kind import kind_of, known_kinds, tunable_kinds_text
 from ..mlir import (
     CONFIGURATIONS,
     SOURCES,
@@ -140,9 +140,10 @@ def _describe(
     for op in module.body.operations:
         if op.operation.name == "hal.executable":
             sites = sources.count(f"stream.cmd.dispatch @{symbol(op.operation)}::")
+            gpu = _backend_of(_compiled_for(op.operation)).gpu
             for root in (o for o in walk(op.operation) if "root_op" in o.attributes):
                 problem = problem_of(root)
-                if problem is None:
+                if problem is None or (gpu and kind_of(problem).memory_bound):
                     others.append(describe_op(root))
                 else:
                     found += [(problem, root, describe_op(root))] * max(1, sites)
@@ -150,6 +151,10 @@ def _describe(
             function = ir.StringAttr(op.operation.attributes["sym_name"]).value
             reflection = ir.DictAttr(op.operation.attributes["iree.reflection"])
             declaration = ir.StringAttr(reflection["iree.abi.declaration"]).value
+    if not all(streams := [kind_of(problem).memory_bound for problem, *_ in found]):
+        # What stands between products counts for little, and is not what a file is tuned for.
+        others += [word for (*_, word), streamed in zip(found, streams, strict=True) if streamed]
+        found = [one for one, streamed in zip(found, streams, strict=True) if not streamed]
     if not found:
         # The user's own names: the compiler has generalised and decomposed its ops by now.
         words = ", ".join(dict.fromkeys(computes or others)) or "nothing"
@@ -192,15 +197,23 @@ def target_of(executable: ir.Operation, name: str) -> Target:
     Args:
         name: the target's.
     """
+    attribute = _compiled_for(executable)
+    return _backend_of(attribute).describe(attribute, name)
+
+
+def _compiled_for(executable: ir.Operation) -> ir.Attribute:
     variant = next(o for o in walk(executable) if o.name == "hal.executable.variant")
-    attribute = variant.attributes["target"]
-    backend = str(attribute).split('"')[1]
+    return variant.attributes["target"]
+
+
+def _backend_of(target: ir.Attribute) -> Backend:
+    backend = str(target).split('"')[1]
     if backend not in known_backends():
         raise InputError(
             f"the benchmark file is for {backend}",
             f"frontrunner tunes for: {', '.join(known_backends())}",
         )
-    return known_backends()[backend].describe(attribute, name)
+    return known_backends()[backend]
 
 
 def _default(root: ir.Operation) -> str:

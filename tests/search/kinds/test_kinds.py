@@ -93,12 +93,19 @@ def read(text: str) -> Dispatch:
     return Dispatch(inputs=inputs, outputs=outputs, **{name: answer[name] for name in names})
 
 
-def test_without_it_the_op_cannot_be_tuned(tmp_path: Path) -> None:
+def test_without_it_one_that_comes_with_the_package_is_asked(tmp_path: Path) -> None:
     path = tmp_path / "sums.mlir"
     path.write_text(ROW_SUMS)
+    assert read_dispatch(path).problem.kind == "generic"
+
+
+def test_all_are_named_where_none_reads_an_op() -> None:
     with pytest.raises(NotTunableError) as caught:
-        read_dispatch(path)
-    assert caught.value.hint == "frontrunner tunes attention, contractions and convolutions"
+        read_dispatch(DATA / "bad_softmax.mlir")
+    assert caught.value.hint == (
+        "frontrunner tunes attention, contractions, convolutions "
+        "and generic ops (reductions, elementwise)"
+    )
 
 
 def test_a_kind_from_outside(row_sums: Kind, tmp_path: Path) -> None:
@@ -124,7 +131,7 @@ def test_a_kind_from_outside(row_sums: Kind, tmp_path: Path) -> None:
 
 
 def test_those_that_come_with_the_package() -> None:
-    assert list(known_kinds()) == ["attention", "contraction", "convolution"]
+    assert list(known_kinds()) == ["attention", "contraction", "convolution", "generic"]
     for name, one in known_kinds().items():
         assert one.name == name and one.__module__ == f"frontrunner.search.kinds.{name}"
 

@@ -217,7 +217,7 @@ def test_what_was_dumped_for_another_target_is_refused(
     ("name", "error", "says"),
     [
         ("bad_softmax", NotTunableError, "linalg.softmax"),
-        ("bad_elementwise", NotTunableError, "not tunable"),
+        ("bad_gather", NotTunableError, r"linalg.generic \(elementwise\)"),
         ("bad_dynamic", InputError, "dynamic shape"),
         ("bad_two_roots", InputError, "2 root ops"),
     ],

@@ -1,0 +1,153 @@
+"""Reductions and elementwise ops are read and configured, where nothing else is tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from frontrunner.core import NotTunableError
+from frontrunner.search import Dispatch, build_spaces, spec_of
+from frontrunner.search.enumeration import sample
+from frontrunner.search.mlir import compile_with_spec, spec_text
+from frontrunner.search.reading import read_dispatch
+
+DATA = Path(__file__).parents[2] / "data"
+TRANSPOSE = """
+func.func @transpose(%x: tensor<96x40xf32>) -> tensor<40x96xf32> {
+  %e = tensor.empty() : tensor<40x96xf32>
+  %r = linalg.transpose ins(%x : tensor<96x40xf32>) outs(%e : tensor<40x96xf32>)
+    permutation = [1, 0]
+  return %r : tensor<40x96xf32>
+}
+"""
+# Rows less what is given for each; {start} and {end} may make one dispatch with more of it.
+SHIFTED = """
+#rows = affine_map<(d0, d1) -> (d0)>
+#all = affine_map<(d0, d1) -> (d0, d1)>
+func.func @shifted(%x: tensor<64x96xf32>, %shift: tensor<64xf32>, %b: tensor<96x32xf32>)
+    -> {out} {{
+  %e0 = tensor.empty() : tensor<64x96xf32>
+  {start}
+  %shifted = linalg.generic {{indexing_maps = [#all, #rows, #all],
+                              iterator_types = ["parallel", "parallel"]}}
+    ins(%x, %shift : tensor<64x96xf32>, tensor<64xf32>) outs(%e0 : tensor<64x96xf32>) {{
+  ^bb0(%a: f32, %s: f32, %o: f32):
+    %d = arith.subf %a, %s : f32
+    linalg.yield %d : f32
+  }} -> tensor<64x96xf32>
+  {end}
+}}
+"""
+ALONE = SHIFTED.format(out="tensor<64x96xf32>", start="", end="return %shifted : tensor<64x96xf32>")
+IN_PRODUCT = SHIFTED.format(
+    out="tensor<64x32xf32>",
+    start="""%zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x32xf32>
+  %r = flow.dispatch.region -> (tensor<64x32xf32>) {""",
+    end="""%f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x32xf32>) -> tensor<64x32xf32>
+    %p = linalg.matmul ins(%shifted, %b : tensor<64x96xf32>, tensor<96x32xf32>)
+      outs(%f : tensor<64x32xf32>) -> tensor<64x32xf32>
+    flow.return %p : tensor<64x32xf32>
+  }
+  return %r : tensor<64x32xf32>""",
+)
+# Each is a dispatch.
+PRODUCT_AND_SUMS = """
+func.func @both(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %x: tensor<96x100xf32>)
+    -> (tensor<64x64xf32>, tensor<96xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %product = linalg.matmul ins(%a, %b : tensor<64x64xf32>, tensor<64x64xf32>)
+    outs(%f : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %e1 = tensor.empty() : tensor<96xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<96xf32>) -> tensor<96xf32>
+  %sums = linalg.reduce { arith.addf } ins(%x : tensor<96x100xf32>) outs(%f1 : tensor<96xf32>)
+    dimensions = [1]
+  return %product, %sums : tensor<64x64xf32>, tensor<96xf32>
+}
+"""
+COLUMNS = """
+func.func @columns(%x: tensor<100x96xf32>) -> tensor<96xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<96xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<96xf32>) -> tensor<96xf32>
+  %r = linalg.reduce { arith.addf } ins(%x : tensor<100x96xf32>) outs(%f : tensor<96xf32>)
+    dimensions = [0]
+  return %r : tensor<96xf32>
+}
+"""
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[[str], Dispatch]:
+    def read(text: str) -> Dispatch:
+        path = tmp_path / "given.mlir"
+        path.write_text(text)
+        return read_dispatch(path)
+
+    return read
+
+
+def applied(spec: str, source: str, flags: tuple[str, ...], folder: Path) -> bool:
+    """Whether a spec configures anything; it compiles in any case."""
+    path = folder / "spec.mlir"
+    path.write_text(spec)
+    executable, matched = compile_with_spec(source, flags, path)
+    assert executable
+    return bool(matched)
+
+
+@pytest.mark.parametrize(
+    ("text", "dims", "fused"),
+    [
+        ((DATA / "max_of_rows.mlir").read_text(), [("m", 96, True), ("k", 100, False)], 0),
+        ((DATA / "norm.mlir").read_text(), [("m", 96, True), ("k", 100, False)], 1),
+        ((DATA / "elementwise.mlir").read_text(), [("n", 4096, True)], 0),
+        (TRANSPOSE, [("m0", 96, True), ("m1", 40, True)], 0),
+        (COLUMNS, [("n", 96, True), ("k", 100, False)], 0),
+    ],
+)  # fmt: skip
+def test_candidates_are_applied(
+    read: Callable[[str], Dispatch], text: str, dims: list[object], fused: int, tmp_path: Path
+) -> None:
+    dispatch = read(text)
+    problem = dispatch.problem
+    assert problem.kind == "generic" and problem.flops == problem.points
+    assert [(d.name, d.size, d.parallel) for d in problem.dims] == dims
+    assert len(problem.fused) == fused
+    (space,) = build_spaces(dispatch)
+    assert space.default is not None
+    rows = sample(space, 5, seed=0).to_dict("records")
+    configurations = [space.render(row) for row in [*rows, dict(space.default)]]
+    assert all(
+        applied(spec_text(spec_of(dispatch, one)), dispatch.source, dispatch.target.flags, tmp_path)
+        for one in configurations
+    )
+
+
+def test_what_is_part_of_something_else_is_left_alone(
+    read: Callable[[str], Dispatch], tmp_path: Path
+) -> None:
+    alone, product = read(ALONE), read(IN_PRODUCT)
+    assert [(d.name, d.size) for d in alone.problem.dims] == [("m", 64), ("n", 96)]
+    # Both ops are in one dispatch, where this one is of the same types.
+    assert product.problem.kind == "contraction" and "linalg.generic" in product.problem.fused
+    (space,) = build_spaces(alone)
+    (row,) = sample(space, 1, seed=0).to_dict("records")
+    spec = spec_text(spec_of(alone, space.render(row)))
+    assert applied(spec, alone.source, alone.target.flags, tmp_path)
+    assert not applied(spec, product.source, product.target.flags, tmp_path)
+
+
+def test_a_file_is_tuned_for_its_product(read: Callable[[str], Dispatch]) -> None:
+    dispatch = read(PRODUCT_AND_SUMS)
+    assert dispatch.problem.kind == "contraction"
+    assert dispatch.others == ("linalg.generic (reduction)",)
+
+
+def test_on_gpus_they_are_not_tuned() -> None:
+    with pytest.raises(NotTunableError, match=r"linalg.generic \(reduction\)"):
+        read_dispatch(DATA / "max_of_rows.mlir", "sm_80")
