@@ -28,8 +28,8 @@ from ..importing import as_mlir, named_inputs
 from ..interrupted import resumable
 from ..observing import Tracker
 from ..tuning import TuneResult, write_text
-from .bases import Base, BaseMaker, try_variants
-from .choosing import choose_base
+from .bases import Base, BaseMaker
+from .choosing import choose_base, try_variants
 from .device import compared_beside, make_setup, open_device
 from .dispatches import MakeObserver, best_specs, tune_hot_dispatches
 from .finishing import Finish, finish

@@ -17,19 +17,14 @@ from frontrunner.benchmarks.networks.runner import NetworkFailed, Speedup
 from frontrunner.core import InputError
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.network_tuning import choosing, finishing
-from frontrunner.experiments.network_tuning.bases import (
-    Base,
-    BaseMaker,
-    VariantOutcome,
-    try_variants,
-)
-from frontrunner.experiments.network_tuning.choosing import choose_base
+from frontrunner.experiments.network_tuning.bases import Base, BaseMaker
+from frontrunner.experiments.network_tuning.choosing import choose_base, try_variants
 from frontrunner.experiments.network_tuning.finishing import Finish, finish
 from frontrunner.experiments.network_tuning.folder import NetworkFolder
 from frontrunner.experiments.network_tuning.options import NetworkOptions
 from frontrunner.experiments.network_tuning.plan import HotDispatch, Plan, SkippedDispatch
 from frontrunner.experiments.network_tuning.trial import TrialResult
-from frontrunner.experiments.network_tuning.variants import PLAIN, OptionVariant
+from frontrunner.experiments.network_tuning.variants import PLAIN, OptionVariant, VariantOutcome
 from frontrunner.search import Target
 from frontrunner.search.linking import LinkedSpec
 from frontrunner.search.reading.networks import Network, NetworkDispatch
@@ -184,6 +179,26 @@ def test_what_leaves_something_to_tune_is_put_together_for_itself(world: World) 
     assert {*outcomes(found)} == {"a", "b", "b + a", "c", "c + b + a", "c + b"}
     assert [base.variant.name for base in kept] == ["c + b + a", "b + a", "c + b"]
     assert [base.variant.tunable for base in kept] == [False, False, True]
+
+
+def test_the_best_is_tried_with_what_may_do_instead_of_tuning(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone that is no faster: other ops take most of the time."""
+    untunable = [replace(one, tunable=False) for one in (B, C)]
+    world.times = {"a": 50.0, "b": 99.0, "c": 98.0, "ac": 40.0}
+    found, kept = world.tried(A, *untunable)
+    assert outcomes(found) == {"a": 2.0, "b": 100 / 99, "c": 100 / 98, "a + c": 2.5}
+    assert [base.variant.name for base in kept] == ["a + c", "a"]
+    slow_comparisons(world, monkeypatch)  # also when the time is up
+    found, _ = world.tried(A, *untunable, deadline=35.0)
+    assert outcomes(found)["a + c"] == 2.5
+
+
+def test_what_is_slower_is_not_tried_with_the_best(world: World) -> None:
+    world.times = {"a": 50.0, "b": 104.0, "ab": 10.0}
+    found, _ = world.tried(A, replace(B, tunable=False))
+    assert [*outcomes(found)] == ["a", "b"]
 
 
 def test_what_is_about_other_ops_is_not_compiled(world: World) -> None:
