@@ -27,7 +27,7 @@ class Dispatch:
         function: the public function that runs it.
         default: the lowering config and pipeline that the compiler chooses by itself.
         indexing_maps: of the root op, as the spec's matcher needs them.
-        others: root ops of further dispatches in the module that are not tunable.
+        others: root ops of further dispatches in the module, which are not tuned.
         emitted: the constraints that the compiler emitted, one item per GPU pipeline.
         no_constraints_reason: why the compiler emitted no constraints for a GPU dispatch; empty
             where it did, and on CPUs.

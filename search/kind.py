@@ -37,8 +37,8 @@ class Kind(ABC):
         output_scale: how large an output value is for normally distributed inputs; None for the
             square root of the number of terms that it adds up. Attention's weights add up to 1.
         memory_bound: whether each element is read about once, so that tiles for caches and
-            instructions for products bring nothing. Such ops are tuned on CPUs alone, and are left
-            out where a file has others.
+            instructions for products bring nothing. Such ops are tuned on CPUs alone, by
+            `DoubleTilingExpert`, and are left out where a file has others.
     """
 
     name: ClassVar[str]

@@ -39,7 +39,8 @@ class Dim:
         role: what the loop does, in the words of a matrix product, whatever the kind: `batch`,
             `m`, `n` (parallel), `k` (reduction). A convolution's image dims are `m`, its output
             channels `n`, its filter and input channels `k`; a depthwise channel is `n`.
-            Attention's rows are `m`, its value columns `n`, and both reductions `k`.
+            Attention's rows are `m`, its value columns `n`, and both reductions `k`. Of other ops,
+            `n` is the loop that is contiguous in the output and in an input.
         parallel: False for reductions.
         dynamic: whether `size` is only known when the model runs: it is the largest of some calls.
     """
@@ -71,7 +72,8 @@ class Operand:
     """One tensor that the root op reads or writes.
 
     Attributes:
-        name: `lhs`, `rhs`, `out`; `query`, `key`, `value`, `out` for attention.
+        name: `lhs`, `rhs`, `out`; `query`, `key`, `value`, `out` for attention; `in0`, `in1`, ...,
+            `out` for other ops.
         dtype: MLIR element type, such as `f32`.
         index: for each tensor dim, the loops that it is indexed by, as pairs (loop position,
             stride): `((0, 1),)` is `d0`, `((1, 2), (4, 1))` is `d1 * 2 + d4`.

@@ -12,17 +12,18 @@ from typing import Any
 from ..kind import Kind
 from ..problem import Problem
 
-# What takes a tensor out of a buffer when an op is read, and before, when specs are applied.
+_GENERIC = "linalg.generic"
+# What takes tensors out of buffers and puts them there: of what was configured, which is read, the
+# first, and the second when specs are applied.
 _LOADS = ("iree_codegen.load_from_buffer", "iree_tensor_ext.dispatch.tensor.load")
-_STORE = "iree_tensor_ext.dispatch.tensor.store"
-_LOOPS = ("linalg.generic",)
+_STORES = ("iree_codegen.store_to_buffer", "iree_tensor_ext.dispatch.tensor.store")
 
 
 class GenericKind(Kind):
     """`linalg.generic` that is no product: reductions, or elementwise ops.
 
-    A reduction may have elementwise ops around it, which the compiler fuses. Others are read only
-    where they are all that a dispatch computes: as part of another one, nobody configures them.
+    Inputs come from memory. A reduction may have elementwise ops around it, which the compiler
+    fuses. Others are read only where they are all that a dispatch computes, and are stored.
     """
 
     name = "generic"
@@ -35,7 +36,7 @@ class GenericKind(Kind):
 
         from ..mlir import build_problem, is_compute, loop_name
 
-        if root.name not in _LOOPS or len(root.results) != 1:
+        if root.name != _GENERIC or len(root.results) != 1:
             return None
         if linalg.isa_contraction_op(root) or linalg.isa_convolution_op(root):
             return None
@@ -43,18 +44,21 @@ class GenericKind(Kind):
         maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(root)]
         if not inputs or not all(map(_is_tensor, inputs)) or not all(map(_is_projection, maps)):
             return None
+        if not len(maps[-1].results):  # the whole is one value
+            return None
         if not all(_owner(value) in _LOADS for value in inputs) or not _is_arithmetic(root):
             return None
         reduced = [d for d, reduces in enumerate(_reductions(root)) if reduces]
         others = [op.operation for op in root.block.operations if op.operation != root]
         others = [op for op in others if is_compute(op)]
-        if any(op.name not in _LOOPS or any(_reductions(op)) for op in others):
+        if any(op.name != _GENERIC or any(_reductions(op)) for op in others):
             return None
-        if not reduced and others:
+        users = [use.owner.operation.name for use in root.results[0].uses]
+        if not reduced and (others or any(name not in _STORES for name in users)):
             return None
         contiguous = [ir.AffineDimExpr(m.results[-1]).position for m in maps if len(m.results)]
         kept = [d for d in range(maps[0].n_dims) if d not in reduced]
-        # Rows are `m`; of what is contiguous in an output, the innermost loop is `n`.
+        # The loop that is contiguous in the output, and in an input, is `n`; a transpose has none.
         columns = [d for d in kept if d == contiguous[-1] and d in contiguous[:-1]]
         rows = [d for d in kept if d not in columns]
         groups = {"m": rows, "n": columns, "k": reduced}
@@ -64,7 +68,7 @@ class GenericKind(Kind):
         return build_problem(self.name, root, tensors, loops)
 
     def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> Any:
-        """By operand types, by which loops are reductions, and by what is around the op.
+        """By operand types, by the loops, and by what is around the op; not by what it computes.
 
         An elementwise op is found from where its result is stored: matchers see what gives an
         operand, and not who takes a result.
@@ -72,23 +76,20 @@ class GenericKind(Kind):
         from ..mlir import match_loops, match_operands, match_producer
 
         if elementwise := all(dim.parallel for dim in problem.dims):
-            match_operands(op, _STORE, {})
-            op = match_producer(op, 0, _LOOPS)
+            match_operands(op, _STORES[1], {})
+            op = match_producer(op, 0, [_GENERIC])
         tensors = {}
         for place, operand in enumerate(problem.operands):
             sizes = (problem.dims[terms[0][0]].size_text for terms in operand.index)
             tensors[place] = f"tensor<{'x'.join([*sizes, operand.dtype])}>"
         match_operands(op, problem.op, tensors)
-        match_loops(op, [dim.parallel for dim in problem.dims])
+        match_loops(op, [dim.parallel for dim in problem.dims], len(problem.inputs))
         for place in range(len(problem.inputs)):
             match_producer(op, place, _LOADS)
         return op if elementwise else None
 
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
         return ("DoubleTilingExpert",)
-
-    def flops(self, problem: Problem) -> int:
-        return problem.points
 
 
 def _is_tensor(value: Any) -> bool:
@@ -98,10 +99,13 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _is_projection(map_: Any) -> bool:
-    """Whether each dim of the tensor is one loop."""
+    """Whether each dim of the tensor is a loop of its own."""
     from iree.compiler import ir
 
-    return all(isinstance(expr, ir.AffineDimExpr) for expr in map_.results)
+    results = list(map_.results)
+    if not all(isinstance(expr, ir.AffineDimExpr) for expr in results):
+        return False
+    return len({ir.AffineDimExpr(expr).position for expr in results}) == len(results)
 
 
 def _owner(value: Any) -> str:

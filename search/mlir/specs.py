@@ -171,13 +171,23 @@ def match_operands(op: ir.Value, name: str, tensors: Mapping[int, str]) -> None:
         preprocessing_transform.MatchCastCompatibleTypesOp(operand, ir.Type.parse(tensor))
 
 
-def match_loops(op: ir.Value, parallel: Sequence[bool]) -> None:
-    """Matches ops of linalg by which of their loops are parallel, the others being reductions."""
-    any_op = transform.AnyOpType.get()
+def match_loops(op: ir.Value, parallel: Sequence[bool], inputs: int) -> None:
+    """Matches ops of linalg that have one output by their loops, the others being reductions.
+
+    Args:
+        parallel: of each loop, whether it is.
+        inputs: how many the op has.
+    """
+    any_op, number = transform.AnyOpType.get(), ir.Type.parse("!transform.param<i64>")
     match = ir.Operation.create("transform.match.structured", operands=[op], regions=1)
     block = match.regions[0].blocks.append(any_op)
     with ir.InsertionPoint(block):
         root = block.arguments[0]
+        for what, count in (("rank", len(parallel)), ("num_inputs", inputs), ("num_inits", 1)):
+            found = ir.Operation.create(f"transform.match.structured.{what}", [number], [root])
+            wanted = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)
+            expected = transform.ParamConstantOp(number, wanted).result
+            transform.MatchParamCmpIOp(found.result, expected, transform.MatchCmpIPredicate.eq)
         for kind, wanted in (("parallel", True), ("reduction", False)):
             loops = [at for at, one in enumerate(parallel) if one == wanted]
             if loops:

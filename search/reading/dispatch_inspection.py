@@ -151,10 +151,11 @@ def _describe(
             function = ir.StringAttr(op.operation.attributes["sym_name"]).value
             reflection = ir.DictAttr(op.operation.attributes["iree.reflection"])
             declaration = ir.StringAttr(reflection["iree.abi.declaration"]).value
-    if not all(streams := [kind_of(problem).memory_bound for problem, *_ in found]):
-        # What stands between products counts for little, and is not what a file is tuned for.
-        others += [word for (*_, word), streamed in zip(found, streams, strict=True) if streamed]
-        found = [one for one, streamed in zip(found, streams, strict=True) if not streamed]
+    # What stands between other ops counts for little, and is not what a file is tuned for.
+    products = [one for one in found if not kind_of(one[0]).memory_bound]
+    if products or others or len(found) > 1:
+        others += [word for problem, _, word in found if kind_of(problem).memory_bound]
+        found = products
     if not found:
         # The user's own names: the compiler has generalised and decomposed its ops by now.
         words = ", ".join(dict.fromkeys(computes or others)) or "nothing"

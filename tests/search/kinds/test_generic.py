@@ -69,6 +69,50 @@ func.func @both(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %x: tensor<96x100x
   return %product, %sums : tensor<64x64xf32>, tensor<96xf32>
 }
 """
+# As of max_of_rows.mlir, but that each row has something taken from it.
+VARIANCES = """
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#rows = affine_map<(d0, d1) -> (d0)>
+func.func @variances(%x: tensor<96x100xf32>, %mean: tensor<96xf32>) -> tensor<96xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<96xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<96xf32>) -> tensor<96xf32>
+  %r = linalg.generic {indexing_maps = [#all, #rows, #rows],
+                       iterator_types = ["parallel", "reduction"]}
+    ins(%x, %mean : tensor<96x100xf32>, tensor<96xf32>) outs(%f : tensor<96xf32>) {
+  ^bb0(%value: f32, %m: f32, %sum: f32):
+    %d = arith.subf %value, %m : f32
+    %square = arith.mulf %d, %d : f32
+    %more = arith.addf %square, %sum : f32
+    linalg.yield %more : f32
+  } -> tensor<96xf32>
+  return %r : tensor<96xf32>
+}
+"""
+SUM_OF_ALL = """
+func.func @sum(%x: tensor<1000xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %r = linalg.reduce { arith.addf } ins(%x : tensor<1000xf32>) outs(%f : tensor<f32>)
+    dimensions = [0]
+  return %r : tensor<f32>
+}
+"""
+TWO_SUMS = """
+func.func @sums(%x: tensor<96x100xf32>, %y: tensor<32x64xf32>) -> (tensor<96xf32>, tensor<32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<96xf32>
+  %e1 = tensor.empty() : tensor<32xf32>
+  %f0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<96xf32>) -> tensor<96xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<32xf32>) -> tensor<32xf32>
+  %r0 = linalg.reduce { arith.addf } ins(%x : tensor<96x100xf32>) outs(%f0 : tensor<96xf32>)
+    dimensions = [1]
+  %r1 = linalg.reduce { arith.addf } ins(%y : tensor<32x64xf32>) outs(%f1 : tensor<32xf32>)
+    dimensions = [1]
+  return %r0, %r1 : tensor<96xf32>, tensor<32xf32>
+}
+"""
 COLUMNS = """
 func.func @columns(%x: tensor<100x96xf32>) -> tensor<96xf32> {
   %zero = arith.constant 0.0 : f32
@@ -115,7 +159,7 @@ def test_candidates_are_applied(
 ) -> None:
     dispatch = read(text)
     problem = dispatch.problem
-    assert problem.kind == "generic" and problem.flops == problem.points
+    assert problem.kind == "generic" and problem.flops == 2 * problem.points
     assert [(d.name, d.size, d.parallel) for d in problem.dims] == dims
     assert len(problem.fused) == fused
     (space,) = build_spaces(dispatch)
@@ -140,6 +184,24 @@ def test_what_is_part_of_something_else_is_left_alone(
     spec = spec_text(spec_of(alone, space.render(row)))
     assert applied(spec, alone.source, alone.target.flags, tmp_path)
     assert not applied(spec, product.source, product.target.flags, tmp_path)
+
+
+def test_ops_with_more_inputs_are_others(read: Callable[[str], Dispatch], tmp_path: Path) -> None:
+    alone = read_dispatch(DATA / "max_of_rows.mlir")
+    (space,) = build_spaces(alone)
+    (row,) = sample(space, 1, seed=0).to_dict("records")
+    spec = spec_text(spec_of(alone, space.render(row)))
+    variances = read(VARIANCES)
+    assert [o.dtype for o in variances.problem.inputs] == ["f32", "f32"]
+    assert not applied(spec, variances.source, variances.target.flags, tmp_path)
+
+
+@pytest.mark.parametrize("text", [SUM_OF_ALL, TWO_SUMS])
+def test_what_is_not_one_reduction_of_rows_is_not_tuned(
+    read: Callable[[str], Dispatch], text: str
+) -> None:
+    with pytest.raises(NotTunableError):
+        read(text)
 
 
 def test_a_file_is_tuned_for_its_product(read: Callable[[str], Dispatch]) -> None:
