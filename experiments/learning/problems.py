@@ -50,7 +50,7 @@ def problem_name(problem: Problem | ForeignKernel) -> str:
     convolution with one pixel at a time is the matrix product over its pixels. What is transposed
     is another problem, as is what has other types. What is fused to the root op makes no
     difference: the best candidates of a convolution, and of the same one with a bias, are nearly
-    the same.
+    the same. Nor does what a generic op computes: sums and maxima of rows are one problem.
     """
     if isinstance(problem, ForeignKernel):
         return problem.label
