@@ -59,8 +59,7 @@ def build(problem: Problem, target: Target, pipeline: str, default: str = "") ->
     """
     own = parse(problem, default) if pipeline_of(default) == pipeline else None
     problem = interchanged.compiled_problem(problem, pipeline)
-    streams = kind_of(problem).memory_bound
-    builder = _memory_bound if streams else _BUILDERS[pipeline]
+    builder = _memory_bound if kind_of(problem).memory_bound else _BUILDERS[pipeline]
     knobs, constraints = builder(problem, target)
     space = Space(problem, target, pipeline, knobs, constraints, _renderer(problem, pipeline))
     return space if own is None else space.with_default(own, default)

@@ -53,14 +53,11 @@ class AttentionKind(Kind):
         Behind the scale, and the mask if there is one, is the output. A size that is only known
         when the model runs matches any.
         """
-        from ..mlir import match_operands
+        from ..mlir import match_operands, tensor_type
 
-        output = 5 if ("masked", 1) in problem.traits else 4
-        tensors = {}
-        for place, operand in zip((0, 1, 2, output), problem.operands, strict=True):
-            sizes = (problem.dims[terms[0][0]].size_text for terms in operand.index)
-            tensors[place] = f"tensor<{'x'.join([*sizes, operand.dtype])}>"
-        match_operands(op, problem.op, tensors)
+        places = (0, 1, 2, 5 if ("masked", 1) in problem.traits else 4)
+        types = (tensor_type(problem, operand) for operand in problem.operands)
+        match_operands(op, problem.op, dict(zip(places, types, strict=True)))
 
     def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
         at = {dim.name: place for place, dim in enumerate(problem.dims)}

@@ -34,7 +34,7 @@ class GenericKind(Kind):
         from iree.compiler import ir
         from iree.compiler.dialects import linalg
 
-        from ..mlir import build_problem, is_compute, loop_name
+        from ..mlir import build_problem, loop_name, other_ops, reductions
 
         if root.name != _GENERIC or len(root.results) != 1:
             return None
@@ -48,10 +48,9 @@ class GenericKind(Kind):
             return None
         if not all(_owner(value) in _LOADS for value in inputs) or not _is_arithmetic(root):
             return None
-        reduced = [d for d, reduces in enumerate(_reductions(root)) if reduces]
-        others = [op.operation for op in root.block.operations if op.operation != root]
-        others = [op for op in others if is_compute(op)]
-        if any(op.name != _GENERIC or any(_reductions(op)) for op in others):
+        reduced = [d for d, reduces in enumerate(reductions(root)) if reduces]
+        others = other_ops(root)
+        if any(op.name != _GENERIC or any(reductions(op)) for op in others):
             return None
         users = [use.owner.operation.name for use in root.results[0].uses]
         if not reduced and (others or any(name not in _STORES for name in users)):
@@ -73,16 +72,13 @@ class GenericKind(Kind):
         An elementwise op is found from where its result is stored: matchers see what gives an
         operand, and not who takes a result.
         """
-        from ..mlir import match_loops, match_operands, match_producer
+        from ..mlir import match_loops, match_operands, match_producer, tensor_type
 
         if elementwise := all(dim.parallel for dim in problem.dims):
             match_operands(op, _STORES[1], {})
             op = match_producer(op, 0, [_GENERIC])
-        tensors = {}
-        for place, operand in enumerate(problem.operands):
-            sizes = (problem.dims[terms[0][0]].size_text for terms in operand.index)
-            tensors[place] = f"tensor<{'x'.join([*sizes, operand.dtype])}>"
-        match_operands(op, problem.op, tensors)
+        types = [tensor_type(problem, operand) for operand in problem.operands]
+        match_operands(op, problem.op, dict(enumerate(types)))
         match_loops(op, [dim.parallel for dim in problem.dims], len(problem.inputs))
         for place in range(len(problem.inputs)):
             match_producer(op, place, _LOADS)
@@ -119,10 +115,6 @@ def _is_arithmetic(root: Any) -> bool:
     """Whether it computes with what it is given, and reads no tensor by index."""
     inner = root.regions[0].blocks[0].operations
     return all(op.operation.name.startswith(("arith.", "math.", "linalg.yield")) for op in inner)
-
-
-def _reductions(root: Any) -> list[bool]:
-    return ["reduction" in str(kind) for kind in root.attributes["iterator_types"]]
 
 
 KIND = GenericKind()

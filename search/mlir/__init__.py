@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     )
     from .contents import NotMlir, check_module, check_source, parse
     from .repeating import add_repeated
-    from .root_ops import build_problem, describe_op, is_compute, loop_name, product_maps
+    from .root_ops import (
+        build_problem,
+        describe_op,
+        is_compute,
+        loop_name,
+        other_ops,
+        product_maps,
+        reductions,
+    )
     from .sequences import include, sequence
     from .specs import (
         DEFAULT_FORM,
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
         match_product,
         new_library,
         spec_text,
+        tensor_type,
     )
     from .splitting import assemble, compile_executable, split_module
     from .walking import entry_point, module_of, new_context, symbol, walk
@@ -67,12 +76,15 @@ __all__ = [
     "module_of",
     "new_context",
     "new_library",
+    "other_ops",
     "parse",
     "product_maps",
+    "reductions",
     "sequence",
     "spec_text",
     "split_module",
     "symbol",
+    "tensor_type",
     "users_compilation",
     "walk",
 ]

@@ -49,8 +49,7 @@ def build_problem(
         Dim(name, sizes[d], role, role != "k", sizes[d] == DYNAMIC)
         for d, (name, role) in sorted(loops.items())
     )
-    fused = [op.operation for op in root.block.operations if op.operation != root]
-    fused = [op for op in fused if is_compute(op)]
+    fused = other_ops(root)
     if any(inner.name.startswith("math.") for op in fused for inner in walk(op)):
         traits = tuple(sorted((*traits, ("math", 1))))
     return Problem(kind, root.name, dims, tuple(operands), tuple(op.name for op in fused), traits)
@@ -90,9 +89,19 @@ def is_compute(op: ir.Operation) -> bool:
     return op.name.startswith(_COMPUTE) and op.name not in _PLUMBING
 
 
+def other_ops(root: ir.Operation) -> list[ir.Operation]:
+    """What else its dispatch computes, in order."""
+    ops = [op.operation for op in root.block.operations]
+    return [op for op in ops if op != root and is_compute(op)]
+
+
+def reductions(generic: ir.Operation) -> list[bool]:
+    """For each loop of a `linalg.generic`, whether it is a reduction."""
+    return ["reduction" in str(kind) for kind in generic.attributes["iterator_types"]]
+
+
 def describe_op(root: ir.Operation) -> str:
     """The op's name for messages; of a `linalg.generic`, also whether it is a reduction."""
     if root.name != "linalg.generic":
         return str(root.name)
-    reduces = "reduction" in str(root.attributes["iterator_types"])
-    return f"linalg.generic ({'reduction' if reduces else 'elementwise'})"
+    return f"linalg.generic ({'reduction' if any(reductions(root)) else 'elementwise'})"

@@ -20,7 +20,7 @@ from iree.compiler.dialects import preprocessing_transform, transform
 from ...core import InputError, first_line
 from ..interchanged import MARK as INTERCHANGED
 from ..kind import kind_of
-from ..problem import Problem
+from ..problem import Operand, Problem
 from ..spec import APPLIED_MARK, TuningSpec
 from ..unrolled import MARK as UNROLLED
 from .contents import first_error, spec_context
@@ -161,6 +161,12 @@ def match_product(
     found = matcher(op, *types, parsed).results
     for dims, expected in zip(found, sizes, strict=True):
         preprocessing_transform.MatchDimsEqualOp(dims, expected)
+
+
+def tensor_type(problem: Problem, operand: Operand) -> str:
+    """The type of an operand of which each dim is one loop; what is dynamic there matches any."""
+    sizes = (problem.dims[terms[0][0]].size_text for terms in operand.index)
+    return f"tensor<{'x'.join([*sizes, operand.dtype])}>"
 
 
 def match_operands(op: ir.Value, name: str, tensors: Mapping[int, str]) -> None:

@@ -144,6 +144,12 @@ def applied(spec: str, source: str, flags: tuple[str, ...], folder: Path) -> boo
     return bool(matched)
 
 
+def some_spec(dispatch: Dispatch) -> str:
+    (space,) = build_spaces(dispatch)
+    (row,) = sample(space, 1, seed=0).to_dict("records")
+    return spec_text(spec_of(dispatch, space.render(row)))
+
+
 @pytest.mark.parametrize(
     ("text", "dims", "fused"),
     [
@@ -179,18 +185,14 @@ def test_what_is_part_of_something_else_is_left_alone(
     assert [(d.name, d.size) for d in alone.problem.dims] == [("m", 64), ("n", 96)]
     # Both ops are in one dispatch, where this one is of the same types.
     assert product.problem.kind == "contraction" and "linalg.generic" in product.problem.fused
-    (space,) = build_spaces(alone)
-    (row,) = sample(space, 1, seed=0).to_dict("records")
-    spec = spec_text(spec_of(alone, space.render(row)))
+    spec = some_spec(alone)
     assert applied(spec, alone.source, alone.target.flags, tmp_path)
     assert not applied(spec, product.source, product.target.flags, tmp_path)
 
 
 def test_ops_with_more_inputs_are_others(read: Callable[[str], Dispatch], tmp_path: Path) -> None:
     alone = read_dispatch(DATA / "max_of_rows.mlir")
-    (space,) = build_spaces(alone)
-    (row,) = sample(space, 1, seed=0).to_dict("records")
-    spec = spec_text(spec_of(alone, space.render(row)))
+    spec = some_spec(alone)
     variances = read(VARIANCES)
     assert [o.dtype for o in variances.problem.inputs] == ["f32", "f32"]
     assert not applied(spec, variances.source, variances.target.flags, tmp_path)
