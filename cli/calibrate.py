@@ -41,7 +41,7 @@ from .output import Interrupted, Output, shared_options
 def command(
     out: Path, minutes: float, recordings: Path | None, as_json: bool, **options: Any
 ) -> None:
-    """Record small dispatches for minutes, and train a predictor for this machine.
+    """Record small dispatches on this CPU for minutes, and train a predictor for it.
 
     Tells how well it orders what it was not trained on, beside the order that ships; `tune
     --ranker FILE` uses it. The same command goes on where it was interrupted, and adds to what is

@@ -95,9 +95,9 @@ def command(
     """Tell why an order put a candidate where it did.
 
     A score is a base plus what each feature adds to it (for trees: its exact Shapley value; for the
-    heuristic: its terms); the lowest score runs first, with candidates of one register tile kept
-    apart. The candidates are those that `tune` would order, or those of a recording (*.parquet,
-    *.json, *.json.gz), with their times.
+    heuristic: its terms); the lowest score runs first. Rankers of trees and the heuristic keep
+    candidates of one register tile apart. The candidates are those that `tune` would order, or
+    those of a recording (*.parquet, *.json, *.json.gz), with their times.
     """
     if file.is_dir():
         raise UsageError(

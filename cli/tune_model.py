@@ -37,7 +37,7 @@ RESUMABLE = {"file", "resume", "cluster", "iree_flags", "options", "as_json"}
     default=15.0,
     show_default=True,
     metavar="M",
-    help="For everything, from reading the model to proving the gain.",
+    help="After this time nothing more is tried; what was found is then compared and timed.",
 )
 @click.option(
     "--coverage",

@@ -51,7 +51,7 @@ def tune_model(
 
     Args:
         input: MLIR of any input dialect, or ONNX.
-        minutes: for everything, from reading the network to proving the gain.
+        minutes: after which nothing more is tried; what was found is then compared and timed.
         coverage: look at the dispatches that make up this share of the time.
         function: the one to call; by default the only public one. Several are tuned together, each
             with how many calls of it a run of the model counts: `prefill=1,decode=100`.

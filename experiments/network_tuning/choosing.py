@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from ...benchmarks.libraries import measure_peak
@@ -19,7 +19,7 @@ from ...search import tunable_kinds_text
 from .bases import LEAST_SPEEDUP, Base, BaseMaker
 from .folder import NetworkFolder
 from .options import NetworkOptions
-from .plan import EXPECTED_GAIN, NO_TIME, Plan, make_plan
+from .plan import NO_TIME, Plan, make_plan
 from .variants import OptionVariant, VariantOutcome
 
 # Rounds in which all variants are timed first; half of them go on to `DROP_ROUNDS`.
@@ -38,7 +38,8 @@ def try_variants(
 ) -> tuple[list[VariantOutcome], list[Base]]:
     """Times the model with each variant in a few rounds, and with the best and others together.
 
-    The better half is timed in more. What is slower, fails, or computes something else is left out.
+    Those that leave most products to be tuned are put together first. The better half is timed in
+    more. What is slower, fails, or computes something else is left out.
 
     Args:
         deadline: as `time.monotonic` has it. After it, one more is made, which may do what tuning
@@ -85,17 +86,22 @@ def try_variants(
         faster.sort(key=lambda one: -one.merit)
 
     coming = [one for one in variants if one not in found]
-    while coming:
+    while True:
+        # Untuned, Whisper's encoder takes 7 % less with data tiling than without; but then its
+        # products cannot be tuned, and it ended at 54 ms, where it had come to 42. And of a slow
+        # model there is no time for all.
+        tunable = [base for base in faster if base.variant.tunable]
+        known = {one.parts for one in (*found, *coming)}
+        coming = [*_together(variants, tunable, known), *coming]
+        coming = coming or _together(variants, faster, known)
+        if not coming:
+            break
         batch, coming = coming[: maker.at_a_time], coming[maker.at_a_time :]
         if time.monotonic() > deadline:
             found |= {one: VariantOutcome.of(one, reason=NO_TIME) for one in (*batch, *coming)}
             break
         attempt(batch, deadline)
-        # Of a slow model there is no time for all: what is best so far comes before what is left.
-        known = {one.parts for one in (*found, *coming)}
-        both = {one.parts: one for one in _combinations(variants, faster)}
-        coming = [*(one for parts, one in both.items() if parts not in known), *coming]
-    if (last := _instead_of_tuning(found, faster)) is not None:
+    if (last := _instead_of_tuning(variants, found, faster)) is not None:
         attempt([last], math.inf)
     kept: list[Base] = []
     for base in _leading(faster, max(MOST_BASES, (len(faster) + 1) // 2)):
@@ -119,39 +125,40 @@ def try_variants(
     return list(found.values()), _leading(kept, MOST_BASES)
 
 
-def _combinations(variants: Sequence[OptionVariant], faster: Sequence[Base]) -> list[OptionVariant]:
-    """The best together with each other one that is faster; likewise of those to tune with.
-
-    Untuned, Whisper's encoder takes 7 % less with data tiling than without; but then its products
-    cannot be tuned, and it ended at 54 ms, where it had come to 42.
-    """
+def _together(
+    variants: Sequence[OptionVariant], faster: Sequence[Base], known: Set[frozenset[str]]
+) -> list[OptionVariant]:
+    """The best together with each other single option that is faster, but for known ones."""
     both = [
-        base.variant.with_flags_of(several[0].variant)
-        for several in (faster, [base for base in faster if base.variant.tunable])
-        for base in several[1:]
+        base.variant.with_flags_of(faster[0].variant)
+        for base in faster[1:]
         if base.variant in variants
     ]
-    return [one for one in both if one is not None]
+    new = {one.parts: one for one in both if one is not None and one.parts not in known}
+    return [*new.values()]
 
 
 def _instead_of_tuning(
-    found: Mapping[OptionVariant, VariantOutcome], faster: Sequence[Base]
+    variants: Sequence[OptionVariant],
+    found: Mapping[OptionVariant, VariantOutcome],
+    faster: Sequence[Base],
 ) -> OptionVariant | None:
-    """The best, with options that leave nothing to tune and are no slower; None if all were tried.
+    """The best to tune with, and the fastest option that leaves nothing to tune, if not tried yet.
 
-    They do for products what tuning does, which may not show in a model that does other things for
-    most of its time: ConvNeXt is 1.01 times as fast with data tiling, and 1.2 times if it has
-    channels last already.
+    Such an option does for products what tuning does, which may not show in a model that does other
+    things for most of its time, so it may be slower within noise: ConvNeXt is 1.01 times as fast
+    with data tiling, and 1.2 times if it has channels last already.
     """
-    if not faster or not faster[0].variant.tunable:
+    best = next((base.variant for base in faster if base.variant.tunable), None)
+    speedups = {one: found[one].speedup or 0.0 for one in variants if not one.tunable}
+    fastest = max(speedups, key=lambda one: speedups[one], default=None)
+    if best is None or fastest is None or speedups[fastest] <= 1 / LEAST_SPEEDUP:
         return None
-    tried = {one.parts for one in found}
-    speedups = {one: outcome.speedup or 0.0 for one, outcome in found.items() if not one.tunable}
-    for one in sorted(speedups, key=lambda one: -speedups[one]):
-        both = faster[0].variant.with_flags_of(one)
-        if speedups[one] > 1 / LEAST_SPEEDUP and both is not None and both.parts not in tried:
-            return both
-    return None
+    both = best.with_flags_of(fastest)
+    for one, outcome in found.items():
+        if both is not None and one.parts == both.parts:
+            return one if outcome.reason == NO_TIME else None
+    return both
 
 
 def _leading(bases: Sequence[Base], count: int) -> list[Base]:
@@ -222,7 +229,7 @@ def choose_base(
         )
         shutil.rmtree(folder.work / "dispatches")
         total_us = sum(share.time_us for share in shares) or 1.0
-        gained = EXPECTED_GAIN * sum(hot.headroom_us for hot in plan.hot) / total_us
+        gained = sum(hot.expected_us for hot in plan.hot) / total_us
         plans.append(((1 - gained) / base.speedup, base, plan))
     # A base without anything to tune is compared with in the end all the same.
     _, base, plan = min([one for one in plans if one[2].hot] or plans, key=lambda one: one[0])

@@ -25,7 +25,7 @@ class NetworkOptions:
     Attributes:
         input: MLIR, or ONNX.
         out: a new or empty folder; the next free `runs/<input>-<n>` if None.
-        minutes: for everything, from reading the model to proving the gain.
+        minutes: after which nothing more is tried; what was found is then compared and timed.
         coverage: the share of the model's time whose dispatches are looked at.
         function: the one to call, if the model has several, or several as `function_weights` reads
             them.

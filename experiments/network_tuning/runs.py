@@ -42,10 +42,9 @@ from .summary import report
 from .trial import MAX_TRIED, NetworkTrial
 from .variants import PLAIN, OptionVariant, TriedVariants, named, read_variants, variants_of
 
-# Of the time: to try in the model what was found. Of 15 minutes, three.
-TRIAL_SHARE = 0.2
-# Of the time: to try other options of the compiler, of which the last may take longer.
-OPTIONS_SHARE = 0.2
+# Of the time: to try other options of the compiler, of which the last may take longer; to try in
+# the model what was found; and of that, to compare what came of it with other options.
+OPTIONS_SHARE, TRIAL_SHARE, FINISH_SHARE = 0.2, 0.2, 0.1
 
 
 def start_network_run(
@@ -241,7 +240,7 @@ def _tune(
                     specs[one.hot.name] = [one.spec(at) for at in done.best]
         trial = NetworkTrial(
             compiler, runner, options.starter, base.compiled, default,
-            options.seed, deadline, notify,
+            options.seed, deadline - FINISH_SHARE * seconds, notify,
         )  # fmt: skip
         chosen = trial.decide([(hot, specs.get(hot.name, [])) for hot in plan.hot])
         end = finish(chosen, base, bases, maker, runner, options.seed, deadline)

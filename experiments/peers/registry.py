@@ -39,7 +39,7 @@ class Peer:
     summary: str
     module: str
     libraries: tuple[str, ...] = ()
-    install: str = "pip install frontrunner[baselines]"
+    install: str = "pip install 'frontrunner[baselines]'"
     options: Mapping[str, Any] = field(default_factory=dict)
     given: str = NOTHING
     limit: int | None = None

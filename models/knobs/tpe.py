@@ -13,7 +13,7 @@ try:
     import optuna
 except ImportError as error:
     raise InputError(
-        "ranker 'tpe' needs Optuna, which is not installed", "pip install frontrunner[baselines]"
+        "ranker 'tpe' needs Optuna, which is not installed", "pip install 'frontrunner[baselines]'"
     ) from error
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution

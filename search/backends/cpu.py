@@ -67,9 +67,9 @@ _VARIANTS = {
     "channels last": CompilerOptions((_CHANNELS_LAST,), _CONV),
     "im2col": CompilerOptions(("--iree-global-opt-use-im2col-for-convs",), _CONV),
     "data tiling": CompilerOptions(("--iree-opt-data-tiling",), tunable=False),
-    "O3": CompilerOptions(("--iree-opt-level=O3",)),
     "attention as products": CompilerOptions((_ATTENTION_AS_PRODUCTS,), _ATTENTION),
     "transposed keys": CompilerOptions(_TRANSPOSED_KEYS, _ATTENTION),
+    "O3": CompilerOptions(("--iree-opt-level=O3",)),
     "attention as fused products": CompilerOptions(
         (_ATTENTION_AS_PRODUCTS, _AGGRESSIVE_FUSION), _ATTENTION
     ),

@@ -176,7 +176,7 @@ def test_what_leaves_something_to_tune_is_put_together_for_itself(world: World) 
     """It is not the fastest yet."""
     world.times = {"a": 50.0, "b": 70.0, "c": 80.0, "ab": 40.0, "ac": 45.0, "bc": 60.0, "abc": 35.0}
     found, kept = world.tried(replace(A, tunable=False), B, C)
-    assert {*outcomes(found)} == {"a", "b", "b + a", "c", "c + b + a", "c + b"}
+    assert [*outcomes(found)] == ["a", "b", "c", "c + b", "b + a", "c + a", "c + b + a"]
     assert [base.variant.name for base in kept] == ["c + b + a", "b + a", "c + b"]
     assert [base.variant.tunable for base in kept] == [False, False, True]
 
@@ -193,6 +193,17 @@ def test_the_best_is_tried_with_what_may_do_instead_of_tuning(
     slow_comparisons(world, monkeypatch)  # also when the time is up
     found, _ = world.tried(A, *untunable, deadline=35.0)
     assert outcomes(found)["a + c"] == 2.5
+
+
+def test_for_what_may_do_instead_of_tuning_there_is_always_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though no time was left for two together."""
+    world.times = {"a": 50.0, "b": 80.0, "ab": 40.0}
+    slow_comparisons(world, monkeypatch)
+    found, kept = world.tried(A, replace(B, tunable=False), deadline=15.0)
+    assert outcomes(found) == {"a": 2.0, "b": 1.25, "b + a": 2.5}
+    assert [base.variant.name for base in kept] == ["b + a", "a"]
 
 
 def test_what_is_slower_is_not_tried_with_the_best(world: World) -> None:
@@ -441,6 +452,12 @@ def test_what_leaves_nothing_to_tune_is_not_tuned_however_fast_it_is(
     monkeypatch.setattr(choosing.shutil, "rmtree", lambda _: None)
     world.times = {"a": 20.0, "b": 10.0}
     assert choose(PLAIN, A, B) == PLAIN.name
+    # What is expected of tuning decides: with "a" a run takes 20 already.
+    plans["a"] = Plan((hot,), ())
+    for expected_us, best in ((9.0, PLAIN.name), (7.0, "a")):
+        plans["plain"] = Plan((replace(hot, expected_us=expected_us),), ())
+        assert choose(PLAIN, A) == best
+    plans["a"] = Plan((), rest)
     # Where nothing can be tuned at all, it is the fastest.
     plans["plain"] = plans["a"]
     assert choose(PLAIN, A, B) == "b"

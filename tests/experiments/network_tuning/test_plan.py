@@ -134,6 +134,11 @@ def test_headroom_is_what_the_peak_leaves() -> None:
     assert plan({"a": 100.0}, peak=half, count=2).hot[0].headroom_us == pytest.approx(50.0)
 
 
+def test_of_what_could_be_saved_a_part_is_expected() -> None:
+    for one in plan(dict.fromkeys("abe", 100.0)).hot:
+        assert 0 < one.expected_us < one.headroom_us
+
+
 def test_of_attention_less_than_the_peak_is_to_be_had() -> None:
     problem = reread(FILES["e"], "host").problem
     quarter = Peak(problem.flops / 25e-6, 1e30)
