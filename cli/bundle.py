@@ -93,7 +93,7 @@ def pack(
         ranker=optional_ranker(ranker),
         devices=(),
         target=target,
-        iree_flags=parse_flags(iree_flags),
+        iree_flags=parse_flags(iree_flags, target),
         seed=seed,
         jobs=jobs,
         pool=pool,

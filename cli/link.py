@@ -84,7 +84,7 @@ def command(
     from ..search.linking import find_break, find_matches, link_specs
     from ..search.reading import read_network
 
-    output, flags = Output(as_json), parse_flags(iree_flags)
+    output, flags = Output(as_json), parse_flags(iree_flags, target)
     with output.working("merging specs"):
         linked = link_specs(specs)
     for conflict in linked.conflicts:

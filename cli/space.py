@@ -79,7 +79,7 @@ def command(
     from ..search.reading import read_dispatch
 
     output = Output(as_json)
-    flags = parse_flags(iree_flags)
+    flags = parse_flags(iree_flags, target)
     with output.working("counting candidates") as progress:
         dispatch = read_dispatch(
             file, target, function=function, default_specs=default_specs, iree_flags=flags

@@ -35,7 +35,7 @@ def tune_each(
     Returns:
         The exit code: 1 if work failed, 2 if only what was asked for was wrong.
     """
-    from ..core import FrontrunnerError
+    from ..core import FrontrunnerError, NoRoomError
     from ..experiments import tuning
 
     runs = list(itertools.product(dispatches, devices))
@@ -65,9 +65,12 @@ def tune_each(
                 result = tuning.tune(file, function=function, out=place, **own)
         except Interrupted as interrupt:
             raise told.interrupted(interrupt.hint, rest) from None
-        except FrontrunnerError as error:
-            told.add_failed(name, error)
-            continue
+        except Exception as error:
+            if isinstance(error, FrontrunnerError) and not isinstance(error, NoRoomError):
+                told.add_failed(name, error)
+                continue
+            told.show({"message": str(error), "hint": _not_begun(rest)})  # what was done before
+            raise
         told.add(name, result, page.made)
         if page.interrupted and rest:
             raise told.interrupted("", rest)
@@ -123,9 +126,10 @@ class _Told:
 
     def interrupted(self, hint: str, rest: Sequence[str]) -> Interrupted:
         """Shows what there is, and tells what is not."""
-        hints = [hint] if hint else []
-        if rest:
-            hints.append(f"not begun: {', '.join(rest)}")
-        words = "; ".join(hints)
+        words = "; ".join(filter(None, (hint, _not_begun(rest))))
         self.show({"message": "interrupted", "hint": words})
         return Interrupted(words)
+
+
+def _not_begun(rest: Sequence[str]) -> str:
+    return f"not begun: {', '.join(rest)}" if rest else ""

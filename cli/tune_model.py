@@ -26,7 +26,7 @@ from .files import check_out
 from .output import Output, UsageError, shared_options
 from .pages import show_with_page, tracked_page
 
-RESUMABLE = {"file", "resume", "cluster", "iree_flags", "options", "as_json"}
+RESUMABLE = {"file", "resume", "minutes", "cluster", "iree_flags", "options", "as_json"}
 
 
 @click.command("tune-model")
@@ -139,7 +139,8 @@ def command(
     with continued_by("tune-model --resume", resume), tracked_page(output) as page:
         if resume is not None:
             again = {name: given[name] for name in ("cluster", "iree_flags")}
-            again["options"] = given["options"] if is_given(ctx, "options") else None
+            for name in ("options", "minutes"):
+                again[name] = given[name] if is_given(ctx, name) else None
             result = network_tuning.resume_model(resume, input=file, **again)
         else:
             assert file is not None

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from .plug_ins import brought_by, load_named_values, load_plug_in
     from .temporary import check_free_space, in_temporary_folder, temporary_folder
     from .threads import merge_in_threads
-    from .tools import run_tool
+    from .tools import run_program, run_tool
     from .versions import iree_versions
 else:
     __getattr__ = exports(__name__)
@@ -137,6 +137,7 @@ __all__ = [
     "refusing_damage",
     "remedy_for",
     "remove_drafts",
+    "run_program",
     "run_tool",
     "shorten",
     "temporary_folder",

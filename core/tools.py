@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .children import Child, ChildDied, ChildKilled
+from .children import Child, ChildDied, ChildKilled, ChildTimeout
 from .errors import KilledError, WorkError, first_line
 
 
@@ -32,7 +32,7 @@ def run_tool(arguments: Sequence[object], timeout: float | None = None) -> ToolR
         ChildTimeout: it takes longer than that many seconds, and is gone.
     """
     line = [str(argument) for argument in arguments]
-    with Child(f"{__name__}:run") as child:
+    with Child(f"{__name__}:run_program") as child:
         try:
             done: ToolResult = child.call(line, timeout)
         except ChildKilled as death:
@@ -42,12 +42,24 @@ def run_tool(arguments: Sequence[object], timeout: float | None = None) -> ToolR
     return done
 
 
-def run(line: Sequence[str]) -> ToolResult:
-    """The child's side: the program is in its group, and ends with it."""
+def run_program(line: Sequence[str], timeout: float | None = None) -> ToolResult:
+    """Runs a program to its end, in the group of this process: children of `Child` end with theirs.
+
+    Raises:
+        WorkError: it cannot be started.
+        ChildTimeout: it takes longer than that many seconds, and is gone.
+    """
     try:
         done = subprocess.run(
-            line, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL
+            line,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=timeout,
         )
+    except subprocess.TimeoutExpired:
+        raise ChildTimeout(f"{line[0]} took over {timeout:g} s") from None
     except OSError as error:
         raise WorkError(
             f"cannot run {line[0]}: {error.strerror}", "see that it is installed"

@@ -58,19 +58,26 @@ def resolve_target(name: str) -> str:
     return backend_of(name).resolve(name)
 
 
-def parse_flags(texts: Sequence[str]) -> tuple[str, ...]:
+def parse_flags(texts: Sequence[str], target: str = "host") -> tuple[str, ...]:
     """Flags for the compiler that a user gives, of every command that compiles.
 
     Args:
         texts: each a flag such as `--iree-opt-level=O3`, or `@FILE` for all that a file holds:
-            separated as in a shell, and by lines.
+            separated as in a shell, and by lines; those of the target, with which files of
+            `tune-model` begin, are passed over.
+        target: the name of the one that is compiled for.
 
     Raises:
         InputError: a file cannot be read, or a flag is none, or is one that frontrunner gives.
     """
     found: list[str] = []
     for text in texts:
-        found += _read_flags(Path(text[1:])) if text.startswith("@") else [text]
+        if text.startswith("@"):
+            of_file, of_target = _read_flags(Path(text[1:])), [*target_flags(target)]
+            starts = of_file[: len(of_target)] == of_target
+            found += of_file[len(of_target) :] if starts else of_file
+        else:
+            found.append(text)
     for flag in found:
         name = flag.partition("=")[0]
         if not _FLAG.fullmatch(name) or "\n" in flag:

@@ -15,7 +15,7 @@ from ...core import (
     WorkError,
     check_free_space,
     describe_kill,
-    run_tool,
+    run_program,
 )
 from ..measuring import PROFILE_SECONDS, shares_cores
 from .inputs import FunctionCall
@@ -128,7 +128,7 @@ def _run(tool: str, *arguments: str) -> str:
     import iree._runtime_libs as wheel
 
     try:
-        done = run_tool([Path(wheel.__file__).parent / tool, *arguments], TIMEOUT)
+        done = run_program([str(Path(wheel.__file__).parent / tool), *arguments], TIMEOUT)
     except ChildTimeout:
         raise WorkError(f"{tool} gave no answer in {TIMEOUT:.0f} s") from None
     if done.code == -signal.SIGKILL:

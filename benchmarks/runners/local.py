@@ -88,7 +88,11 @@ class LocalRunner:
     def run(
         self, batch: Sequence[int], should_continue: Callable[[], bool] = lambda: True
     ) -> Iterator[tuple[int, Outcome]]:
-        ready = list(self._compiler.compile(batch))
+        ready = []
+        for one in self._compiler.compile(batch):
+            ready.append(one)
+            if not should_continue():
+                break  # what is still compiling is given up
         self._executables |= {i: done.executable for i, done in ready if done.kind == OK}
         return self._devices.screen(ready, should_continue)
 

@@ -99,7 +99,7 @@ def record(
         jobs=jobs,
         pool=max(candidates, POOL_SIZE),
         default_specs=default_specs,
-        iree_flags=parse_flags(iree_flags),
+        iree_flags=parse_flags(iree_flags, target),
         extras=extra_values(extras),
         pipeline=pipeline,
     )

@@ -94,7 +94,7 @@ def tune_model(
         parameters=tuple((scope, Path(path)) for scope, path in archives),
         starter=tuple(map(Path, specs)),
         default_specs=default_specs,
-        iree_flags=parse_flags(iree_flags),
+        iree_flags=parse_flags(iree_flags, target),
         variants=os.fspath(options),
         ranker=optional_ranker(ranker, quiet=quiet),
         device=device,
@@ -114,6 +114,7 @@ def resume_model(
     cluster: str | None = None,
     iree_flags: Sequence[str] = (),
     options: str | os.PathLike[str] | None = None,
+    minutes: float | None = None,
     quiet: bool = False,
 ) -> NetworkResult:
     """Goes on where tuning a network stopped; no dispatch is tuned again.
@@ -124,6 +125,7 @@ def resume_model(
         cluster: of what was measured on a cluster, the address of one now.
         iree_flags: those that the run was started with.
         options: the file of options that it was started with, if one was.
+        minutes: for this session; by default as many as the run was started with.
         quiet: whether to show no progress on stderr.
     """
     return resume_network_run(
@@ -134,4 +136,5 @@ def resume_model(
         cluster,
         parse_flags(iree_flags),
         None if options is None else os.fspath(options),
+        minutes,
     )

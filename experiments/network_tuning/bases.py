@@ -91,7 +91,7 @@ class BaseMaker:
                 if not dispatches:
                     self.notify(f"warning: {name} matches nothing in this model")
         with self._compiler(PLAIN, network, COMPILE_TIMEOUT) as compiler:
-            compiled = compile_default(compiler, self._starter)
+            compiled = compile_default(compiler, self.starter)
         return Base(PLAIN, network, compiled)
 
     @property
@@ -129,7 +129,7 @@ class BaseMaker:
                     )
                     with self._compiler(variant, network, plain.timeout) as compiler:
                         compilers.callback(compiler.close)
-                        compiled = compile_default(compiler, self._starter)
+                        compiled = compile_default(compiler, self.starter)
                 except InputError as failure:
                     return failure
                 return Base(variant, network, compiled)
@@ -148,7 +148,8 @@ class BaseMaker:
         return link_specs(self.options.starter) if self.options.starter else None
 
     @property
-    def _starter(self) -> str | None:
+    def starter(self) -> str | None:
+        """The user's own specs as one."""
         return self._linked.text if self._linked is not None else None
 
     def _compiler(self, variant: OptionVariant, network: Network, timeout: float) -> Compiler:

@@ -93,6 +93,7 @@ def try_variants(
         tunable = [base for base in faster if base.variant.tunable]
         known = {one.parts for one in (*found, *coming)}
         coming = [*_together(variants, tunable, known), *coming]
+        coming = coming or _instead_of_tuning(variants, found, tunable, known)
         coming = coming or _together(variants, faster, known)
         if not coming:
             break
@@ -101,8 +102,10 @@ def try_variants(
             found |= {one: VariantOutcome.of(one, reason=NO_TIME) for one in (*batch, *coming)}
             break
         attempt(batch, deadline)
-    if (last := _instead_of_tuning(variants, found, faster)) is not None:
-        attempt([last], math.inf)
+    timed = {one.parts for one, outcome in found.items() if outcome.reason != NO_TIME}
+    for last in _instead_of_tuning(variants, found, tunable, frozenset())[:1]:
+        if last.parts not in timed:
+            attempt([last], math.inf)
     kept: list[Base] = []
     for base in _leading(faster, max(MOST_BASES, (len(faster) + 1) // 2)):
         to_tune_with = base.variant.tunable and not any(one.variant.tunable for one in kept)
@@ -141,24 +144,22 @@ def _together(
 def _instead_of_tuning(
     variants: Sequence[OptionVariant],
     found: Mapping[OptionVariant, VariantOutcome],
-    faster: Sequence[Base],
-) -> OptionVariant | None:
-    """The best to tune with, and the fastest option that leaves nothing to tune, if not tried yet.
+    tunable: Sequence[Base],
+    known: Set[frozenset[str]],
+) -> list[OptionVariant]:
+    """The best to tune with, and each option that leaves nothing to tune; the fastest first.
 
     Such an option does for products what tuning does, which may not show in a model that does other
     things for most of its time, so it may be slower within noise: ConvNeXt is 1.01 times as fast
     with data tiling, and 1.2 times if it has channels last already.
     """
-    best = next((base.variant for base in faster if base.variant.tunable), None)
     speedups = {one: found[one].speedup or 0.0 for one in variants if not one.tunable}
-    fastest = max(speedups, key=lambda one: speedups[one], default=None)
-    if best is None or fastest is None or speedups[fastest] <= 1 / LEAST_SPEEDUP:
-        return None
-    both = best.with_flags_of(fastest)
-    for one, outcome in found.items():
-        if both is not None and one.parts == both.parts:
-            return one if outcome.reason == NO_TIME else None
-    return both
+    both = [
+        tunable[0].variant.with_flags_of(one)
+        for one in sorted(speedups, key=lambda one: -speedups[one])
+        if tunable and speedups[one] > 1 / LEAST_SPEEDUP
+    ]
+    return [one for one in both if one is not None and one.parts not in known]
 
 
 def _leading(bases: Sequence[Base], count: int) -> list[Base]:

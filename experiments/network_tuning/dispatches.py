@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -52,9 +51,7 @@ def tune_hot_dispatches(
     found: dict[str, TuneResult | str] = {}
     coming = list(hot_dispatches)
     for place, hot in enumerate(chosen):
-        # Gains diminish: four times the headroom is worth twice the time.
-        weights = {one.name: math.sqrt(one.headroom_us) for one in coming}
-        share = weights[hot.name] / sum(weights.values())
+        share = hot.weight / sum(one.weight for one in coming)
         seconds = (deadline - time.monotonic()) * share
         coming.remove(hot)
         budget = Budget(seconds=max(LEAST_SECONDS, seconds - OVERHEAD_SECONDS), patience=PATIENCE)

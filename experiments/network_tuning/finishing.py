@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...benchmarks.compiling import raise_if_killed
 from ...benchmarks.measuring import DROP_ROUNDS, OK
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, Speedup
-from ...core import WorkError
-from ...search.linking import link_specs
+from ...core import WorkError, make_folder, write_atomically
+from ...search import Preprocessing, can_be_named, flags_text
+from ..tuning import write_text
 from .bases import Base, BaseMaker
+from .folder import NetworkFolder
 from .trial import TrialResult, race_patience
+
+# What a base was timed at before tuning is off by less than so many times.
+MOST_OFF = 1.1
 
 
 @dataclass(frozen=True)
@@ -60,28 +67,31 @@ def finish(
     Args:
         tuned: the base that dispatches were tuned on.
         bases: the model as it was, and then all that are faster.
-        deadline: when what is best is timed no longer than it has to be, as `time.monotonic` has
-            it.
+        deadline: when the spec is not tried with other options any more, and what is best is timed
+            no longer than it has to be, as `time.monotonic` has it.
 
     Raises:
         KilledError: the compiler or the model was killed, which is no contender's fault.
         WorkError: what is best, or the model as it was, does not run any more.
     """
     plain, *_ = bases
-    starter = maker.options.starter
-    users = link_specs(starter).text if starter else None
+    users = maker.starter
 
     def without_ours(base: Base) -> CompiledModel:
         return CompiledModel(base, base.compiled.executable, users, base.compiled.applied)
 
     first = best = without_ours(tuned)
-    if trial.spec is not None and trial.executable is not None:
+    reached = tuned.speedup
+    if trial.spec is not None and trial.executable is not None and trial.gain is not None:
         first = best = CompiledModel(tuned, trial.executable, trial.spec, trial.applied)
+        reached *= trial.gain.interval[0]
     for base in bases:
         if base is tuned:
             continue
-        contenders = [] if base is plain else [without_ours(base)]
-        if trial.spec is not None:
+        contenders = []
+        if base is not plain and base.speedup * MOST_OFF > reached:
+            contenders.append(without_ours(base))
+        if trial.spec is not None and time.monotonic() < deadline:
             contenders += _with_spec(base, trial.spec, plain, maker, runner)
         for contender in contenders:
             maker.notify(f"measuring the model with {contender} against {best}")
@@ -112,6 +122,40 @@ def finish(
     if not found.beyond_noise and tuned is plain and measured.winner is not None:
         return measured  # what was faster still is lost in noise; this was not
     return Finish(best if found.beyond_noise else None, found)
+
+
+def write_winner(folder: NetworkFolder, end: Finish, device: str) -> None:
+    """What `iree-compile` takes: the flags, and the spec if there is one."""
+    for of_earlier_session in (folder.flags, folder.spec):
+        of_earlier_session.unlink(missing_ok=True)
+    shutil.rmtree(folder.scripts, ignore_errors=True)
+    if end.winner is None or end.gain is None:
+        return
+    flags = flags_text([kept_flag(folder, f) for f in end.winner.base.network.target.flags])
+    write_text(folder.flags, flags + "\n")
+    if end.winner.spec is not None:
+        write_text(folder.spec, _comment(end.gain, device, flags) + end.winner.spec)
+
+
+def kept_flag(folder: NetworkFolder, flag: str) -> str:
+    """The flag; scripts are copies, so that what was written goes on to mean the same, anywhere."""
+    preprocessing, scripts = Preprocessing.of(flag), folder.scripts.absolute()
+    if preprocessing is None or not can_be_named(scripts):
+        return flag
+    copies = []
+    for place, script in enumerate(preprocessing.scripts, start=1):
+        make_folder(scripts, "move away what is there")
+        copies.append(scripts / f"{place}_{script.name}")
+        write_atomically(copies[-1], script.read_bytes())
+    return replace(preprocessing, scripts=tuple(copies)).flag
+
+
+def _comment(gain: Speedup, device: str, flags: str) -> str:
+    return (
+        f"// Expected speedup of the model: {gain.speedup:.2f}x on {device} "
+        f"(noise floor {gain.noise_floor:.1%}, default {gain.before_us / 1e3:.1f} ms),\n"
+        f"// compiled with {flags}\n"
+    )
 
 
 def _with_spec(

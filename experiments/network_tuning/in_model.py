@@ -7,7 +7,6 @@ to tune each by itself, and what is timed is what the model runs.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -19,7 +18,6 @@ from ...benchmarks.measuring import NOT_APPLIED, OK, TIMEOUT, CompileOutcome
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, profile_runs
 from ...core import InputError, JsonLinesFile, Notify, ResumableError, WorkError
 from ...search import CannotRender
-from ...search.linking import link_specs
 from .bisection import Specs, check_compiled, find_working
 from .folder import MAKE_ROOM
 from .plan import HotDispatch
@@ -69,14 +67,14 @@ class InModelSearch:
 
     Attributes:
         assembler: of the model.
-        starter: specs that the user brought.
+        starter: the text of specs that the user brought.
         expected: computes what the model is to compute.
         log: where outcomes are kept; those that it holds are not done again.
     """
 
     assembler: ModelAssembler
     runner: NetworkRunner
-    starter: tuple[Path, ...]
+    starter: str | None
     expected: Path
     log: Path
     notify: Notify
@@ -157,13 +155,13 @@ class InModelSearch:
         return self._choose(logs, known, again=again)
 
     def _due(self, dispatches: Sequence[HotDispatch]) -> set[str]:
-        """Those that may compile more: four times the headroom is worth twice the time."""
-        weights = {hot.name: math.sqrt(hot.headroom_us) for hot in dispatches}
-        fair = sum(self._spent.get(name, 0.0) for name in weights) / (sum(weights.values()) or 1.0)
+        """Those that may compile more, each for its share of the time."""
+        spent = sum(self._spent.get(hot.name, 0.0) for hot in dispatches)
+        fair = spent / (sum(hot.weight for hot in dispatches) or 1.0)
         return {
-            name
-            for name, weight in weights.items()
-            if self._spent.get(name, 0.0) <= MOST_OF_SHARE * weight * fair
+            hot.name
+            for hot in dispatches
+            if self._spent.get(hot.name, 0.0) <= MOST_OF_SHARE * hot.weight * fair
         }
 
     def _split(self, known: Mapping[str, QueuedDispatch]) -> dict[str, str]:
@@ -172,9 +170,8 @@ class InModelSearch:
         Candidates are tried in the member that takes longest, of those that are parts. Others are
         of the same problem; what is best has to prove itself in all of them later.
         """
-        starter = link_specs(self.starter).text if self.starter else None
         try:
-            default = self.assembler.split(starter)
+            default = self.assembler.split(self.starter)
             self._check(default)
         except (CannotSplit, NetworkFailed) as error:
             self.notify(f"no candidate is tried in the model: {error}")
@@ -203,7 +200,9 @@ class InModelSearch:
             for variant in variants
         ]
         compiled = iter(self._assemble([several for several in working if several]))
-        for variant, several in zip(variants, working, strict=True):
+        for place, (variant, several) in enumerate(zip(variants, working, strict=True)):
+            if place and time.monotonic() > deadline:
+                return
             found = self._try(several, next(compiled), deadline) if several else {}
             for name, at in variant.items():
                 usual = None, failed.get((name, at), UNDECIDED)

@@ -166,9 +166,8 @@ def tuned_alone(plan: Plan, seconds: float) -> tuple[HotDispatch, ...]:
     Args:
         seconds: for all of them, shared as `tune_hot_dispatches` does.
     """
-    weights = {hot.name: math.sqrt(hot.headroom_us) for hot in plan.hot}
-    total = sum(weights.values()) or 1.0
-    large = [h for h in plan.hot if seconds * weights[h.name] / total >= ALONE_SECONDS]
+    total = sum(hot.weight for hot in plan.hot) or 1.0
+    large = [hot for hot in plan.hot if seconds * hot.weight / total >= ALONE_SECONDS]
     # One that is left has nothing to share the model's profiles with.
     alone = plan.hot if len(plan.hot) - len(large) < 2 else large
     return tuple(h for h in alone if not h.dynamic)

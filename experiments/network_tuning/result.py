@@ -117,7 +117,9 @@ class NetworkResult(StoredResult):
         ours = winner is not None and winner.spec is not None and winner.spec == trial.spec
         users = winner.base.compiled.applied if winner is not None else ()
         choices = {choice.hot.name: choice for choice in trial.choices}
-        rows = [_row(choices[h.name], tuned[h.name], ours) for h in plan.hot]
+        beaten = winner is not None and trial.spec is not None
+        why = "other options are faster without it" if beaten else "the model is no faster"
+        rows = [_row(choices[h.name], tuned[h.name], "" if ours else why) for h in plan.hot]
         rows += [
             DispatchResult(
                 r.name,
@@ -238,14 +240,15 @@ def _ms(time_us: float) -> str:
 
 
 def _row(
-    choice: DispatchChoice, tuned: TuneResult | InModelResult | str, better: bool
+    choice: DispatchChoice, tuned: TuneResult | InModelResult | str, why_not: str
 ) -> DispatchResult:
+    """What became of a dispatch; `why_not` is why the winner has none of our specs, if so."""
     hot, run = choice.hot, None if isinstance(tuned, str) else tuned
     alone = None
     if isinstance(run, TuneResult):
         alone = run.best_speedup or 1.0
-    kept = better and choice.spec is not None
-    reason = choice.reason or "the model is no faster"
+    kept = not why_not and choice.spec is not None
+    reason = choice.reason or why_not
     if isinstance(tuned, str):
         reason = tuned
     elif not tuned.candidates:

@@ -15,13 +15,11 @@ from ...benchmarks.networks import (
     Archives,
     NetworkFailed,
     NetworkRunner,
-    Speedup,
     check_archives,
     read_dims,
 )
-from ...core import InputError, Notify, WorkError, lock_folder, make_folder, write_atomically
+from ...core import InputError, Notify, WorkError, lock_folder, make_folder
 from ...models import resolve_ranker
-from ...search import Preprocessing, can_be_named, flags_text
 from ...search.reading import Network, read_network
 from ..device_checks import check_code, check_devices
 from ..importing import as_mlir, named_inputs
@@ -32,7 +30,7 @@ from .bases import Base, BaseMaker
 from .choosing import choose_base, try_variants
 from .device import compared_beside, make_setup, open_device
 from .dispatches import MakeObserver, best_specs, tune_hot_dispatches
-from .finishing import Finish, finish
+from .finishing import finish, write_winner
 from .folder import NetworkFolder, open_new_folder
 from .in_model import PART_TIMEOUT, InModelResult, InModelSearch
 from .options import NetworkOptions
@@ -78,6 +76,7 @@ def resume_network_run(
     cluster: str | None = None,
     iree_flags: Sequence[str] = (),
     variants: str | None = None,
+    minutes: float | None = None,
 ) -> NetworkResult:
     """Goes on where tuning a model stopped; no dispatch that was tuned by itself is tuned again.
 
@@ -86,10 +85,13 @@ def resume_network_run(
         cluster: the address of one, of what was started on a cluster.
         iree_flags: those that it was started with, which no file is trusted with.
         variants: the file of options that it was started with, if one was.
+        minutes: for this session; by default as many as it was started with.
     """
     started = time.monotonic()
     folder = NetworkFolder(path)
     options = folder.load(input, cluster, iree_flags, variants)
+    if minutes is not None:
+        options = replace(options, minutes=minutes)
     if (done := NetworkResult.read(folder.result)) is not None:
         if folder.work.exists():  # of a session that was killed when all but this was done
             with suppress(InputError), lock_folder(path):  # another process may be about to end
@@ -203,7 +205,7 @@ def _tune(
             folder.save_tried(tried)
             folder.save_plan(plan)
         else:
-            bases = [plain, *_made_again(maker, [named(n, variants) for n in tried.faster], plain)]
+            bases = [plain, *_made_again(maker, tried, variants, plain)]
             (base,) = (one for one in bases if one.variant.name == tried.tuned)
         tracker = stack.enter_context(Tracker(notify=notify))
         tags = {
@@ -230,7 +232,7 @@ def _tune(
                 base.network, compiler.folder, options.jobs, PART_TIMEOUT, base.timeout
             ) as assembler:
                 search = InModelSearch(
-                    assembler, runner, options.starter,
+                    assembler, runner, maker.starter,
                     default, folder.candidates, notify,
                 )  # fmt: skip
                 found = search.search(queued, until, MAX_TRIED)
@@ -244,7 +246,7 @@ def _tune(
         )  # fmt: skip
         chosen = trial.decide([(hot, specs.get(hot.name, [])) for hot in plan.hot])
         end = finish(chosen, base, bases, maker, runner, options.seed, deadline)
-        _write_winner(folder, end, place.fingerprint)
+        write_winner(folder, end, place.fingerprint)
         result = NetworkResult.build(
             plan, tuned, chosen, end, tried.outcomes,
             baseline_us=run_us, run=folder.path, seconds=time.monotonic() - started,
@@ -257,42 +259,23 @@ def _tune(
     return result
 
 
-def _made_again(maker: BaseMaker, variants: Sequence[OptionVariant], plain: Base) -> Iterator[Base]:
-    """The model with options of an earlier session.
+def _made_again(
+    maker: BaseMaker, tried: TriedVariants, variants: Sequence[OptionVariant], plain: Base
+) -> Iterator[Base]:
+    """The model with options that an earlier session found to be faster, and that still compile.
 
     Raises:
-        InputError: it does not compile so any more.
+        InputError: it does not with those that it is tuned with.
     """
-    for base in maker.make(variants, plain).values():
-        if isinstance(base, InputError):
+    speedups = {one.name: one.speedup or 1.0 for one in tried.outcomes}
+    faster = [named(name, variants) for name in tried.faster]
+    for variant, base in maker.make(faster, plain).items():
+        if isinstance(base, Base):
+            yield replace(base, speedup=speedups[variant.name])
+        elif variant.name == tried.tuned:
             raise base
-        yield base
-
-
-def _write_winner(folder: NetworkFolder, end: Finish, device: str) -> None:
-    """What `iree-compile` takes: the flags, and the spec if there is one."""
-    for of_earlier_session in (folder.flags, folder.spec):
-        of_earlier_session.unlink(missing_ok=True)
-    shutil.rmtree(folder.scripts, ignore_errors=True)
-    if end.winner is None or end.gain is None:
-        return
-    flags = flags_text([kept_flag(folder, f) for f in end.winner.base.network.target.flags])
-    write_text(folder.flags, flags + "\n")
-    if end.winner.spec is not None:
-        write_text(folder.spec, _comment(end.gain, device, flags) + end.winner.spec)
-
-
-def kept_flag(folder: NetworkFolder, flag: str) -> str:
-    """The flag; scripts are copies, so that what was written goes on to mean the same, anywhere."""
-    preprocessing, scripts = Preprocessing.of(flag), folder.scripts.absolute()
-    if preprocessing is None or not can_be_named(scripts):
-        return flag
-    copies = []
-    for place, script in enumerate(preprocessing.scripts, start=1):
-        make_folder(scripts, "move away what is there")
-        copies.append(scripts / f"{place}_{script.name}")
-        write_atomically(copies[-1], script.read_bytes())
-    return replace(preprocessing, scripts=tuple(copies)).flag
+        else:
+            maker.notify(f"{variant.name} is left out: {base}")
 
 
 def _run_once(runner: NetworkRunner, default: Path) -> float:
@@ -302,14 +285,6 @@ def _run_once(runner: NetworkRunner, default: Path) -> float:
         raise WorkError(
             f"the model does not run: {failure}", "see that iree-run-module runs it"
         ) from failure
-
-
-def _comment(gain: Speedup, device: str, flags: str) -> str:
-    return (
-        f"// Expected speedup of the model: {gain.speedup:.2f}x on {device} "
-        f"(noise floor {gain.noise_floor:.1%}, default {gain.before_us / 1e3:.1f} ms),\n"
-        f"// compiled with {flags}\n"
-    )
 
 
 def _track(tracker: Tracker, folder: NetworkFolder, result: NetworkResult) -> None:
@@ -322,7 +297,8 @@ def _track(tracker: Tracker, folder: NetworkFolder, result: NetworkResult) -> No
             figures,
             {"mode": "dispatch", "kept": row.kept},
         )
-    for path in (folder.spec, folder.result, folder.report):
+    scripts = sorted(folder.scripts.glob("*"))
+    for path in (folder.flags, *scripts, folder.spec, folder.result, folder.report):
         if path.exists():
             tracker.log_artifact(path)
     tracker.finish(metrics=result.metrics())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -33,6 +33,9 @@ from .plan import HotDispatch
 
 # Candidates of a dispatch that are tried in the model.
 MAX_TRIED = 3
+# Rounds of profiles also where the time is up: without a gain, all four are above 1 in one of 16
+# cases, as six of seven are.
+LEAST_ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,9 @@ class NetworkTrial:
             if not tried
         ]
         chosen = {c.hot: c.spec for c in choices if c.spec}
-        working = self._working("chosen", chosen, self._compare)
+        working = WorkingSpecs({}, None, {})
+        if chosen:
+            (working,) = self._working("chosen", [chosen], self._compare)
         choices = [
             c.rejected(working.failed[c.hot]) if c.hot in working.failed else c for c in choices
         ]
@@ -133,22 +138,25 @@ class NetworkTrial:
         text = compiled.executable.with_suffix(".mlir").read_text()
         return TrialResult(tuple(choices), text, gain, compiled.applied, compiled.executable)
 
-    def _compile(self, name: str, specs: Sequence[Path]) -> CompileOutcome:
-        linked = link_specs([*self.starter, *specs])
-        (compiled,) = self.compiler.compile([(name, linked.text)])
-        return raise_if_killed(compiled, "a variant of the model")
+    def _compile(self, named: Mapping[str, Iterable[Path]]) -> list[CompileOutcome]:
+        linked = [(n, link_specs([*self.starter, *specs]).text) for n, specs in named.items()]
+        return [
+            raise_if_killed(one, "a variant of the model") for one in self.compiler.compile(linked)
+        ]
 
     def _choose(self, specs: Sequence[tuple[HotDispatch, Sequence[Path]]]) -> list[DispatchChoice]:
         """The candidate of each dispatch that is fastest in the model, if it beats the default.
 
         A variant of the model has the n-th best of every dispatch, so all are measured at once.
         """
-        tries = []
-        for place in range(max((len(tried) for _, tried in specs), default=0)):
-            self.notify(f"compiling the model with the candidates in place {place + 1}")
+        places = [
             # Where another one fails or dies, the last of a shorter list has more than one chance.
-            several = {hot: tried[min(place, len(tried) - 1)] for hot, tried in specs}
-            tries.append(self._working(f"place-{place}", several, check_compiled, self.deadline))
+            {hot: tried[min(place, len(tried) - 1)] for hot, tried in specs}
+            for place in range(max((len(tried) for _, tried in specs), default=0))
+        ]
+        if places:
+            self.notify(f"compiling the model with the best {len(places)} of each dispatch")
+        tries = self._working("place", places, check_compiled, self.deadline)
         failed = {hot: reason for one in tries for hot, reason in one.failed.items()}
         for hot, reason in failed.items():
             self.notify(f"a candidate of {hot.name} is left out: {reason}")
@@ -163,8 +171,9 @@ class NetworkTrial:
                 if spec is None or not {*hot.members} & {*compiled.applied}:
                     continue
                 matched = True
-                if spec not in found and all(row[at] for row in times):
-                    ratios = np.array([_total(r[0], hot) / _total(r[at], hot) for r in times])
+                totals = [(_total(row[0], hot), _total(row[at], hot)) for row in times]
+                if spec not in found and all(min(pair) > 0 for pair in totals):
+                    ratios = np.array([before / after for before, after in totals])
                     found[spec] = float(np.median(ratios)), _lower_bound(ratios)
             if not found:
                 usual = "its candidates fail in the model"
@@ -181,25 +190,26 @@ class NetworkTrial:
     def _working(
         self,
         stem: str,
-        specs: Specs,
+        sets: Sequence[Specs],
         check: Callable[[CompileOutcome], None],
         deadline: float = math.inf,
-    ) -> WorkingSpecs:
-        """Those of specs that work together in the model.
+    ) -> list[WorkingSpecs]:
+        """Of each set of specs, those that work together in the model.
 
         Args:
             stem: of executables' names, each of which is used once: a process has loaded those
                 before by their paths.
             deadline: as of `find_working`.
         """
-        if not specs:
-            return WorkingSpecs({}, None, {})
         numbers = count()
 
         def compile_each(several: Sequence[Specs]) -> list[CompileOutcome]:
-            return [self._compile(f"{stem}-{next(numbers)}", [*one.values()]) for one in several]
+            return self._compile({f"{stem}-{next(numbers)}": one.values() for one in several})
 
-        return find_working(specs, compile_each([specs])[0], compile_each, check, deadline)
+        return [
+            find_working(specs, compiled, compile_each, check, deadline)
+            for specs, compiled in zip(sets, compile_each(sets), strict=True)
+        ]
 
     def _compare(self, compiled: CompileOutcome) -> None:
         check_compiled(compiled)
@@ -218,6 +228,8 @@ class NetworkTrial:
         if len(variants) == 1:
             return found
         for number in range(PROFILE_ROUNDS):
+            if number >= LEAST_ROUNDS and time.monotonic() > self.deadline:
+                break
             self.notify(f"profiling the model, round {number + 1} of {PROFILE_ROUNDS}")
             row: list[Mapping[str, float]] = [{}] * len(variants)
             for place in rng.permutation(len(variants)):
@@ -248,7 +260,7 @@ class NetworkTrial:
                 break
             left = [c.spec for c in choices if c.spec and c is not choice]
             self.notify(f"measuring the model without {choice.hot.name}")
-            without = self._compile(f"without-{choice.hot.name}", left)
+            (without,) = self._compile({f"without-{choice.hot.name}": left})
             if without.kind != OK:
                 continue
             before, after = compiled.executable, without.executable
@@ -280,8 +292,8 @@ def _lower_bound(ratios: npt.NDArray[np.float64]) -> float:
 
 
 def _total(times: Mapping[str, float], hot: HotDispatch) -> float:
-    """The time of a dispatch's members."""
-    return sum(times[m] for m in hot.members)
+    """The time of a dispatch's members; 0 where the profile has not all of them."""
+    return sum(times[m] for m in hot.members) if {*hot.members} <= {*times} else 0.0
 
 
 def _saved(choice: DispatchChoice) -> float:

@@ -88,7 +88,7 @@ def served_ui(*, port: int = 0) -> Iterator[UiServer]:
         words += ["--default-artifact-root", store.artifacts]
     line = [sys.executable, "-P", "-m", "mlflow", "server", *map(str, words)]
     server = UiServer(f"http://{HOST}:{port}")
-    with closing(Child("frontrunner.core.tools:run", ENVIRONMENT)) as child:
+    with closing(Child("frontrunner.core.tools:run_program", ENVIRONMENT)) as child:
 
         def serve() -> None:
             try:

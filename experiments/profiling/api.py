@@ -172,7 +172,7 @@ def profile(
             keep_vmfb=keep_vmfb,
             target=target,
             default_specs=default_specs,
-            iree_flags=parse_flags(iree_flags),
+            iree_flags=parse_flags(iree_flags, target),
             device=uri,
             cluster=places,
             libraries=parse_libraries(asked_for, on_cpu=shares_cores(uri)),

@@ -110,7 +110,7 @@ def tune(
         pool=pool,
         pipeline=pipeline,
         default_specs=default_specs,
-        iree_flags=parse_flags(iree_flags),
+        iree_flags=parse_flags(iree_flags, target),
         stages=_stages(stages) or USUAL_STAGES,
         extras=extra_values(extras),
         compile_only=compile_only,

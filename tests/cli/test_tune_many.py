@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from frontrunner.core.errors import NoRoomError, WorkError
 from frontrunner.experiments import reporting, tuning
 from frontrunner.experiments.interrupted import RunInterrupted
 
@@ -29,6 +31,30 @@ def files(tmp_path, monkeypatch, brief, untracked, warm):
     Path("both.mlir").write_text(f"{one}// -----\n{two}")
     Path("single.mlir").write_text(one)
     Path("wrong.mlir").write_text("func.func @main() { return }")
+
+
+@pytest.mark.parametrize(
+    ("error", "begun"), [(NoRoomError("the disk is full"), 2), (WorkError("it crashed"), 3)]
+)
+def test_what_no_dispatch_is_to_blame_for_ends_all_and_what_is_done_is_shown(
+    error, begun, frontrunner, monkeypatch
+):
+    tune, files = tuning.tune, []
+
+    def second_fails(file, **options):
+        files.append(file)
+        if len(files) == 2:
+            raise error
+        return tune(file, **options)
+
+    monkeypatch.setattr(tuning, "tune", second_fails)
+    shutil.copy("single.mlir", "third.mlir")
+    ran = frontrunner("tune", "both.mlir", "third.mlir", *FEW, "--json")
+    assert (ran.code, len(files)) == (1, begun)
+    told = json.loads(ran.out)
+    assert [run["input"] for run in told["runs"]] == ["both-one", "third"][: begun - 1]
+    assert told["error"]["message"] == str(error)
+    assert told["error"]["hint"] == ("not begun: third" if begun == 2 else "")
 
 
 def test_each_function_has_a_run_of_its_own(frontrunner):

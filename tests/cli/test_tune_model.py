@@ -50,9 +50,17 @@ class Loop:
         return Result()
 
     def resume_model(
-        self, path, make_observer, notify, input=None, cluster=None, iree_flags=(), variants=None
+        self,
+        path,
+        make_observer,
+        notify,
+        input=None,
+        cluster=None,
+        iree_flags=(),
+        variants=None,
+        minutes=None,
     ):
-        self.resumed.append((path, input))
+        self.resumed.append((path, input, minutes))
         return Result()
 
 
@@ -129,7 +137,9 @@ def test_resume(loop, frontrunner):
     Path("run").mkdir()
     assert frontrunner("tune-model", "--resume", "run").code == 0
     assert frontrunner("tune-model", "mm.mlir", "--resume", "run", "--json").code == 0
-    assert loop.resumed == [(Path("run"), None), (Path("run"), Path("mm.mlir"))]
+    assert frontrunner("tune-model", "--resume", "run", "--minutes", 2).code == 0
+    run = Path("run")
+    assert loop.resumed == [(run, None, None), (run, Path("mm.mlir"), None), (run, None, 2.0)]
 
 
 def test_interrupted(loop, frontrunner):
@@ -164,7 +174,7 @@ def test_interrupted(loop, frontrunner):
         ("mm.mlir --out full", "--out: full is not empty"),
         ("mm.mlir --out mm.mlir/x", "--out: cannot write"),
         ("--resume gone", "--resume: there is no folder gone"),
-        ("--resume full --minutes 3", "--minutes cannot change"),
+        ("--resume full --pool 3", "--pool cannot change"),
         ("--resume full --coverage 0.9 --seed 0", "--coverage, --seed cannot change"),
     ],
 )

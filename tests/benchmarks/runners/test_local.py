@@ -74,6 +74,21 @@ def test_outcomes_come_in_order_and_twins_are_measured_once(
     assert "large vector sizes" in (tmp_path / "logs" / "00001.txt").read_text()
 
 
+def test_when_the_time_is_up_no_more_is_compiled(make: Make, configs: list[str]) -> None:
+    runner = make(configs)
+    runner.start({})
+    compiled, compile_each = [], runner._compiler.compile
+
+    def counted(batch: Any) -> Any:
+        for one in compile_each(batch):
+            compiled.append(one[0])
+            yield one
+
+    runner._compiler.compile = counted  # type: ignore[method-assign]
+    assert list(runner.run(range(3), lambda: False)) == []
+    assert compiled == [0]
+
+
 def test_what_an_earlier_session_measured_is_not_measured_again(
     make: Make, matmul: Dispatch, configs: list[str], tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ from frontrunner.benchmarks.networks.profiling import DispatchTime
 from frontrunner.benchmarks.networks.runner import NetworkFailed, Speedup
 from frontrunner.core import InputError
 from frontrunner.core.errors import KilledError
-from frontrunner.experiments.network_tuning import choosing, finishing
+from frontrunner.experiments.network_tuning import choosing
 from frontrunner.experiments.network_tuning.bases import Base, BaseMaker
 from frontrunner.experiments.network_tuning.choosing import choose_base, try_variants
 from frontrunner.experiments.network_tuning.finishing import Finish, finish
@@ -26,7 +26,6 @@ from frontrunner.experiments.network_tuning.plan import HotDispatch, Plan, Skipp
 from frontrunner.experiments.network_tuning.trial import TrialResult
 from frontrunner.experiments.network_tuning.variants import PLAIN, OptionVariant, VariantOutcome
 from frontrunner.search import Target
-from frontrunner.search.linking import LinkedSpec
 from frontrunner.search.reading.networks import Network, NetworkDispatch
 
 TARGET = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
@@ -55,6 +54,7 @@ class World:
     killed: set[str] = field(default_factory=set)
     noise: float = 0.01
     made: list[str] = field(default_factory=list)
+    starter: str | None = None
 
     def base(self, variant: OptionVariant) -> Base:
         name = "".join(sorted(flag.strip("-") for flag in variant.flags)) or "plain"
@@ -99,15 +99,24 @@ class World:
     def tried(self, *variants: OptionVariant, deadline: float = 1e9) -> Any:
         return try_variants(self, variants, self.base(PLAIN), self, deadline, 0)  # type: ignore[arg-type]
 
-    def finished(self, tuned: OptionVariant, *faster: OptionVariant, spec: bool = True) -> Finish:
-        bases = [self.base(one) for one in (PLAIN, *faster)]
+    def finished(
+        self,
+        tuned: OptionVariant,
+        *faster: OptionVariant,
+        spec: bool = True,
+        deadline: float = 1e9,
+    ) -> Finish:
+        bases = [
+            replace(base, speedup=100.0 / self.times.get(base.compiled.executable.name, 100.0))
+            for base in map(self.base, (PLAIN, *faster))
+        ]
         (base,) = (one for one in bases if one.variant == tuned)
         trial = TrialResult((), None, None, ())
         if spec:
             executable = self.folder / f"{base.compiled.executable.name} spec"
             gain = self.measure_speedup(base.compiled.executable, executable, 0)
             trial = TrialResult((), "the spec", gain, ("mm",), executable)
-        return finish(trial, base, bases, self, self, 0, 1e9)  # type: ignore[arg-type]
+        return finish(trial, base, bases, self, self, 0, deadline)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -176,8 +185,8 @@ def test_what_leaves_something_to_tune_is_put_together_for_itself(world: World) 
     """It is not the fastest yet."""
     world.times = {"a": 50.0, "b": 70.0, "c": 80.0, "ab": 40.0, "ac": 45.0, "bc": 60.0, "abc": 35.0}
     found, kept = world.tried(replace(A, tunable=False), B, C)
-    assert [*outcomes(found)] == ["a", "b", "c", "c + b", "b + a", "c + a", "c + b + a"]
-    assert [base.variant.name for base in kept] == ["c + b + a", "b + a", "c + b"]
+    assert [*outcomes(found)] == ["a", "b", "c", "c + b", "c + b + a"]
+    assert [base.variant.name for base in kept] == ["c + b + a", "a", "c + b"]
     assert [base.variant.tunable for base in kept] == [False, False, True]
 
 
@@ -188,11 +197,12 @@ def test_the_best_is_tried_with_what_may_do_instead_of_tuning(
     untunable = [replace(one, tunable=False) for one in (B, C)]
     world.times = {"a": 50.0, "b": 99.0, "c": 98.0, "ac": 40.0}
     found, kept = world.tried(A, *untunable)
-    assert outcomes(found) == {"a": 2.0, "b": 100 / 99, "c": 100 / 98, "a + c": 2.5}
+    alone = {"a": 2.0, "b": 100 / 99, "c": 100 / 98}
+    assert outcomes(found) == {**alone, "a + c": 2.5, "a + b": 1.0}
     assert [base.variant.name for base in kept] == ["a + c", "a"]
     slow_comparisons(world, monkeypatch)  # also when the time is up
-    found, _ = world.tried(A, *untunable, deadline=35.0)
-    assert outcomes(found)["a + c"] == 2.5
+    found, _ = world.tried(A, *untunable, deadline=25.0)
+    assert outcomes(found) == {**alone, "a + c": 2.5, "a + b": "no time was left for it"}
 
 
 def test_for_what_may_do_instead_of_tuning_there_is_always_time(
@@ -202,8 +212,8 @@ def test_for_what_may_do_instead_of_tuning_there_is_always_time(
     world.times = {"a": 50.0, "b": 80.0, "ab": 40.0}
     slow_comparisons(world, monkeypatch)
     found, kept = world.tried(A, replace(B, tunable=False), deadline=15.0)
-    assert outcomes(found) == {"a": 2.0, "b": 1.25, "b + a": 2.5}
-    assert [base.variant.name for base in kept] == ["b + a", "a"]
+    assert outcomes(found) == {"a": 2.0, "b": 1.25, "a + b": 2.5}
+    assert [base.variant.name for base in kept] == ["a + b", "a"]
 
 
 def test_what_is_slower_is_not_tried_with_the_best(world: World) -> None:
@@ -317,14 +327,9 @@ def test_names_that_differ_in_signs_have_folders_of_their_own(tmp_path: Path) ->
     assert "dispatches" not in folders
 
 
-def test_specs_of_the_user_go_with_options_that_win(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_specs_of_the_user_go_with_options_that_win(world: World) -> None:
     """What was measured was compiled with them."""
-    world.options = NetworkOptions(Path("m.mlir"), starter=(Path("mine.mlir"),))
-    linked = LinkedSpec("mine", "", ("mm",), (), ())
-    monkeypatch.setattr(finishing, "link_specs", lambda paths: linked)
-    world.times = {"a": 50.0}
+    world.starter, world.times = "mine", {"a": 50.0}
     end = world.finished(PLAIN, A, spec=False)
     assert end.winner is not None
     assert (end.winner.base.variant, end.winner.spec) == (A, "mine")
@@ -385,6 +390,28 @@ def test_of_options_alone_the_faster_ones_are_taken_however_little_it_is(world: 
         end = world.finished(A, A, B, spec=spec)
         assert end.winner is not None
         assert end.winner.executable.name == winner
+
+
+def test_when_the_time_is_up_the_spec_is_not_tried_with_other_options(world: World) -> None:
+    world.times = {"a": 50.0, "a spec": 40.0, "b": 45.0, "b spec": 30.0, "plain spec": 20.0}
+    for deadline, winner in ((1e9, "plain spec"), (0.0, "a spec")):
+        end = world.finished(A, A, B, deadline=deadline)
+        assert end.winner is not None
+        assert end.winner.executable.name == winner
+
+
+def test_options_that_are_far_behind_what_was_tuned_are_not_timed_again(world: World) -> None:
+    world.times = {"a": 50.0, "a spec": 40.0, "b": 46.0, "c": 42.0}
+    raced: list[str] = []
+    measure = world.measure_speedup
+
+    def recorded(before: Path, after: Path, *rest: Any, **more: Any) -> Speedup:
+        raced.append(after.name)
+        return measure(before, after, *rest, **more)
+
+    world.measure_speedup = recorded  # type: ignore[method-assign]
+    world.finished(A, A, B, C, deadline=0.0)
+    assert raced == ["a spec", "c", "a spec"]
 
 
 def test_a_spec_that_breaks_other_options_is_left_out_there(world: World) -> None:

@@ -208,7 +208,7 @@ def _it_is_tracked_with_its_dispatches(finished: tuple[NetworkResult, Path]) -> 
     assert tracked["params"]["coverage"] == "0.9"
     assert {name: value for name, value, *_ in tracked["metrics"]}["speedup"] == 1.5
     names = [Path(path).name for path in tracked["artifacts"]]
-    assert names == ["spec.mlir", "result.json", "report.md"]
+    assert names == ["flags.txt", "spec.mlir", "result.json", "report.md"]
     assert [child["name"] for child in tracked["children"]] == [r.name for r in result.dispatches]
     for row, child in zip(result.dispatches, tracked["children"], strict=True):
         figures = {name: value for name, value, *_ in child["metrics"]}
