@@ -11,6 +11,8 @@ QUICK := tests/test_layout.py tests/core tests/features tests/models tests/searc
 	$(addprefix tests/benchmarks/measuring/test_, \
 	$(addsuffix .py, budget estimate finals outcome rounds screening)) \
 	$(addprefix tests/benchmarks/verifying/test_, inputs.py tolerance.py)
+# Of all files, collecting takes longer; if ARGS names some, there are no others.
+SLOW = $(if $(filter tests%,$(ARGS)),,$(sort $(shell grep -rl --include='*.py' 'mark\.slow' tests)))
 # Those of the tables in docs/orders.md, and of the predictor that ships.
 RANKERS := heuristic,cpu,forest,lightgbm,adaptive
 RECORDINGS := $(addprefix experiments/recordings/, zen3 zen4 zen5 sapphire_rapids emerald_rapids)
@@ -55,7 +57,7 @@ test: env-dev  ## run the tests, but for those that take long one by one
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(ARGS)
 
 test-slow: env-dev  ## run those that take long: whole runs, killed and resumed, over all kinds
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow --durations 12 $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow --durations 12 $(SLOW) $(ARGS)
 
 test-quick: env-dev  ## run those that compile and measure nothing, in under a minute
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q --no-header $(QUICK) $(ARGS)

@@ -37,7 +37,7 @@ COMMANDS = {
     "link": "Merge tuning specs into one; the newest wins.",
     "record": "Measure candidates in interleaved rounds, one recording per dispatch.",
     "train": "Train a ranker on recordings and save it, for the devices that they were made on.",
-    "calibrate": "Record small dispatches for minutes, and train a predictor for this machine.",
+    "calibrate": "Record small dispatches on this CPU for minutes, and train a predictor for it.",
     "insights": "Tell what the best configurations have in common, for those who write heuristics.",
     "explain": "Tell why an order put a candidate where it did.",
     "evaluate": "Compare orders on recordings, each judged on what it was not trained on.",

@@ -21,8 +21,10 @@ from .choices import (
 )
 from .completing import complete_rankers
 from .files import check_writable
-from .output import Output, shared_options, write_failure
+from .output import Interrupted, Output, shared_options, write_failure
 from .several import devices_of, dispatches_of, functions_option, targets_option
+
+GOES_ON = "the same command goes on from here"
 
 
 @click.command("record")
@@ -96,8 +98,8 @@ def command(
     Of several targets, each has its recordings in a folder of its own, DIR/NAME.
 
     What DIR holds already is not recorded again, only written in another format, and an interrupted
-    recording goes on. One that fails does not keep the others from it. Leave the machine alone
-    meanwhile.
+    recording goes on. One that fails does not keep the others from it, but a full disk ends all.
+    Leave the machine alone meanwhile.
     """
     options["extras"] = parse_extras(extras)
     check_writable(out, "--out")
@@ -111,6 +113,13 @@ def command(
     made: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
     codes = []
+
+    def show(error: dict[str, str] | None = None) -> None:
+        """Shows what there is; `error` is why it is not all."""
+        first = error or next(iter(failed), None)
+        told = {"recordings": made, "failed": failed}
+        output.result(told if first is None else {**told, "error": first})
+
     try:
         for target, uris in divided.items():
             place = out / target if several else out
@@ -127,12 +136,13 @@ def command(
                 for line in found.summary_lines():
                     output.line(line)
     except KeyboardInterrupt:
-        hint = "the same command goes on from here"
-        ended = {"message": "interrupted", "hint": hint}
-        output.result({"recordings": made, "failed": failed, "error": ended})
-        return write_failure("interrupted", hint, 130, as_json=False)
-    first = {"error": failed[0]} if failed else {}
-    output.result({"recordings": made, "failed": failed, **first})
+        show({"message": "interrupted", "hint": GOES_ON})
+        raise Interrupted(GOES_ON) from None
+    except Exception as error:
+        hints = filter(None, (getattr(error, "hint", ""), GOES_ON))
+        show({"message": str(error), "hint": "; ".join(hints)})  # what was recorded before
+        raise
+    show()
     if (wanted := len(dispatches) * len(divided)) > 1:
         output.line(f"{len(made)} of {wanted} recordings are in {out}")
     return min(codes, default=0)

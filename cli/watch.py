@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -56,7 +57,9 @@ def command(folder: Path, port: int, every: float, opens: bool, seed: int, as_js
 
 def _open(address: str) -> None:
     """Opens a browser by a file of the user's own: everybody sees what is on command lines."""
-    page = temporary_folder() / "watch.html"
-    page.touch(mode=0o600)
-    page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">\n')
-    click.launch(page.as_uri())
+    # Of a name that nobody can have made beforehand: the folder may be that of all users.
+    with tempfile.NamedTemporaryFile(
+        "w", suffix=".html", dir=temporary_folder(), delete=False
+    ) as page:
+        page.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">\n')
+    click.launch(Path(page.name).as_uri())

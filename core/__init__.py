@@ -63,7 +63,15 @@ if TYPE_CHECKING:
         remedy_for,
         unzip,
     )
-    from .machine import Load, describe_kill, free_memory, physical_cores, usable_cores
+    from .machine import (
+        Load,
+        allowed_cpus,
+        describe_kill,
+        free_memory,
+        physical_cores,
+        processor_name,
+        usable_cores,
+    )
     from .plug_ins import brought_by, load_named_values, load_plug_in
     from .temporary import check_free_space, in_temporary_folder, temporary_folder
     from .threads import merge_in_threads
@@ -99,6 +107,7 @@ __all__ = [
     "UnknownFlagError",
     "UnknownTargetError",
     "WorkError",
+    "allowed_cpus",
     "atomic_folder",
     "brought_by",
     "check_file",
@@ -130,6 +139,7 @@ __all__ = [
     "parse_json",
     "parse_size",
     "physical_cores",
+    "processor_name",
     "read_json",
     "read_limited",
     "read_whole_lines",

@@ -1,14 +1,20 @@
-"""What the machine has: memory, its own or that of this process's control group, and cores."""
+"""What the machine has, or this process's control group where that is less: memory and cores."""
 
 from __future__ import annotations
 
+import math
 import os
+import platform
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 _PROC = Path("/proc")
 _GROUPS = Path("/sys/fs/cgroup")
+# What tells one of Arm's cores from another.
+_ARM_CORE = ("CPU implementer", "CPU part", "CPU variant")
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,8 @@ class Load:
 
     @classmethod
     def now(cls) -> Load:
-        return cls(round(os.getloadavg()[0], 2), usable_cores())
+        # The machine's load, whatever part of it a control group may use.
+        return cls(round(os.getloadavg()[0], 2), allowed_cpus())
 
 
 def describe_kill(peak: str = "") -> str:
@@ -49,7 +56,8 @@ def free_memory(proc: Path = _PROC, groups: Path = _GROUPS) -> tuple[int, int] |
     Returns:
         None where the kernel does not tell.
     """
-    places = [*_machine(proc), *_limited(proc, groups)]
+    limits = (_limit(folder) for folder in _groups_of(proc, groups))
+    places = [*_machine(proc), *chain.from_iterable(limits)]
     return min(places) if places else None
 
 
@@ -64,8 +72,8 @@ def _machine(proc: Path) -> Iterator[tuple[int, int]]:
         return
 
 
-def _limited(proc: Path, groups: Path) -> Iterator[tuple[int, int]]:
-    """The limits of this process's control group and of those around it."""
+def _groups_of(proc: Path, groups: Path) -> Iterator[Path]:
+    """The folders of this process's control group and of those around it."""
     try:
         lines = (proc / "self" / "cgroup").read_text().splitlines()
     except OSError:
@@ -74,10 +82,11 @@ def _limited(proc: Path, groups: Path) -> Iterator[tuple[int, int]]:
     path = groups / own.strip("/")
     for folder in (path, *path.parents):
         if folder.is_relative_to(groups):
-            yield from _limit(folder)
+            yield folder
 
 
 def _limit(folder: Path) -> Iterator[tuple[int, int]]:
+    """Free and total memory of a control group; nothing where it has no limit."""
     try:
         limit = int((folder / "memory.max").read_text())  # `max` where there is none
         used = int((folder / "memory.current").read_text())
@@ -89,8 +98,34 @@ def _limit(folder: Path) -> Iterator[tuple[int, int]]:
     yield max(0, limit - used + cache), limit
 
 
-def usable_cores() -> int:
-    """CPUs that this process may run on."""
+def _quota(folder: Path) -> Iterator[int]:
+    """How many cores' time a control group gets; nothing where it has no limit."""
+    try:
+        quota, period = (folder / "cpu.max").read_text().split()  # `max` where there is none
+        yield math.ceil(int(quota) / int(period))
+    except (OSError, ValueError, ZeroDivisionError):
+        return
+
+
+def usable_cores(proc: Path = _PROC, groups: Path = _GROUPS) -> int:
+    """How many processes can work side by side: one for each CPU that this one may run on.
+
+    They are fewer where a control group limits the time on them, as `docker --cpus` and Kubernetes'
+    `limits.cpu` do.
+
+    Args:
+        proc, groups: as of `free_memory`.
+    """
+    quotas = (_quota(folder) for folder in _groups_of(proc, groups))
+    return max(1, min([allowed_cpus(), *chain.from_iterable(quotas)]))
+
+
+def allowed_cpus() -> int:
+    """CPUs that this process may run on, however long.
+
+    For what is about the threads of IREE's runtime, as how a kernel's workgroups are divided is: it
+    starts them by these CPUs, and knows nothing of control groups that limit their time.
+    """
     return len(os.sched_getaffinity(0))
 
 
@@ -100,4 +135,18 @@ def physical_cores(root: Path = Path("/sys/devices/system/cpu")) -> int:
         threads = "topology/thread_siblings_list"
         return len({(root / f"cpu{n}" / threads).read_text() for n in os.sched_getaffinity(0)})
     except OSError:
-        return usable_cores()
+        return allowed_cpus()
+
+
+def processor_name(proc: Path = _PROC) -> str:
+    """The processor's model, as the system calls it."""
+    told: dict[str, str] = {}
+    with suppress(OSError):
+        for line in (proc / "cpuinfo").read_text(errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            told.setdefault(name.strip(), value.strip())
+    if "model name" in told:
+        return told["model name"]
+    # Of Arm's cores, Linux tells numbers alone.
+    numbers = [told[name] for name in _ARM_CORE if name in told]
+    return " ".join([platform.processor() or platform.machine(), *numbers])

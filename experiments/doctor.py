@@ -20,6 +20,7 @@ from ..core import (
     Progress,
     WorkError,
     format_size,
+    processor_name,
     run_tool,
     usable_cores,
 )
@@ -251,15 +252,7 @@ def probe_tracking() -> Probe:
 
 def read_cpu() -> Cpu:
     """Facts about this machine's processor."""
-    model = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == "model name":
-                model = value.strip()
-                break
-    return Cpu(model, usable_cores() or 1, host_caches())
+    return Cpu(processor_name(), usable_cores() or 1, host_caches())
 
 
 def _ask(code: str, arguments: Sequence[str], timeout_s: float) -> dict[str, Any]:

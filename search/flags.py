@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ..core import InputError, UnknownTargetError, read_without_bom
@@ -58,14 +59,14 @@ def resolve_target(name: str) -> str:
     return backend_of(name).resolve(name)
 
 
-def parse_flags(texts: Sequence[str], target: str = "host") -> tuple[str, ...]:
+def parse_flags(texts: Sequence[str], target: str | None = None) -> tuple[str, ...]:
     """Flags for the compiler that a user gives, of every command that compiles.
 
     Args:
         texts: each a flag such as `--iree-opt-level=O3`, or `@FILE` for all that a file holds:
             separated as in a shell, and by lines; those of the target, with which files of
             `tune-model` begin, are passed over.
-        target: the name of the one that is compiled for.
+        target: the name of the one that is compiled for; None where a run knows its own.
 
     Raises:
         InputError: a file cannot be read, or a flag is none, or is one that frontrunner gives.
@@ -73,9 +74,7 @@ def parse_flags(texts: Sequence[str], target: str = "host") -> tuple[str, ...]:
     found: list[str] = []
     for text in texts:
         if text.startswith("@"):
-            of_file, of_target = _read_flags(Path(text[1:])), [*target_flags(target)]
-            starts = of_file[: len(of_target)] == of_target
-            found += of_file[len(of_target) :] if starts else of_file
+            found += _without_target(_read_flags(Path(text[1:])), target)
         else:
             found.append(text)
     for flag in found:
@@ -99,6 +98,16 @@ def _read_flags(path: Path) -> list[str]:
         return shlex.split(text)
     except ValueError as error:  # of a quote without an end, or of what is no text
         raise InputError(f"{path} holds no flags: {error}", remedy) from None
+
+
+def _without_target(flags: list[str], target: str | None) -> list[str]:
+    """Flags but for those of a target that they begin with, if it is this one, or any will do."""
+    for count in range(1, len(flags) + 1):
+        with suppress(ValueError, UnknownTargetError):
+            name = target_of_flags(flags[:count])
+            if target in (None, name):
+                return flags[count:]
+    return flags
 
 
 def flags_text(flags: Sequence[str]) -> str:

@@ -56,11 +56,8 @@ class Kind(ABC):
         """
 
     @abstractmethod
-    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> Any:
+    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
         """Adds what a tuning spec matches the op by, given its handle, at the insertion point.
-
-        Returns:
-            The handle of the op to configure, where what is matched is another; None usually.
 
         Called in a child process that has the compiler's bindings: import them here.
         """

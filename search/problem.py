@@ -100,7 +100,7 @@ class Problem:
         dims: the root op's loops, in its own order.
         operands: inputs first, then the output.
         fused: names of the other compute ops in the dispatch, in order.
-        traits: details that features and matchers use and that dims do not tell, such as
+        traits: details that features, spaces and matchers use and that dims do not tell, such as
             `("depthwise", 1)`, `("stride", 2)`, `("dilation", 1)`, in name order. `("math", 1)`: a
             fused op calls a function such as `math.erf`.
     """

@@ -32,10 +32,21 @@ def window_of(problem: Problem) -> tuple[Dim, ...]:
 
 
 def can_unroll(problem: Problem) -> bool:
-    """Whether there is a window, and few enough terms are summed."""
+    """Whether there is a window, and few enough terms are summed.
+
+    Where the window is one point along a dim that is strided, the compiler folds that loop, and
+    sees no convolution any more.
+    """
     terms = math.prod(d.size for d in problem.dims if not d.parallel)
     taps = math.prod(d.size for d in window_of(problem))
-    return taps > 1 and terms <= MAX_TERMS
+    folded = any(
+        len(index) == 2
+        and any(problem.dims[loop].runs_once for loop, _ in index)
+        and any(step > 1 and not problem.dims[loop].runs_once for loop, step in index)
+        for operand in problem.inputs
+        for index in operand.index
+    )
+    return taps > 1 and terms <= MAX_TERMS and not folded
 
 
 def is_elementwise(problem: Problem) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import importlib
 import importlib.util
+import io
 import os
 import select
 import shutil
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from datetime import date
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -154,17 +156,38 @@ def untracked() -> Iterator[None]:
 
 
 @pytest.fixture
-def install_example(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """Installs a package of `examples` for one test, as pip does; tells where."""
-    site, loaded = tmp_path / "site", set(sys.modules)
+def latin_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has text files be in ISO 8859-1 where no encoding is named, as where the locale says so."""
+    monkeypatch.setattr(io, "text_encoding", lambda encoding, stacklevel=2: encoding or "latin-1")
 
-    def install(name: str) -> Path:
-        source = tmp_path / name
+
+@pytest.fixture(scope="session")
+def build_example(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Has pip install a package of `examples` into a folder, once; others copy what is there."""
+
+    @cache
+    def build(name: str) -> Path:
+        folder = tmp_path_factory.mktemp(name)
+        source, site = folder / name, folder / "site"
         shutil.copytree(EXAMPLES / name, source)  # built in place, it leaves files
         pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
         options = ["--no-deps", "--no-build-isolation", "--target", str(site), str(source)]
         done = subprocess.run([*pip, *options], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+        return site
+
+    return build
+
+
+@pytest.fixture
+def install_example(
+    build_example: Callable[[str], Path], tmp_path: Path
+) -> Iterator[Callable[[str], Path]]:
+    """Installs a package of `examples` for one test, as pip does; tells where."""
+    site, loaded = tmp_path / "site", set(sys.modules)
+
+    def install(name: str) -> Path:
+        shutil.copytree(build_example(name), site, dirs_exist_ok=True)
         importlib.invalidate_caches()
         known_pipelines.cache_clear()
         return site
@@ -197,14 +220,27 @@ def plant_default(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
     return plant
 
 
+def shorten() -> list[str]:
+    """Lines of Python that have a process measure briefly."""
+    constants = [f"constants.{n} = {v}" for some in BRIEF.values() for n, v in some.items()]
+    return [f"from {MEASURING} import constants", *constants]  # before others import them by name
+
+
 @pytest.fixture(scope="session")
 def brief_command() -> list[str]:
     """Starts a process in which `frontrunner` measures briefly; its arguments are to follow."""
-    constants = [f"constants.{n} = {v}" for some in BRIEF.values() for n, v in some.items()]
+    lines = ["import sys", *shorten(), "from frontrunner.cli import main; sys.exit(main())"]
+    return [sys.executable, "-c", "\n".join(lines)]
+
+
+@pytest.fixture(scope="session")
+def brief_bundle() -> list[str]:
+    """Runs a bundle as Python does, but that it measures briefly; its path is to follow."""
     lines = [
-        f"import sys; from {MEASURING} import constants",  # before others import them by name
-        *constants,
-        "from frontrunner.cli import main; sys.exit(main())",
+        "import runpy, sys",
+        "del sys.argv[0]; sys.path.insert(0, sys.argv[0])",  # so it is its own code that is run
+        *shorten(),
+        "runpy.run_path(sys.argv[0], run_name='__main__')",
     ]
     return [sys.executable, "-c", "\n".join(lines)]
 

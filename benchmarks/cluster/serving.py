@@ -30,6 +30,8 @@ from .turns import Turns
 from .working import Offer
 
 CONNECT_SECONDS = 10.0
+# For a worker to join: by itself, Dask's would try for ever, and say nothing.
+JOIN_SECONDS = 60.0
 # To listen where nobody does.
 ANY_PORT = "127.0.0.1:0"
 # Dask always has an HTTP server; ours has no pages, and is not to be reached from elsewhere.
@@ -180,9 +182,9 @@ async def _serve(
                             **_listening(address), dashboard=False, dashboard_address=NO_PAGES
                         )
                     )
-                except OSError as error:
+                except (OSError, RuntimeError) as error:
                     raise InputError(
-                        f"cannot listen at {address}: {first_line(error)}", "name another address"
+                        f"cannot listen at {address}: {_cause(error)}", "name another address"
                     ) from error
                 address = served.address
                 say(f"serving at {address}")
@@ -190,10 +192,10 @@ async def _serve(
             while True:
                 try:
                     await _work(address, offer, say, make_host)
-                except (OSError, TimeoutError) as error:
+                except (OSError, TimeoutError, RuntimeError) as error:
                     if not joined:
                         raise InputError(
-                            f"no scheduler answers at {address}: {first_line(error)}",
+                            f"no scheduler answers at {address}: {_cause(error)}",
                             "start one with `frontrunner worker --serve --jobs N`",
                         ) from error
                 joined = True
@@ -215,6 +217,7 @@ async def _work(
             dashboard=False,
             dashboard_address=NO_PAGES,
             heartbeat_interval="2s",
+            death_timeout=JOIN_SECONDS,
         )
         extension = HostExtension(worker, offer, host)
         try:
@@ -226,6 +229,11 @@ async def _work(
                     await extension.close_idle()
         finally:
             extension.close()
+
+
+def _cause(error: Exception) -> str:
+    """Why a server of Dask's did not start: its own error may say only that it did not."""
+    return first_line(str(error.__cause__ or "")) or first_line(error)
 
 
 def _listening(address: str) -> dict[str, Any]:

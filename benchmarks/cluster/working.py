@@ -68,7 +68,8 @@ def work_for_clients(
         make_host: makes what does the work, in a folder; children of this process by default.
 
     Raises:
-        InputError: Dask is not installed, nobody answers at the address, or it is taken.
+        InputError: Dask is not installed, nobody answers at the address within a minute, or it is
+            taken.
     """
     try:
         from .serving import serve_or_join

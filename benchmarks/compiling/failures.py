@@ -100,7 +100,7 @@ def save_log(logs: Path, index: int, log: str) -> None:
     if log:
         with suppress(OSError):
             logs.mkdir(exist_ok=True)
-            _log_path(logs, index).write_text(log)
+            _log_path(logs, index).write_text(log, encoding="utf-8")
 
 
 def check_report_folder(folder: Path, dispatch: Dispatch) -> None:
@@ -116,7 +116,8 @@ def check_report_folder(folder: Path, dispatch: Dispatch) -> None:
         # A run may have been killed before it wrote the index.
         known = all(_OURS.fullmatch(n) or n == EMISSION or n.startswith(".") for n in names)
         if INDEX in names:
-            known = (folder / INDEX).read_text(errors="replace").startswith(_title(dispatch))
+            index = (folder / INDEX).read_text(encoding="utf-8", errors="replace")
+            known = index.startswith(_title(dispatch))
     except OSError:
         known = False
     if not known:
@@ -174,7 +175,7 @@ class FailureReport:
                 self._reproducer(group).write(self.folder / group.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         partial = self.folder / f".{INDEX}.partial"
-        partial.write_text(self._index(groups, killed, len(outcomes)))
+        partial.write_text(self._index(groups, killed, len(outcomes)), encoding="utf-8")
         partial.replace(self.folder / INDEX)
         self._tidy({group.folder for group in groups})
         self._written = len(outcomes)

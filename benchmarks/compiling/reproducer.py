@@ -61,9 +61,9 @@ class Reproducer:
         reason = f"{self.outcome.reason}\n\n{self.log}"
         with _reproducer(folder, self.module.source.encode(), reason, self.script()) as partial:
             if self.spec is not None:
-                (partial / "spec.mlir").write_text(self.spec)
+                (partial / "spec.mlir").write_text(self.spec, encoding="utf-8")
             if self.config is not None:
-                (partial / "config.txt").write_text(f"{self.config}\n")
+                (partial / "config.txt").write_text(f"{self.config}\n", encoding="utf-8")
             if self.outcome.stage == "run":
                 inputs = make_inputs(self.module.call.inputs, self.seed)
                 for i, (values, tensor) in enumerate(
@@ -184,8 +184,8 @@ def _reproducer(folder: Path, source: bytes, reason: str, script: str) -> Iterat
     """Writes source, reason and script of a reproducer; files may be added until it is complete."""
     with atomic_folder(folder) as partial:
         (partial / "source.mlir").write_bytes(source)
-        (partial / "reason.txt").write_text(f"{reason}\n")
-        (partial / SCRIPT).write_text(script)
+        (partial / "reason.txt").write_text(f"{reason}\n", encoding="utf-8")
+        (partial / SCRIPT).write_text(script, encoding="utf-8")
         (partial / SCRIPT).chmod(0o755)
         yield partial
 

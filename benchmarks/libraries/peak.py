@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ...core import usable_cores
+from ...core import allowed_cpus
 from ..measuring import PEAK_SECONDS, time_runs
 
 # Large enough for BLAS to be at its best on two cores, and for a copy not to stay in caches.
@@ -40,7 +40,7 @@ def measure_peak(threads: int | None = None) -> Peak:
     Args:
         threads: all cores by default.
     """
-    cores = threads or usable_cores()
+    cores = threads or allowed_cpus()
     # A product that keeps each of many cores as busy as two.
     size = round(SIZE * max(1.0, cores / 2) ** (1 / 3))
     matrix = np.ones((size, size), np.float32)

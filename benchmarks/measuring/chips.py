@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 import threading
 import time
@@ -23,6 +22,7 @@ from ...core import (
     KilledError,
     WorkError,
     first_line,
+    processor_name,
 )
 
 # Those that IREE's runtime comes with.
@@ -31,8 +31,6 @@ IDENTIFY_TIMEOUT = 60.0
 DOCTOR_HINT = "see `frontrunner doctor` for the devices that answer"
 # The name that Mesa's drivers for CPUs give the chip begins so.
 _SOFTWARE = "llvmpipe"
-# What tells one of Arm's cores from another.
-_ARM_CORE = ("CPU implementer", "CPU part", "CPU variant")
 TASKS = Path("/proc/self/task")
 # Threads that wait take nothing; on a busy machine those that spin get a part of a core's time.
 WATCHED_SECONDS, SHARE = 0.1, 0.05
@@ -73,7 +71,7 @@ def chip_of(uri: str) -> Chip:
         KilledError: the process that asks it was killed.
     """
     if shares_cores(uri):
-        return Chip(_processor())
+        return Chip(processor_name())
     try:
         with Child("frontrunner.benchmarks.measuring.chips:identify") as child:
             found: Chip = child.call(uri, timeout=IDENTIFY_TIMEOUT)
@@ -109,20 +107,6 @@ def parse_subgroups(told: str) -> tuple[int, int]:
     """The smallest and the largest subgroup, in what the runtime tells about a Vulkan device."""
     found = re.search(r"minSubgroupSize=(\d+) maxSubgroupSize=(\d+)", told)
     return (int(found[1]), int(found[2])) if found else (0, 0)
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    told: dict[str, str] = {}
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            name, _, value = line.partition(":")
-            told.setdefault(name.strip(), value.strip())
-    if "model name" in told:
-        return told["model name"]
-    # Of Arm's cores, Linux tells numbers alone.
-    numbers = [told[name] for name in _ARM_CORE if name in told]
-    return " ".join([platform.processor() or platform.machine(), *numbers])
 
 
 def fingerprint(uri: str) -> str:

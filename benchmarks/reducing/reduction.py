@@ -51,7 +51,7 @@ class Reduction:
             OSError: it cannot be made.
         """
         self.trial.write(folder)
-        (folder / STEPS).write_text("\n".join(self.lines()) + "\n")
+        (folder / STEPS).write_text("\n".join(self.lines()) + "\n", encoding="utf-8")
 
     def lines(self) -> list[str]:
         """For people."""

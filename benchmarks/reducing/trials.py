@@ -103,7 +103,7 @@ class Trials:
     def _try(self, variant: Variant, known: frozenset[str] | None) -> Trial | None:
         failure = self.failure
         path = self._folder / "dispatch.mlir"
-        path.write_text(variant.text)
+        path.write_text(variant.text, encoding="utf-8")
         dispatch = read_dispatch(path, failure.target, self._reader)
         space, spec = None, ""
         if failure.outcome.stage == EMISSION:

@@ -15,6 +15,7 @@ from ...core import (
     ChildPool,
     FrontrunnerError,
     KilledError,
+    NoRoomError,
     WorkError,
     first_line,
 )
@@ -43,11 +44,16 @@ def record_all(
     Args:
         dispatches: files, and a function of each, or None for its only one.
         options: further ones of `record`.
+
+    Raises:
+        NoRoomError: a disk is full, so that the others would fail, too.
     """
     if cluster is None:
         for file, function in dispatches:
             try:
                 yield file, record(file, out, function=function, **options)
+            except NoRoomError:
+                raise  # no dispatch is the reason
             except FrontrunnerError as error:
                 yield file, error
         return
@@ -78,6 +84,8 @@ def _record(child: Child, request: Request) -> Recorded:
     try:
         found: RecordResult = child.call(request)
         return file, found
+    except NoRoomError:
+        raise
     except FrontrunnerError as error:
         return file, error
     except ChildKilled as death:

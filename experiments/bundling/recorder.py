@@ -8,15 +8,24 @@ goes on from there; only an adaptive search that did not end begins again.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...benchmarks.bundle import measure_bundle
 from ...benchmarks.cluster import open_devices
-from ...benchmarks.measuring import HERE, Budget, DeviceSource, check_uris
-from ...core import Child, InputError, Notify, check_inside, check_no_links
+from ...benchmarks.measuring import (
+    DRIVERS,
+    HERE,
+    Budget,
+    DeviceSource,
+    check_uris,
+    driver_of,
+    fingerprint,
+    shares_cores,
+)
+from ...core import Child, InputError, Notify, allowed_cpus, check_inside, check_no_links
 from ...search import PIPELINE, Dispatch, Target, build_spaces
 from ...search.enumeration import sample
 from ...search.reading import read_dispatch
@@ -155,6 +164,7 @@ def pack_recording(
     """
     digest = digest_of_file(options.input)
     drawn = selection.describe(options, dispatch.target)
+    on_cpu = options.cluster is None and any(map(shares_cores, uris))
     request = Request(
         digest,
         options.target,
@@ -164,6 +174,8 @@ def pack_recording(
         options.default_specs,
         options.iree_flags,
         uris,
+        tuple(_fingerprints(options, uris).values()),
+        allowed_cpus() if on_cpu else 0,
     )
     if not work.chosen.exists():
         notify_of(dispatch, observer)
@@ -214,7 +226,7 @@ def _check_found(
         {
             f"problem ({was.problem.label})": was.problem != dispatch.problem,
             **_target_differences(was.target, dispatch.target),
-            f"device ({', '.join(was.devices)})": _other_device(was, options, devices),
+            **_device_differences(was, options, devices),
             f"seed ({was.seed})": was.seed != options.seed,
             **drawn_differences(was.drawn or _as_found(found, options), drawn),
             f"number of candidates ({candidates})": _other_number(candidates, options, dispatch),
@@ -235,11 +247,29 @@ def _target_differences(was: Target | None, here: Target) -> dict[str, bool]:
     }
 
 
-def _other_device(was: Provenance, options: TuneOptions, asked: tuple[str, ...]) -> bool:
-    """Whether others are asked for; of a cluster, devices are asked for by kind, too."""
-    if options.cluster is None:
-        return bool(asked) and {*was.devices} != {*asked}
-    return not {*asked} <= {*was.devices, *was.devices.values()}
+def _device_differences(
+    was: Provenance, options: TuneOptions, asked: tuple[str, ...]
+) -> dict[str, bool]:
+    """Whether others are asked for, or this machine has other chips of the same names."""
+    if options.cluster is not None:  # whose devices are asked for by kind, too
+        others = not {*asked} <= {*was.devices, *was.devices.values()}
+    else:
+        others = bool(asked) and {*was.devices} != {*asked}
+    if others:
+        return {f"device ({', '.join(was.devices)})": True}
+    here = _fingerprints(options, was.devices)
+    return {f"device ({', '.join(was.devices.values())})": {**was.devices, **here} != was.devices}
+
+
+def _fingerprints(options: TuneOptions, uris: Iterable[str]) -> dict[str, str]:
+    """By URI, of the devices that are this machine's.
+
+    Raises:
+        WorkError: one does not answer.
+    """
+    if options.cluster is not None:
+        return {}
+    return {uri: fingerprint(uri) for uri in uris if driver_of(uri) in DRIVERS}
 
 
 def _as_found(found: Recording, options: TuneOptions) -> SampledFrom:

@@ -59,6 +59,8 @@ class Request:
         candidates: how many uniform ones; None for the whole space.
         default_specs, iree_flags: what makes the default another one, and what is searched.
         devices: that are searched on; none where nothing is.
+        fingerprints: of those that are this machine's; older folders have none.
+        cores: how many may be used, where one of these is a CPU; else, and in older folders, 0.
     """
 
     input_digest: str
@@ -69,9 +71,14 @@ class Request:
     default_specs: bool = False
     iree_flags: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
+    fingerprints: tuple[str, ...] = ()
+    cores: int = 0
 
     def differences(self, asked: Request) -> dict[str, bool]:
         """By each property, in words: whether what is asked for has another."""
+        other_chip = self.fingerprints and self.fingerprints != asked.fingerprints
+        other_cores = self.cores and self.cores != asked.cores
+        devices = self.fingerprints if self.devices == asked.devices else self.devices
         return {
             "input": self.input_digest != asked.input_digest,
             f"target ({self.target})": self.target != asked.target,
@@ -80,7 +87,8 @@ class Request:
             f"number of candidates ({self.candidates})": self.candidates != asked.candidates,
             "default (--default-specs)": self.default_specs != asked.default_specs,
             "set of compiler flags (--iree-flag)": self.iree_flags != asked.iree_flags,
-            f"device ({', '.join(self.devices)})": self.devices != asked.devices,
+            f"device ({', '.join(devices)})": bool(self.devices != asked.devices or other_chip),
+            f"number of cores ({self.cores}, here {asked.cores})": bool(other_cores),
         }
 
 

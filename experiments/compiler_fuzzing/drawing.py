@@ -120,7 +120,9 @@ class Drawn:
                 self.failed += 1
                 said = index if outcome.same_as is None else outcome.same_as
                 log = logs / f"{said:05d}.txt"
-                words = log.read_text(errors="replace") if log.exists() else ""
+                words = ""
+                if log.exists():
+                    words = log.read_text(encoding="utf-8", errors="replace")
                 key = key_of(self.target, outcome)
                 self.keys.add(key)
                 found.setdefault(key, []).append((index, outcome, words))

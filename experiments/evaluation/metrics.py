@@ -234,10 +234,7 @@ def performance_score(reference: CaseReference, taken: Floats) -> float:
     """
     budget = len(reference.baseline)
     padded = np.nan_to_num(taken[:budget], nan=reference.worst)
-    excess = np.minimum.accumulate(padded) - reference.best
-    # Where random search is sure to have the optimum, so has any order: neither is better.
-    sure = reference.baseline == 0
-    return float(np.mean(np.where(sure, 0.0, 1 - excess / np.where(sure, 1.0, reference.baseline))))
+    return _mean_gain(reference, np.minimum.accumulate(padded))
 
 
 def time_score(reference: CaseReference, taken: Floats, seconds: Floats, usual_s: float) -> float:
@@ -252,7 +249,13 @@ def time_score(reference: CaseReference, taken: Floats, seconds: Floats, usual_s
         return float("nan")
     done = np.searchsorted(ends, usual_s * np.arange(1, budget + 1) * (1 + 1e-9), side="right")
     best = np.minimum.accumulate(np.nan_to_num(taken, nan=reference.worst))
-    excess = np.concatenate([[reference.worst], best])[done] - reference.best
+    return _mean_gain(reference, np.concatenate([[reference.worst], best])[done])
+
+
+def _mean_gain(reference: CaseReference, found: Floats) -> float:
+    """The mean over the budget of what an order has found more than random search."""
+    excess = found - reference.best
+    # Where random search is sure to have the optimum, so has any order: neither is better.
     sure = reference.baseline == 0
     return float(np.mean(np.where(sure, 0.0, 1 - excess / np.where(sure, 1.0, reference.baseline))))
 

@@ -100,16 +100,6 @@ class _StopWhenDecided(BudgetStopping):
         return "it is enough" if self._answers.get(count) else super().stop_reason(progress)
 
 
-def replay_rows(rows: NDArray[np.intp], case: Case) -> Replay:
-    """Takes the candidates of a case in an order that is known beforehand."""
-    outcomes, count = _outcomes(case), len(rows)
-    known = {place: outcomes[row] for place, row in enumerate(rows)}
-    taken = MemoryLog()
-    limits = BudgetStopping(Budget(), count)
-    search(ReplayRunner(known, {}, batch=count), QueueOrder(count), taken, limits)
-    return Replay(rows[list(taken.outcomes)], np.full(count, np.nan))
-
-
 @lru_cache(maxsize=64)
 def _outcomes(case: Case) -> list[Outcome]:
     """What becomes of each row of a case, in units of the default's time where that is known."""

@@ -34,7 +34,7 @@ from .metrics import (
     order_metrics,
     time_score,
 )
-from .replay import Replay, replay, replay_rows
+from .replay import Replay, replay
 
 # How long curves of the best so far are: what all rankers take at least.
 CURVE = max(BEST_OF_KS)
@@ -163,7 +163,8 @@ def _judge_peer(name: str, peer: Peer, fold: Fold, seeds: Sequence[int]) -> list
             rows = peer_order(peer, case, fold.train, _lot(case, seed), reference.is_decided)
             taken_s = time.perf_counter() - started
             about = {"seed": seed, "size_bytes": 0, "train_s": 0.0, "rank_s": taken_s}
-            found.append(_score(name, fold, case, reference, replay_rows(rows, case), about))
+            taken = Replay(rows, np.full(len(rows), np.nan))
+            found.append(_score(name, fold, case, reference, taken, about))
     return found
 
 

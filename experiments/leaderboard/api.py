@@ -13,7 +13,14 @@ from pathlib import Path
 import pandas as pd
 
 from ... import __version__
-from ...core import RUNS_FOLDER, InputError, WorkError, make_output_folder, usable_cores
+from ...core import (
+    RUNS_FOLDER,
+    InputError,
+    WorkError,
+    make_output_folder,
+    processor_name,
+    usable_cores,
+)
 from ...models import BUILT_IN, list_rankers
 from ..arguments import as_list, check_least, optional_path
 from ..dataset import write_synthetic
@@ -32,7 +39,7 @@ from ..learning import Case, Files, cases_digest, paths_of, read_cases, recordin
 from ..observing import make_notify, progress_bar
 from ..peers import DONORS, MODEL_LIMIT, NOTHING, PEERS
 from ..readable import count_of
-from .provenance import describe_files, installed_versions, processor_name
+from .provenance import describe_files, installed_versions
 from .scores import pair_table, score_table, space_table, with_main_figure
 from .table import FILE, PAGE, Leaderboard
 
@@ -220,7 +227,7 @@ def _write(board: Leaderboard, out: Path | None) -> Path:
 
     def fill(folder: Path) -> None:
         (folder / FILE).write_text(json.dumps(board.to_dict(), indent=2, allow_nan=False) + "\n")
-        (folder / PAGE).write_text(board.to_markdown())
+        (folder / PAGE).write_text(board.to_markdown(), encoding="utf-8")
         board.results.to_csv(folder / "results.csv", index=False)
         board.pairs.to_csv(folder / "pairs.csv", index=False)
 

@@ -40,8 +40,7 @@ class HotDispatch:
     """Dispatches of one Problem, which one entry of a spec configures all.
 
     Attributes:
-        members: names in the model, the one that takes most time first, of reductions among those
-            that others are fused to: these have fewer candidates that compile.
+        members: names in the model, the one that takes most time first.
         file: the first member, as MLIR.
         time_us: of a run of the model, all members together.
         share: of the model's time in dispatches.
@@ -202,18 +201,18 @@ def _groups(
         dispatch = read.get(share.name)
         if isinstance(dispatch, Dispatch):
             groups.setdefault(_matched(dispatch), []).append((share, dispatch))
-    for members in groups.values():
-        if kind_of(members[0][1].problem).memory_bound:
-            members.sort(key=lambda one: not one[1].problem.fused)
     return list(groups.values())
 
 
 def _matched(dispatch: Dispatch) -> object:
-    """What a spec's matcher asks for: of attention, types alone, and whether there is a mask."""
+    """What a spec's matcher asks for: of some kinds, types and few properties more."""
     problem = dispatch.problem
+    types = tuple((o.dtype, problem.extents(o)) for o in problem.operands)
     if problem.kind == "attention":
-        types = tuple((o.dtype, problem.extents(o)) for o in problem.operands)
-        return problem.op, types, problem.traits
+        return problem.op, types, problem.dynamic, problem.traits
+    if kind_of(problem).memory_bound:
+        loops = tuple(dim.parallel for dim in problem.dims)
+        return problem.op, types, problem.dynamic, loops, bool(problem.fused)
     return problem.label, dispatch.indexing_maps
 
 

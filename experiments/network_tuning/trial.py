@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -138,8 +138,10 @@ class NetworkTrial:
         text = compiled.executable.with_suffix(".mlir").read_text()
         return TrialResult(tuple(choices), text, gain, compiled.applied, compiled.executable)
 
-    def _compile(self, named: Mapping[str, Iterable[Path]]) -> list[CompileOutcome]:
-        linked = [(n, link_specs([*self.starter, *specs]).text) for n, specs in named.items()]
+    def _compile(self, named: Mapping[str, Specs]) -> list[CompileOutcome]:
+        # What comes last is tried first: a matcher of dynamic sizes takes static ones, too.
+        paths = {n: [s[hot] for hot in sorted(s, key=_is_static)] for n, s in named.items()}
+        linked = [(n, link_specs([*self.starter, *one]).text) for n, one in paths.items()]
         return [
             raise_if_killed(one, "a variant of the model") for one in self.compiler.compile(linked)
         ]
@@ -204,7 +206,7 @@ class NetworkTrial:
         numbers = count()
 
         def compile_each(several: Sequence[Specs]) -> list[CompileOutcome]:
-            return self._compile({f"{stem}-{next(numbers)}": one.values() for one in several})
+            return self._compile({f"{stem}-{next(numbers)}": one for one in several})
 
         return [
             find_working(specs, compiled, compile_each, check, deadline)
@@ -258,7 +260,7 @@ class NetworkTrial:
             if time.monotonic() > self.deadline:
                 self.notify("the time is up: not all dispatches were left out in turn")
                 break
-            left = [c.spec for c in choices if c.spec and c is not choice]
+            left = {c.hot: c.spec for c in choices if c.spec and c is not choice}
             self.notify(f"measuring the model without {choice.hot.name}")
             (without,) = self._compile({f"without-{choice.hot.name}": left})
             if without.kind != OK:
@@ -289,6 +291,10 @@ def _lower_bound(ratios: npt.NDArray[np.float64]) -> float:
     median asks for all seven, and on a busy machine one round in ten is twice as slow.
     """
     return float(np.quantile(ratios, 0.25, method="lower"))
+
+
+def _is_static(hot: HotDispatch) -> bool:
+    return not hot.dynamic
 
 
 def _total(times: Mapping[str, float], hot: HotDispatch) -> float:

@@ -243,7 +243,7 @@ class Bench:
             if compiled.kind == OK:
                 shutil.copyfile(compiled.executable, module)
             else:
-                log.write_text(f"{compiled.reason}\n{compiled.log}\n")
+                log.write_text(f"{compiled.reason}\n{compiled.log}\n", encoding="utf-8")
         except OSError as error:
             self._observer.notify(f"{module} cannot be written: {error.strerror}")
 

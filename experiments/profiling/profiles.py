@@ -9,7 +9,7 @@ from typing import Any
 
 from ... import __version__
 from ...benchmarks.measuring import check_drivers, check_uris, fingerprint
-from ...core import InputError, iree_versions, physical_cores, usable_cores
+from ...core import InputError, allowed_cpus, iree_versions, physical_cores, usable_cores
 from ...search import backend_of, flags_text
 from ..observing import Observer
 from .bench import Bench
@@ -55,7 +55,7 @@ def check_profile(every: Sequence[GeneratedDispatch], options: ProfileOptions) -
         "iree_flags": flags_text(options.iree_flags),
         "device": ", ".join(kinds),
         "seed": options.seed,
-        "cores": usable_cores(),
+        "cores": allowed_cpus(),
         **iree_versions(),
     }
 

@@ -52,8 +52,9 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
         asked = options.devices or ()
         hosts = hosts_of(options.cluster, target.drivers, asked, observer.notify)
         chosen = choose_devices(hosts, target.name, asked)
-        options = replace(options, devices=tuple(one.name for _, one in chosen.devices))
-        observer.notify(f"on {', '.join(options.devices or ())}")
+        # By their names, those that join later would not be asked for.
+        options = replace(options, devices=asked or (chosen.kind,))
+        observer.notify(f"on {', '.join(one.name for _, one in chosen.devices)}")
         fingerprints = [chosen.kind]
     else:
         if options.devices is None:

@@ -9,9 +9,16 @@ from pathlib import Path
 
 from ...benchmarks.cluster import ClusterRunner, open_devices
 from ...benchmarks.compiling import check_report_folder
-from ...benchmarks.measuring import DEFAULT_BUDGET, Budget, Runner, check_uris, fingerprint
+from ...benchmarks.measuring import (
+    DEFAULT_BUDGET,
+    Budget,
+    Runner,
+    check_uris,
+    fingerprint,
+    shares_cores,
+)
 from ...benchmarks.runners import CompileRunner, LocalRunner
-from ...core import InputError
+from ...core import InputError, allowed_cpus
 from ...models import AdaptiveRanker, resolve_ranker
 from ...search import Dispatch, check_rendered, executable_pipeline
 from ..interrupted import resumable
@@ -189,6 +196,8 @@ def resume_run(
         if same and (finished := session.read_finished()) is not None:
             return finished
         _check_runner(path, make_runner, own=found.manifest.own_runner)
+        if cluster is None and make_runner is None:
+            _check_cores(path, run)
         return session.run()
 
 
@@ -199,6 +208,18 @@ def _check_runner(path: Path, make_runner: MakeRunner | None, *, own: bool) -> N
         raise InputError(
             f"{path} was measured by {whose}, whose times cannot be mixed with others",
             "resume it as it was started, with make_runner or without",
+        )
+
+
+def _check_cores(path: Path, run: RunSetup) -> None:
+    """Refuses to mix times of a CPU that were measured on other numbers of its cores."""
+    was, here = run.dispatch.target.cores, allowed_cpus()
+    on_cpu = any(map(shares_cores, run.manifest.options.devices or ()))
+    # What was measured elsewhere has the cores of the machine that compiled it.
+    if on_cpu and was != here and not run.manifest.measured_by:
+        raise InputError(
+            f"{path} was measured on {was} cores, and this process may run on {here}",
+            f"give it {was} with `taskset`, or start a new run",
         )
 
 

@@ -196,7 +196,8 @@ def _memory_bound(
     if problem.fused and any(not d.parallel for d in problem.dims):
         # What is fused to a reduction has the rows of its tile, and as a vector all of each row.
         rows = product(vec_tile(d) for d in problem.dims if d.parallel)
-        row = problem.sum_bytes * math.prod(d.size for d in problem.dims if not d.parallel)
+        longest = math.prod(d.size for d in problem.dims if not d.parallel)
+        row = problem.sum_bytes * dict(problem.traits).get("fused_row", longest)
         small = rows * row < target.vector_bytes * MAX_NATIVE_VECTORS
         reason = "the compiler refuses large vectors of what is fused"
         rules.append(Constraint(reason, small, known_failure=True))

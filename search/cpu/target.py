@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ...core import usable_cores
+from ...core import allowed_cpus
 from ..problem import Target
 
 # L1d, L2, L3 where the machine does not tell (a target other than this host): a common server core.
@@ -22,7 +22,7 @@ def cpu_target(attribute: Any, name: str) -> Target:
         backend="llvm-cpu",
         arch=_between(text, 'cpu = "', '"') or name,
         name=name,
-        cores=usable_cores(),
+        cores=allowed_cpus(),
         vector_bytes=int(_between(text, "native_vector_size = ", " ") or "16"),
         registers=32 if many else 16,
         cache_bytes=host_caches() if name == "host" else DEFAULT_CACHES,

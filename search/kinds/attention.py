@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..kind import Kind
@@ -50,14 +51,18 @@ class AttentionKind(Kind):
     def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
         """By name and operand types: `transform.iree.match.attention` does not match on CPUs.
 
-        Behind the scale, and the mask if there is one, is the output. A size that is only known
-        when the model runs matches any.
+        Behind the scale, and the mask if there is one, are the output and the rows' maxima: where
+        there are as many keys as the head dim has, a mask has the output's type. A size that is
+        only known when the model runs matches any.
         """
         from ..mlir import match_operands, tensor_type
 
-        places = (0, 1, 2, 5 if ("masked", 1) in problem.traits else 4)
-        types = (tensor_type(problem, operand) for operand in problem.operands)
-        match_operands(op, problem.op, dict(zip(places, types, strict=True)))
+        out = 5 if ("masked", 1) in problem.traits else 4
+        types = [tensor_type(problem, operand) for operand in problem.operands]
+        rows = [e for e in problem.output.index if problem.dims[e[0][0]].role != "n"]
+        maxima = tensor_type(problem, replace(problem.output, dtype="f32", index=tuple(rows)))
+        places = (0, 1, 2, out, out + 1)
+        match_operands(op, problem.op, dict(zip(places, [*types, maxima], strict=True)))
 
     def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
         at = {dim.name: place for place, dim in enumerate(problem.dims)}

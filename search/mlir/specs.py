@@ -86,14 +86,12 @@ def build_spec(spec: TuningSpec) -> ir.Module:
             transform.YieldOp([])
         with sequence(spec.name, [any_op], params, matches=True) as (op,):
             ir.Operation.create(UNCONFIGURED, operands=[op])
-            root = kind.match(spec.problem, spec.indexing_maps, op) or op
-            if root != op:
-                ir.Operation.create(UNCONFIGURED, operands=[root])
+            kind.match(spec.problem, spec.indexing_maps, op)
             constants = [
                 transform.ParamConstantOp(transform.AnyParamType.get(), attribute)
                 for attribute in configuration
             ]
-            transform.YieldOp([root, *(one.result for one in constants)])
+            transform.YieldOp([op, *(one.result for one in constants)])
         if add_rewrite:
             add_rewrite(spec.problem, spec.name, action)
     passes = [_INSERT_BATCH] if kind.lacks_batch(spec.problem) else []
@@ -177,15 +175,19 @@ def match_operands(op: ir.Value, name: str, tensors: Mapping[int, str]) -> None:
         preprocessing_transform.MatchCastCompatibleTypesOp(operand, ir.Type.parse(tensor))
 
 
-def match_loops(op: ir.Value, parallel: Sequence[bool], inputs: int) -> None:
+def match_loops(
+    op: ir.Value, parallel: Sequence[bool], inputs: int, taker: str, *, only: bool
+) -> None:
     """Matches ops of linalg that have one output by their loops, the others being reductions.
 
     Args:
         parallel: of each loop, whether it is.
         inputs: how many the op has.
+        taker: the name of an op that takes its result.
+        only: whether no other may take it.
     """
     any_op, number = transform.AnyOpType.get(), ir.Type.parse("!transform.param<i64>")
-    match = ir.Operation.create("transform.match.structured", operands=[op], regions=1)
+    match = ir.Operation.create("transform.match.structured", [any_op], [op], regions=1)
     block = match.regions[0].blocks.append(any_op)
     with ir.InsertionPoint(block):
         root = block.arguments[0]
@@ -204,11 +206,14 @@ def match_loops(op: ir.Value, parallel: Sequence[bool], inputs: int) -> None:
                 ir.Operation.create(
                     "transform.match.structured.dim", operands=[root], attributes=attributes
                 )
-        ir.Operation.create("transform.match.structured.yield")
+        first = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+        which = {"position": first, "single" if only else "any": ir.UnitAttr.get()}
+        user = ir.Operation.create("transform.match.structured.result", [any_op], [root], which)
+        ir.Operation.create("transform.match.structured.yield", operands=[user.result])
+    transform.MatchOperationNameOp(match.result, [taker])
 
 
-def match_producer(op: ir.Value, operand: int, names: Sequence[str]) -> ir.Value:
-    """Matches ops by the name of the one that gives an operand; gives that one's handle."""
+def match_producer(op: ir.Value, operand: int, names: Sequence[str]) -> None:
+    """Matches ops by the name of the one that gives an operand."""
     producer = transform.GetProducerOfOperand(transform.AnyOpType.get(), op, operand).result
     transform.MatchOperationNameOp(producer, list(names))
-    return producer

@@ -13,6 +13,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from frontrunner.benchmarks.compiling import CompilePool
+from frontrunner.benchmarks.measuring import CompileOutcome
 from frontrunner.benchmarks.operations import Attention, Matmul
 from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.profiling import bench
@@ -215,6 +217,19 @@ def test_compiling_alone_keeps_modules_and_logs(frontrunner, folder):
     assert "holds a profile with another" in again.err
     refused = frontrunner("profile", folder, "--compile", "--device", "local-sync", "--force")
     assert refused.code == 2 and "which runs nothing" in refused.err
+
+
+@pytest.mark.usefixtures("latin_1")
+def test_logs_may_hold_any_text_in_any_locale(frontrunner, folder, monkeypatch):
+    def fails(self, child, job):
+        return CompileOutcome("compile_failed", Path(job.name), reason="no…", log="such ‘tile’")
+
+    monkeypatch.setattr(CompilePool, "_compile_once", fails)
+    given = ("--compile", "--keep-vmfb", "--dispatches", "matmul", "--json")
+    ran = frontrunner("profile", folder, *given)
+    assert [r["outcome"] for r in json.loads(ran.out)["rows"]] == ["compile_failed"]
+    log = folder / SMALL.name / "default.log"
+    assert log.read_text(encoding="utf-8") == "no…\nsuch ‘tile’\n"
 
 
 def test_a_target_without_a_device_here_is_compiled(frontrunner, folder):

@@ -11,7 +11,7 @@ import pytest
 
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.cli import main
-from frontrunner.core import InputError, WorkError
+from frontrunner.core import InputError, NoRoomError, WorkError
 from frontrunner.experiments.bundling import api as module
 from frontrunner.experiments.bundling.record_result import RecordResult
 from frontrunner.experiments.bundling.selection import Selection
@@ -128,6 +128,36 @@ def test_one_that_fails_does_not_keep_the_others_from_it(
     assert result["error"] == result["failed"][0]
     for name, error in errors.items():
         assert f"error: {name}.mlir: {error}\n" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "hint"),
+    [
+        (NoRoomError("the disk is full", "make room"), "the disk is full", "make room; "),
+        (ValueError("a surprise"), "internal error: ValueError: a surprise", ""),
+    ],
+)
+def test_what_no_dispatch_is_to_blame_for_ends_all_and_what_is_done_is_shown(
+    asked, frontrunner, monkeypatch, error, said, hint
+):
+    made, begun = module.record_dispatch, []
+
+    def record(options, *others):
+        begun.append(options.input.stem)
+        if begun[-1] == "b":
+            raise error
+        return made(options, *others)
+
+    monkeypatch.setattr(module, "record_dispatch", record)
+    Path("c.mlir").touch()
+    ran = frontrunner(*"record a.mlir b.mlir c.mlir --out o --json".split())
+    assert (ran.code, begun) == (1, ["a", "b"])
+    assert f"error: {said}\n" in ran.err
+    told = json.loads(ran.out)
+    assert ([r["path"] for r in told["recordings"]], told["failed"]) == (["o/a.parquet"], [])
+    assert told["error"] == {
+        "message": str(error), "hint": f"{hint}the same command goes on from here"
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from pathlib import Path
 import click
 import pytest
 
+from frontrunner.cli import watch
+
 RUN = Path(__file__).parents[1] / "data" / "old" / "run"
 
 
@@ -52,6 +54,25 @@ def test_it_opens_the_browser(frontrunner, monkeypatch):
     assert mode == 0o600
     assert ran.out.split()[1] in text
     assert ran.out.split()[1].split("/")[-2] not in page  # everybody sees command lines
+
+
+def test_a_page_that_is_opened_is_no_file_that_somebody_made(tmp_path, frontrunner, monkeypatch):
+    """Where a user has no folder for temporary files, they go into that of all."""
+    kept, opened = tmp_path / "kept", []
+    kept.write_text("something else")
+    (tmp_path / "watch.html").symlink_to(kept)
+
+    def launch(address: str) -> None:
+        opened.append(Path(address.removeprefix("file://")))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(click, "launch", launch)
+    monkeypatch.setattr(os, "nice", lambda _: 0)
+    monkeypatch.setattr(watch, "temporary_folder", lambda: tmp_path)
+    assert frontrunner("watch", RUN, "--open").code == 0
+    assert kept.read_text() == "something else"
+    (page,) = opened
+    assert (page.parent, page.stat().st_mode & 0o777) == (tmp_path, 0o600)
 
 
 @pytest.mark.parametrize(

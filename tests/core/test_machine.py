@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from frontrunner.core import machine
-from frontrunner.core.machine import describe_kill, free_memory, physical_cores, usable_cores
+from frontrunner.core.machine import (
+    Load,
+    allowed_cpus,
+    describe_kill,
+    free_memory,
+    physical_cores,
+    processor_name,
+    usable_cores,
+)
 
 GB = 1_000_000_000
 
@@ -75,4 +83,68 @@ def test_two_threads_of_a_core_are_one(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_where_nothing_tells_each_cpu_is_a_core(tmp_path: Path) -> None:
-    assert physical_cores(tmp_path) == usable_cores()
+    assert physical_cores(tmp_path) == allowed_cpus()
+
+
+@pytest.fixture
+def many_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: set(range(64)))
+
+
+@pytest.mark.usefixtures("many_cpus")
+@pytest.mark.parametrize(
+    ("outer", "inner", "cores"),
+    [
+        ("max 100000", "max 100000", 64),
+        ("200000 100000", "max 100000", 2),
+        ("1050000 100000", "250000 100000", 3),
+        ("250000 100000", "1050000 100000", 3),
+        ("max 100000", "50000 100000", 1),
+        ("max 100000", "0 100000", 1),
+        ("max 100000", "9900000 100000", 64),
+        ("max 100000", "200000 0", 64),
+        ("max 100000", "", 64),
+    ],
+)
+def test_a_groups_quota_leaves_less_than_all_cpus(
+    outer: str, inner: str, cores: int, proc: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "outer" / "inner"
+    folder.mkdir(parents=True)
+    (folder / "cpu.max").write_text(f"{inner}\n")
+    (folder.parent / "cpu.max").write_text(f"{outer}\n")
+    assert usable_cores(proc, tmp_path) == cores
+
+
+@pytest.mark.usefixtures("many_cpus")
+def test_without_groups_all_cpus_are_usable(proc: Path, tmp_path: Path) -> None:
+    assert usable_cores(proc, tmp_path / "none") == usable_cores(tmp_path, tmp_path) == 64
+
+
+@pytest.mark.usefixtures("many_cpus")
+def test_a_quota_changes_neither_threads_nor_the_machines_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cpu.max").write_text("200000 100000\n")
+    monkeypatch.setattr(machine, "_groups_of", lambda *_: [tmp_path])
+    assert (usable_cores(), allowed_cpus(), Load.now().cores) == (2, 64, 64)
+    assert physical_cores(tmp_path / "none") == 64
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ("processor: 0\nmodel name\t: A chip: 2 GHz\nmodel name\t: Another\n", "A chip: 2 GHz"),
+        ("CPU implementer\t: 0x41\nCPU variant\t: 0x1\nCPU part\t: 0xd0c\n", "arm 0x41 0xd0c 0x1"),
+        ("", "arm"),
+        (None, "arm"),
+    ],
+)
+def test_a_processor_without_a_name_is_told_by_its_numbers(
+    told: str | None, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine.platform, "processor", lambda: "")
+    monkeypatch.setattr(machine.platform, "machine", lambda: "arm")
+    if told is not None:
+        (tmp_path / "cpuinfo").write_text(told)
+    assert processor_name(tmp_path) == name

@@ -89,7 +89,7 @@ def test_flags_of_the_users_own_are_taken_from_the_command_line_and_from_files(
     assert parse_flags([f"@{file}"]) == found
     # As `tune-model` writes them, those of the target come first.
     file.write_text(flags_text([*target_flags("znver4"), *found]))
-    assert parse_flags([f"@{file}"], "znver4") == found
+    assert parse_flags([f"@{file}"], "znver4") == parse_flags([f"@{file}"]) == found
     with pytest.raises(InputError, match="is given to the compiler by frontrunner"):
         parse_flags([f"@{file}"], "znver3")
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 import pytest
@@ -22,10 +22,10 @@ StartWorker = Callable[..., "WorkerProcess"]
 class WorkerProcess:
     """A `frontrunner worker`."""
 
-    def __init__(self, words: list[str]) -> None:
+    def __init__(self, words: list[str], program: Sequence[str]) -> None:
         self.words = words
         self.process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "frontrunner", "worker", *words],
+            [sys.executable, "-u", *program, "worker", *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -59,8 +59,8 @@ def start_worker() -> Iterator[StartWorker]:
     """Starts workers, waits until they have joined, and ends them after the tests of a file."""
     started: list[WorkerProcess] = []
 
-    def start(*words: str) -> WorkerProcess:
-        worker = WorkerProcess(list(words))
+    def start(*words: str, program: Sequence[str] = ("-m", "frontrunner")) -> WorkerProcess:
+        worker = WorkerProcess(list(words), program)
         started.append(worker)
         if "--serve" in words:
             worker.address = worker.wait_for("serving at").split()[-1]  # type: ignore[attr-defined]

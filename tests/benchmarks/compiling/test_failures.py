@@ -18,7 +18,7 @@ from frontrunner.benchmarks.compiling.failures import (
     normalise,
     save_log,
 )
-from frontrunner.benchmarks.compiling.reproducer import Reproducer
+from frontrunner.benchmarks.compiling.reproducer import Reproducer, write_crash
 from frontrunner.benchmarks.compiling.runnable_module import RunnableModule
 from frontrunner.benchmarks.measuring.outcome import Outcome
 from frontrunner.search import Dispatch
@@ -173,6 +173,27 @@ def test_a_report_that_was_cut_short_is_made_good(matmul: Dispatch, tmp_path: Pa
     before = (folder / "README.md").read_text()
     report(matmul, folder, sizes).write(outcomes)
     assert (folder / "README.md").read_text() == before
+
+
+@pytest.mark.usefixtures("latin_1")
+def test_reports_hold_any_text_in_any_locale(matmul: Dispatch, tmp_path: Path) -> None:
+    """Compilers quote in signs of their own, and long reasons end in an ellipsis."""
+    folder, logs = tmp_path / "failures", tmp_path / "logs"
+    said, config = "no such ‘tile’…", '{tile = "…"}'
+    save_log(logs, 1, f"{said} at length")
+    failed = replace(FAILED, reason=said)
+    FailureReport(matmul, folder, logs, lambda _: config, seed=0).write({1: failed})
+    write_crash(b"", [f"--{said}"], said, folder / "crash")
+
+    def text(*names: str) -> str:
+        return folder.joinpath(*names).read_text(encoding="utf-8")
+
+    assert f"| {said} |" in text("README.md")
+    shown = "00001-compile_failed"
+    assert text(shown, "reason.txt") == f"{said}\n\n{said} at length\n"
+    assert text(shown, "config.txt") == f"{config}\n"
+    assert text("crash", "reason.txt") == f"{said}\n"
+    assert said in text("crash", "reproduce.sh")
 
 
 def test_a_failed_write_is_tried_again(

@@ -16,8 +16,10 @@ from frontrunner.benchmarks.reducing import (
     run_script,
 )
 from frontrunner.benchmarks.reducing.cuts import fewer_ops
-from frontrunner.benchmarks.reducing.reduction import STEPS
+from frontrunner.benchmarks.reducing.failure import Size
+from frontrunner.benchmarks.reducing.reduction import STEPS, Reduction
 from frontrunner.benchmarks.reducing.script import crash_site
+from frontrunner.benchmarks.reducing.trials import Trial
 from frontrunner.search import build_spaces
 from frontrunner.search.reading import read_dispatch
 
@@ -65,6 +67,22 @@ def test_what_does_not_fail_is_not_reduced(tmp_path: Path) -> None:
     text = Matmul(64, 64, 64).mlir()
     outcome = Outcome(CRASHED, stage=EMISSION, reason="it crashed")
     assert reduce_failure(Failure(Variant(text), "gfx942", outcome)) is None
+
+
+@pytest.mark.usefixtures("latin_1")
+def test_a_dispatch_may_hold_any_text_in_any_locale() -> None:
+    text = f"// a comment…\n{Matmul(64, 64, 64).mlir()}"
+    outcome = Outcome(CRASHED, stage=EMISSION, reason="it crashed")
+    assert reduce_failure(Failure(Variant(text), "gfx942", outcome)) is None
+
+
+@pytest.mark.usefixtures("latin_1")
+def test_steps_may_hold_any_text_in_any_locale(tmp_path: Path) -> None:
+    size = Size({}, 1, 1, 1, 0)
+    trial = Trial(Variant(""), None, None, size, "", Path.mkdir)
+    folder = tmp_path / "reduced"
+    Reduction(trial, "", size, size, ("dropped ‘arith.addf’…",), 1, 0.0).write(folder)
+    assert "1. dropped ‘arith.addf’…\n" in (folder / STEPS).read_text(encoding="utf-8")
 
 
 def test_fused_ops_are_dropped_from_either_side() -> None:

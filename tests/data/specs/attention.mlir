@@ -18,9 +18,11 @@ module @frontrunner_spec attributes {iree_codegen.tuning_spec_with_default_entry
     transform.iree.match.cast_compatible_type %2 = tensor<4x64x16xf32> : !transform.any_value
     %3 = transform.get_operand %arg0[4] : (!transform.any_op) -> !transform.any_value
     transform.iree.match.cast_compatible_type %3 = tensor<4x32x16xf32> : !transform.any_value
-    %4 = transform.param.constant #compilation -> !transform.any_param
-    %5 = transform.param.constant {pv_attrs = {attention_pv_matmul}, qk_attrs = {attention_qk_matmul}} -> !transform.any_param
-    transform.yield %arg0, %4, %5 : !transform.any_op, !transform.any_param, !transform.any_param
+    %4 = transform.get_operand %arg0[5] : (!transform.any_op) -> !transform.any_value
+    transform.iree.match.cast_compatible_type %4 = tensor<4x32xf32> : !transform.any_value
+    %5 = transform.param.constant #compilation -> !transform.any_param
+    %6 = transform.param.constant {pv_attrs = {attention_pv_matmul}, qk_attrs = {attention_qk_matmul}} -> !transform.any_param
+    transform.yield %arg0, %5, %6 : !transform.any_op, !transform.any_param, !transform.any_param
   }
   transform.named_sequence @__kernel_config(%arg0: !transform.any_op {transform.consumed}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
     %updated_root = transform.foreach_match in %arg0 

@@ -22,7 +22,7 @@ from frontrunner.benchmarks.compiling.compiler import CompileJob, CompilePool, C
 from frontrunner.benchmarks.measuring import rounds
 from frontrunner.benchmarks.measuring.budget import Budget
 from frontrunner.benchmarks.measuring.outcome import BASELINE, CompileOutcome
-from frontrunner.core import InputError
+from frontrunner.core import InputError, allowed_cpus
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.bundling import recorder as module
@@ -202,13 +202,16 @@ def test_each_says_how_it_came_in(tmp_path: Path) -> None:
         ({"iree_flags": ("--iree-opt-level=O3",)}, "set of compiler flags (--iree-flag)"),
         ({"default_specs": True}, "default (--default-specs)"),
         ({"devices": ("local-sync",)}, "device (local-task)"),
+        ({"fingerprints": ("local-task on another",)}, "device (local-task on a chip)"),
+        ({"cores": 4}, "number of cores (2, here 4)"),
         ({"seed": 1}, "seed (0)"),
     ],
 )
 def test_a_choice_of_candidates_is_for_what_was_asked(change: dict[str, Any], named: str) -> None:
     """Before anything is compiled, too: the default and what a search found depend on it."""
     drawn = PLAIN.describe(options(Path("x")), READ(DATA / "matmul.mlir").target)
-    was = Request("digest", "host", 0, 6, drawn, devices=("local-task",))
+    devices, fingerprints = ("local-task",), ("local-task on a chip",)
+    was = Request("digest", "host", 0, 6, drawn, False, (), devices, fingerprints, cores=2)
     assert not any(was.differences(was).values())
     asked = replace(was, **change)
     assert [name for name, other in was.differences(asked).items() if other] == [named]
@@ -435,6 +438,64 @@ def test_a_damaged_folder_is_found_before_measuring(
     with pytest.raises(KeyboardInterrupt):
         again()
     assert bundle.read_bytes() == good[bundle]
+
+
+def on_another_chip(uri: str) -> str:
+    return f"{uri} on another chip"
+
+
+def test_a_recording_of_another_chip_is_not_this_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many run the same code, such as that of an A100."""
+    out = tmp_path / "matmul.parquet"
+    given, rest = options(out, budget=Budget(1)), (Observer(), silent)
+    record_dispatch(given, PLAIN, ("local-sync",), *rest)
+    assert not record_dispatch(given, PLAIN, (), *rest).new
+    monkeypatch.setattr(module, "fingerprint", on_another_chip)
+    for devices in ((), ("local-sync",)):
+        with pytest.raises(InputError, match=r"of another device \(local-sync on .*\)$"):
+            record_dispatch(given, PLAIN, devices, *rest)
+    # A cluster's devices are not this machine's.
+    assert not record_dispatch(replace(given, cluster="an address"), PLAIN, (), *rest).new
+
+
+def test_an_unfinished_recording_goes_on_with_the_same_chip_and_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = tmp_path / ".matmul.work" / "chosen.parquet"
+
+    class Measuring(Exception):
+        pass
+
+    def measure(*_: object, **__: object) -> None:
+        raise Measuring
+
+    def again() -> None:
+        given = options(tmp_path / "matmul.parquet", budget=Budget(1))
+        record_dispatch(given, PLAIN, ("local-sync",), Observer(), silent)
+
+    monkeypatch.setattr(module, "measure_bundle", measure)
+    with pytest.raises(Measuring):
+        again()
+    monkeypatch.setattr(module, "allowed_cpus", lambda: 99)
+    with pytest.raises(
+        InputError, match=rf"of another number of cores \({allowed_cpus()}, here 99\)$"
+    ):
+        again()
+    monkeypatch.setattr(module, "fingerprint", on_another_chip)
+    with pytest.raises(
+        InputError, match=r"of another device \(local-sync on .*\), number of cores"
+    ):
+        again()
+    # Older versions did not write which.
+    table = pq.read_table(chosen)
+    told = json.loads(table.schema.metadata[b"frontrunner"])
+    del told["request"]["fingerprints"], told["request"]["cores"]
+    metadata = {b"frontrunner": json.dumps(told).encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), chosen)
+    with pytest.raises(Measuring):
+        again()
 
 
 def test_two_do_not_record_the_same_at_once(

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 import frontrunner
+from frontrunner.benchmarks.compiling import save_log
+from frontrunner.benchmarks.measuring import Outcome
 from frontrunner.benchmarks.operations import Matmul
 from frontrunner.benchmarks.reducing import run_script
 from frontrunner.cli import main
 from frontrunner.core import InputError
 from frontrunner.experiments.compiler_fuzzing import session
+from frontrunner.experiments.compiler_fuzzing.drawing import Drawn
 from frontrunner.experiments.interrupted import RunInterrupted
 
 DATA = Path(__file__).parents[2] / "data"
@@ -45,6 +48,20 @@ def test_a_crash_is_found_and_reduced_and_what_compiles_is_run(
     assert run_script(Path(crash["folder"]))[0]
     assert Path(crash["folder"]).name in (out / "README.md").read_text()
     assert main([*words, "--out", str(out)]) == 2
+
+
+@pytest.mark.usefixtures("latin_1")
+def test_what_was_said_may_be_any_text_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = Outcome("compile_failed", stage="compile", reason="no")
+
+    def run(self, batch, work, logs, should_continue):
+        save_log(logs, 0, "no such ‘tile’…")
+        yield 0, outcome
+
+    monkeypatch.setattr(Drawn, "_run", run)
+    drawn, found = Drawn(Path("a.mlir"), "host", "", None, range(1), 0, None), {}
+    drawn.take_turn(found, lambda: True, lambda _: None)
+    assert list(found.values()) == [[(0, outcome, "no such ‘tile’…")]]
 
 
 def test_ctrl_c_while_reducing_keeps_what_was_found(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -71,6 +72,12 @@ def test_the_folder_holds_the_page_and_hashes(board, folder):
     # Each file is in a table; what they come to as a whole is beside the versions.
     assert all(re.search(rf"<td[^>]*>{row['sha256']}</td>", html) for row in told["data"])
     assert told["digest"] in html and "'sha256'" not in html
+
+
+@pytest.mark.usefixtures("latin_1")
+def test_names_may_be_any_text_in_any_locale(board, tmp_path):
+    out = api._write(replace(board, notes=("Łódź was left out",)), tmp_path / "board")
+    assert "Łódź was left out." in (out / "leaderboard.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

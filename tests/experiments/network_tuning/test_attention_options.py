@@ -10,9 +10,9 @@ import pytest
 from frontrunner.benchmarks.networks import NetworkRunner
 from frontrunner.experiments.network_tuning.bases import Base, BaseMaker
 from frontrunner.experiments.network_tuning.device import make_setup
+from frontrunner.experiments.network_tuning.finishing import kept_flag
 from frontrunner.experiments.network_tuning.folder import NetworkFolder
 from frontrunner.experiments.network_tuning.options import NetworkOptions
-from frontrunner.experiments.network_tuning.runs import kept_flag
 from frontrunner.experiments.network_tuning.variants import named, variants_of
 from frontrunner.search import Preprocessing, Target
 from frontrunner.search.reading import read_network
@@ -47,8 +47,16 @@ def test_products_compute_what_attention_does(file: str, warm: None, tmp_path: P
             runner.compare_outputs(base.compiled.executable, plain.compiled.executable)
 
 
-@pytest.mark.parametrize("type_", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("mask", ["", "i1", "of the same type"])
+@pytest.mark.parametrize(
+    ("type_", "mask"),
+    [
+        ("f32", ""),
+        ("f32", "i1"),
+        ("f32", "of the same type"),
+        ("f16", "i1"),
+        ("bf16", "of the same type"),
+    ],
+)
 def test_transposed_keys_compute_the_same(type_: str, mask: str, compare_with: CompareWith) -> None:
     model = attention(type_, type_ if mask == "of the same type" else mask)
     plain, base = compare_with(model, "transposed keys")

@@ -25,7 +25,7 @@ plain = ["--iree-llvmcpu-debug-symbols=false"]
 """
 
 # All are tried long before the time is up.
-FEW = 8
+FEW = 4
 
 pytestmark = pytest.mark.usefixtures("brief", "untracked")
 
@@ -64,10 +64,10 @@ def test_what_computes_something_else_is_never_chosen_and_the_flags_compile(
 
 @pytest.mark.slow
 def test_functions_are_tuned_together(hasty: None, all_faster: None, tmp_path: Path) -> None:
-    """Every candidate counts as faster, so that all end in the spec."""
+    """Every spec counts as faster, so that candidates that seem to be end in it."""
     model, run = MODELS / "prefill_decode.mlir", tmp_path / "run"
     result = frontrunner.tune_model(
-        model, function="prefill=1,decode=3", options="none", minutes=1, pool=FEW,
+        model, function="prefill=1,decode=3", options="none", minutes=1, pool=2 * FEW,
         ranker="heuristic", out=run, quiet=True,
     )  # fmt: skip
     assert {member for row in result.dispatches for member in row.members} == {

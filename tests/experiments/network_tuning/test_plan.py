@@ -113,6 +113,16 @@ def test_attention_that_one_matcher_takes_is_one() -> None:
     assert [[share.name for share, _ in group] for group in groups] == [["a", "b"], ["c"]]
 
 
+def test_of_reductions_what_one_matcher_takes_is_one() -> None:
+    """It does not see the order of loops, nor what is computed, but whether something is fused."""
+    rows, fused = (read(DATA / name, "host") for name in ("max_of_rows.mlir", "norm.mlir"))
+    assert isinstance(rows, Dispatch) and isinstance(fused, Dispatch)
+    columns = replace(rows, indexing_maps=("another", *rows.indexing_maps[1:]))
+    shares = [DispatchTime(name, 1.0, us) for name, us in (("a", 5.0), ("b", 3.0), ("c", 1.0))]
+    groups = hot._groups(shares, {"a": rows, "b": fused, "c": columns})
+    assert [[share.name for share, _ in group] for group in groups] == [["a", "c"], ["b"]]
+
+
 def test_coverage_is_of_the_time_that_is_left() -> None:
     # 100 of 110 are the first 90 %; where those are tuned, the rest matters more.
     assert len(plan({"a": 100.0, "b": 10.0}, 0.9).hot) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -115,14 +115,19 @@ class World:
         speedup = us[0] / us[1]
         return Speedup(speedup, (speedup - 0.005, speedup + 0.005), us[0], us[1], 0.01, ())
 
-    def decide(self, specs: dict[str, list[str]]) -> TrialResult:
+    def decide(self, specs: dict[str, list[str]], dynamic: str = "") -> TrialResult:
         default = self.folder / "baseline.vmfb"
         default.write_text("")
         trial = NetworkTrial(
             self, self, self.starter, CompileOutcome(OK, default), default, 0,  # type: ignore[arg-type]
             self.deadline, self.said.append,
         )  # fmt: skip
-        return trial.decide([(hot(d), [Path(n) for n in names]) for d, names in specs.items()])
+        return trial.decide(
+            [
+                (replace(hot(d), dynamic=("m",) * (d == dynamic)), [Path(n) for n in names])
+                for d, names in specs.items()
+            ]
+        )
 
     setup = None
 
@@ -171,6 +176,19 @@ def test_what_is_faster_alone_and_not_in_the_model_goes(world: World) -> None:
         "mid": "no faster in the model",
         "low": "nothing beat the default",
     }
+
+
+def test_what_is_static_is_matched_before_what_is_dynamic(world: World) -> None:
+    """The last of linked specs is tried first, and any size is dynamic."""
+    world.times = {"big-0": 50.0, "mid-0": 25.0}
+    result = world.decide({"big": ["big-0"], "mid": ["mid-0"]}, dynamic="mid")
+    assert result.spec == "mid-0 big-0"
+
+
+def test_a_dispatch_without_time_in_the_profile_has_no_speedup(world: World) -> None:
+    world.times = {"big-0": 0.0, "mid-0": 25.0}
+    result = world.decide({"big": ["big-0"], "mid": ["mid-0"]})
+    assert result.spec == "mid-0"
 
 
 def test_no_more_than_a_few_are_tried(world: World) -> None:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,9 @@ def test_two_dispatches_are_measured_and_read(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(build.SETS, "first", OPERATIONS)
+    monkeypatch.setattr(build, "POOL_SIZE", 500)
+    briefly = partial(command.evaluate, seeds=1, jobs=1, mlflow=False)
+    monkeypatch.setattr(command, "evaluate", briefly)
     kit = Kit(tmp_path / "kit", 6, ("heuristic",), OPERATIONS, ("host",))
     bundles = kit.build(pythons=())
     assert [bundle.name for bundle in bundles] == [one.name for one in OPERATIONS]

@@ -8,14 +8,14 @@ from functools import partial
 
 import z3
 
-from frontrunner.core import usable_cores
+from frontrunner.core import allowed_cpus
 from frontrunner.search import Backend, Constraint, Knob, Space, Target, kind_of
 
 PIPELINE = "VMVXDefault"
 
 
 def describe(attribute, name):
-    return Target("vmvx", "vmvx", name, usable_cores(), 16, 16, (32 << 10, 1 << 20, 0))
+    return Target("vmvx", "vmvx", name, allowed_cpus(), 16, 16, (32 << 10, 1 << 20, 0))
 
 
 def spaces(dispatch, extras):

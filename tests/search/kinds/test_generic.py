@@ -113,6 +113,35 @@ func.func @sums(%x: tensor<96x100xf32>, %y: tensor<32x64xf32>) -> (tensor<96xf32
   return %r0, %r1 : tensor<96xf32>, tensor<32xf32>
 }
 """
+# Sums of rows divide shorter ones, as in attention.
+DIVIDED = """
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#rows = affine_map<(d0, d1) -> (d0)>
+func.func @divided(%x: tensor<96x100xf32>, %y: tensor<96x8xf32>) -> tensor<96x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<96xf32>
+  %e1 = tensor.empty() : tensor<96x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<96xf32>) -> tensor<96xf32>
+  %r = flow.dispatch.region -> (tensor<96x8xf32>) {
+    %sums = linalg.generic {indexing_maps = [#all, #rows],
+                            iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<96x100xf32>) outs(%f : tensor<96xf32>) {
+    ^bb0(%a: f32, %sum: f32):
+      %more = arith.addf %a, %sum : f32
+      linalg.yield %more : f32
+    } -> tensor<96xf32>
+    %d = linalg.generic {indexing_maps = [#all, #rows, #all],
+                         iterator_types = ["parallel", "parallel"]}
+      ins(%y, %sums : tensor<96x8xf32>, tensor<96xf32>) outs(%e1 : tensor<96x8xf32>) {
+    ^bb0(%a: f32, %s: f32, %o: f32):
+      %q = arith.divf %a, %s : f32
+      linalg.yield %q : f32
+    } -> tensor<96x8xf32>
+    flow.return %d : tensor<96x8xf32>
+  }
+  return %r : tensor<96x8xf32>
+}
+"""
 COLUMNS = """
 func.func @columns(%x: tensor<100x96xf32>) -> tensor<96xf32> {
   %zero = arith.constant 0.0 : f32
@@ -123,6 +152,8 @@ func.func @columns(%x: tensor<100x96xf32>) -> tensor<96xf32> {
   return %r : tensor<96xf32>
 }
 """
+
+pytestmark = pytest.mark.usefixtures("warm")
 
 
 @pytest.fixture
@@ -196,6 +227,30 @@ def test_ops_with_more_inputs_are_others(read: Callable[[str], Dispatch], tmp_pa
     variances = read(VARIANCES)
     assert [o.dtype for o in variances.problem.inputs] == ["f32", "f32"]
     assert not applied(spec, variances.source, variances.target.flags, tmp_path)
+
+
+def test_what_is_fused_to_it_makes_it_another(tmp_path: Path) -> None:
+    """Large tiles compile without it alone."""
+    dispatches = [read_dispatch(DATA / name) for name in ("max_of_rows.mlir", "norm.mlir")]
+    assert dispatches[0].problem.operands == dispatches[1].problem.operands
+    for one in dispatches:
+        spec = some_spec(one)
+        for other in dispatches:
+            found = applied(spec, other.source, other.target.flags, tmp_path)
+            assert found == (one is other)
+
+
+def test_rows_of_what_is_fused_limit_tiles(read: Callable[[str], Dispatch]) -> None:
+    """Not those of the reduction."""
+    assert dict(read_dispatch(DATA / "norm.mlir").problem.traits)["fused_row"] == 100
+    divided = read(DIVIDED).problem
+    assert (len(divided.fused), dict(divided.traits)["fused_row"]) == (1, 8)
+    rows = [
+        row["vec_m"] for row in sample(build_spaces(read(DIVIDED))[0], 200, 0).to_dict("records")
+    ]
+    long = read(DIVIDED.replace("96x8xf32", "96x2000xf32"))
+    short = [row["vec_m"] for row in sample(build_spaces(long)[0], 200, 0).to_dict("records")]
+    assert max(rows) > max(short)
 
 
 @pytest.mark.parametrize("text", [SUM_OF_ALL, TWO_SUMS])

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import iree.runtime as rt
 import numpy as np
+import pytest
 
 from frontrunner.search.mlir import add_repeated, compile_with_spec
 from frontrunner.search.reading import read_dispatch
 
 DATA = Path(__file__).parents[2] / "data"
 SITE = "stream.cmd.dispatch @"
+
+pytestmark = pytest.mark.usefixtures("warm")
 
 
 def test_it_computes_the_same_in_so_many_runs() -> None:

@@ -29,7 +29,7 @@ def configured(dispatch: Dispatch, config: str) -> str:
     return spec_text(spec_of(dispatch, config))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", UNROLLED)
 def test_what_is_unrolled_is_compiled(dispatch: Read, name: str, seed: int, tmp_path: Path) -> None:
     given = dispatch(name)
@@ -50,8 +50,7 @@ def test_others_are_left_alone(dispatch: Read, name: str, tmp_path: Path) -> Non
         assert compile_with_spec(given.source, given.target.flags, spec) == (plain, ())
 
 
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("name", UNROLLED)
+@pytest.mark.parametrize(("name", "first"), [(UNROLLED[0], True), (UNROLLED[1], False)])
 def test_they_are_linked_with_others(
     dispatch: Read, name: str, first: bool, tmp_path: Path
 ) -> None:

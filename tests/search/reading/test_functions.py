@@ -29,6 +29,8 @@ CONSTANTS = """func.func @conv() -> tensor<1x8x14x14xf32> {
 }
 """
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 
 @pytest.fixture
 def write(tmp_path):

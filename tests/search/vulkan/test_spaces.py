@@ -18,7 +18,7 @@ from frontrunner.search.enumeration import (
     enumerate_space,
     sample,
 )
-from frontrunner.search.mlir import compile_with_spec
+from frontrunner.search.mlir import compile_with_spec, spec_text
 from frontrunner.search.reading import read_dispatch
 from frontrunner.search.spec import spec_of
 from frontrunner.search.vulkan.configuration import PROMOTE
@@ -33,6 +33,8 @@ from frontrunner.search.vulkan.spaces import build
 
 DATA = Path(__file__).parents[2] / "data"
 KINDS = ("matmul", "matmul_odd", "matmul_i8", "batch_matmul", "matvec", "conv_nhwc", "conv_nchw")
+
+pytestmark = pytest.mark.usefixtures("warm")
 
 
 def solve_all(space: Space) -> set[tuple[int, ...]]:
@@ -77,7 +79,7 @@ def test_candidates_compile_to_executables_of_their_own(name: str, tmp_path: Pat
     for space in build_spaces(dispatch):
         for row in candidate_dicts(sample(space, 2, seed=1)):
             spec = tmp_path / "spec.mlir"
-            spec.write_text(spec_of(dispatch, space.render(row)).text())
+            spec.write_text(spec_text(spec_of(dispatch, space.render(row))))
             executable, matched = compile_with_spec(dispatch.source, flags, spec)
             assert matched
             made.append(executable)
@@ -97,7 +99,7 @@ def test_promoted_tiles_that_fill_shared_memory_compile(name: str, tmp_path: Pat
     knobs = [knob.name for knob in space.knobs]
     for row in candidate_dicts(pd.concat([largest, narrowest])[knobs]):
         spec = tmp_path / "spec.mlir"
-        spec.write_text(spec_of(dispatch, space.render(row)).text())
+        spec.write_text(spec_text(spec_of(dispatch, space.render(row))))
         assert compile_with_spec(dispatch.source, dispatch.target.flags, spec)[1]
 
 

@@ -1,0 +1,57 @@
+"""Workers that find no scheduler, or none any more, and schedulers that find no port."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("distributed")
+
+from frontrunner.benchmarks.cluster import Offer, work_for_clients
+from frontrunner.core import InputError
+
+JOIN_SECONDS = "frontrunner.benchmarks.cluster.serving.JOIN_SECONDS"
+# A worker that soon gives up to join.
+HASTY = f"""
+from unittest.mock import patch
+from frontrunner.cli import main
+with patch("{JOIN_SECONDS}", 0.5):
+    main()
+"""
+
+
+def test_a_worker_tells_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(JOIN_SECONDS, 0.2)
+    said: list[str] = []
+    with pytest.raises(InputError, match=r"no scheduler answers at 127\.0\.0\.1:1: .*timed out"):
+        work_for_clients(Offer((), 1), "127.0.0.1:1", None, said.append)
+    assert said == []
+
+
+def test_a_scheduler_tells_that_its_port_is_taken() -> None:
+    said: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = "{}:{}".format(*taken.getsockname())
+        says = f"cannot listen at {re.escape(address)}: .*in use"
+        with pytest.raises(InputError, match=says) as refused:
+            work_for_clients(Offer((), 1), None, address, said.append)
+    assert refused.value.hint == "name another address"
+    assert said == []
+
+
+@pytest.mark.slow
+def test_a_worker_joins_a_scheduler_again_that_was_away_for_long(
+    start_worker: Callable[..., Any],
+) -> None:
+    served = start_worker("--serve", "127.0.0.1:0", "--compile", "1")
+    address: str = served.address
+    worker = start_worker("--join", address, "--compile", "1", program=("-c", HASTY))
+    served.kill()
+    for _ in range(3):  # it was lost, and twice not there
+        worker.wait_for("joining again")
+    start_worker("--serve", address.removeprefix("tcp://"), "--compile", "1")
+    worker.wait_for("joined")

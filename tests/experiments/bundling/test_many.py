@@ -1,0 +1,34 @@
+"""Several dispatches, recorded on a cluster: what ends all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from frontrunner.core import NoRoomError, WorkError
+from frontrunner.experiments.bundling import many
+
+
+def full(request: many.Request) -> str:
+    """What a child answers: there is no room for the second."""
+    number, *_ = request
+    if number == 1:
+        raise NoRoomError("the disk is full")
+    raise WorkError("it does not run")
+
+
+def test_a_full_disk_ends_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cluster = SimpleNamespace(address="an address", close=lambda: None)
+    monkeypatch.setattr(many, "open_cluster", lambda *_: cluster)
+    monkeypatch.setattr(many, "HANDLER", f"{__name__}:full")
+    monkeypatch.setattr(many, "AT_A_TIME", 1)
+    options: dict[str, Any] = {"cluster": "an address", "target": "host", "devices": ()}
+    dispatches = [(Path(name), None) for name in ("a", "b", "c")]
+    found = many.record_all(dispatches, tmp_path, **options)
+    assert str(next(found)[1]) == "it does not run"
+    with pytest.raises(NoRoomError, match="the disk is full"):
+        next(found)
+    assert list(found) == []
