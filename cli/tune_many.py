@@ -69,7 +69,8 @@ def tune_each(
             if isinstance(error, FrontrunnerError) and not isinstance(error, NoRoomError):
                 told.add_failed(name, error)
                 continue
-            told.show({"message": str(error), "hint": _not_begun(rest)})  # what was done before
+            hints = filter(None, (getattr(error, "hint", ""), _not_begun(rest)))
+            told.show({"message": str(error), "hint": "; ".join(hints)})  # what was done before
             raise
         told.add(name, result, page.made)
         if page.interrupted and rest:

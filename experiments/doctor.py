@@ -252,7 +252,7 @@ def probe_tracking() -> Probe:
 
 def read_cpu() -> Cpu:
     """Facts about this machine's processor."""
-    return Cpu(processor_name(), usable_cores() or 1, host_caches())
+    return Cpu(processor_name(), usable_cores(), host_caches())
 
 
 def _ask(code: str, arguments: Sequence[str], timeout_s: float) -> dict[str, Any]:

@@ -18,6 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.+-]{1,64}")
 # Up to the end of a line, where it begins a word; what is quoted is kept.
 _COMMENT = re.compile(r"""("[^"]*"|'[^']*')|(?<!\S)#[^\n]*""")
 _FLAG = re.compile(r"--[A-Za-z][\w-]*")
+DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
 # Flags that frontrunner gives by itself, and what to ask for in their place.
 _TAKEN = {
     "--iree-hal-target-device": "--target",
@@ -28,7 +29,7 @@ _TAKEN = {
     "--iree-rocm-target": "--target",
     "--iree-cuda-target": "--target",
     "--iree-vulkan-target": "--target",
-    "--iree-codegen-enable-default-tuning-specs": "--default-specs",
+    DEFAULT_SPECS: "--default-specs",
     "--iree-codegen-tuning-spec-path": "--spec, where a command has it",
     "--iree-codegen-transform-dialect-library": "--spec, where a command has it",
     "--compile-from": "nothing: the phases are frontrunner's",
@@ -103,10 +104,11 @@ def _read_flags(path: Path) -> list[str]:
 def _without_target(flags: list[str], target: str | None) -> list[str]:
     """Flags but for those of a target that they begin with, if it is this one, or any will do."""
     for count in range(1, len(flags) + 1):
-        with suppress(ValueError, UnknownTargetError):
-            name = target_of_flags(flags[:count])
-            if target in (None, name):
-                return flags[count:]
+        value = flags[count - 1].partition("=")[2]
+        for name in (value, f"vulkan-{value}", "aarch64") if target is None else (target,):
+            with suppress(UnknownTargetError):
+                if flags[:count] == [*target_flags(name)]:
+                    return flags[count + (flags[count : count + 1] == [DEFAULT_SPECS]) :]
     return flags
 
 

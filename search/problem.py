@@ -9,10 +9,9 @@ from typing import Any
 
 from ..core import InputError, decode
 from .backend import backend_named, backend_of, known_backends
-from .flags import flags_text, target_flags, target_of_flags
+from .flags import DEFAULT_SPECS, flags_text, target_flags, target_of_flags
 from .kind import kind_of
 
-DEFAULT_SPECS = "--iree-codegen-enable-default-tuning-specs"
 # Without it, the compiler makes f32 of what it is given in f64.
 KEEP_F64 = "--iree-input-demote-f64-to-f32=false"
 # The compiler's word for a size that is only known when the model runs. In a tuning spec -1 would

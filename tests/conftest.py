@@ -227,6 +227,12 @@ def shorten() -> list[str]:
 
 
 @pytest.fixture(scope="session")
+def brief_lines() -> list[str]:
+    """Lines of Python with which a process measures briefly."""
+    return shorten()
+
+
+@pytest.fixture(scope="session")
 def brief_command() -> list[str]:
     """Starts a process in which `frontrunner` measures briefly; its arguments are to follow."""
     lines = ["import sys", *shorten(), "from frontrunner.cli import main; sys.exit(main())"]

@@ -190,6 +190,7 @@ async def _serve(
                 say(f"serving at {address}")
             joined = False
             while True:
+                lost = f"lost {address}"
                 try:
                     await _work(address, offer, say, make_host)
                 except (OSError, TimeoutError, RuntimeError) as error:
@@ -198,8 +199,9 @@ async def _serve(
                             f"no scheduler answers at {address}: {_cause(error)}",
                             "start one with `frontrunner worker --serve --jobs N`",
                         ) from error
+                    lost += f" ({_cause(error)})"
                 joined = True
-                say(f"lost {address}, joining again")
+                say(f"{lost}, joining again")
                 await asyncio.sleep(AGAIN_SECONDS)
 
 

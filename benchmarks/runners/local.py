@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -37,8 +38,8 @@ class ExecutableRunner(MeasuringRunner, Protocol):
         """
 
 
-def _always() -> bool:
-    return True
+def _is_before(until: float) -> bool:
+    return time.monotonic() < until
 
 
 class LocalRunner:
@@ -92,13 +93,14 @@ class LocalRunner:
     def run(
         self, batch: Sequence[int], should_continue: Callable[[], bool] = lambda: True
     ) -> Iterator[tuple[int, Outcome]]:
-        ready = []
+        ready, started = [], time.monotonic()
         for one in self._compiler.compile(batch):
             ready.append(one)
             if not should_continue():
-                # The time is up: what is still compiling is given up, and what is ready measured,
-                # which takes less than it did to compile.
-                should_continue = _always
+                # The time is up: what is still compiling is given up, and what is ready measured
+                # for no longer than it took to compile.
+                until = 2 * time.monotonic() - started
+                should_continue = partial(_is_before, until)
                 break
         self._executables |= {i: done.executable for i, done in ready if done.kind == OK}
         return self._devices.screen(ready, should_continue)

@@ -58,7 +58,7 @@ def problem_name(problem: Problem | ForeignKernel) -> str:
     orders = list(permutations(problem.inputs)) if swapped else [problem.inputs]
     form = min(_Form.of(problem, inputs) for inputs in orders)
     # Those of products are seen from their indices; what is fused does not count.
-    traits = [t for t in problem.traits if t[0] != "math" and not swapped]
+    traits = [t for t in problem.traits if t[0] not in ("math", "fused_row") and not swapped]
     digest = hashlib.sha256(json.dumps([form.indices, traits]).encode()).hexdigest()
     sizes = "x".join(map(str, form.sizes))
     return "_".join([family_of(problem), sizes, *form.types, digest[:6]])

@@ -138,7 +138,7 @@ def write_winner(folder: NetworkFolder, end: Finish, device: str) -> None:
 
 
 def kept_flag(folder: NetworkFolder, flag: str) -> str:
-    """The flag; scripts are copies, so that what was written goes on to mean the same, anywhere."""
+    """The flag; scripts are copies, so that what was written goes on to mean the same."""
     preprocessing, scripts = Preprocessing.of(flag), folder.scripts.absolute()
     if preprocessing is None or not can_be_named(scripts):
         return flag

@@ -17,10 +17,9 @@ from ...search.reading import READER, NetworkDispatch, read_dispatch
 
 _FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
 # Of a dispatch's headroom, what is expected to be gained. In 28 runs on nine models it was 0.81 to
-# 0.94 of attention, batched products, and convolutions, and 0.30 of products of two dims, which
-# are those of convolutional models mostly.
-EXPECTED_GAIN = {"matmul": 0.3}
-USUAL_GAIN = 0.85
+# 0.94 of attention, batched products (also of one batch), and convolutions, and 0.30 of products
+# without a batch dim, which were those of convolutional models mostly.
+USUAL_GAIN, PRODUCTS_GAIN = 0.85, 0.3
 # Of the measured peak, what the best candidates of a kind reach; all of it for other kinds. Five
 # models' attention was tuned to 21 to 37 % (Zen 4).
 REACHED = {"attention": 0.3}
@@ -40,15 +39,16 @@ class HotDispatch:
     """Dispatches of one Problem, which one entry of a spec configures all.
 
     Attributes:
-        members: names in the model, the one that takes most time first.
+        members: names in the model, the one that takes most time first, of reductions the one with
+            the longest rows fused to it.
         file: the first member, as MLIR.
         time_us: of a run of the model, all members together.
         share: of the model's time in dispatches.
         headroom_us: what may be saved: `time_us` less what its kind may reach; a little at least.
             A fixed share of it where memory is waited for.
+        expected_us: of `headroom_us`, what is expected to be saved.
         dynamic: loops whose size is only known when the model runs; `file` has the largest that it
             is called with.
-        expected_us: what is expected to be saved, of these.
         least_us: of `time_us`, what the machine would need at its measured peak; 0 where it is not
             known, as with `dynamic` loops and where memory is waited for.
     """
@@ -201,6 +201,9 @@ def _groups(
         dispatch = read.get(share.name)
         if isinstance(dispatch, Dispatch):
             groups.setdefault(_matched(dispatch), []).append((share, dispatch))
+    for members in groups.values():
+        # Tiles that compile with the longest rows fused to a reduction do with shorter ones.
+        members.sort(key=lambda one: -dict(one[1].problem.traits).get("fused_row", 0))
     return list(groups.values())
 
 
@@ -251,8 +254,13 @@ def _hot(
         headroom_us,
         problem.dynamic,
         least_us,
-        headroom_us * EXPECTED_GAIN.get(problem.kind, USUAL_GAIN),
+        headroom_us * _expected_gain(problem),
     )
+
+
+def _expected_gain(problem: Problem) -> float:
+    batched = problem.kind != "contraction" or problem.by_role("batch")
+    return USUAL_GAIN if batched else PRODUCTS_GAIN
 
 
 def _read(file: Path, target: str, iree_flags: tuple[str, ...], reader: Child) -> Dispatch | str:

@@ -41,7 +41,7 @@ from .trial import MAX_TRIED, NetworkTrial
 from .variants import PLAIN, OptionVariant, TriedVariants, named, read_variants, variants_of
 
 # Of the time: to try other options of the compiler, of which the last may take longer; to try in
-# the model what was found; and of that, to compare what came of it with other options.
+# the model what was found; and the end of it, to compare what came of that with other options.
 OPTIONS_SHARE, TRIAL_SHARE, FINISH_SHARE = 0.2, 0.2, 0.1
 
 
@@ -188,8 +188,9 @@ def _tune(
         tried, plan = folder.tried(variants), folder.plan()
         if tried is None and plan is not None and folder.is_without_options:
             tried = TriedVariants((), PLAIN.name, ())
+        cores = network.target.cores if place.shares_cores else 0
         if tried is not None:
-            tried.check_device(folder.path, place.fingerprint)
+            tried.check_device(folder.path, place.fingerprint, cores)
         if tried is None or plan is None:
             until = time.monotonic() + OPTIONS_SHARE * seconds
             outcomes, faster = try_variants(maker, variants, plain, runner, until, options.seed)
@@ -201,7 +202,9 @@ def _tune(
                 # Whoever removed the file of a choice may have runs with the options of that one.
                 folder.remove_runs()
             names = tuple(one.variant.name for one in faster)
-            tried = TriedVariants(tuple(outcomes), base.variant.name, names, place.fingerprint)
+            tried = TriedVariants(
+                tuple(outcomes), base.variant.name, names, place.fingerprint, cores
+            )
             folder.save_tried(tried)
             folder.save_plan(plan)
         else:

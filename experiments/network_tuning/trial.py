@@ -230,7 +230,7 @@ class NetworkTrial:
         if len(variants) == 1:
             return found
         for number in range(PROFILE_ROUNDS):
-            if number >= LEAST_ROUNDS and time.monotonic() > self.deadline:
+            if number == LEAST_ROUNDS and time.monotonic() > self.deadline:
                 break
             self.notify(f"profiling the model, round {number + 1} of {PROFILE_ROUNDS}")
             row: list[Mapping[str, float]] = [{}] * len(variants)

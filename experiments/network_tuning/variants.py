@@ -97,19 +97,26 @@ class TriedVariants:
         tuned: the name of those that dispatches are tuned with.
         faster: names of those that were faster than the usual ones, the best first.
         device: the fingerprint of the one that said so; empty in files of older versions.
+        cores: how many it may use, of a CPU; else, and in older files, 0.
     """
 
     outcomes: tuple[VariantOutcome, ...]
     tuned: str
     faster: tuple[str, ...]
     device: str = ""
+    cores: int = 0
 
-    def check_device(self, folder: Path, device: str) -> None:
+    def check_device(self, folder: Path, device: str, cores: int) -> None:
         """Refuses to go on elsewhere than where it was begun.
 
         Raises:
-            InputError: the device is another.
+            InputError: the device is another, or has another number of cores.
         """
+        if self.cores not in (0, cores):
+            raise InputError(
+                f"{folder} was begun on {self.cores} cores, and this process may run on {cores}",
+                "go on with as many (taskset), or start anew",
+            )
         if self.device not in ("", device):
             raise InputError(
                 f"{folder} was begun on {self.device}, and this is {device}",

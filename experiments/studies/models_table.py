@@ -29,7 +29,7 @@ from ..network_tuning import NetworkResult, resume_model, tune_model
 from .library_race import LIBRARIES, Race, race_libraries
 from .make_models import main as make
 
-# The last four were not looked at while spaces and predictors were made.
+# The last four came later: the first spaces and predictors were made without them.
 NAMES = (
     *("bert", "vit", "resnet", "decoder", "mobilenet", "unet"),
     *("whisper", "convnext", "regnet", "llama"),

@@ -59,8 +59,14 @@ class AttentionKind(Kind):
 
         out = 5 if ("masked", 1) in problem.traits else 4
         types = [tensor_type(problem, operand) for operand in problem.operands]
-        rows = [e for e in problem.output.index if problem.dims[e[0][0]].role != "n"]
-        maxima = tensor_type(problem, replace(problem.output, dtype="f32", index=tuple(rows)))
+        # The compiler has the batch dims first, whatever the output's order.
+        rows = tuple(
+            ((d, 1),)
+            for role in ("batch", "m")
+            for d, dim in enumerate(problem.dims)
+            if dim.role == role
+        )
+        maxima = tensor_type(problem, replace(problem.output, dtype="f32", index=rows))
         places = (0, 1, 2, out, out + 1)
         match_operands(op, problem.op, dict(zip(places, [*types, maxima], strict=True)))
 

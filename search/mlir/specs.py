@@ -183,7 +183,7 @@ def match_loops(
     Args:
         parallel: of each loop, whether it is.
         inputs: how many the op has.
-        taker: the name of an op that takes its result.
+        taker: the name of the op that takes its result; of several ops, of one of them.
         only: whether no other may take it.
     """
     any_op, number = transform.AnyOpType.get(), ir.Type.parse("!transform.param<i64>")

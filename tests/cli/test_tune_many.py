@@ -34,7 +34,8 @@ def files(tmp_path, monkeypatch, brief, untracked, warm):
 
 
 @pytest.mark.parametrize(
-    ("error", "begun"), [(NoRoomError("the disk is full"), 2), (WorkError("it crashed"), 3)]
+    ("error", "begun"),
+    [(NoRoomError("the disk is full", "make room"), 2), (WorkError("it crashed"), 3)],
 )
 def test_what_no_dispatch_is_to_blame_for_ends_all_and_what_is_done_is_shown(
     error, begun, frontrunner, monkeypatch
@@ -54,7 +55,7 @@ def test_what_no_dispatch_is_to_blame_for_ends_all_and_what_is_done_is_shown(
     told = json.loads(ran.out)
     assert [run["input"] for run in told["runs"]] == ["both-one", "third"][: begun - 1]
     assert told["error"]["message"] == str(error)
-    assert told["error"]["hint"] == ("not begun: third" if begun == 2 else "")
+    assert told["error"]["hint"] == ("make room; not begun: third" if begun == 2 else "")
 
 
 def test_each_function_has_a_run_of_its_own(frontrunner):

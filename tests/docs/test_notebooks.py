@@ -34,11 +34,14 @@ def test_they_are_kept_without_outputs(path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_they_run(path, monkeypatch, tmp_path):
+def test_they_run(path, monkeypatch, tmp_path, brief_lines):
     nbformat = pytest.importorskip("nbformat")
     client = pytest.importorskip("nbclient").NotebookClient
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    startup = tmp_path / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "brief.py").write_text("\n".join(brief_lines))
     notebook = nbformat.read(path, as_version=4)
     for cell in code_cells(notebook):
         cell["source"] = BUDGET.sub(lambda m: f"budget={int(m[1]) // 4}", cell["source"])

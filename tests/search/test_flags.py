@@ -9,7 +9,13 @@ import pytest
 
 from frontrunner.core.errors import InputError, UnknownTargetError
 from frontrunner.search import Target
-from frontrunner.search.flags import flags_text, parse_flags, target_flags, target_of_flags
+from frontrunner.search.flags import (
+    DEFAULT_SPECS,
+    flags_text,
+    parse_flags,
+    target_flags,
+    target_of_flags,
+)
 
 HOST = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
 COMMAND = "--iree-llvmcpu-embedded-linker-path=$(touch planted)"
@@ -87,9 +93,19 @@ def test_flags_of_the_users_own_are_taken_from_the_command_line_and_from_files(
     assert found == ("--iree-opt-data-tiling", "--iree-opt-level=O3", pipeline, spec)
     file.write_text(flags_text(found))
     assert parse_flags([f"@{file}"]) == found
-    # As `tune-model` writes them, those of the target come first.
-    file.write_text(flags_text([*target_flags("znver4"), *found]))
-    assert parse_flags([f"@{file}"], "znver4") == parse_flags([f"@{file}"]) == found
+
+
+@pytest.mark.parametrize("target", ["znver4", "aarch64", "gfx942", "h200", "vulkan-valhall4"])
+@pytest.mark.parametrize("more", [[], [DEFAULT_SPECS]])
+def test_files_may_begin_with_the_flags_of_the_target(
+    target: str, more: list[str], tmp_path: Path
+) -> None:
+    """As those of `tune-model` do."""
+    file = tmp_path / "flags.txt"
+    file.write_text(flags_text([*target_flags(target), *more, "--iree-opt-level=O3"]))
+    assert (
+        parse_flags([f"@{file}"], target) == parse_flags([f"@{file}"]) == ("--iree-opt-level=O3",)
+    )
     with pytest.raises(InputError, match="is given to the compiler by frontrunner"):
         parse_flags([f"@{file}"], "znver3")
 

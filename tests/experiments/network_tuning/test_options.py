@@ -90,9 +90,13 @@ def check_that_a_file_of_options_is_asked_for_again(run: Path, file: Path) -> No
         with pytest.raises(InputError, match="was started with the options of a file"):
             frontrunner.resume_model(run, options=other, quiet=True)
     tried = json.loads((run / "options.json").read_text())
-    (run / "options.json").write_text(json.dumps(tried | {"device": "another kind of CPU"}))
-    with pytest.raises(InputError, match=r"run was begun on another kind of CPU, and this is "):
-        frontrunner.resume_model(run, options=file, quiet=True)
+    for elsewhere, said in (
+        ({"device": "another kind of CPU"}, "another kind of CPU, and this is "),
+        ({"cores": 99}, "99 cores, and this process may run on "),
+    ):
+        (run / "options.json").write_text(json.dumps(tried | elsewhere))
+        with pytest.raises(InputError, match=f"run was begun on {said}"):
+            frontrunner.resume_model(run, options=file, quiet=True)
     tried["tuned"] = "--no-such-flag"
     (run / "options.json").write_text(json.dumps(tried))
     with pytest.raises(InputError, match=r"options.json does not hold what was written there"):
