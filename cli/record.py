@@ -22,7 +22,14 @@ from .choices import (
 from .completing import complete_rankers
 from .files import check_writable
 from .output import Interrupted, Output, shared_options, write_failure
-from .several import devices_of, dispatches_of, functions_option, targets_option
+from .several import (
+    devices_of,
+    dispatches_of,
+    functions_option,
+    targets_option,
+    told_of_all,
+    why_ended,
+)
 
 GOES_ON = "the same command goes on from here"
 
@@ -115,10 +122,7 @@ def command(
     codes = []
 
     def show(error: dict[str, str] | None = None) -> None:
-        """Shows what there is; `error` is why it is not all."""
-        first = error or next(iter(failed), None)
-        told = {"recordings": made, "failed": failed}
-        output.result(told if first is None else {**told, "error": first})
+        output.result(told_of_all({"recordings": made}, failed, error))
 
     try:
         for target, uris in divided.items():
@@ -139,8 +143,7 @@ def command(
         show({"message": "interrupted", "hint": GOES_ON})
         raise Interrupted(GOES_ON) from None
     except Exception as error:
-        hints = filter(None, (getattr(error, "hint", ""), GOES_ON))
-        show({"message": str(error), "hint": "; ".join(hints)})  # what was recorded before
+        show(why_ended(error, GOES_ON))  # what was recorded before
         raise
     show()
     if (wanted := len(dispatches) * len(divided)) > 1:

@@ -6,8 +6,9 @@ Dispatches are those of several files, or several functions of one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -84,3 +85,18 @@ def dispatches_of(files: Sequence[Path], functions: Sequence[str]) -> list[Named
                 f"{times} dispatches are called {name}", "rename a file, or tune them one at a time"
             )
     return found
+
+
+def told_of_all(
+    made: Mapping[str, Any], failed: Sequence[Mapping[str, Any]], error: Mapping[str, str] | None
+) -> Mapping[str, Any]:
+    """The JSON of a command on several; `error` is why it is not all, if so."""
+    first = error or next(iter(failed), None)
+    found = {**made, "failed": failed}
+    return found if first is None else {**found, "error": first}
+
+
+def why_ended(error: Exception, rest: str) -> dict[str, str]:
+    """Of what ends a command on several, for its JSON; `rest` is a further hint."""
+    hints = filter(None, (getattr(error, "hint", ""), rest))
+    return {"message": str(error), "hint": "; ".join(hints)}

@@ -12,7 +12,7 @@ from .choices import continued_by
 from .files import check_new_folder
 from .output import Interrupted, Output, write_failure
 from .pages import page_line, tracked_page
-from .several import Named
+from .several import Named, told_of_all, why_ended
 
 if TYPE_CHECKING:
     from ..core import FrontrunnerError
@@ -69,8 +69,7 @@ def tune_each(
             if isinstance(error, FrontrunnerError) and not isinstance(error, NoRoomError):
                 told.add_failed(name, error)
                 continue
-            hints = filter(None, (getattr(error, "hint", ""), _not_begun(rest)))
-            told.show({"message": str(error), "hint": "; ".join(hints)})  # what was done before
+            told.show(why_ended(error, _not_begun(rest)))  # what was done before
             raise
         told.add(name, result, page.made)
         if page.interrupted and rest:
@@ -121,9 +120,7 @@ class _Told:
         if self.rows:
             header = ["dispatch", "#speedup", "#95 %", "#noise floor", "run"]
             self.output.table(header, self.rows)
-        first = error or next(iter(self.failed), None)
-        found = {"runs": self.runs, "failed": self.failed}
-        self.output.result(found if first is None else {**found, "error": first})
+        self.output.result(told_of_all({"runs": self.runs}, self.failed, error))
 
     def interrupted(self, hint: str, rest: Sequence[str]) -> Interrupted:
         """Shows what there is, and tells what is not."""

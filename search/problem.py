@@ -101,7 +101,8 @@ class Problem:
         fused: names of the other compute ops in the dispatch, in order.
         traits: details that features, spaces and matchers use and that dims do not tell, such as
             `("depthwise", 1)`, `("stride", 2)`, `("dilation", 1)`, in name order. `("math", 1)`: a
-            fused op calls a function such as `math.erf`.
+            fused op calls a function such as `math.erf`. `("fused_row", 64)`: what is fused to a
+            reduction has up to 64 elements for each of its results.
     """
 
     kind: str

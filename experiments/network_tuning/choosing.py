@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from ...benchmarks.libraries import measure_peak
@@ -132,13 +132,14 @@ def _together(
     variants: Sequence[OptionVariant], faster: Sequence[Base], known: Set[frozenset[str]]
 ) -> list[OptionVariant]:
     """The best together with each other single option that is faster, but for known ones."""
-    both = [
-        base.variant.with_flags_of(faster[0].variant)
-        for base in faster[1:]
-        if base.variant in variants
-    ]
-    new = {one.parts: one for one in both if one is not None and one.parts not in known}
-    return [*new.values()]
+    return _unknown(
+        known,
+        (
+            base.variant.with_flags_of(faster[0].variant)
+            for base in faster[1:]
+            if base.variant in variants
+        ),
+    )
 
 
 def _instead_of_tuning(
@@ -154,12 +155,22 @@ def _instead_of_tuning(
     with data tiling, and 1.2 times if it has channels last already.
     """
     speedups = {one: found[one].speedup or 0.0 for one in variants if not one.tunable}
-    both = [
-        tunable[0].variant.with_flags_of(one)
-        for one in sorted(speedups, key=lambda one: -speedups[one])
-        if tunable and speedups[one] > 1 / LEAST_SPEEDUP
-    ]
-    return [one for one in both if one is not None and one.parts not in known]
+    return _unknown(
+        known,
+        (
+            tunable[0].variant.with_flags_of(one)
+            for one in sorted(speedups, key=lambda one: -speedups[one])
+            if tunable and speedups[one] > 1 / LEAST_SPEEDUP
+        ),
+    )
+
+
+def _unknown(
+    known: Set[frozenset[str]], both: Iterable[OptionVariant | None]
+) -> list[OptionVariant]:
+    """Those that can be combined, each once, but for known ones."""
+    new = {one.parts: one for one in both if one is not None and one.parts not in known}
+    return [*new.values()]
 
 
 def _leading(bases: Sequence[Base], count: int) -> list[Base]:

@@ -140,8 +140,10 @@ class NetworkTrial:
 
     def _compile(self, named: Mapping[str, Specs]) -> list[CompileOutcome]:
         # What comes last is tried first: a matcher of dynamic sizes takes static ones, too.
-        paths = {n: [s[hot] for hot in sorted(s, key=_is_static)] for n, s in named.items()}
-        linked = [(n, link_specs([*self.starter, *one]).text) for n, one in paths.items()]
+        linked = []
+        for name, specs in named.items():
+            paths = [specs[hot] for hot in sorted(specs, key=lambda hot: not hot.dynamic)]
+            linked.append((name, link_specs([*self.starter, *paths]).text))
         return [
             raise_if_killed(one, "a variant of the model") for one in self.compiler.compile(linked)
         ]
@@ -291,10 +293,6 @@ def _lower_bound(ratios: npt.NDArray[np.float64]) -> float:
     median asks for all seven, and on a busy machine one round in ten is twice as slow.
     """
     return float(np.quantile(ratios, 0.25, method="lower"))
-
-
-def _is_static(hot: HotDispatch) -> bool:
-    return not hot.dynamic
 
 
 def _total(times: Mapping[str, float], hot: HotDispatch) -> float:
