@@ -43,7 +43,7 @@ def tile_area_log2(view: GpuView) -> Column:
 
 @theme.feature
 def padding(view: GpuView) -> Column:
-    """Outputs computed beyond those there are, relative: where tiles do not divide the problem."""
+    """Work beyond what there is, relative: tiles that do not divide, scores computed again."""
     return view.padding - 1
 
 

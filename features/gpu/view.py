@@ -65,9 +65,16 @@ class GpuView(DerivedView):
 
     @cached_property
     def padding(self) -> Column:
-        """Points that workgroups compute over points there are: tiles that do not divide."""
+        """Points that workgroups compute over points there are: tiles that do not divide.
+
+        Of attention, each tile of the head's columns computes all scores of its rows again.
+        """
         covered = self["workgroups"] * self["tile_batch"] * self.tile["m"] * self.tile["n"]
-        return covered / math.prod(d.size for d in self.problem.dims if d.parallel)
+        padding: Column = covered / math.prod(d.size for d in self.problem.dims if d.parallel)
+        if self.first_reduction is not None:
+            head, width = self.problem.dim("n").size, self.first_reduction.size
+            padding *= (head + width * np.ceil(head / self.tile["n"])) / (head + width)
+        return padding
 
     # Bytes --------------------------------------------------------------------------------------
 

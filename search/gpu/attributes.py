@@ -28,12 +28,26 @@ def answer(request: Any) -> Any:
     """Answers the requests of `frontrunner.search.gpu.rendering`, each by its type."""
     with _context(), ir.Location.unknown():
         if isinstance(request, GpuConfig):
-            return str(with_extras(_compilation_info(request), request.extras))
+            return _written(request)
         if isinstance(request, SolutionRequest):
             return _materialized(request)
         if isinstance(request, MatmulLoopsRequest):
             return _matmul_loops(request.problem)
         raise TypeError(f"no answer to {type(request).__name__}")
+
+
+def _written(config: GpuConfig) -> str:
+    mma = iree_gpu.MMAAttr.get(iree_gpu.MMAIntrinsic[config.mma]) if config.mma else None
+    text = str(
+        with_extras(_compilation_info(config, None if config.products else mma), config.extras)
+    )
+    if config.products:
+        products = {
+            name: ir.DictAttr.get({"lowering_config": _lowering_config(entries, mma)})
+            for name, entries in config.products.items()
+        }
+        text += f"\n{ir.DictAttr.get(products)}"
+    return text
 
 
 def _materialized(solution: SolutionRequest) -> str:
@@ -95,10 +109,7 @@ def _pipeline_options(known: ir.Attribute | None, extras: Mapping[str, int]) -> 
     )
 
 
-def _compilation_info(config: GpuConfig) -> ir.Attribute:
-    lowering = {name: _attribute(value) for name, value in config.lowering.items()}
-    if config.mma:
-        lowering["mma_kind"] = iree_gpu.MMAAttr.get(iree_gpu.MMAIntrinsic[config.mma])
+def _compilation_info(config: GpuConfig, mma: ir.Attribute | None) -> ir.Attribute:
     configuration = None
     if config.options is not None:
         options = iree_gpu.PipelineOptionsAttr.get(**config.options)
@@ -110,9 +121,15 @@ def _compilation_info(config: GpuConfig) -> ir.Attribute:
         config.subgroup_size,
         configuration,
     )
-    return iree_codegen.CompilationInfoAttr.get(
-        iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(lowering)), translation
-    )
+    lowering = _lowering_config(config.lowering, mma)
+    return iree_codegen.CompilationInfoAttr.get(lowering, translation)
+
+
+def _lowering_config(entries: Mapping[str, Any], mma: ir.Attribute | None) -> ir.Attribute:
+    lowering = {name: _attribute(value) for name, value in entries.items()}
+    if mma is not None:
+        lowering["mma_kind"] = mma
+    return iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(lowering))
 
 
 def _attribute(value: Any) -> ir.Attribute:

@@ -47,7 +47,8 @@ class ChosenConfig:
         instruction, stages, waves = (p.search(text) for p in (_INSTRUCTION, _STAGES, _WAVES))
         return cls(
             pipeline=pipeline[1],
-            lists={n: tuple(map(int, v.split(", "))) for n, v in _LIST.findall(text)},
+            # Of attention, those of its products follow its own.
+            lists={n: tuple(map(int, v.split(", "))) for n, v in reversed(_LIST.findall(text))},
             mma=instruction[1] if instruction else "",
             igemm="use_igemm_convolution = true" in text,
             subgroup_size=int(size[1]),

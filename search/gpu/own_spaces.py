@@ -1,7 +1,8 @@
 """GPU spaces of our own, for dispatches that the compiler emits no constraints for.
 
 IREE 3.13 crashes while it emits them for batch matmuls, grouped convolutions and matrix-vector
-products, and emits none where no matrix instruction fits. Four families cover these:
+products, and emits none where no matrix instruction fits, nor for attention on NVIDIA. Five
+families cover these:
 
 | pipeline | lowers | what |
 | --- | --- | --- |
@@ -9,6 +10,7 @@ products, and emits none where no matrix instruction fits. Four families cover t
 | `TileAndFuse-igemm` | convolutions | the same, on the matmul that the convolution becomes |
 | `TileAndFuse-simt` | contractions, convolutions | a tile per thread (`simt`) |
 | `VectorDistribute` | contractions with few rows | a reduction shared by lanes (`reduction`) |
+| `VectorDistribute-attention` | attention | matrix instructions (`attention`) |
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from collections.abc import Mapping
 from ..kind import kind_of
 from ..problem import Problem, Target
 from ..space import Space
-from . import mma, reduction, simt
+from . import attention, mma, reduction, simt
 from .chosen import ChosenConfig
 from .columns import intrinsics
 
@@ -34,13 +36,16 @@ _FAMILIES = {
     "TileAndFuse-igemm": (mma.build, mma.knobs_of),
     "TileAndFuse-simt": (simt.build, simt.knobs_of),
     "VectorDistribute": (reduction.build, reduction.knobs_of),
+    "VectorDistribute-attention": (attention.build, attention.knobs_of),
 }
 
 
 def pipelines(problem: Problem, target: Target) -> tuple[str, ...]:
     """The pipelines that can lower a problem, the most promising first."""
-    product = len(problem.operands) == 3 and problem.by_role("m", "n")
-    if kind_of(problem).chained or not product:
+    if kind_of(problem).chained:
+        fits = problem.by_role("m") and attention.intrinsics(problem, target)
+        return ("VectorDistribute-attention",) if fits else ()
+    if len(problem.operands) != 3 or not problem.by_role("m", "n"):
         return ()
     rows, columns = (math.prod(d.size for d in problem.by_role(r)) for r in ("m", "n"))
     fewest = min(rows, columns)

@@ -35,6 +35,8 @@ class GpuConfig:
         mma: name of the matrix instruction; empty where none is used.
         options: `gpu_pipeline_options`; None for none.
         extras: see `frontrunner.search.gpu.attributes.with_extras`.
+        products: lowering configs of the two products of attention, by their names in its
+            `decomposition_config`; the matrix instruction is theirs.
     """
 
     pipeline: str
@@ -44,6 +46,7 @@ class GpuConfig:
     mma: str = ""
     options: Mapping[str, int | bool] | None = None
     extras: Mapping[str, int] = field(default_factory=dict)
+    products: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

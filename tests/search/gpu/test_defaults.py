@@ -39,6 +39,7 @@ def assert_compiles_as_the_default(dispatch: Dispatch, config: str, folder: Path
         ("matmul", "gfx942", "TileAndFuse"),
         ("matmul_i8", "gfx942", "TileAndFuse"),
         ("conv_grouped", "gfx942", "TileAndFuse-igemm"),
+        ("gpu/attention_20x4096x64", "sm_80", "VectorDistribute-attention"),
     ],
 )
 def test_the_default_is_a_candidate(file: str, target: str, pipeline: str, tmp_path: Path) -> None:
@@ -60,6 +61,7 @@ def test_the_default_is_a_candidate(file: str, target: str, pipeline: str, tmp_p
         ("conv_nhwc", "gfx1201"),
         ("vecmat", "sm_80"),
         ("conv_grouped", "gfx942"),
+        ("gpu/attention_20x4096x64", "sm_80"),
     ],
 )
 def test_what_is_read_is_what_was_chosen(file: str, target: str, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from frontrunner.search.reading import read_dispatch
 DATA = Path(__file__).parents[2] / "data"
 MATMUL = "gpu/matmul_2048x1280x5120"
 BATCH, GROUPED = "gpu/batch_matmul_8x512x1024x768", "gpu/conv_grouped_2x4x64x32x32"
-DEPTHWISE = "gpu/conv_depthwise_2x56x56x128"
+DEPTHWISE, ATTENTION = "gpu/conv_depthwise_2x56x56x128", "gpu/attention_20x4096x64"
 # Every family, on AMD's and NVIDIA's.
 FAMILIES = [
     (BATCH, "sm_80", "TileAndFuse"),
@@ -43,6 +43,7 @@ FAMILIES = [
     ("vecmat", "gfx942", "TileAndFuse-simt"),
     ("matmul_odd", "sm_80", "TileAndFuse-simt"),
     (DEPTHWISE, "gfx1100", "TileAndFuse-simt"),
+    (ATTENTION, "sm_80", "VectorDistribute-attention"),
 ]
 DEFAULT = {"mma_idx": 0, "wg_0": 1, "wg_1": 64, "sg_1": 2, "wg_2": 128, "sg_2": 4, "red_3": 8}
 pytestmark = pytest.mark.usefixtures("warm")
@@ -129,7 +130,8 @@ def test_columns_agree_with_the_attribute(file: str, target: str, pipeline: str)
         axes = "nmk" if swapped else "mnk"
         assert tuple(row[f"mma_{axis}"] for axis in axes) == shape
         steps = numbers("partial_reduction" if "partial" in text else "reduction", text)
-        assert row["tile_k"] == math.prod(s for s in steps if s) * row["mma_k"]
+        unit = 1 if row["vector_distribute"] else row["mma_k"]
+        assert row["tile_k"] == math.prod(s for s in steps if s) * unit
         assert row["igemm"] == ("use_igemm_convolution = true" in text)
         assert row["vector_distribute"] == ("VectorDistribute" in text)
         subgroups = row["subgroups_m"] * row["subgroups_n"] * row["subgroups_k"]
