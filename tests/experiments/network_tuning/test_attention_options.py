@@ -48,17 +48,21 @@ def test_products_compute_what_attention_does(file: str, warm: None, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("type_", "mask"),
+    ("type_", "mask", "scale"),
     [
-        ("f32", ""),
-        ("f32", "i1"),
-        ("f32", "of the same type"),
-        ("f16", "i1"),
-        ("bf16", "of the same type"),
+        ("f32", "", "f32"),
+        ("f32", "i1", "f32"),
+        ("f32", "of the same type", "f32"),
+        ("f16", "i1", "f32"),
+        ("f16", "of the same type", "f16"),
+        ("bf16", "of the same type", "f32"),
+        ("bf16", "", "bf16"),
     ],
 )
-def test_transposed_keys_compute_the_same(type_: str, mask: str, compare_with: CompareWith) -> None:
-    model = attention(type_, type_ if mask == "of the same type" else mask)
+def test_transposed_keys_compute_the_same(
+    type_: str, mask: str, scale: str, compare_with: CompareWith
+) -> None:
+    model = attention(type_, type_ if mask == "of the same type" else mask, scale)
     plain, base = compare_with(model, "transposed keys")
     assert "tensor<4x48x32x" in keys_of(plain)
     assert "tensor<4x32x48x" in keys_of(base)
@@ -103,7 +107,7 @@ def test_scripts_are_kept_beside_the_flags(tmp_path: Path) -> None:
     assert kept_flag(unnameable, flag) == flag
 
 
-def attention(type_: str, mask: str) -> str:
+def attention(type_: str, mask: str, scale: str = "f32") -> str:
     """As torch exports it: 4 heads, 16 queries, 48 keys, a head dim of 32."""
     masks = ["affine_map<(b, m, n, k1, k2) -> (b, m, k2)>"] if mask else []
     maps = ", ".join([
@@ -119,10 +123,10 @@ def attention(type_: str, mask: str) -> str:
     used = f", tensor<4x16x48x{mask}>" if mask else ""
     return f"""
 func.func @attention(%q: {out}, %k: {keys}, %v: {keys}{argument}) -> {out} {{
-  %scale = arith.constant 0.125 : f32
+  %scale = arith.constant 0.125 : {scale}
   %e = tensor.empty() : {out}
   %r = iree_linalg_ext.attention <{{indexing_maps = [{maps}]}}>
-    ins(%q, %k, %v, %scale{use} : {out}, {keys}, {keys}, f32{used}) outs(%e : {out}) {{
+    ins(%q, %k, %v, %scale{use} : {out}, {keys}, {keys}, {scale}{used}) outs(%e : {out}) {{
     ^bb0(%s: f32):
       iree_linalg_ext.yield %s : f32
   }} -> {out}
