@@ -213,7 +213,8 @@ def _prior_scores(prior: Ranker | None, chunks: Iterable[pd.DataFrame], count: i
         scores = np.concatenate([one[PRIOR_SCORE].to_numpy(dtype=np.float64) for one in every])
     else:
         scores = scores_in_order(prior, every, count)
-    return _standardize(np.log(rankdata(scores)))
+    # Those without a score come last, as in any order.
+    return _standardize(np.log(rankdata(np.nan_to_num(scores, nan=np.inf, posinf=np.inf))))
 
 
 def _draw_corrections(

@@ -121,6 +121,13 @@ def test_a_prior_whose_scores_stay_is_asked_once_and_the_order_is_the_same():
     assert Same.asked == 1
 
 
+def test_what_a_prior_has_no_score_for_comes_last():
+    measured = FRAME.iloc[:40].assign(time_us=TIMES[:40])
+    assert np.isnan(TIMES[40:]).any()
+    orders = [order(adaptive(s).observe(measured), FRAME.iloc[40:]) for s in (TIMES, SLOWNESS)]
+    np.testing.assert_array_equal(*orders)
+
+
 def test_nothing_is_a_prior():
     found = [iterations(adaptive(prior="nothing", seed=seed)) for seed in range(3)]
     assert np.mean(found) <= SHUFFLE / 1.5
