@@ -52,10 +52,15 @@ class RaceRequest:
 
 @dataclass(frozen=True)
 class CompareRequest:
-    """Compares the outputs of a variant with those of another, on all sets of inputs."""
+    """Compares the outputs of a variant with those of another.
+
+    Attributes:
+        sets: on how many sets of inputs, of each call; None for all.
+    """
 
     variant: Path
     expected: Path
+    sets: int | None = None
 
 
 class _Host:
@@ -130,7 +135,8 @@ class _Host:
         for call, function, sets, outputs in zip(
             calls, variant, self.arguments, expected, strict=True
         ):
-            for inputs, (arguments, right) in enumerate(zip(sets, outputs, strict=True), 1):
+            pairs = list(zip(sets, outputs, strict=True))[: request.sets]
+            for inputs, (arguments, right) in enumerate(pairs, 1):
                 if wrong := _find_mismatch(call.outputs, function.outputs(arguments), right):
                     of = f"{call.title}: " if len(calls) > 1 else ""
                     return f"{of}output {wrong[0]} on inputs {inputs}: {wrong[1]}"

@@ -109,14 +109,17 @@ class NetworkRunner:
             raise WorkError(f"the model cannot be profiled: {first_line(error)}") from error
         return found
 
-    def compare_outputs(self, variant: Path, expected: Path) -> None:
-        """Compares outputs on all sets of inputs.
+    def compare_outputs(self, variant: Path, expected: Path, sets: int | None = None) -> None:
+        """Compares outputs.
+
+        Args:
+            sets: on how many sets of inputs, of each call; None for all.
 
         Raises:
             NetworkFailed: they differ, or a variant does not run.
             KilledError: the process was killed from outside.
         """
-        wrong = self._ask(CompareRequest(variant, expected))
+        wrong = self._ask(CompareRequest(variant, expected, sets))
         if wrong is not None:
             raise NetworkFailed(f"wrong results: {wrong}")
 

@@ -172,7 +172,7 @@ class InModelSearch:
         """
         try:
             default = self.assembler.split(self.starter)
-            self._check(default)
+            self._check(default, sets=None)
         except (CannotSplit, NetworkFailed) as error:
             self.notify(f"no candidate is tried in the model: {error}")
             return dict.fromkeys(known, str(error))
@@ -290,13 +290,14 @@ class InModelSearch:
                 found[hot.name] = None, "it has no time in the model's profile"
         return found
 
-    def _check(self, compiled: CompileOutcome) -> None:
-        """
+    def _check(self, compiled: CompileOutcome, sets: int | None = 1) -> None:
+        """Checks outputs on few inputs: those of what is best are compared on all before it stays.
+
         Raises:
             NetworkFailed: the model does not compile or run so, or computes something else.
         """
         check_compiled(compiled)
-        self.runner.compare_outputs(compiled.executable, self.expected)
+        self.runner.compare_outputs(compiled.executable, self.expected, sets)
 
     def _profile(self, executable: Path) -> dict[str, float]:
         """Times by dispatch; none if the model does not run."""

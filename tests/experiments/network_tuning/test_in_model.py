@@ -110,9 +110,10 @@ class World:
         times |= {self.tried_in[one]: self.times.get(one, 100.0) for one in used.values()}
         return [DispatchTime(name, 1.0, time_us) for name, time_us in times.items()]
 
-    def compare_outputs(self, variant: Path, expected: Path) -> None:
+    def compare_outputs(self, variant: Path, expected: Path, sets: int | None) -> None:
         assert expected.name == "expected.vmfb"
         used = {*variant.read_text().split()}
+        assert sets == (1 if used else None)  # the default, on all
         if self.wrong & used:
             raise NetworkFailed("wrong results: of output 0")
         if self.quarrel <= used:
