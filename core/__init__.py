@@ -10,7 +10,7 @@ from .lazy import exports
 
 if TYPE_CHECKING:
     from .child_pool import ChildPool
-    from .children import CHILD_FAILED, Child, ChildDied, ChildKilled, ChildTimeout
+    from .children import CHILD_FAILED, Child, ChildDied, ChildKilled, ChildTimeout, child_errors
     from .decoding import MAX_EXACT_INT, decode, describe_error, refusing_damage
     from .errors import (
         CompilerCrashedError,
@@ -116,6 +116,7 @@ __all__ = [
     "check_no_links",
     "check_regular",
     "check_table_size",
+    "child_errors",
     "decode",
     "describe_error",
     "describe_kill",

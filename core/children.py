@@ -16,12 +16,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.connection import Connection
 from resource import RUSAGE_SELF, getrusage
 from typing import IO, Any
 
-from .errors import FrontrunnerError
+from .errors import FrontrunnerError, KilledError, first_line
 from .machine import describe_kill
 from .temporary import temporary_folder
 
@@ -47,6 +47,28 @@ class ChildTimeout(Exception):
 
 # What `Child.call` raises where the work failed, however: the process, or the handler in it.
 CHILD_FAILED = (ChildDied, ChildTimeout, RuntimeError)
+
+
+@contextlib.contextmanager
+def child_errors(
+    work: str, error: type[FrontrunnerError], failed: str, hint: str = ""
+) -> Iterator[None]:
+    """Makes errors for users of what calls of a `Child` raise.
+
+    Args:
+        work: what the process does, such as `writing tuning specs`.
+        error: what is raised where it fails.
+        failed: the message then, which the first line of why follows.
+
+    Raises:
+        KilledError: the process was killed from outside.
+    """
+    try:
+        yield
+    except ChildKilled as death:
+        raise KilledError(f"{work} was {death}") from death
+    except CHILD_FAILED as failure:
+        raise error(f"{failed}: {first_line(failure)}", hint) from failure
 
 
 class Child:

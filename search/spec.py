@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..core import CHILD_FAILED, Child, ChildKilled, InputError, KilledError, first_line
+from ..core import Child, InputError, child_errors
 from .backend import known_backends
 from .problem import Problem
 
@@ -73,12 +73,10 @@ def spec_texts(specs: Sequence[TuningSpec]) -> list[str]:
     Raises:
         InputError: a configuration is no attribute.
     """
-    with Child("frontrunner.search.mlir.specs:write_specs") as child:
-        try:
-            texts: list[str] = child.call_with_retry(list(specs), timeout=_TIMEOUT)
-        except ChildKilled as death:
-            raise KilledError(f"writing tuning specs was {death}") from death
-        except CHILD_FAILED as failure:
-            first = first_line(failure)
-            raise InputError(f"no tuning spec can be made of a configuration: {first}") from failure
+    failed = "no tuning spec can be made of a configuration"
+    with (
+        child_errors("writing tuning specs", InputError, failed),
+        Child("frontrunner.search.mlir.specs:write_specs") as child,
+    ):
+        texts: list[str] = child.call_with_retry(list(specs), timeout=_TIMEOUT)
     return texts

@@ -15,13 +15,10 @@ from pathlib import Path
 import iree.runtime as rt
 
 from ...core import (
-    CHILD_FAILED,
     Child,
-    ChildKilled,
     InputError,
-    KilledError,
     WorkError,
-    first_line,
+    child_errors,
     processor_name,
 )
 
@@ -72,15 +69,13 @@ def chip_of(uri: str) -> Chip:
     """
     if shares_cores(uri):
         return Chip(processor_name())
-    try:
-        with Child("frontrunner.benchmarks.measuring.chips:identify") as child:
-            found: Chip = child.call(uri, timeout=IDENTIFY_TIMEOUT)
-            return found
-    except ChildKilled as death:
-        raise KilledError(f"asking device {uri} for its name was {death}") from death
-    except CHILD_FAILED as error:
-        first = first_line(error)
-        raise WorkError(f"device {uri} does not answer: {first}", DOCTOR_HINT) from error
+    failed = f"device {uri} does not answer"
+    with (
+        child_errors(f"asking device {uri} for its name", WorkError, failed, DOCTOR_HINT),
+        Child("frontrunner.benchmarks.measuring.chips:identify") as child,
+    ):
+        found: Chip = child.call(uri, timeout=IDENTIFY_TIMEOUT)
+    return found
 
 
 def identify(uri: str) -> Chip:

@@ -19,6 +19,7 @@ from ...core import (
     ChildTimeout,
     KilledError,
     WorkError,
+    child_errors,
     first_line,
 )
 from ..measuring import (
@@ -99,14 +100,11 @@ class NetworkRunner:
     def profile(self, executable: Path, runs: float = RUNS) -> list[DispatchTime]:
         """As `profile`, where the model runs."""
         request = ProfileRequest(executable, self.setup, runs)
-        try:
-            # A host of a cluster ends processes that nobody asks for long.
-            limit = 2 * PROFILE_TIMEOUT * len(self.setup.calls)
+        # A host of a cluster ends processes that nobody asks for long.
+        limit = 2 * PROFILE_TIMEOUT * len(self.setup.calls)
+        failed = "the model cannot be profiled"
+        with child_errors("the profile of the model", WorkError, failed):
             found: list[DispatchTime] = self._profiler.call_with_retry(request, limit)
-        except ChildKilled as death:
-            raise KilledError(f"the profile of the model was {death}") from death
-        except CHILD_FAILED as error:
-            raise WorkError(f"the model cannot be profiled: {first_line(error)}") from error
         return found
 
     def compare_outputs(self, variant: Path, expected: Path, sets: int | None = None) -> None:

@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...core import (
-    CHILD_FAILED,
     Child,
-    ChildKilled,
     InputError,
-    KilledError,
-    first_line,
+    child_errors,
     max_bytes,
 )
 
@@ -51,14 +48,12 @@ def check_archives(archives: Archives, needed: Sequence[tuple[str, str]]) -> Non
         )
     if not archives:
         return
-    with Child("frontrunner.benchmarks.networks.weights:find_missing_weights") as child:
-        try:
-            lacking: list[tuple[str, str]] = child.call((archives, needed), timeout=TIMEOUT)
-        except ChildKilled as death:
-            raise KilledError(f"reading the archives of weights was {death}") from death
-        except CHILD_FAILED as error:
-            first = first_line(error)
-            raise InputError(f"the archives of weights cannot be read: {first}", _HINT) from error
+    failed = "the archives of weights cannot be read"
+    with (
+        child_errors("reading the archives of weights", InputError, failed, _HINT),
+        Child("frontrunner.benchmarks.networks.weights:find_missing_weights") as child,
+    ):
+        lacking: list[tuple[str, str]] = child.call((archives, needed), timeout=TIMEOUT)
     if lacking:
         scope, key = lacking[0]
         files = ", ".join(str(path) for name, path in archives if name == scope)

@@ -8,13 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from ...core import (
-    CHILD_FAILED,
-    Child,
-    ChildKilled,
-    KilledError,
-    first_line,
-)
+from ...core import Child, child_errors
 from ..problem import Problem
 from ..space import CannotRender
 
@@ -92,14 +86,9 @@ def ask_renderer(request: Any) -> Any:
         CannotRender: there is none.
         KilledError: the child was killed, twice.
     """
-    try:
-        with _TURN:
-            return _child().call_with_retry(request, timeout=TIMEOUT)
-    except ChildKilled as death:
-        raise KilledError(f"the process that writes configurations was {death}, twice") from death
-    except CHILD_FAILED as failure:
-        first = first_line(failure)
-        raise CannotRender(f"the compiler cannot express a configuration: {first}") from failure
+    failed = "the compiler cannot express a configuration"
+    with child_errors("writing configurations", CannotRender, failed), _TURN:
+        return _child().call_with_retry(request, timeout=TIMEOUT)
 
 
 def render(configure: Callable[..., GpuConfig], *given: Any) -> str:

@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ...core import (
-    CHILD_FAILED,
     Child,
-    ChildKilled,
     InputError,
-    KilledError,
-    first_line,
+    child_errors,
 )
 from ..mlir import CONFIGURATIONS, DUMP_SPECS, CompileFailed, configure_module
 from ..reading import NETWORK_TIMEOUT, Network
@@ -89,15 +86,13 @@ def find_break(model: Network, linked: LinkedSpec) -> str:
 
 
 def _configure(handler: str, model: Network, spec: Path, *flags: str) -> Any:
-    with Child(f"{__name__}:{handler}") as child:
-        try:
-            request = (model.source, (*model.target.flags, *flags), spec)
-            return child.call(request, timeout=NETWORK_TIMEOUT)
-        except ChildKilled as death:
-            raise KilledError(f"the compiler was {death} while it applied the specs") from death
-        except CHILD_FAILED as failure:
-            first = first_line(failure)
-            raise InputError(f"the specs cannot be applied: {first}") from failure
+    request = (model.source, (*model.target.flags, *flags), spec)
+    failed = "the specs cannot be applied"
+    with (
+        child_errors("applying the specs", InputError, failed),
+        Child(f"{__name__}:{handler}") as child,
+    ):
+        return child.call(request, timeout=NETWORK_TIMEOUT)
 
 
 def read_marks(request: Request) -> tuple[dict[int, tuple[str, ...]], tuple[str, ...]]:

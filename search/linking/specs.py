@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...core import (
-    CHILD_FAILED,
     Child,
-    ChildKilled,
     InputError,
-    KilledError,
-    first_line,
+    child_errors,
     read_without_bom,
 )
 
@@ -43,14 +40,9 @@ def link_specs(paths: Sequence[Path]) -> LinkedSpec:
         InputError: a file is not a tuning spec, or does more than match and configure.
     """
     texts = [(str(path), read_without_bom(path, "give tuning specs")) for path in paths]
-    with Child("frontrunner.search.linking.merge:merge") as child:
-        try:
-            return LinkedSpec(**child.call(texts, timeout=120))
-        except ChildKilled as death:
-            raise KilledError(f"linking the specs was {death}") from death
-        except CHILD_FAILED as failure:
-            first = first_line(failure)
-            raise InputError(
-                f"the specs cannot be linked ({first})",
-                "see that iree-compile accepts each of them",
-            ) from failure
+    failed, hint = "the specs cannot be linked", "see that iree-compile accepts each of them"
+    with (
+        child_errors("linking the specs", InputError, failed, hint),
+        Child("frontrunner.search.linking.merge:merge") as child,
+    ):
+        return LinkedSpec(**child.call(texts, timeout=120))

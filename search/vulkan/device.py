@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...core import CHILD_FAILED, Child, ChildKilled, InputError, KilledError, first_line
+from ...core import Child, InputError, child_errors
 from ..problem import Gpu
 
 TIMEOUT, LIMITS_TIMEOUT = 60.0, 10.0
@@ -62,15 +62,13 @@ def ask_device(path: str = "") -> VulkanDevice:
         InputError: none answers.
         KilledError: the process that asks was killed.
     """
+    failed = "no Vulkan device answers"
     # Drivers crash.
-    with Child(f"{__name__}:read_device") as child:
-        try:
-            found: VulkanDevice = child.call(path, timeout=TIMEOUT)
-        except ChildKilled as death:
-            raise KilledError(f"asking for a Vulkan device was {death}") from death
-        except CHILD_FAILED as failure:
-            first = first_line(failure)
-            raise InputError(f"no Vulkan device answers: {first}", _INSTALL) from failure
+    with (
+        child_errors("asking for a Vulkan device", InputError, failed, _INSTALL),
+        Child(f"{__name__}:read_device") as child,
+    ):
+        found: VulkanDevice = child.call(path, timeout=TIMEOUT)
     return found
 
 

@@ -55,13 +55,8 @@ def match(path: Path) -> object:
         (asking, "Child", ask, "the compiler was killed while it read .*x.mlir"),
         (reader, "Child", emit, "the compiler was killed while it emitted constraints"),
         (link, "Child", lambda path: link.link_specs([path]), "linking the specs was killed"),
-        (matches, "Child", match, "the compiler was killed while it applied the specs"),
-        (
-            materialize,
-            "_child",
-            materialize.ask_renderer,
-            "the process that writes .* was killed, twice",
-        ),
+        (matches, "Child", match, "applying the specs was killed"),
+        (materialize, "_child", materialize.ask_renderer, "writing configurations was killed"),
     ],
 )
 def test_a_killed_child_is_told_in_one_line(
