@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         backend_named,
         backend_of,
         build_spaces,
+        has_space,
         known_backends,
         known_extras,
     )
@@ -83,6 +84,7 @@ __all__ = [
     "compiled_problem",
     "executable_pipeline",
     "flags_text",
+    "has_space",
     "kind_of",
     "knob_value",
     "known_backends",

@@ -79,6 +79,7 @@ class Backend:
         takes_specs: whether the compiler hands it the path of a tuning spec; if not, a spec is
             given as a transform library.
         repeats: how often a kernel runs in one call where short ones are timed.
+        profiles: whether the runtime tells what each dispatch of a model takes.
         option_variants: options of the compiler that make some whole models faster, by a name.
     """
 
@@ -102,6 +103,7 @@ class Backend:
     emits: bool = False
     takes_specs: bool = True
     repeats: int = 1
+    profiles: bool = True
     option_variants: Mapping[str, CompilerOptions] = field(default_factory=dict)
 
 
@@ -142,6 +144,19 @@ def backend_of(target: str) -> Backend:
 def known_extras() -> Extras:
     """The knobs that can be set free on some target."""
     return {name: values for b in known_backends().values() for name, values in b.extras.items()}
+
+
+def has_space(dispatch: Dispatch) -> bool:
+    """Whether there is a pipeline that can lower a dispatch; no space is built.
+
+    Raises:
+        InputError: it is of types that the target does not have.
+    """
+    # It needs targets, which need backends.
+    from .pipeline import brought_spaces
+
+    own = backend_named(dispatch.target.backend).spaces(dispatch, {})
+    return bool(own or brought_spaces(dispatch, None))
 
 
 def build_spaces(

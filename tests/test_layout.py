@@ -62,7 +62,9 @@ MAY_IMPORT = {
             "core search search.mlir search.enumeration search.reading benchmarks.measuring "
             "benchmarks.compiling"
         ),
-        "benchmarks.networks": "core search.reading benchmarks.verifying benchmarks.measuring",
+        "benchmarks.networks": (
+            "core search.reading benchmarks.verifying benchmarks.measuring benchmarks.compiling"
+        ),
         "benchmarks.runners": "core search benchmarks.measuring benchmarks.compiling",
         "benchmarks.cluster": (
             "core search benchmarks.verifying benchmarks.measuring benchmarks.compiling "

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .kernel import NetworkSetup
     from .profiling import DispatchTime, profile, profile_runs
     from .runner import MakeChild, NetworkFailed, NetworkRunner, Speedup
+    from .timed_alone import time_alone
     from .weights import Archives, check_archives
 else:
     __getattr__ = exports(__name__)
@@ -32,5 +33,6 @@ __all__ = [
     "read_dims",
     "shape_of",
     "sized_inputs",
+    "time_alone",
     "unnamed_dim",
 ]

@@ -92,7 +92,7 @@ class NetworkRunner:
     """
 
     def __init__(self, setup: NetworkSetup, make_child: MakeChild = Child) -> None:
-        self.setup = setup
+        self.setup, self.make_child = setup, make_child
         self._run_s = math.inf
         self._child = make_child(RACER, KEEP_MEMORY)
         self._profiler = make_child(PROFILER, {})

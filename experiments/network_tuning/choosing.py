@@ -13,13 +13,13 @@ from dataclasses import replace
 
 from ...benchmarks.libraries import measure_peak
 from ...benchmarks.measuring import DROP_ROUNDS
-from ...benchmarks.networks import NetworkFailed, NetworkRunner
+from ...benchmarks.networks import DispatchTime, NetworkFailed, NetworkRunner, time_alone
 from ...core import InputError, Notify, ResumableError, WorkError
-from ...search import tunable_kinds_text
+from ...search import backend_named, tunable_kinds_text
 from .bases import LEAST_SPEEDUP, Base, BaseMaker
 from .folder import NetworkFolder
 from .options import NetworkOptions
-from .plan import NO_TIME, Plan, make_plan
+from .plan import NO_TIME, OTHERS, Plan, make_plan
 from .variants import OptionVariant, VariantOutcome
 
 # Rounds in which all variants are timed first; half of them go on to `DROP_ROUNDS`.
@@ -192,6 +192,26 @@ def _compare(base: Base, plain: Base, runner: NetworkRunner, seed: int) -> float
     return runner.measure_speedup(before, after, seed, FIRST_ROUNDS).speedup
 
 
+def _dispatch_times(
+    base: Base, runner: NetworkRunner, options: NetworkOptions
+) -> list[DispatchTime]:
+    """What dispatches take in a run of the model, or by themselves where there is no profile.
+
+    Raises:
+        WorkError: the model does not run.
+    """
+    if backend_named(base.network.target.backend).profiles:
+        return runner.profile(base.compiled.executable)
+    found = time_alone(base.network, runner.setup, runner.make_child, options.jobs)
+    executable = base.compiled.executable
+    try:
+        run_us = runner.measure_speedup(executable, executable, options.seed, rounds=1).before_us
+    except NetworkFailed as failure:
+        raise WorkError(f"the model does not run: {failure}") from failure
+    others = max(0.0, run_us - sum(one.time_us for one in found))
+    return [*found, DispatchTime(OTHERS, 1.0, others)]
+
+
 def choose_base(
     bases: Sequence[Base],
     folder: NetworkFolder,
@@ -221,7 +241,7 @@ def choose_base(
     for base in bases:
         notify(f"profiling the model with {base.variant.name}")
         try:
-            shares = runner.profile(base.compiled.executable)
+            shares = _dispatch_times(base, runner, options)
         except ResumableError:
             raise
         except WorkError as error:

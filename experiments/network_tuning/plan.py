@@ -12,7 +12,7 @@ from typing import Any
 from ...benchmarks.libraries import Peak
 from ...benchmarks.networks import DispatchTime
 from ...core import Child, ChildPool, FrontrunnerError, ResumableError, decode
-from ...search import Dispatch, Problem, kind_of
+from ...search import Dispatch, Problem, has_space, kind_of
 from ...search.reading import READER, NetworkDispatch, read_dispatch
 
 _FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
@@ -32,6 +32,8 @@ LEAST_HEADROOM = 0.05
 NO_TIME = "no time was left for it"
 ANOTHER = "with its sizes filled in, the compiler makes another op of it"
 TIME_UP = "the time was up before a candidate was measured"
+# What takes the time that is no dispatch's, where the runtime does not profile.
+OTHERS = "all other dispatches"
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def make_plan(
             found = readers.map(
                 lambda child, name: _read(files[name], target, iree_flags, child), tunable
             )
-            read |= {name: _reason(dispatches.get(name)) for name in new}
+            read |= {name: _reason(name, dispatches.get(name)) for name in new}
             pairs = zip(tunable, found, strict=True)
             read |= {name: _as_in_model(one, dispatches[name]) for name, one in pairs}
             hot = [_hot(members, files, total, peak) for members in _groups(profile, read)]
@@ -219,8 +221,10 @@ def _matched(dispatch: Dispatch) -> object:
     return problem.label, dispatch.indexing_maps
 
 
-def _reason(dispatch: NetworkDispatch | None) -> str:
+def _reason(name: str, dispatch: NetworkDispatch | None) -> str:
     """Why a dispatch without MLIR of its own cannot be tuned."""
+    if name == OTHERS:
+        return "the runtime does not tell what each takes"
     return "it is not dispatched by a function" if dispatch is None else dispatch.reason
 
 
@@ -270,7 +274,10 @@ def _read(file: Path, target: str, iree_flags: tuple[str, ...], reader: Child) -
         KilledError: the compiler was killed while it read it.
     """
     try:
-        return read_dispatch(file, target, reader, iree_flags=iree_flags)
+        dispatch = read_dispatch(file, target, reader, iree_flags=iree_flags)
+        if has_space(dispatch):
+            return dispatch
+        return f"nothing is known to tune of {dispatch.problem.kind} like it on {target}"
     except ResumableError:
         raise
     except FrontrunnerError as error:

@@ -26,7 +26,8 @@ class DispatchResult:
     Attributes:
         members: their names in the model.
         share: of the model's time in dispatches, before.
-        speedup: in the model; 1.0 if nothing was tried there.
+        speedup: in the model; 1.0 if nothing was tried there. Where the runtime does not profile,
+            by itself.
         alone: of the dispatch by itself; None if it was only timed in the model.
         kept: whether the spec configures it.
         reason: why it does not; empty if it does.

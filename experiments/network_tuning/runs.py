@@ -20,6 +20,7 @@ from ...benchmarks.networks import (
 )
 from ...core import InputError, Notify, WorkError, lock_folder, make_folder
 from ...models import resolve_ranker
+from ...search import backend_named
 from ...search.reading import Network, read_network
 from ..device_checks import check_code, check_devices
 from ..importing import as_mlir, named_inputs
@@ -222,7 +223,10 @@ def _tune(
         flags = (*options.iree_flags, *base.variant.flags)
         tuning = replace(options, device=place.asked, cluster=place.cluster, iree_flags=flags)
         until = deadline - TRIAL_SHARE * seconds
-        alone = tuned_alone(plan, (1 - TRIAL_SHARE - OPTIONS_SHARE) * seconds)
+        profiles = backend_named(network.target.backend).profiles
+        alone = plan.hot
+        if profiles:  # without, nothing can be tuned in the model
+            alone = tuned_alone(plan, (1 - TRIAL_SHARE - OPTIONS_SHARE) * seconds)
         runs = tune_hot_dispatches(plan.hot, alone, folder, tuning, until, make_observer, notify)
         specs = {hot.name: best_specs(hot, runs[hot.name], folder, flags) for hot in alone}
         tuned: dict[str, TuneResult | InModelResult | str] = {**runs}
@@ -246,6 +250,7 @@ def _tune(
         trial = NetworkTrial(
             compiler, runner, options.starter, base.compiled, default,
             options.seed, deadline - FINISH_SHARE * seconds, notify,
+            None if profiles else {name: _speedup_alone(run) for name, run in runs.items()},
         )  # fmt: skip
         chosen = trial.decide([(hot, specs.get(hot.name, [])) for hot in plan.hot])
         end = finish(chosen, base, bases, maker, runner, options.seed, deadline)
@@ -260,6 +265,10 @@ def _tune(
         _track(tracker, folder, result)
     shutil.rmtree(folder.work, ignore_errors=True)
     return result
+
+
+def _speedup_alone(run: TuneResult | str) -> float:
+    return 1.0 if isinstance(run, str) else run.best_speedup or 1.0
 
 
 def _made_again(

@@ -86,6 +86,8 @@ class NetworkTrial:
         deadline: when nothing more is left out to see whether the model is faster without it, as
             `time.monotonic` has it.
         notify: told what is done.
+        alone: how much faster each dispatch became by itself, where the runtime does not profile:
+            the best of each is taken, and the whole model decides.
     """
 
     compiler: Compiler
@@ -96,6 +98,7 @@ class NetworkTrial:
     seed: int
     deadline: float
     notify: Notify
+    alone: Mapping[str, float] | None = None
 
     def decide(self, specs: Sequence[tuple[HotDispatch, Sequence[Path]]]) -> TrialResult:
         """Finds the best candidate of each dispatch, and proves them together.
@@ -106,7 +109,8 @@ class NetworkTrial:
         Raises:
             KilledError: the compiler or the model was killed, which is no candidate's fault.
         """
-        choices = self._choose([(hot, tried[:MAX_TRIED]) for hot, tried in specs if tried])
+        most = MAX_TRIED if self.alone is None else 1
+        choices = self._choose([(hot, tried[:most]) for hot, tried in specs if tried])
         choices += [
             DispatchChoice(hot, reason="nothing beat the default")
             for hot, tried in specs
@@ -165,7 +169,8 @@ class NetworkTrial:
         for hot, reason in failed.items():
             self.notify(f"a candidate of {hot.name} is left out: {reason}")
         made = [(one.specs, one.compiled) for one in tries if one.compiled is not None]
-        times = self._profiles([self.default, *(compiled for _, compiled in made)])
+        profiled = made if self.alone is None else []
+        times = self._profiles([self.default, *(compiled for _, compiled in profiled)])
         choices = []
         for hot, _ in specs:
             found: dict[Path, tuple[float, float]] = {}
@@ -175,6 +180,8 @@ class NetworkTrial:
                 if spec is None or not {*hot.members} & {*compiled.applied}:
                     continue
                 matched = True
+                if self.alone is not None:
+                    found[spec] = self.alone[hot.name], math.inf
                 totals = [(_total(row[0], hot), _total(row[at], hot)) for row in times]
                 if spec not in found and all(min(pair) > 0 for pair in totals):
                     ratios = np.array([before / after for before, after in totals])

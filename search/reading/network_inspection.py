@@ -33,8 +33,9 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         `source`, `functions` (name to inputs and outputs, each a type as text), `dispatches` (name
-        to a module with nothing else, or why there is none), names of those that are `dynamic`, and
-        their `problems` in the model, `parameters` (scope and key of each) and, by function and
+        to a module with nothing else, or why there is none), for each place that dispatches one
+        the function that has it (`calls`), names of those that are `dynamic`, and their `problems`
+        in the model, `parameters` (scope and key of each) and, by function and
         input, `limits` of integers that are used as indices.
     """
     name = request["name"]
@@ -51,8 +52,11 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         target = _target(source, request["target"])
         signatures = {function: _signature(body) for function, body in functions.items()}
         sites: dict[str, ir.Operation] = {}
+        places: dict[str, list[str]] = {}
+        names = {symbol(body): function for function, body in functions.items()}
         for key, op in dispatch_sites(module):
             sites.setdefault(key, op)
+            places.setdefault(key, []).append(names.get(_function_of(op), ""))
         dynamic = [key for key, op in sites.items() if is_dynamic(op)]
         dispatches = {
             key: ("", "dynamic shapes") if key in dynamic else isolate_dispatch(op, module)
@@ -72,6 +76,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             "target": target,
             "parameters": tuple(dict.fromkeys(_PARAMETER.findall(flow))),
             "dispatches": dispatches,
+            "calls": places,
             "dynamic": dynamic,
             "problems": problems,
         }
@@ -134,6 +139,13 @@ def _functions(module: ir.Module) -> dict[str, ir.Operation]:
         if "iree.abi.model" not in op.attributes:
             found[name] = called[0] if called else op
     return found
+
+
+def _function_of(op: ir.Operation) -> str:
+    """The symbol of the function that an op is in."""
+    while op.name != "util.func":
+        op = op.parent
+    return symbol(op)
 
 
 def _inputs(body: ir.Operation) -> list[tuple[str, ir.Operation | None]]:

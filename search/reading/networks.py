@@ -80,6 +80,7 @@ class NetworkDispatch:
         reason: why there is none.
         dynamic: whether the model has it with sizes that are only known when it runs.
         problem: of its root op there, if it is dynamic and can be tuned.
+        calls: in how many places each function dispatches it.
     """
 
     name: str
@@ -87,6 +88,7 @@ class NetworkDispatch:
     reason: str = ""
     dynamic: bool = False
     problem: Problem | None = None
+    calls: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,14 @@ def read_network(
         for name, (inputs, outputs) in answer["functions"].items()
     )
     dispatches = tuple(
-        NetworkDispatch(name, text, reason, name in answer["dynamic"], answer["problems"].get(name))
+        NetworkDispatch(
+            name,
+            text,
+            reason,
+            name in answer["dynamic"],
+            answer["problems"].get(name),
+            tuple(Counter(answer["calls"][name]).items()),
+        )
         for name, (text, reason) in answer["dispatches"].items()
     )
     return Network(
