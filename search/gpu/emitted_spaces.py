@@ -168,6 +168,8 @@ class _Template:
             "igemm": int(len(self.knobs["workgroup"]) < len(self.problem.dims)),
             "stages": _number(options.get("prefetch_num_stages", 0)),
             "bank_padding": int(padded),
+            # See `attributes`; whoever sets it free chooses.
+            "flush_denormals": int(attention is not None),
         }
 
     def missing_constraints(self) -> Iterator[Constraint]:

@@ -119,6 +119,7 @@ def measure(
     """Runs the bundles one after the other, first briefly, then in further rounds."""
     results = out.with_suffix(".work")
     results.mkdir(exist_ok=True)
+    half = time.monotonic() + (until - time.monotonic()) / 2
     for more in ((), ("--record",)):
         if more and device is None and any(bundle["driver"] == "cuda" for bundle in bundles):
             time_torch(out, until - time.monotonic())
@@ -127,7 +128,8 @@ def measure(
             if left < LEAST_SECONDS:
                 return
             # All of them in the first half; what is left over falls to those that come later.
-            share = (left if more else left / 2) / (len(bundles) - place)
+            end = until if more else half
+            share = max(0.0, end - time.monotonic()) / (len(bundles) - place)
             log = results / f"{Path(bundle['file']).stem}.jsonl"
             command = [sys.executable, str(HERE / bundle["file"]), "--no-finals", *more]
             command += ["--out", str(log)]

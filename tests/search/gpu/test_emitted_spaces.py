@@ -130,7 +130,25 @@ def test_every_derived_column_varies_or_is_constant_by_nature() -> None:
                 if every[n].nunique() == 1}  # fmt: skip
     # Of pipelines without matrix instructions, which are no emitted ones.
     own = {"thread_m", "thread_n", "thread_k", "lanes_k"}
-    assert constant == {"tile_batch", "subgroups_k", "flush_denormals", *own}
+    assert constant == {"tile_batch", "subgroups_k", *own}
+
+
+@pytest.mark.parametrize("freed", [(), (0,)])
+def test_attention_has_what_the_compilers_own_choice_has(freed: tuple[int, ...]) -> None:
+    """Its solutions leave it out: layouts that fit each other, and short exponentials."""
+    dispatch = read(ATTENTION, "gfx942")
+    usual = "preserve-sign"
+    assert usual in dispatch.default
+    assert dispatch.default.count("col_major = true") == 2
+    extras = {"flush_denormals": freed} if freed else None
+    (space,) = build_spaces(dispatch, "VectorDistribute", extras)
+    drawn = sample(space, 8, 2)
+    flushed = add_derived_columns(space, drawn)["flush_denormals"]
+    for knobs in candidate_dicts(drawn):
+        text = space.render(knobs)
+        assert text.count("col_major = true") == 2
+        assert (usual in text) == (not freed)
+    assert set(flushed) == {int(not freed)}
 
 
 @pytest.mark.parametrize("case", COUNTS)
