@@ -54,7 +54,7 @@ BACKENDS = (
         name="cuda",
         names=r"sm_\w+|rtx\w+|a100|h[12]00|ada|ampere|turing|volta|pascal",
         architectures=r"sm_\w+",
-        examples="an NVIDIA GPU, such as sm_80, sm_89, h100 or h200",
+        examples="an NVIDIA GPU, such as sm_80, sm_89, sm_120, h100 or h200",
         unknown=("Unknown CUDA target", "missing GPU target"),
         flags=("--iree-hal-target-device=cuda",),
         target_flags=lambda name: (f"--iree-cuda-target={_HOPPER.get(name, name)}",),

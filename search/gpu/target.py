@@ -9,11 +9,11 @@ from ..problem import Gpu, Intrinsic, Target
 
 # What target attributes lack. Compute units of the largest chip of an architecture, where only the
 # architecture is named (its SKUs carry their own count): IREE's KnownTargets.cpp for AMD; for
-# NVIDIA the architecture white papers (A100, GA102 as RTX 3090, AD102 as RTX 4090).
+# NVIDIA the architecture white papers (A100, GA102 as RTX 3090, AD102 as RTX 4090, GB202 as 5090).
 _LARGEST = {
     "gfx908": 120, "gfx90a": 220, "gfx942": 304, "gfx950": 256,
     "gfx1100": 48, "gfx1101": 30, "gfx1102": 16, "gfx1200": 16, "gfx1201": 32,
-    "sm_80": 108, "sm_86": 82, "sm_89": 128,
+    "sm_80": 108, "sm_86": 82, "sm_89": 128, "sm_120": 170,
 }  # fmt: skip
 _USUAL_UNITS = 64
 # Chips that IREE 3.13 does not know. They run code for an older architecture of theirs, and what
@@ -27,7 +27,7 @@ _CHIPS = {"h100": (132, 50 << 20), "h200": (132, 50 << 20)}
 _L2 = {
     "gfx90a": 16 << 20, "gfx942": 32 << 20, "gfx950": 32 << 20,
     "gfx1100": 6 << 20, "gfx1201": 8 << 20,
-    "sm_80": 40 << 20, "sm_86": 6 << 20, "sm_89": 72 << 20,
+    "sm_80": 40 << 20, "sm_86": 6 << 20, "sm_89": 72 << 20, "sm_120": 96 << 20,
 }  # fmt: skip
 _USUAL_L2 = 4 << 20
 # IREE gives sm_86 the shared memory of sm_80; of its chips' 100 KB a workgroup may use 99 (CUDA C++
