@@ -7,9 +7,16 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from ...core import Child, ChildPool, InputError
+from ...core import (
+    Child,
+    ChildPool,
+    FrontrunnerError,
+    InputError,
+    Notify,
+    ResumableError,
+)
 from ...search.reading import READER, Network, NetworkDispatch, read_dispatch
-from ..compiling import CompileJob, CompilePool, RunnableModule
+from ..compiling import CompileJob, CompilePool, RunnableModule, raise_if_killed
 from ..measuring import DISPATCH_SECONDS, HANDLER, KEEP_MEMORY, OK, Device, RunFailed
 from .kernel import NetworkSetup
 from .profiling import DispatchTime
@@ -17,22 +24,28 @@ from .runner import MakeChild
 
 
 def time_alone(
-    network: Network, setup: NetworkSetup, make_child: MakeChild, jobs: int | None = None
+    network: Network,
+    setup: NetworkSetup,
+    make_child: MakeChild,
+    notify: Notify,
+    jobs: int | None = None,
 ) -> list[DispatchTime]:
     """What the dispatches that can be tuned take in a run of a model, as far as that can be told.
 
-    It is what one takes by itself, as often as a run dispatches it. Those that do not compile or
-    run by themselves have no time, nor have those of dynamic sizes.
+    It is what one takes by itself, as often as a run dispatches it; a loop counts once. Those that
+    do not compile or run by themselves have no time, nor have those of dynamic sizes.
 
     Args:
         make_child: makes processes beside the device.
+        notify: told what is done, and what has no time.
         jobs: how many to read and compile at a time; one per core by default.
 
     Raises:
         KilledError: a process was killed from outside.
-        WorkError: the device does not answer.
     """
     static = [one for one in network.dispatches if one.text and not one.dynamic]
+    if dynamic := sum(one.dynamic for one in network.dispatches):
+        notify(f"{dynamic} dispatches of dynamic sizes are not tuned: nothing tells their times")
     counts = {one.name: count for one in static if (count := _count(one, setup))}
     with tempfile.TemporaryDirectory() as folder:
         files = {}
@@ -47,21 +60,29 @@ def time_alone(
         ]
         with CompilePool(Path(folder), jobs, tries=2) as compilers:
             outcomes = list(compilers.compile_jobs(compiled))
-        times = []
+        times: list[DispatchTime] = []
+        if not modules:
+            return times
+        notify(f"timing {len(modules)} dispatches by themselves")
+        call = next(iter(modules.values())).call
         child = make_child(HANDLER, KEEP_MEMORY)
-        for (name, module), outcome in zip(modules.items(), outcomes, strict=True):
-            if outcome.kind != OK:
-                continue
-            with closing(Device(setup.device, module.call, None, 0, child=child)) as device:
-                try:
-                    device.start()
-                    time_us = device.measure(outcome.executable, DISPATCH_SECONDS, verify=False)
-                except InputError:  # there is no room for what it takes
-                    continue
-                except RunFailed as failure:
-                    failure.raise_if_killed(name)
-                    continue
-            times.append(DispatchTime(name, counts[name], counts[name] * time_us))
+        with closing(Device(setup.device, call, None, 0, child=child)) as device:
+            for (name, module), outcome in zip(modules.items(), outcomes, strict=True):
+                reason = raise_if_killed(outcome, name).reason
+                if outcome.kind == OK:
+                    try:
+                        device.switch_dispatch(module.call, None)
+                        time_us = device.measure(outcome.executable, DISPATCH_SECONDS, verify=False)
+                        times.append(DispatchTime(name, counts[name], counts[name] * time_us))
+                        continue
+                    except ResumableError:
+                        raise
+                    except RunFailed as failure:
+                        failure.raise_if_killed(name)
+                        reason = str(failure)
+                    except FrontrunnerError as error:  # there is no room for what it takes, say
+                        reason = str(error)
+                notify(f"{name} is not tuned: {reason}")
     return times
 
 

@@ -193,7 +193,7 @@ def _compare(base: Base, plain: Base, runner: NetworkRunner, seed: int) -> float
 
 
 def _dispatch_times(
-    base: Base, runner: NetworkRunner, options: NetworkOptions
+    base: Base, runner: NetworkRunner, options: NetworkOptions, notify: Notify
 ) -> list[DispatchTime]:
     """What dispatches take in a run of the model, or by themselves where there is no profile.
 
@@ -202,7 +202,7 @@ def _dispatch_times(
     """
     if backend_named(base.network.target.backend).profiles:
         return runner.profile(base.compiled.executable)
-    found = time_alone(base.network, runner.setup, runner.make_child, options.jobs)
+    found = time_alone(base.network, runner.setup, runner.make_child, notify, options.jobs)
     executable = base.compiled.executable
     try:
         run_us = runner.measure_speedup(executable, executable, options.seed, rounds=1).before_us
@@ -241,7 +241,7 @@ def choose_base(
     for base in bases:
         notify(f"profiling the model with {base.variant.name}")
         try:
-            shares = _dispatch_times(base, runner, options)
+            shares = _dispatch_times(base, runner, options, notify)
         except ResumableError:
             raise
         except WorkError as error:

@@ -139,16 +139,16 @@ def make_plan(
     """
     times = {share.name: share.time_us for share in profile}
     total = sum(times.values()) or 1.0
-    read: dict[str, Dispatch | str] = {}
+    read: dict[str, Dispatch | str] = {OTHERS: "the runtime does not tell what each takes"}
     hot: list[HotDispatch] = []
-    expected = dict(times)
+    expected = {name: time_us for name, time_us in times.items() if name != OTHERS}
     with ChildPool(READER) as readers:
         while new := [name for name in _most(expected, coverage) if name not in read]:
             tunable = [name for name in new if name in dispatches and dispatches[name].text]
             found = readers.map(
                 lambda child, name: _read(files[name], target, iree_flags, child), tunable
             )
-            read |= {name: _reason(name, dispatches.get(name)) for name in new}
+            read |= {name: _reason(dispatches.get(name)) for name in new}
             pairs = zip(tunable, found, strict=True)
             read |= {name: _as_in_model(one, dispatches[name]) for name, one in pairs}
             hot = [_hot(members, files, total, peak) for members in _groups(profile, read)]
@@ -221,10 +221,8 @@ def _matched(dispatch: Dispatch) -> object:
     return problem.label, dispatch.indexing_maps
 
 
-def _reason(name: str, dispatch: NetworkDispatch | None) -> str:
+def _reason(dispatch: NetworkDispatch | None) -> str:
     """Why a dispatch without MLIR of its own cannot be tuned."""
-    if name == OTHERS:
-        return "the runtime does not tell what each takes"
     return "it is not dispatched by a function" if dispatch is None else dispatch.reason
 
 

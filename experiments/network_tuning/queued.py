@@ -160,12 +160,16 @@ class CandidateLog:
         return 0.0 if at in self._failed else float(np.median(self._speedups[at]))
 
 
-def tuned_alone(plan: Plan, seconds: float) -> tuple[HotDispatch, ...]:
+def tuned_alone(plan: Plan, seconds: float, *, in_model: bool = True) -> tuple[HotDispatch, ...]:
     """The dispatches that are large enough to be tuned by themselves, and of one size.
 
     Args:
         seconds: for all of them, shared as `tune_hot_dispatches` does.
+        in_model: whether others can be tuned in the model; if not, these are as many as there is
+            time for.
     """
+    if not in_model:
+        return plan.hot[: max(1, int(seconds / ALONE_SECONDS))]
     total = sum(hot.weight for hot in plan.hot) or 1.0
     large = [hot for hot in plan.hot if seconds * hot.weight / total >= ALONE_SECONDS]
     # One that is left has nothing to share the model's profiles with.

@@ -26,8 +26,7 @@ class DispatchResult:
     Attributes:
         members: their names in the model.
         share: of the model's time in dispatches, before.
-        speedup: in the model; 1.0 if nothing was tried there. Where the runtime does not profile,
-            by itself.
+        speedup: in the model; 1.0 if nothing was tried there, None where the runtime does not tell.
         alone: of the dispatch by itself; None if it was only timed in the model.
         kept: whether the spec configures it.
         reason: why it does not; empty if it does.
@@ -42,7 +41,7 @@ class DispatchResult:
     name: str
     members: tuple[str, ...]
     share: float
-    speedup: float
+    speedup: float | None
     alone: float | None
     kept: bool
     reason: str
@@ -50,6 +49,11 @@ class DispatchResult:
     seconds: float
     left_us: float | None = None
     roofline: float | None = None
+
+    @property
+    def gain(self) -> float:
+        """In the model or, where that is not known, by itself."""
+        return self.speedup or self.alone or 1.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,9 +106,11 @@ class NetworkResult(StoredResult):
         baseline_us: float,
         run: Path,
         seconds: float,
+        profiled: bool = True,
     ) -> Self:
         """
         Args:
+            profiled: whether speedups of dispatches are of what they take in the model.
             tuned: by name of the hot dispatch: what it came to, or why there was nothing.
             baseline_us: where no gain was measured.
         """
@@ -120,7 +126,8 @@ class NetworkResult(StoredResult):
         choices = {choice.hot.name: choice for choice in trial.choices}
         beaten = winner is not None and trial.spec is not None
         why = "other options are faster without it" if beaten else "the model is no faster"
-        rows = [_row(choices[h.name], tuned[h.name], "" if ours else why) for h in plan.hot]
+        why_not = "" if ours else why
+        rows = [_row(choices[h.name], tuned[h.name], why_not, profiled) for h in plan.hot]
         rows += [
             DispatchResult(
                 r.name,
@@ -194,7 +201,7 @@ class NetworkResult(StoredResult):
                 str(len(row.members)),
                 f"{row.share:.1%}",
                 "" if row.alone is None else f"{row.alone:.2f}x",
-                f"{row.speedup:.2f}x" if row.candidates else "",
+                "" if row.speedup is None or not row.candidates else f"{row.speedup:.2f}x",
                 "" if row.left_us is None else _ms(row.left_us),
                 "" if row.roofline is None else f"{row.roofline:.0%}",
                 str(row.candidates or ""),
@@ -241,7 +248,7 @@ def _ms(time_us: float) -> str:
 
 
 def _row(
-    choice: DispatchChoice, tuned: TuneResult | InModelResult | str, why_not: str
+    choice: DispatchChoice, tuned: TuneResult | InModelResult | str, why_not: str, profiled: bool
 ) -> DispatchResult:
     """What became of a dispatch; `why_not` is why the winner has none of our specs, if so."""
     hot, run = choice.hot, None if isinstance(tuned, str) else tuned
@@ -259,7 +266,7 @@ def _row(
         name=hot.name,
         members=hot.members,
         share=hot.share,
-        speedup=choice.speedup or 1.0,
+        speedup=choice.speedup or 1.0 if profiled else None,
         alone=alone,
         kept=kept,
         reason="" if kept else reason,

@@ -35,6 +35,7 @@ from .finishing import finish, write_winner
 from .folder import NetworkFolder, open_new_folder
 from .in_model import PART_TIMEOUT, InModelResult, InModelSearch
 from .options import NetworkOptions
+from .plan import NO_TIME
 from .queued import queue_dispatches, tuned_alone
 from .result import NetworkResult
 from .summary import report
@@ -224,14 +225,17 @@ def _tune(
         tuning = replace(options, device=place.asked, cluster=place.cluster, iree_flags=flags)
         until = deadline - TRIAL_SHARE * seconds
         profiles = backend_named(network.target.backend).profiles
-        alone = plan.hot
-        if profiles:  # without, nothing can be tuned in the model
-            alone = tuned_alone(plan, (1 - TRIAL_SHARE - OPTIONS_SHARE) * seconds)
-        runs = tune_hot_dispatches(plan.hot, alone, folder, tuning, until, make_observer, notify)
+        tuning_seconds = (1 - TRIAL_SHARE - OPTIONS_SHARE) * seconds
+        alone = tuned_alone(plan, tuning_seconds, in_model=profiles)
+        coming = plan.hot if profiles else alone
+        runs = tune_hot_dispatches(coming, alone, folder, tuning, until, make_observer, notify)
         specs = {hot.name: best_specs(hot, runs[hot.name], folder, flags) for hot in alone}
         tuned: dict[str, TuneResult | InModelResult | str] = {**runs}
         compiler = stack.enter_context(maker.compiler(base))
-        if small := [hot for hot in plan.hot if hot not in alone]:
+        small = [hot for hot in plan.hot if hot not in alone]
+        if small and not profiles:
+            tuned |= dict.fromkeys((hot.name for hot in small), NO_TIME)
+        elif small:
             queued, failed = queue_dispatches(
                 small, tuning, place.fingerprint, folder.work / "candidates", notify
             )
@@ -258,6 +262,7 @@ def _tune(
         result = NetworkResult.build(
             plan, tuned, chosen, end, tried.outcomes,
             baseline_us=run_us, run=folder.path, seconds=time.monotonic() - started,
+            profiled=profiles,
         )  # fmt: skip
         write_text(folder.report, report(result, options))
         write_text(folder.result, result.to_json())
@@ -268,7 +273,9 @@ def _tune(
 
 
 def _speedup_alone(run: TuneResult | str) -> float:
-    return 1.0 if isinstance(run, str) else run.best_speedup or 1.0
+    """Of the candidate that is tried first in the model."""
+    better = () if isinstance(run, str) else run.finalists
+    return next((one.speedup for one in better if one.interval[0] > 1), 1.0)
 
 
 def _made_again(
@@ -301,7 +308,7 @@ def _run_once(runner: NetworkRunner, default: Path) -> float:
 
 def _track(tracker: Tracker, folder: NetworkFolder, result: NetworkResult) -> None:
     for row in result.dispatches:
-        figures = {"share": row.share, "speedup": row.speedup, "kept": float(row.kept)}
+        figures = {"share": row.share, "speedup": row.gain, "kept": float(row.kept)}
         figures |= {"candidates": float(row.candidates), "seconds": row.seconds}
         tracker.log_child_run(
             row.name,

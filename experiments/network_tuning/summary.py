@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from ...search import backend_of, spec_option, target_flags
+from ...search import spec_option, target_flags
 from .options import NetworkOptions
 from .result import NetworkResult
 
@@ -37,14 +37,10 @@ def _how_to_compile(result: NetworkResult, target: str) -> str:
     return told if spec is None else f"{told}. {BUILD_HINT}"
 
 
-# By whether the runtime tells what dispatches take.
-_UNPROFILED = {
-    True: (),
-    False: (
-        "The runtime does not tell what dispatches take in a model here: all of it is what they",
-        "take by themselves, times how often they run; the whole model's speedup is measured.",
-    ),
-}
+_UNPROFILED = (
+    "The runtime does not tell what dispatches take in a model here: times are of dispatches by",
+    "themselves, times how often they run; the whole model's speedup is measured.",
+)
 
 
 def report(result: NetworkResult, options: NetworkOptions) -> str:
@@ -69,7 +65,7 @@ def report(result: NetworkResult, options: NetworkOptions) -> str:
         "itself, tuned over default; *in the model* is the same where the model runs it. *Left* is",
         "what a run of the model spends in it then, with the options that it was tuned with;",
         "*of the roofline* is the share of it that the machine would need at its measured peak.",
-        *_UNPROFILED[backend_of(options.target).profiles],
+        *(_UNPROFILED if any(row.speedup is None for row in result.dispatches) else ()),
         "",
         _how_to_compile(result, options.target),
     ]

@@ -109,8 +109,7 @@ class NetworkTrial:
         Raises:
             KilledError: the compiler or the model was killed, which is no candidate's fault.
         """
-        most = MAX_TRIED if self.alone is None else 1
-        choices = self._choose([(hot, tried[:most]) for hot, tried in specs if tried])
+        choices = self._choose([(hot, tried[:MAX_TRIED]) for hot, tried in specs if tried])
         choices += [
             DispatchChoice(hot, reason="nothing beat the default")
             for hot, tried in specs
@@ -180,8 +179,9 @@ class NetworkTrial:
                 if spec is None or not {*hot.members} & {*compiled.applied}:
                     continue
                 matched = True
-                if self.alone is not None:
-                    found[spec] = self.alone[hot.name], math.inf
+                if self.alone is not None:  # the best by itself that works
+                    found = found or {spec: (self.alone[hot.name], math.inf)}
+                    continue
                 totals = [(_total(row[0], hot), _total(row[at], hot)) for row in times]
                 if spec not in found and all(min(pair) > 0 for pair in totals):
                     ratios = np.array([before / after for before, after in totals])
@@ -265,11 +265,14 @@ class NetworkTrial:
     ) -> tuple[list[DispatchChoice], CompileOutcome]:
         """Leaves out what the model is faster without, the least gains first."""
         kept = sorted((c for c in choices if c.spec), key=_saved)
-        for choice in kept[:-1]:
+        # What was chosen by profiles was faster in the model: the one that saves most stays.
+        for choice in kept if self.alone is not None and len(kept) > 1 else kept[:-1]:
             if time.monotonic() > self.deadline:
                 self.notify("the time is up: not all dispatches were left out in turn")
                 break
             left = {c.hot: c.spec for c in choices if c.spec and c is not choice}
+            if not left:
+                break
             self.notify(f"measuring the model without {choice.hot.name}")
             (without,) = self._compile({f"without-{choice.hot.name}": left})
             if without.kind != OK:

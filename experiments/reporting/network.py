@@ -164,7 +164,7 @@ def _dispatches(run: NetworkRun) -> Iterator[Block]:
     left = 100 * sum(row.share for row in rows if row not in shown)
     bars = []
     for row in shown:
-        after = 1 / row.speedup if row.kept else 1.0
+        after = 1 / row.gain if row.kept else 1.0
         for when, factor in ((BEFORE, 1.0), (AFTER, after)):
             bars.append(
                 {
@@ -177,7 +177,7 @@ def _dispatches(run: NetworkRun) -> Iterator[Block]:
     unit = "µs of a run of the model" if total else "% of the model's time in dispatches"
     if bars:
         listed = "; ".join(
-            f"{row.name} {row.share:.1%}, {f'{row.speedup:.2f}x' if row.kept else 'as it was'}"
+            f"{row.name} {row.share:.1%}, {f'{row.gain:.2f}x' if row.kept else 'as it was'}"
             for row in shown
         )
         spec = layered(
@@ -231,7 +231,7 @@ def _dispatches(run: NetworkRun) -> Iterator[Block]:
 
 def _planned(run: NetworkRun) -> Iterator[Block]:
     if run.plan is None:
-        yield Text("The model has not been profiled yet.")
+        yield Text("It is not known yet where the time goes.")
         return
     rows = [
         (Cell(h.name), number(100 * h.share, ".2f", " %"), Cell("to be tuned"))
@@ -240,7 +240,7 @@ def _planned(run: NetworkRun) -> Iterator[Block]:
     rows += [
         (Cell(r.name), number(100 * r.share, ".2f", " %"), Cell(r.reason)) for r in run.plan.rest
     ]
-    yield Table.of("What the profile says", ["dispatch", "#share", ""], rows)
+    yield Table.of("Where the time goes", ["dispatch", "#share", ""], rows)
 
 
 def _use(run: NetworkRun) -> Iterator[Block]:

@@ -15,7 +15,8 @@ from frontrunner.core import InputError
 from frontrunner.core.children import Child
 from frontrunner.core.errors import KilledError
 from frontrunner.experiments.network_tuning import plan as hot
-from frontrunner.experiments.network_tuning.plan import Plan, make_plan, read_plan
+from frontrunner.experiments.network_tuning.plan import OTHERS, Plan, make_plan, read_plan
+from frontrunner.experiments.network_tuning.queued import tuned_alone
 from frontrunner.search import Dispatch
 from frontrunner.search.reading import read_dispatch
 from frontrunner.search.reading.networks import NetworkDispatch
@@ -63,6 +64,32 @@ def plan(
 ) -> Plan:
     profile = [DispatchTime(name, count, time) for name, time in times.items()]
     return make_plan(profile, DISPATCHES, FILES, coverage, "host", peak)
+
+
+def test_what_is_no_dispatch_hides_none() -> None:
+    """Where each is timed by itself, most of the time may be nobody's."""
+    made = plan({OTHERS: 92.0, "a": 5.0, "b": 3.0}, coverage=0.9)
+    assert {m for h in made.hot for m in h.members} == {"a", "b"}
+    assert sum(h.share for h in made.hot) == pytest.approx(0.08)
+    assert [(r.name, r.reason) for r in made.rest] == [
+        (OTHERS, "the runtime does not tell what each takes")
+    ]
+
+
+def test_where_nothing_is_tuned_in_the_model_the_first_have_time() -> None:
+    made = plan({"a": 50.0, "b": 40.0, "e": 10.0})
+    assert len(made.hot) == 3
+    assert tuned_alone(made, 130.0, in_model=False) == made.hot[:2]
+    assert tuned_alone(made, 1.0, in_model=False) == made.hot[:1]
+
+
+def test_what_has_no_space_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hot, "has_space", lambda dispatch: dispatch.problem.kind != "attention")
+    made = plan({"a": 50.0, "e": 50.0})
+    assert [h.members for h in made.hot] == [("a",)]
+    assert [r.reason for r in made.rest] == [
+        "nothing is known to tune of attention like it on host"
+    ]
 
 
 def test_equal_problems_are_one_and_the_most_promising_comes_first() -> None:

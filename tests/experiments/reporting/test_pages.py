@@ -56,7 +56,7 @@ def test_a_model_that_is_not_finished_says_what_is_planned(folders, tmp_path, wr
     assert "It is not finished" in page
     assert "to be tuned" in page
     (folder / "plan.json").unlink()
-    assert "The model has not been profiled yet." in texts(written(folder))
+    assert "It is not known yet where the time goes." in texts(written(folder))
 
 
 def test_dispatches_that_were_not_kept_are_as_they_were(folders, written):
