@@ -195,6 +195,15 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _left_behind() -> bool:
+    """Whether the current folder was removed."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
 def describe_failure(error: Exception) -> tuple[str, str, int]:
     """The message, the hint and the exit code for an exception."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError) and error.ctx is not None:
@@ -214,6 +223,8 @@ def describe_failure(error: Exception) -> tuple[str, str, int]:
     if isinstance(error, MemoryError):
         return "there is not enough memory", "end other programs, or give less at a time", 1
     if isinstance(error, OSError) and error.strerror:
+        if error.filename is None and _left_behind():
+            return "the current folder is not there any more", "change to one that is", 1
         where = f": {error.filename}" if error.filename is not None else ""
         return f"{error.strerror}{where}", "", 1
     return (

@@ -26,6 +26,7 @@ class TrackedPage:
         self.interrupted = False
 
     def __call__(self, folder: Path) -> Path | None:
+        from ..core import FrontrunnerError
         from ..experiments.reporting import report
 
         try:
@@ -35,7 +36,8 @@ class TrackedPage:
             self.output.notify("warning: the report was interrupted")
         except Exception as error:  # it draws what anybody's libraries and files may hold
             first = " ".join(str(error).split())[:300]
-            self.output.notify(f"warning: no report was written: {type(error).__name__}: {first}")
+            name = "" if isinstance(error, FrontrunnerError) else f"{type(error).__name__}: "
+            self.output.notify(f"warning: no report was written: {name}{first}")
         return self.made
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...core import InputError, WorkError, read_limited
+from ...core import InputError, read_limited, write_error
 from ...search.reading import Argument, Function
 from ..verifying import NUMPY_TYPES, Array, check_memory, make_input, to_bf16
 
@@ -157,9 +157,10 @@ def prepare_inputs(
             one = taken[place]
             values = _made(one, seed + place) if isinstance(one, Argument) else one
             try:
-                np.ascontiguousarray(values).tofile(path)
+                # Not `tofile`, whose errors do not say that a disk is full.
+                path.write_bytes(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
             except OSError as error:
-                raise WorkError(f"cannot write {path}: {error.strerror}") from error
+                raise write_error(path, error, "make room, and go on by --resume") from error
             files.append(InputFile(values.shape, argument.dtype, path, argument.number))
         sets.append(tuple(files))
     return sets

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from ...core import shorten
 from ...features import catalogues
+from ..figures import Figure
 from .cross_validation import Evaluation
 
 # How many features are shown.

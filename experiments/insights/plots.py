@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
+from ..figures import Figure
 from .comparisons import OTHER, Comparison
 from .quantities import words
 

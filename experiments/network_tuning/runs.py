@@ -98,6 +98,12 @@ def resume_network_run(
         if folder.work.exists():  # of a session that was killed when all but this was done
             with suppress(InputError), lock_folder(path):  # another process may be about to end
                 shutil.rmtree(folder.work, ignore_errors=True)
+        for file in (done.spec, done.flags):
+            if file is not None and not file.is_file():
+                raise InputError(
+                    f"{folder.result} does not follow from the run: {file.name} is missing",
+                    "remove it, and resume the run",
+                )
         return done
     with (
         lock_folder(path),

@@ -59,7 +59,10 @@ class WinningSpec:
         write_text(self.path, spec)
 
     def wrong(self, index: int, outcome: Outcome) -> str:
-        written = read_limited(self.path, "resume the run").decode(errors="replace")
+        if not self.path.exists():
+            return f"{self.path.name} is missing"
+        remedy = "move it away, remove result.json beside it, and resume the run"
+        written = read_limited(self.path, remedy).decode(errors="replace")
         due = self.spec(index)
         # A comment says what to expect of it.
         found = "\n".join(s for s in written.splitlines() if not s.lstrip().startswith("//"))

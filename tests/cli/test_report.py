@@ -12,6 +12,7 @@ import pytest
 
 from frontrunner.cli import pages
 from frontrunner.cli.output import Output
+from frontrunner.core import WorkError
 
 OLD = Path(__file__).parents[1] / "data" / "old"
 
@@ -89,6 +90,7 @@ def test_a_result_is_shown_with_its_page(run, capsys):
     ("failure", "says"),
     [
         (RuntimeError("no\nroom"), "warning: no report was written: RuntimeError: no room"),
+        (WorkError("no room"), "warning: no report was written: no room"),
         (KeyboardInterrupt(), "warning: the report was interrupted"),
     ],
 )

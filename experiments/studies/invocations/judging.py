@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 
 from ....cli import main
-from .making import Invocation
+from .making import VALUE_MISSING, Invocation
 
 SECONDS = 100
 REFUSED = 2
@@ -48,7 +48,9 @@ class HangError(Exception):
 def judge(invocation: Invocation, folder: Path, *, as_json: bool) -> Finding | None:
     """Runs an invocation in a folder, and looks at what it says and leaves; None if all is well."""
     before = snapshot(folder)
-    words = [*invocation.words, *(["--json"] if as_json else [])]
+    words = list(invocation.words)
+    if as_json:  # not as the value that is missing of the last word
+        words.insert(len(words) - (invocation.way == VALUE_MISSING), "--json")
     out, err = _Stream(), _Stream()
     wrong = []
     with _here(folder), redirect_stdout(out), redirect_stderr(err):

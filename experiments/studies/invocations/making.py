@@ -17,6 +17,7 @@ from .ways import BAD_WORDS, CONTRADICTIONS, NEEDED, OVERWRITES, PLAUSIBLE
 GOOD, EMPTY, BINARY, TEXT = "good.mlir", "empty.mlir", "binary.mlir", "existing.txt"
 FOLDER, FULL, LOOP, MISSING = "folder", "full", "loop.mlir", "no/such/file.mlir"
 
+VALUE_MISSING = "value missing"
 MATMUL = """func.func @main(%a: tensor<8x16xf32>, %b: tensor<16x8xf32>) -> tensor<8x8xf32> {
   %z = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8x8xf32>
@@ -120,7 +121,7 @@ def _malformed(name: str, command: click.Command) -> Iterator[Invocation]:
         if option.is_flag or option.count:
             continue
         if option.name != "serve" and flag not in ("--models",):
-            yield one("value missing", flag)
+            yield one(VALUE_MISSING, flag)
         for value in _wrong_values(option):
             yield one("wrong value", f"{flag}={value}")
         if isinstance(option.type, click.Path):

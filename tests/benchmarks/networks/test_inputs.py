@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from frontrunner.benchmarks.networks.inputs import (
 )
 from frontrunner.benchmarks.verifying import inputs as verified_inputs
 from frontrunner.core import InputError
+from frontrunner.core.errors import NoRoomError
 from frontrunner.search.reading.networks import Argument, Function
 
 X = Argument((2, 3), "f32")
@@ -85,6 +87,15 @@ def test_without_values_they_are_made(tmp_path: Path) -> None:
         assert not np.array_equal(first.read(), second.read())
     assert [one.shape for one in sets[0]] == [(5, 3), (999,), ()]
     assert set(sets[0][1].read()) == set(range(37))
+
+
+def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(NoRoomError, match=r"input-0-0.bin: No space left on device"):
+        prepare_inputs(function(X), [], tmp_path, [0])
 
 
 def test_calls_are_told_apart_by_their_sizes(tmp_path: Path) -> None:

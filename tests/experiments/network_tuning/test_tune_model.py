@@ -303,6 +303,15 @@ def test_a_model_that_was_killed_and_finished(
     _a_damaged_folder_is_never_finished(finished, tmp_path)
     _resuming_refuses_what_does_not_fit(finished, tmp_path)
     _what_is_finished_is_not_done_again(finished, monkeypatch)
+    _what_is_lost_is_missed(finished, tmp_path)
+
+
+def _what_is_lost_is_missed(finished: tuple[NetworkResult, Path], tmp_path: Path) -> None:
+    for name in ("spec.mlir", "flags.txt"):
+        copy = shutil.copytree(finished[1], tmp_path / f"without-{name}")
+        (copy / name).unlink()
+        with pytest.raises(InputError, match=f"does not follow from the run: {name} is missing"):
+            tune_model.resume_network_run(copy, Observer, nothing)
 
 
 HOT = HotDispatch("mm", "a problem", ("main$mm", "main$mm2"), Path("mm.mlir"), 80.0, 0.8, 80.0)

@@ -11,7 +11,12 @@ from frontrunner.cli.app import COMMANDS
 from frontrunner.experiments.studies.invocations import judging
 from frontrunner.experiments.studies.invocations.__main__ import run
 from frontrunner.experiments.studies.invocations.judging import judge
-from frontrunner.experiments.studies.invocations.making import Invocation, draw, leaves
+from frontrunner.experiments.studies.invocations.making import (
+    VALUE_MISSING,
+    Invocation,
+    draw,
+    leaves,
+)
 
 
 def test_two_hundred_are_of_all_commands_and_ways():
@@ -48,3 +53,8 @@ def test_what_is_wrong_is_found(tmp_path, monkeypatch):
     finding = judge(Invocation(("tune",), "nothing given"), tmp_path, as_json=True)
     assert finding is not None
     assert finding.wrong == ("raises: SystemExit: 3", "exit code -1, not 2")
+
+
+def test_json_is_no_value_of_the_last_word(tmp_path, capsys):
+    words = ("generate", "matmul", "--m", "8", "--n", "8", "--k", "8", "--out")
+    assert judge(Invocation(words, VALUE_MISSING), tmp_path, as_json=True) is None

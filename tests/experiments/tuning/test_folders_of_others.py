@@ -328,6 +328,8 @@ def test_a_spec_that_is_not_the_winners_is_refused(run: Path, refused: Callable[
     assert "its knobs are not those of candidate" in refused("tune", "--resume", run)
     edit(run / "result.json", lambda r: r.update(configuration=None))
     assert "spec.mlir is not the winner's" in refused("tune", "--resume", run)
+    (run / "spec.mlir").unlink()
+    assert "spec.mlir is missing" in refused("tune", "--resume", run)
 
 
 # Item 5: no internal errors.
