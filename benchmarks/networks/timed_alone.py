@@ -17,7 +17,15 @@ from ...core import (
 )
 from ...search.reading import READER, Network, NetworkDispatch, read_dispatch
 from ..compiling import CompileJob, CompilePool, RunnableModule, raise_if_killed
-from ..measuring import DISPATCH_SECONDS, HANDLER, KEEP_MEMORY, OK, Device, RunFailed
+from ..measuring import (
+    DISPATCH_SECONDS,
+    HANDLER,
+    KEEP_MEMORY,
+    OK,
+    CompileOutcome,
+    Device,
+    RunFailed,
+)
 from .kernel import NetworkSetup
 from .profiling import DispatchTime
 from .runner import MakeChild
@@ -25,6 +33,7 @@ from .runner import MakeChild
 
 def time_alone(
     network: Network,
+    files: Mapping[str, Path],
     setup: NetworkSetup,
     make_child: MakeChild,
     notify: Notify,
@@ -36,6 +45,7 @@ def time_alone(
     do not compile or run by themselves have no time, nor have those of dynamic sizes.
 
     Args:
+        files: where each dispatch is, as MLIR.
         make_child: makes processes beside the device.
         notify: told what is done, and what has no time.
         jobs: how many to read and compile at a time; one per core by default.
@@ -43,47 +53,47 @@ def time_alone(
     Raises:
         KilledError: a process was killed from outside.
     """
-    static = [one for one in network.dispatches if one.text and not one.dynamic]
     if dynamic := sum(one.dynamic for one in network.dispatches):
         notify(f"{dynamic} dispatches of dynamic sizes are not tuned: nothing tells their times")
+    static = (one for one in network.dispatches if one.text and not one.dynamic)
     counts = {one.name: count for one in static if (count := _count(one, setup))}
+    modules = _read({name: files[name] for name in counts}, network, jobs)
+    if not modules:
+        return []
+    notify(f"timing {len(modules)} dispatches by themselves")
+    times = []
+    first, *_ = modules.values()
+    child = make_child(HANDLER, KEEP_MEMORY)
     with tempfile.TemporaryDirectory() as folder:
-        files = {}
-        for place, one in enumerate(static):
-            if one.name in counts:
-                files[one.name] = Path(folder) / f"{place}.mlir"
-                files[one.name].write_text(one.text)
-        modules = _read(files, network, jobs)
-        compiled = [
-            CompileJob(files[name].stem, module.source, module.flags)
-            for name, module in modules.items()
-        ]
+        due = [CompileJob(str(n), m.source, m.flags) for n, m in enumerate(modules.values())]
         with CompilePool(Path(folder), jobs, tries=2) as compilers:
-            outcomes = list(compilers.compile_jobs(compiled))
-        times: list[DispatchTime] = []
-        if not modules:
-            return times
-        notify(f"timing {len(modules)} dispatches by themselves")
-        call = next(iter(modules.values())).call
-        child = make_child(HANDLER, KEEP_MEMORY)
-        with closing(Device(setup.device, call, None, 0, child=child)) as device:
-            for (name, module), outcome in zip(modules.items(), outcomes, strict=True):
-                reason = raise_if_killed(outcome, name).reason
-                if outcome.kind == OK:
-                    try:
-                        device.switch_dispatch(module.call, None)
-                        time_us = device.measure(outcome.executable, DISPATCH_SECONDS, verify=False)
-                        times.append(DispatchTime(name, counts[name], counts[name] * time_us))
-                        continue
-                    except ResumableError:
-                        raise
-                    except RunFailed as failure:
-                        failure.raise_if_killed(name)
-                        reason = str(failure)
-                    except FrontrunnerError as error:  # there is no room for what it takes, say
-                        reason = str(error)
-                notify(f"{name} is not tuned: {reason}")
+            compiled = list(compilers.compile_jobs(due))
+        with closing(Device(setup.device, first.call, None, 0, child=child)) as device:
+            for (name, module), outcome in zip(modules.items(), compiled, strict=True):
+                found = _time(device, module, outcome, name)
+                if isinstance(found, str):
+                    notify(f"{name} is not tuned: {found}")
+                else:
+                    times.append(DispatchTime(name, counts[name], counts[name] * found))
     return times
+
+
+def _time(
+    device: Device, module: RunnableModule, compiled: CompileOutcome, name: str
+) -> float | str:
+    """Microseconds of a run of a dispatch, or why there are none."""
+    if raise_if_killed(compiled, name).kind != OK:
+        return compiled.reason
+    try:
+        device.switch_dispatch(module.call, None)
+        return device.measure(compiled.executable, DISPATCH_SECONDS, verify=False)
+    except ResumableError:
+        raise
+    except RunFailed as failure:
+        failure.raise_if_killed(name)
+        return str(failure)
+    except FrontrunnerError as error:  # there is no room for what it takes, say
+        return str(error)
 
 
 def _read(

@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from pathlib import Path
 
 from ...benchmarks.libraries import measure_peak
 from ...benchmarks.measuring import DROP_ROUNDS
@@ -193,16 +194,24 @@ def _compare(base: Base, plain: Base, runner: NetworkRunner, seed: int) -> float
 
 
 def _dispatch_times(
-    base: Base, runner: NetworkRunner, options: NetworkOptions, notify: Notify
+    base: Base,
+    files: Mapping[str, Path],
+    runner: NetworkRunner,
+    options: NetworkOptions,
+    notify: Notify,
 ) -> list[DispatchTime]:
     """What dispatches take in a run of the model, or by themselves where there is no profile.
+
+    Args:
+        files: where each dispatch is, as MLIR.
 
     Raises:
         WorkError: the model does not run.
     """
     if backend_named(base.network.target.backend).profiles:
         return runner.profile(base.compiled.executable)
-    found = time_alone(base.network, runner.setup, runner.make_child, notify, options.jobs)
+    setup, make_child = runner.setup, runner.make_child
+    found = time_alone(base.network, files, setup, make_child, notify, options.jobs)
     executable = base.compiled.executable
     try:
         run_us = runner.measure_speedup(executable, executable, options.seed, rounds=1).before_us
@@ -240,8 +249,9 @@ def choose_base(
     plans: list[tuple[float, Base, Plan]] = []
     for base in bases:
         notify(f"profiling the model with {base.variant.name}")
+        files = folder.write_dispatches(base.network.dispatches, folder.work / "dispatches")
         try:
-            shares = _dispatch_times(base, runner, options, notify)
+            shares = _dispatch_times(base, files, runner, options, notify)
         except ResumableError:
             raise
         except WorkError as error:
@@ -249,7 +259,6 @@ def choose_base(
                 raise
             notify(f"dispatches are not tuned with {base.variant.name}: {error}")
             continue
-        files = folder.write_dispatches(base.network.dispatches, folder.work / "dispatches")
         plan = make_plan(
             shares,
             {d.name: d for d in base.network.dispatches},

@@ -168,8 +168,9 @@ class NetworkTrial:
         for hot, reason in failed.items():
             self.notify(f"a candidate of {hot.name} is left out: {reason}")
         made = [(one.specs, one.compiled) for one in tries if one.compiled is not None]
-        profiled = made if self.alone is None else []
-        times = self._profiles([self.default, *(compiled for _, compiled in profiled)])
+        times = []
+        if self.alone is None:
+            times = self._profiles([self.default, *(compiled for _, compiled in made)])
         choices = []
         for hot, _ in specs:
             found: dict[Path, tuple[float, float]] = {}
@@ -266,12 +267,12 @@ class NetworkTrial:
         """Leaves out what the model is faster without, the least gains first."""
         kept = sorted((c for c in choices if c.spec), key=_saved)
         # What was chosen by profiles was faster in the model: the one that saves most stays.
-        for choice in kept if self.alone is not None and len(kept) > 1 else kept[:-1]:
-            if time.monotonic() > self.deadline:
-                self.notify("the time is up: not all dispatches were left out in turn")
-                break
+        for choice in kept[:-1] if self.alone is None else kept:
             left = {c.hot: c.spec for c in choices if c.spec and c is not choice}
             if not left:
+                break
+            if time.monotonic() > self.deadline:
+                self.notify("the time is up: not all dispatches were left out in turn")
                 break
             self.notify(f"measuring the model without {choice.hot.name}")
             (without,) = self._compile({f"without-{choice.hot.name}": left})

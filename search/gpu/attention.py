@@ -14,7 +14,7 @@ import z3
 from ..problem import Dim, Intrinsic, Problem, Target
 from ..space import Constraint, Knob, Space
 from .chosen import ChosenConfig
-from .columns import Number, ceil_div, columns, lookup, powers, product
+from .columns import Number, attention_bytes, ceil_div, columns, lookup, powers, product
 from .rendering import GpuConfig, render
 
 # The compiler's own limit, in elements of a workgroup's tile.
@@ -52,8 +52,7 @@ def build(
     tile = {"m": z3.Int("wg_m"), "n": z3.Int("wg_n"), "k": z3.Int("red_k2")}
     subgroups = z3.Int("subgroups_m")
     threads = subgroups * gpu.subgroup_size
-    query, key, value, _ = (o.bytes_per_element for o in problem.operands)
-    shared = query * tile["m"] * k1.size + tile["k"] * (key * k1.size + value * tile["n"])
+    shared = attention_bytes(problem, k1.size, tile)
     sums = tile["m"] * (tile["n"] + tile["k"])
     rules = (
         Constraint("tiles divide loops that are not padded", m.size % tile["m"] == 0),

@@ -74,6 +74,16 @@ def ceil_div(size: int, tile: z3.ArithRef) -> z3.ArithRef:
     return (size + tile - 1) / tile
 
 
+def attention_bytes(problem: Problem, width: int, tile: Mapping[str, z3.ArithRef]) -> z3.ArithRef:
+    """Of shared memory: all of the rows' queries, and keys and values of a step.
+
+    Args:
+        width: of a query.
+    """
+    query, key, value = (o.bytes_per_element for o in problem.inputs[:3])
+    return query * tile["m"] * width + tile["k"] * (key * width + value * tile["n"])
+
+
 def lookup(index: z3.ArithRef, values: Iterable[int]) -> z3.ArithRef:
     """The value at an index."""
     first, *rest = values

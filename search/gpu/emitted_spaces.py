@@ -14,7 +14,7 @@ from ..kind import kind_of
 from ..problem import Problem, Target
 from ..space import Constraint, Knob, Space
 from .chosen import ChosenConfig
-from .columns import Number, ceil_div, columns, extra_knobs, lookup, product
+from .columns import Number, attention_bytes, ceil_div, columns, extra_knobs, lookup, product
 from .extras import EXTRA_KNOBS
 from .rendering import SolutionRequest, ask_renderer
 
@@ -216,9 +216,7 @@ class _Template:
         if first is None:
             lhs, rhs = (o.bytes_per_element for o in inputs[:2])
             return tiles["k"] * (lhs * tiles["m"] + rhs * tiles["n"])
-        query, key, value = (o.bytes_per_element for o in inputs[:3])
-        width = self.problem.dim(first).size
-        return query * tiles["m"] * width + tiles["k"] * (key * width + value * tiles["n"])
+        return attention_bytes(self.problem, self.problem.dim(first).size, tiles)
 
 
 def _number(value: int | str) -> z3.ArithRef:

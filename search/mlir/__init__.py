@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         tensor_type,
     )
     from .splitting import assemble, compile_executable, split_module
-    from .walking import entry_point, module_of, new_context, symbol, walk
+    from .walking import enclosing, entry_point, module_of, new_context, symbol, walk
 else:
     __getattr__ = exports(__name__)
 
@@ -65,6 +65,7 @@ __all__ = [
     "compile_with_spec",
     "configure_module",
     "describe_op",
+    "enclosing",
     "entry_point",
     "include",
     "is_compute",

@@ -16,6 +16,13 @@ def walk(op: ir.Operation) -> Iterator[ir.Operation]:
                 yield from walk(child.operation)
 
 
+def enclosing(op: ir.Operation, name: str) -> ir.Operation:
+    """The op of a name that an op is in."""
+    while op.name != name:
+        op = op.parent
+    return op
+
+
 def symbol(op: ir.Operation) -> str:
     """The op's symbol name, without the @."""
     return str(ir.StringAttr(op.attributes["sym_name"]).value)

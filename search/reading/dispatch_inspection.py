@@ -16,6 +16,7 @@ from ..mlir import (
     NotMlir,
     add_repeated,
     describe_op,
+    enclosing,
     is_compute,
     new_context,
     symbol,
@@ -219,9 +220,7 @@ def _backend_of(target: ir.Attribute) -> Backend:
 
 def _default(root: ir.Operation) -> str:
     """The configuration that the compiler chose by itself, as `TuningSpec.config` has it."""
-    parent = root
-    while parent.name != "func.func":
-        parent = parent.parent
+    parent = enclosing(root, "func.func")
     lowering = root.attributes["lowering_config"]
     translation = parent.attributes["translation_info"]
     text = (

@@ -15,7 +15,7 @@ from typing import Any
 from iree.compiler import ir
 
 from ...core import InputError
-from ..mlir import SOURCES, new_context, symbol, users_compilation, walk
+from ..mlir import SOURCES, enclosing, new_context, symbol, users_compilation, walk
 from ..problem import Target
 from .dispatch_inspection import target_of
 from .dynamic_sizes import Shapes, isolate_largest, root_problems
@@ -56,7 +56,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         names = {symbol(body): function for function, body in functions.items()}
         for key, op in dispatch_sites(module):
             sites.setdefault(key, op)
-            places.setdefault(key, []).append(names.get(_function_of(op), ""))
+            places.setdefault(key, []).append(names.get(symbol(enclosing(op, "util.func")), ""))
         dynamic = [key for key, op in sites.items() if is_dynamic(op)]
         dispatches = {
             key: ("", "dynamic shapes") if key in dynamic else isolate_dispatch(op, module)
@@ -139,13 +139,6 @@ def _functions(module: ir.Module) -> dict[str, ir.Operation]:
         if "iree.abi.model" not in op.attributes:
             found[name] = called[0] if called else op
     return found
-
-
-def _function_of(op: ir.Operation) -> str:
-    """The symbol of the function that an op is in."""
-    while op.name != "util.func":
-        op = op.parent
-    return symbol(op)
 
 
 def _inputs(body: ir.Operation) -> list[tuple[str, ir.Operation | None]]:

@@ -9,7 +9,7 @@ import pytest
 from frontrunner.benchmarks.compiling import CompilePool
 from frontrunner.benchmarks.measuring import CompileOutcome, Device, RunFailed
 from frontrunner.benchmarks.measuring.outcome import CRASHED, KILLED
-from frontrunner.benchmarks.networks import NetworkSetup, prepare_call, time_alone
+from frontrunner.benchmarks.networks import DispatchTime, NetworkSetup, prepare_call, time_alone
 from frontrunner.core import Child
 from frontrunner.core.errors import KilledError
 from frontrunner.search.reading import Network, read_network
@@ -28,10 +28,17 @@ def setup_of(network: Network, folder: Path, **weights: float) -> NetworkSetup:
     return NetworkSetup("local-task", tuple(calls))
 
 
+def timed(network: Network, setup: NetworkSetup, folder: Path) -> list[DispatchTime]:
+    files = {one.name: folder / f"{n}.mlir" for n, one in enumerate(network.dispatches)}
+    for one in network.dispatches:
+        files[one.name].write_text(one.text)
+    return time_alone(network, files, setup, Child, print, 1)
+
+
 def test_functions_count_as_often_as_they_are_called(tmp_path: Path) -> None:
     network = read_network(MODELS / "prefill_decode.mlir")
     setup = setup_of(network, tmp_path, prefill=1.0, decode=100.0)
-    found = {one.name.partition("_")[0]: one for one in time_alone(network, setup, Child, print, 1)}
+    found = {one.name.partition("_")[0]: one for one in timed(network, setup, tmp_path)}
     assert {name: one.count for name, one in found.items()} == {"prefill": 1.0, "decode": 100.0}
     assert all(one.time_us > 0 for one in found.values())
 
@@ -55,7 +62,7 @@ def test_each_place_counts(tmp_path: Path) -> None:
     model = tmp_path / "twice.mlir"
     model.write_text(twice)
     network = read_network(model)
-    (one,) = time_alone(network, setup_of(network, tmp_path), Child, print, 1)
+    (one,) = timed(network, setup_of(network, tmp_path), tmp_path)
     assert one.count == 2.0
 
 
@@ -65,7 +72,7 @@ def test_a_compiler_that_is_killed_ends_it(tmp_path: Path, monkeypatch: pytest.M
     killed = CompileOutcome(KILLED, tmp_path / "none.vmfb", reason="killed by SIGKILL")
     monkeypatch.setattr(CompilePool, "compile_jobs", lambda _, jobs: [killed for _ in jobs])
     with pytest.raises(KilledError, match="killed by SIGKILL"):
-        time_alone(network, setup, Child, print, 1)
+        timed(network, setup, tmp_path)
 
 
 @pytest.mark.parametrize("kind", [CRASHED, KILLED])
@@ -84,6 +91,6 @@ def test_what_fails_has_no_time_but_what_is_killed_ends_it(
     monkeypatch.setattr(Device, "measure", fail_once)
     if kind == KILLED:
         with pytest.raises(KilledError, match="it faulted"):
-            time_alone(network, setup, Child, print, 1)
+            timed(network, setup, tmp_path)
     else:
-        assert len(time_alone(network, setup, Child, print, 1)) == 1
+        assert len(timed(network, setup, tmp_path)) == 1

@@ -73,6 +73,17 @@ def quicken(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def take_all_for_faster(patch: pytest.MonkeyPatch) -> None:
+    """The best of the candidates counts as faster, for all to be tried in the model."""
+    specs = hot_runs.best_specs
+
+    def all_better(hot: HotDispatch, tuned: Any, *rest: Any) -> list[Path]:
+        better = tuple(replace(s, interval=(1.1, 1.2)) for s in tuned.finalists)
+        return specs(hot, replace(tuned, finalists=better), *rest)
+
+    patch.setattr(tune_model, "best_specs", all_better)
+
+
 def _sure(measure: Callable[..., Any]) -> Callable[..., Any]:
     """Takes times as they are measured, and the second variant of two that differ for faster."""
 
@@ -109,14 +120,7 @@ def finished(
         quicken(patch)
         patch.chdir(folder)
         patch.setattr(tune_model.Tracker, "_write", _keep_tracked)
-        # The best of the candidates counts as faster, for all to be tried in the model.
-        specs = hot_runs.best_specs
-
-        def all_better(hot: HotDispatch, tuned: Any, *rest: Any) -> list[Path]:
-            better = tuple(replace(s, interval=(1.1, 1.2)) for s in tuned.finalists)
-            return specs(hot, replace(tuned, finalists=better), *rest)
-
-        patch.setattr(tune_model, "best_specs", all_better)
+        take_all_for_faster(patch)
         patch.setattr(trying, "_lower_bound", lambda ratios: 1.1)
         patch.setattr(tune_model, "choose_base", lambda *_, **__: pytest.fail("profiled again"))
         copy = Path(shutil.copy(MODELS / "two_matmuls.mlir", folder))

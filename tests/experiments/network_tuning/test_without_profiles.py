@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from frontrunner.benchmarks.networks import NetworkRunner
-from frontrunner.experiments.network_tuning import dispatches as hot_runs
 from frontrunner.experiments.network_tuning import runs
 from frontrunner.experiments.network_tuning.options import NetworkOptions
-from frontrunner.experiments.network_tuning.plan import OTHERS, HotDispatch
+from frontrunner.experiments.network_tuning.plan import OTHERS
 from frontrunner.experiments.observing.progress import Observer
 from frontrunner.search import backend
 
-from .test_tune_model import LARGE, MODELS, SMALL, nothing, quicken
+from .test_tune_model import LARGE, MODELS, SMALL, nothing, quicken, take_all_for_faster
 
 
 def test_backends_of_gpus_say_so() -> None:
@@ -31,13 +29,7 @@ def test_dispatches_are_tuned_by_themselves(
     known = backend.known_backends()
     monkeypatch.setitem(known, "llvm-cpu", replace(known["llvm-cpu"], profiles=False))
     monkeypatch.setattr(NetworkRunner, "profile", lambda *_: pytest.fail("profiled"))
-    specs = hot_runs.best_specs
-
-    def all_better(hot: HotDispatch, tuned: Any, *rest: Any) -> list[Path]:
-        better = tuple(replace(s, interval=(1.1, 1.2)) for s in tuned.finalists)
-        return specs(hot, replace(tuned, finalists=better), *rest)
-
-    monkeypatch.setattr(runs, "best_specs", all_better)
+    take_all_for_faster(monkeypatch)
     options = NetworkOptions(
         MODELS / "two_matmuls.mlir", tmp_path / "run", minutes=1.0, variants="none", jobs=1,
         coverage=1.0,
