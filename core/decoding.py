@@ -60,6 +60,8 @@ def describe_error(error: Exception) -> str:
     said = (str(error).splitlines() or [""])[0]
     if isinstance(error, KeyError):
         return f"{said} is missing"
+    if isinstance(error, TypeError | AttributeError):
+        return "a value is of another type than was written"
     return said if isinstance(error, ValueError) else f"{type(error).__name__}: {said}"
 
 

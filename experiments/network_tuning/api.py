@@ -117,7 +117,7 @@ def resume_model(
     minutes: float | None = None,
     quiet: bool = False,
 ) -> NetworkResult:
-    """Goes on where tuning a network stopped; no dispatch is tuned again.
+    """Goes on where tuning a network stopped, or ended; no candidate is measured again.
 
     Args:
         run: the run's folder.
@@ -125,7 +125,8 @@ def resume_model(
         cluster: of what was measured on a cluster, the address of one now.
         iree_flags: those that the run was started with.
         options: the file of options that it was started with, if one was.
-        minutes: for this session; by default as many as the run was started with.
+        minutes: for this session; by default as many as the run was started with. What is finished
+            is only gone on with if some are given.
         quiet: whether to show no progress on stderr.
     """
     return resume_network_run(

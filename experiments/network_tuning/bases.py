@@ -26,7 +26,7 @@ from ...core import (
 from ...search.linking import LinkedSpec, find_matches, link_specs
 from ...search.reading import NETWORK_READER, Network, read_network
 from .options import NetworkOptions
-from .variants import PLAIN, OptionVariant
+from .variants import PLAIN, OptionVariant, TriedVariants, named
 
 COMPILE_TIMEOUT, LEAST_TIMEOUT = 1800.0, 30.0
 # A model may take so many times as long to compile as by default: candidates unroll more than the
@@ -186,3 +186,22 @@ def compile_default(compiler: Compiler, starter: str | None) -> CompileOutcome:
         )
         raise InputError(f"{what}: {default.reason}", "see that iree-compile accepts it")
     return default
+
+
+def made_again(
+    maker: BaseMaker, tried: TriedVariants, variants: Sequence[OptionVariant], plain: Base
+) -> Iterator[Base]:
+    """The model with options that an earlier session found to be faster, and that still compile.
+
+    Raises:
+        InputError: it does not with those that it is tuned with.
+    """
+    speedups = {one.name: one.speedup or 1.0 for one in tried.outcomes}
+    faster = [named(name, variants) for name in tried.faster]
+    for variant, base in maker.make(faster, plain).items():
+        if isinstance(base, Base):
+            yield replace(base, speedup=speedups[variant.name])
+        elif variant.name == tried.tuned:
+            raise base
+        else:
+            maker.notify(f"{variant.name} is left out: {base}")

@@ -34,6 +34,8 @@ def tune_hot_dispatches(
     deadline: float,
     make_observer: MakeObserver,
     notify: Notify,
+    *,
+    further: bool = False,
 ) -> dict[str, TuneResult | str]:
     """Tunes dispatches by themselves, in turn; each gets its share of the time that is left.
 
@@ -41,6 +43,7 @@ def tune_hot_dispatches(
         hot_dispatches: all that time is to be left for, the most promising first.
         chosen: those of them that are tuned here, in the same order.
         deadline: when the last one is to be done, as `time.monotonic` has it.
+        further: whether to go on with those that are done but for more time.
 
     Returns:
         By name, the run, or why there is none.
@@ -56,9 +59,10 @@ def tune_hot_dispatches(
         coming.remove(hot)
         budget = Budget(seconds=max(LEAST_SECONDS, seconds - OVERHEAD_SECONDS), patience=PATIENCE)
         run = folder.run_of(hot)
-        if (done := TuneResult.read(run.result)) is not None:
+        done, late = TuneResult.read(run.result), time.monotonic() > deadline
+        if done is not None and (late or not further):
             found[hot.name] = done
-        elif time.monotonic() > deadline:
+        elif late:
             found[hot.name] = NO_TIME
         else:
             notify(
@@ -145,3 +149,9 @@ def best_specs(
     for path, text in zip(paths, texts, strict=True):
         write_text(path, text, MAKE_ROOM)
     return paths
+
+
+def speedup_alone(run: TuneResult | str) -> float:
+    """Of the candidate that is tried first in the model."""
+    better = () if isinstance(run, str) else run.finalists
+    return next((one.speedup for one in better if one.interval[0] > 1), 1.0)

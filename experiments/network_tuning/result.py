@@ -234,7 +234,8 @@ class NetworkResult(StoredResult):
         if self.noise_floor is not None:
             lines.append(f"noise floor  {self.noise_floor:.1%}")
         if late := sum(row.reason in (NO_TIME, TIME_UP) for row in self.dispatches):
-            lines.append(f"not tried    {late} of the dispatches, for lack of time: more --minutes")
+            goes_on = f"--resume {self.run} --minutes M goes on"
+            lines.append(f"not tried    {late} of the dispatches, for lack of time: {goes_on}")
         if self.flags is not None:
             lines.append(f"options      {self.options}")
             lines.append(f"flags        {self.flags}")

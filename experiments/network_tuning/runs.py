@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ...benchmarks.compiling import ModelAssembler
@@ -27,10 +27,10 @@ from ..importing import as_mlir, named_inputs
 from ..interrupted import resumable
 from ..observing import Tracker
 from ..tuning import TuneResult, write_text
-from .bases import Base, BaseMaker
+from .bases import BaseMaker, made_again
 from .choosing import choose_base, try_variants
 from .device import compared_beside, make_setup, open_device
-from .dispatches import MakeObserver, best_specs, tune_hot_dispatches
+from .dispatches import MakeObserver, best_specs, speedup_alone, tune_hot_dispatches
 from .finishing import finish, write_winner
 from .folder import NetworkFolder, open_new_folder
 from .in_model import PART_TIMEOUT, InModelResult, InModelSearch
@@ -40,11 +40,31 @@ from .queued import queue_dispatches, tuned_alone
 from .result import NetworkResult
 from .summary import report
 from .trial import MAX_TRIED, NetworkTrial
-from .variants import PLAIN, OptionVariant, TriedVariants, named, read_variants, variants_of
+from .variants import PLAIN, TriedVariants, read_variants, variants_of
 
 # Of the time: to try other options of the compiler, of which the last may take longer; to try in
 # the model what was found; and the end of it, to compare what came of that with other options.
 OPTIONS_SHARE, TRIAL_SHARE, FINISH_SHARE = 0.2, 0.2, 0.1
+
+
+@dataclass(frozen=True)
+class _Session:
+    """The time that a session has.
+
+    Attributes:
+        started: when it did, as `time.monotonic` has it.
+        seconds: how long it lasts.
+        finished: whether an earlier session was the last one: what that one measured is then gone
+            on with, too.
+    """
+
+    started: float
+    seconds: float
+    finished: bool = False
+
+    @property
+    def deadline(self) -> float:
+        return self.started + self.seconds
 
 
 def start_network_run(
@@ -67,7 +87,8 @@ def start_network_run(
         open_new_folder(options) as folder,
         resumable(folder.path),
     ):
-        return _tune(mlir, network, folder, weighted, started, make_observer, notify)
+        session = _Session(started, 60 * options.minutes)
+        return _tune(mlir, network, folder, weighted, session, make_observer, notify)
 
 
 def resume_network_run(
@@ -80,21 +101,21 @@ def resume_network_run(
     variants: str | None = None,
     minutes: float | None = None,
 ) -> NetworkResult:
-    """Goes on where tuning a model stopped; no dispatch that was tuned by itself is tuned again.
+    """Goes on where tuning a model stopped; no candidate is measured again.
 
     Args:
         input: must be what it was started with, where given.
         cluster: the address of one, of what was started on a cluster.
         iree_flags: those that it was started with, which no file is trusted with.
         variants: the file of options that it was started with, if one was.
-        minutes: for this session; by default as many as it was started with.
+        minutes: for this session; by default as many as it was started with, and none for what is
+            finished.
     """
     started = time.monotonic()
     folder = NetworkFolder(path)
     options = folder.load(input, cluster, iree_flags, variants)
-    if minutes is not None:
-        options = replace(options, minutes=minutes)
-    if (done := NetworkResult.read(folder.result)) is not None:
+    done = NetworkResult.read(folder.result)
+    if done is not None and minutes is None:
         if folder.work.exists():  # of a session that was killed when all but this was done
             with suppress(InputError), lock_folder(path):  # another process may be about to end
                 shutil.rmtree(folder.work, ignore_errors=True)
@@ -105,12 +126,14 @@ def resume_network_run(
                     "remove it, and resume the run",
                 )
         return done
+    given = options if minutes is None else replace(options, minutes=minutes)
+    session = _Session(started, 60 * given.minutes, finished=done is not None)
     with (
         lock_folder(path),
         resumable(path),
         _opened(options, notify) as (mlir, network, weighted),
     ):
-        return _tune(mlir, network, folder, weighted, started, make_observer, notify)
+        return _tune(mlir, network, folder, weighted, session, make_observer, notify)
 
 
 @contextmanager
@@ -170,15 +193,14 @@ def _tune(
     network: Network,
     folder: NetworkFolder,
     options: NetworkOptions,
-    started: float,
+    session: _Session,
     make_observer: MakeObserver,
     notify: Notify,
 ) -> NetworkResult:
     shutil.rmtree(folder.work, ignore_errors=True)
     make_folder(folder.work, "move away what is there")
     variants = variants_of(options.variants, network.target, options.iree_flags)
-    seconds = 60 * options.minutes
-    deadline = started + seconds
+    seconds, deadline = session.seconds, session.deadline
     with ExitStack() as stack:
         place = stack.enter_context(open_device(options, network.target, notify))
         setup = make_setup(network, options, place.uri, folder.work)
@@ -216,7 +238,7 @@ def _tune(
             folder.save_tried(tried)
             folder.save_plan(plan)
         else:
-            bases = [plain, *_made_again(maker, tried, variants, plain)]
+            bases = [plain, *made_again(maker, tried, variants, plain)]
             (base,) = (one for one in bases if one.variant.name == tried.tuned)
         tracker = stack.enter_context(Tracker(notify=notify))
         tags = {
@@ -231,10 +253,13 @@ def _tune(
         tuning = replace(options, device=place.asked, cluster=place.cluster, iree_flags=flags)
         until = deadline - TRIAL_SHARE * seconds
         profiles = backend_named(network.target.backend).profiles
-        tuning_seconds = (1 - TRIAL_SHARE - OPTIONS_SHARE) * seconds
+        # By the first session's time: what is tuned in the model has no run to go on with.
+        tuning_seconds = (1 - TRIAL_SHARE - OPTIONS_SHARE) * 60 * options.minutes
         alone = tuned_alone(plan, tuning_seconds, in_model=profiles)
         coming = plan.hot if profiles else alone
-        runs = tune_hot_dispatches(coming, alone, folder, tuning, until, make_observer, notify)
+        runs = tune_hot_dispatches(
+            coming, alone, folder, tuning, until, make_observer, notify, further=session.finished
+        )
         specs = {hot.name: best_specs(hot, runs[hot.name], folder, flags) for hot in alone}
         tuned: dict[str, TuneResult | InModelResult | str] = {**runs}
         compiler = stack.enter_context(maker.compiler(base))
@@ -260,14 +285,14 @@ def _tune(
         trial = NetworkTrial(
             compiler, runner, options.starter, base.compiled, default,
             options.seed, deadline - FINISH_SHARE * seconds, notify,
-            None if profiles else {name: _speedup_alone(run) for name, run in runs.items()},
+            None if profiles else {name: speedup_alone(run) for name, run in runs.items()},
         )  # fmt: skip
         chosen = trial.decide([(hot, specs.get(hot.name, [])) for hot in plan.hot])
         end = finish(chosen, base, bases, maker, runner, options.seed, deadline)
         write_winner(folder, end, place.fingerprint)
         result = NetworkResult.build(
             plan, tuned, chosen, end, tried.outcomes,
-            baseline_us=run_us, run=folder.path, seconds=time.monotonic() - started,
+            baseline_us=run_us, run=folder.path, seconds=time.monotonic() - session.started,
             profiled=profiles,
         )  # fmt: skip
         write_text(folder.report, report(result, options))
@@ -276,31 +301,6 @@ def _tune(
         _track(tracker, folder, result)
     shutil.rmtree(folder.work, ignore_errors=True)
     return result
-
-
-def _speedup_alone(run: TuneResult | str) -> float:
-    """Of the candidate that is tried first in the model."""
-    better = () if isinstance(run, str) else run.finalists
-    return next((one.speedup for one in better if one.interval[0] > 1), 1.0)
-
-
-def _made_again(
-    maker: BaseMaker, tried: TriedVariants, variants: Sequence[OptionVariant], plain: Base
-) -> Iterator[Base]:
-    """The model with options that an earlier session found to be faster, and that still compile.
-
-    Raises:
-        InputError: it does not with those that it is tuned with.
-    """
-    speedups = {one.name: one.speedup or 1.0 for one in tried.outcomes}
-    faster = [named(name, variants) for name in tried.faster]
-    for variant, base in maker.make(faster, plain).items():
-        if isinstance(base, Base):
-            yield replace(base, speedup=speedups[variant.name])
-        elif variant.name == tried.tuned:
-            raise base
-        else:
-            maker.notify(f"{variant.name} is left out: {base}")
 
 
 def _run_once(runner: NetworkRunner, default: Path) -> float:

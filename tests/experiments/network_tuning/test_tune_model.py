@@ -306,8 +306,27 @@ def test_a_model_that_was_killed_and_finished(
     _a_folder_that_was_moved_still_knows_its_dispatches(finished, tmp_path)
     _a_damaged_folder_is_never_finished(finished, tmp_path)
     _resuming_refuses_what_does_not_fit(finished, tmp_path)
-    _what_is_finished_is_not_done_again(finished, monkeypatch)
+    _more_time_is_gone_on_with(finished, tmp_path, monkeypatch)
     _what_is_lost_is_missed(finished, tmp_path)
+    _what_is_finished_is_not_done_again(finished, monkeypatch)
+
+
+def _more_time_is_gone_on_with(
+    finished: tuple[NetworkResult, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(finished[1], tmp_path / "more"))
+    (before,) = (copy / "runs").glob(f"{LARGE}*/outcomes.jsonl")
+    measured = before.read_text()
+    with monkeypatch.context() as patch:
+        quicken(patch)
+        patch.setattr(hot_runs, "Budget", lambda **limits: Budget(6, **limits))
+        patch.setattr(tune_model.Tracker, "_write", lambda *_: {"run_id": "none"})
+        found = tune_model.resume_network_run(copy, Observer, nothing, minutes=1.0)
+    tried = {row.name: row.candidates for row in found.dispatches}
+    assert tried[LARGE] == 6
+    assert before.read_text().startswith(measured)
+    assert before.read_text().count("\n") > measured.count("\n")
+    assert NetworkResult.read(copy / "result.json") == found
 
 
 def _what_is_lost_is_missed(finished: tuple[NetworkResult, Path], tmp_path: Path) -> None:
@@ -384,7 +403,7 @@ def test_what_was_not_measured_is_not_told() -> None:
     assert result.summary_lines() == [
         "the model stays as it is",
         "speedup      1.00x (the default, 2.0 ms)",
-        "not tried    1 of the dispatches, for lack of time: more --minutes",
+        "not tried    1 of the dispatches, for lack of time: --resume r --minutes M goes on",
         "spec         none",
     ]
     assert [row.reason for row in result.dispatches] == [
