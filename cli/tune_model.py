@@ -104,7 +104,12 @@ RESUMABLE = {"file", "resume", "minutes", "cluster", "iree_flags", "options", "a
 @cluster_option
 @target_option
 @click.option("--out", type=FOLDER, metavar="DIR", help="Where to write [runs/<name>-<n>].")
-@click.option("--resume", type=FOLDER, metavar="DIR", help="Go on in this folder.")
+@click.option(
+    "--resume",
+    type=FOLDER,
+    metavar="DIR",
+    help="Go on in this folder; where it is finished, with --minutes.",
+)
 @jobs_option
 @pool_option
 @shared_options(seed="Seeds the inputs, sampling, and the orders of measurements.")
@@ -127,7 +132,12 @@ def command(
     """
     archives = [_archive(text) for text in parameters]
     if resume is not None:
-        check_resume(ctx, resume, RESUMABLE, "the options of the first session hold")
+        check_resume(
+            ctx,
+            resume,
+            RESUMABLE,
+            "only --minutes, --cluster, --iree-flag and --options can be given again",
+        )
     elif file is None:
         raise UsageError("MODEL is missing", "name a model, or a folder with --resume DIR")
     else:
@@ -136,7 +146,9 @@ def command(
     from ..experiments import network_tuning
 
     output = Output(as_json)
-    with continued_by("tune-model --resume", resume), tracked_page(output) as page:
+    # What is finished is not gone on with for no time.
+    more = f" --minutes {given['minutes']:g}" if resume and is_given(ctx, "minutes") else ""
+    with continued_by(f"tune-model{more} --resume", resume), tracked_page(output) as page:
         if resume is not None:
             again = {name: given[name] for name in ("cluster", "iree_flags")}
             for name in ("options", "minutes"):

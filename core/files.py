@@ -11,7 +11,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from .claims import claim, is_at, lock, remove, remove_abandoned
 from .errors import InputError, NoRoomError, WorkError
@@ -74,14 +74,19 @@ def check_no_links(folder: Path) -> None:
         InputError: naming the first link, device or the like.
     """
 
-    def refuse(error: OSError) -> NoReturn:
+    def refuse(error: OSError) -> None:
+        if isinstance(error, FileNotFoundError):
+            return  # likewise
         raise InputError(f"cannot read {error.filename}: {error.strerror}", "see its permissions")
 
     if not folder.is_dir():
         return
     for root, folders, files in os.walk(folder, onerror=refuse):
         for path in (Path(root, name) for name in (*folders, *files)):
-            found = path.lstat()
+            try:
+                found = path.lstat()
+            except FileNotFoundError:
+                continue  # who works in it has removed it by now
             linked = stat.S_ISREG(found.st_mode) and found.st_nlink > 1
             if linked or not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
                 what = "has another name elsewhere" if linked else "is no file of its own"

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from ...core import (
-    Child,
     ChildPool,
     FrontrunnerError,
     InputError,
     Notify,
     ResumableError,
 )
-from ...search.reading import READER, Network, NetworkDispatch, read_dispatch
+from ...search.reading import READER, Network, NetworkDispatch, read_dispatches
 from ..compiling import CompileJob, CompilePool, RunnableModule, raise_if_killed
 from ..measuring import (
     DISPATCH_SECONDS,
@@ -100,24 +99,14 @@ def _read(
     files: Mapping[str, Path], network: Network, jobs: int | None
 ) -> dict[str, RunnableModule]:
     """Those dispatches that can be tuned, by name."""
-    target = network.target
-
-    def read(child: Child, path: Path) -> RunnableModule | None:
-        try:
-            dispatch = read_dispatch(
-                path,
-                target.name,
-                child,
-                default_specs=target.default_specs,
-                iree_flags=target.iree_flags,
-            )
-            return RunnableModule.of(dispatch)
-        except InputError:
-            return None
-
+    modules: dict[str, RunnableModule] = {}
     with ChildPool(READER, jobs) as readers:
-        found = zip(files, readers.map(read, files.values()), strict=True)
-        return {name: module for name, module in found if module is not None}
+        found = read_dispatches(readers, files.values(), network.target)
+        for name, dispatch in zip(files, found, strict=True):
+            if not isinstance(dispatch, FrontrunnerError):
+                with suppress(InputError):  # types that inputs are not made of
+                    modules[name] = RunnableModule.of(dispatch)
+    return modules
 
 
 def _count(dispatch: NetworkDispatch, setup: NetworkSetup) -> float:

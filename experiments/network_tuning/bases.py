@@ -16,16 +16,20 @@ from ...benchmarks.measuring import (
     OK,
     CompileOutcome,
 )
+from ...benchmarks.networks import DispatchTime, NetworkFailed, NetworkRunner, time_alone
 from ...core import (
     Child,
     ChildPool,
     InputError,
     Notify,
+    WorkError,
     usable_cores,
 )
+from ...search import backend_named
 from ...search.linking import LinkedSpec, find_matches, link_specs
 from ...search.reading import NETWORK_READER, Network, read_network
 from .options import NetworkOptions
+from .plan import OTHERS
 from .variants import PLAIN, OptionVariant, TriedVariants, named
 
 COMPILE_TIMEOUT, LEAST_TIMEOUT = 1800.0, 30.0
@@ -205,3 +209,31 @@ def made_again(
             raise base
         else:
             maker.notify(f"{variant.name} is left out: {base}")
+
+
+def dispatch_times(
+    base: Base,
+    files: Mapping[str, Path],
+    runner: NetworkRunner,
+    options: NetworkOptions,
+    notify: Notify,
+) -> list[DispatchTime]:
+    """What dispatches take in a run of the model, or by themselves where there is no profile.
+
+    Args:
+        files: where each dispatch is, as MLIR.
+
+    Raises:
+        WorkError: the model does not run.
+    """
+    if backend_named(base.network.target.backend).profiles:
+        return runner.profile(base.compiled.executable)
+    setup, make_child = runner.setup, runner.make_child
+    found = time_alone(base.network, files, setup, make_child, notify, options.jobs)
+    executable = base.compiled.executable
+    try:
+        run_us = runner.measure_speedup(executable, executable, options.seed, rounds=1).before_us
+    except NetworkFailed as failure:
+        raise WorkError(f"the model does not run: {failure}") from failure
+    others = max(0.0, run_us - sum(one.time_us for one in found))
+    return [*found, DispatchTime(OTHERS, 1.0, others)]

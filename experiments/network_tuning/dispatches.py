@@ -7,15 +7,20 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from ...benchmarks.compiling import ModelAssembler
 from ...benchmarks.measuring import Budget
+from ...benchmarks.networks import NetworkRunner
 from ...core import FrontrunnerError, InputError, Notify, ResumableError
 from ...search import spec_of, spec_texts
 from ..observing import Observer
 from ..queue import renderer
 from ..tuning import RunFolder, TuneOptions, TuneResult, resume_run, start_run, write_text
+from .bases import Base, BaseMaker
 from .folder import MAKE_ROOM, NetworkFolder
+from .in_model import PART_TIMEOUT, InModelResult, InModelSearch
 from .options import NetworkOptions
 from .plan import NO_TIME, HotDispatch
+from .queued import queue_dispatches
 from .trial import MAX_TRIED
 
 # Seconds that tuning a dispatch takes beside taking candidates: reading, ranking, the finals.
@@ -57,9 +62,12 @@ def tune_hot_dispatches(
         share = hot.weight / sum(one.weight for one in coming)
         seconds = (deadline - time.monotonic()) * share
         coming.remove(hot)
-        budget = Budget(seconds=max(LEAST_SECONDS, seconds - OVERHEAD_SECONDS), patience=PATIENCE)
         run = folder.run_of(hot)
         done, late = TuneResult.read(run.result), time.monotonic() > deadline
+        budget = Budget(
+            seconds=max(LEAST_SECONDS, seconds - OVERHEAD_SECONDS),
+            patience=PATIENCE + (done.candidates if done else 0),
+        )
         if done is not None and (late or not further):
             found[hot.name] = done
         elif late:
@@ -69,7 +77,8 @@ def tune_hot_dispatches(
                 f"tuning {hot.name}: {hot.share:.1%} of the time, "
                 f"{budget.seconds:.0f} s ({place + 1} of {len(chosen)})"
             )
-            found[hot.name] = _tune_one(hot, run, budget, options, make_observer, notify)
+            outcome = _tune_one(hot, run, budget, options, make_observer, notify)
+            found[hot.name] = done if done and isinstance(outcome, str) else outcome
     return found
 
 
@@ -155,3 +164,47 @@ def speedup_alone(run: TuneResult | str) -> float:
     """Of the candidate that is tried first in the model."""
     better = () if isinstance(run, str) else run.finalists
     return next((one.speedup for one in better if one.interval[0] > 1), 1.0)
+
+
+def tune_in_model(
+    hot_dispatches: Sequence[HotDispatch],
+    base: Base,
+    maker: BaseMaker,
+    runner: NetworkRunner,
+    default: Path,
+    parts: Path,
+    folder: NetworkFolder,
+    options: NetworkOptions,
+    device: str,
+    deadline: float,
+    notify: Notify,
+) -> tuple[dict[str, InModelResult | str], dict[str, list[Path]]]:
+    """Tunes dispatches together, in the model.
+
+    Args:
+        base: what they are tuned with.
+        default: the model as it is by default, which computes what is right.
+        parts: where its executables go.
+        options: as dispatches are tuned with.
+        device: its fingerprint.
+        deadline: as `time.monotonic` has it.
+
+    Returns:
+        By name, what came of each, or why nothing could be tried; and the specs of the best
+        candidates of those that have any, the best first.
+
+    Raises:
+        KilledError: a process was killed from outside; resuming goes on from there.
+    """
+    candidates = folder.work / "candidates"
+    target, jobs = base.network.target, options.jobs
+    queued, failed = queue_dispatches(hot_dispatches, target, options, device, candidates, notify)
+    with ModelAssembler(base.network, parts, jobs, PART_TIMEOUT, base.timeout) as assembler:
+        search = InModelSearch(assembler, runner, maker.starter, default, folder.candidates, notify)
+        found = search.search(queued, deadline, MAX_TRIED)
+    specs = {
+        one.hot.name: [one.spec(at) for at in done.best]
+        for one in queued
+        if isinstance(done := found[one.hot.name], InModelResult)
+    }
+    return failed | found, specs

@@ -130,6 +130,8 @@ class NetworkFolder:
         cluster: str | None = None,
         iree_flags: Sequence[str] = (),
         variants: str | None = None,
+        *,
+        further: bool = False,
     ) -> NetworkOptions:
         """What it was started with.
 
@@ -138,20 +140,22 @@ class NetworkFolder:
             cluster: the address of a cluster, of what was started on one.
             iree_flags: those that it was started with.
             variants: the file of options that it was started with, if one was.
+            further: whether it is gone on with where it is finished, and not only shown.
 
         Raises:
             InputError: this is not such a folder, or one of another version, input or flags, or of
                 devices of this machine where those of a cluster are given, or the other way round.
         """
         options, digests, on_cluster = self._load()
-        if not self.result.exists():
+        shown = self.result.exists() and not further
+        if not shown:
             check_cluster(self.path, cluster, on_cluster=on_cluster)
             check_flags(self.path, iree_flags, options.iree_flags)
             options = replace(options, variants=_check_variants(self.path, variants, options))
         options = replace(options, cluster=cluster)
         if input is not None:
             options = replace(options, input=input)
-        elif self.result.exists():
+        elif shown:
             return options  # which needs no files any more
         # A ranker's file that is gone is none of them; it is missed when it is needed.
         for path, digest in zip(options.files, digests, strict=False):

@@ -11,9 +11,9 @@ from typing import Any
 
 from ...benchmarks.libraries import Peak
 from ...benchmarks.networks import DispatchTime
-from ...core import Child, ChildPool, FrontrunnerError, ResumableError, decode
-from ...search import Dispatch, Problem, has_space, kind_of
-from ...search.reading import READER, NetworkDispatch, read_dispatch
+from ...core import ChildPool, FrontrunnerError, decode
+from ...search import Dispatch, Problem, Target, has_space, kind_of
+from ...search.reading import READER, NetworkDispatch, read_dispatches
 
 _FILE = re.compile(r"\w[\w.-]{0,200}", re.ASCII)
 # Of a dispatch's headroom, what is expected to be gained. In 28 runs on nine models it was 0.81 to
@@ -119,9 +119,8 @@ def make_plan(
     dispatches: Mapping[str, NetworkDispatch],
     files: Mapping[str, Path],
     coverage: float,
-    target: str,
+    target: Target,
     peak: Peak | None,
-    iree_flags: tuple[str, ...] = (),
 ) -> Plan:
     """Takes the dispatches that make up most of the time, and merges those of equal Problems.
 
@@ -131,8 +130,8 @@ def make_plan(
         profile: of the model.
         files: where each dispatch is, as MLIR.
         coverage: the share of the time that is looked at.
+        target: of the model, as the compiler read it.
         peak: of the device; None takes all of a dispatch's time for headroom.
-        iree_flags: further ones for the compiler.
 
     Raises:
         KilledError: the compiler was killed while it read a dispatch, twice.
@@ -145,12 +144,11 @@ def make_plan(
     with ChildPool(READER) as readers:
         while new := [name for name in _most(expected, coverage) if name not in read]:
             tunable = [name for name in new if name in dispatches and dispatches[name].text]
-            found = readers.map(
-                lambda child, name: _read(files[name], target, iree_flags, child), tunable
-            )
+            found = read_dispatches(readers, [files[name] for name in tunable], target)
             read |= {name: _reason(dispatches.get(name)) for name in new}
-            pairs = zip(tunable, found, strict=True)
-            read |= {name: _as_in_model(one, dispatches[name]) for name, one in pairs}
+            for name, alone in zip(tunable, found, strict=True):
+                known = _tunable(alone, files[name], target)
+                read[name] = _as_in_model(known, dispatches[name])
             hot = [_hot(members, files, total, peak) for members in _groups(profile, read)]
             for one in hot:
                 left = 1 - one.expected_us / one.time_us
@@ -265,18 +263,10 @@ def _expected_gain(problem: Problem) -> float:
     return USUAL_GAIN if batched else PRODUCTS_GAIN
 
 
-def _read(file: Path, target: str, iree_flags: tuple[str, ...], reader: Child) -> Dispatch | str:
-    """The dispatch, or why it cannot be tuned.
-
-    Raises:
-        KilledError: the compiler was killed while it read it.
-    """
-    try:
-        dispatch = read_dispatch(file, target, reader, iree_flags=iree_flags)
-        if has_space(dispatch):
-            return dispatch
-        return f"nothing is known to tune of {dispatch.problem.kind} like it on {target}"
-    except ResumableError:
-        raise
-    except FrontrunnerError as error:
-        return str(error).removeprefix("not tunable: ").replace(f"{file} ", "")
+def _tunable(read: Dispatch | FrontrunnerError, file: Path, target: Target) -> Dispatch | str:
+    """A dispatch, or why it cannot be tuned."""
+    if isinstance(read, FrontrunnerError):
+        return str(read).removeprefix("not tunable: ").replace(f"{file} ", "")
+    if has_space(read):
+        return read
+    return f"nothing is known to tune of {read.problem.kind} like it on {target.name}"

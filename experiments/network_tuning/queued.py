@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from ...core import (
-    Child,
     ChildPool,
     FrontrunnerError,
     InputError,
@@ -23,8 +22,8 @@ from ...core import (
     read_whole_lines,
 )
 from ...models import resolve_ranker
-from ...search import CannotRender, Dispatch, spec_of, spec_texts
-from ...search.reading import READER, read_dispatch
+from ...search import CannotRender, Dispatch, Target, spec_of, spec_texts
+from ...search.reading import READER, read_dispatches
 from ..queue import make_queue, renderer
 from ..tuning import usual_ranker, write_text
 from .folder import MAKE_ROOM
@@ -179,6 +178,7 @@ def tuned_alone(plan: Plan, seconds: float, *, in_model: bool = True) -> tuple[H
 
 def queue_dispatches(
     hot: Sequence[HotDispatch],
+    target: Target,
     options: NetworkOptions,
     device: str,
     folder: Path,
@@ -187,6 +187,7 @@ def queue_dispatches(
     """Reads dispatches, and ranks their candidates.
 
     Args:
+        target: of the model, as the compiler read it.
         device: the fingerprint of the one that the model is measured on.
         folder: where specs are written.
 
@@ -200,23 +201,10 @@ def queue_dispatches(
     queued: list[QueuedDispatch] = []
     failed: dict[str, str] = {}
 
-    def read(child: Child, one: HotDispatch) -> Dispatch | FrontrunnerError:
-        try:
-            return read_dispatch(
-                one.file,
-                options.target,
-                child,
-                default_specs=options.default_specs,
-                iree_flags=options.iree_flags,
-            )
-        except ResumableError:
-            raise
-        except FrontrunnerError as error:
-            return error
-
     with ChildPool(READER, options.jobs) as readers:
         # While one is ranked, the next are read.
-        for one, dispatch in zip(hot, readers.map(read, hot), strict=True):
+        files = [one.file for one in hot]
+        for one, dispatch in zip(hot, read_dispatches(readers, files, target), strict=True):
             try:
                 if isinstance(dispatch, FrontrunnerError):
                     raise dispatch

@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from ...benchmarks.compiling import ModelAssembler
 from ...benchmarks.measuring import check_uris, fingerprint
 from ...benchmarks.networks import (
     Archives,
@@ -27,20 +26,26 @@ from ..importing import as_mlir, named_inputs
 from ..interrupted import resumable
 from ..observing import Tracker
 from ..tuning import TuneResult, write_text
-from .bases import BaseMaker, made_again
-from .choosing import choose_base, try_variants
+from .bases import BaseMaker
+from .choosing import choose
 from .device import compared_beside, make_setup, open_device
-from .dispatches import MakeObserver, best_specs, speedup_alone, tune_hot_dispatches
-from .finishing import finish, write_winner
+from .dispatches import (
+    MakeObserver,
+    best_specs,
+    speedup_alone,
+    tune_hot_dispatches,
+    tune_in_model,
+)
+from .finishing import Finish, finish, write_winner
 from .folder import NetworkFolder, open_new_folder
-from .in_model import PART_TIMEOUT, InModelResult, InModelSearch
+from .in_model import InModelResult
 from .options import NetworkOptions
 from .plan import NO_TIME
-from .queued import queue_dispatches, tuned_alone
+from .queued import tuned_alone
 from .result import NetworkResult
 from .summary import report
-from .trial import MAX_TRIED, NetworkTrial
-from .variants import PLAIN, TriedVariants, read_variants, variants_of
+from .trial import NetworkTrial
+from .variants import read_variants, variants_of
 
 # Of the time: to try other options of the compiler, of which the last may take longer; to try in
 # the model what was found; and the end of it, to compare what came of that with other options.
@@ -54,13 +59,12 @@ class _Session:
     Attributes:
         started: when it did, as `time.monotonic` has it.
         seconds: how long it lasts.
-        finished: whether an earlier session was the last one: what that one measured is then gone
-            on with, too.
+        before: what an earlier session ended with, which is gone on with.
     """
 
     started: float
     seconds: float
-    finished: bool = False
+    before: NetworkResult | None = None
 
     @property
     def deadline(self) -> float:
@@ -113,7 +117,7 @@ def resume_network_run(
     """
     started = time.monotonic()
     folder = NetworkFolder(path)
-    options = folder.load(input, cluster, iree_flags, variants)
+    options = folder.load(input, cluster, iree_flags, variants, further=minutes is not None)
     done = NetworkResult.read(folder.result)
     if done is not None and minutes is None:
         if folder.work.exists():  # of a session that was killed when all but this was done
@@ -127,7 +131,7 @@ def resume_network_run(
                 )
         return done
     given = options if minutes is None else replace(options, minutes=minutes)
-    session = _Session(started, 60 * given.minutes, finished=done is not None)
+    session = _Session(started, 60 * given.minutes, before=done)
     with (
         lock_folder(path),
         resumable(path),
@@ -215,31 +219,8 @@ def _tune(
         )
         runner = stack.enter_context(NetworkRunner(setup, place.make_child))
         run_us = _run_once(runner, default)
-        tried, plan = folder.tried(variants), folder.plan()
-        if tried is None and plan is not None and folder.is_without_options:
-            tried = TriedVariants((), PLAIN.name, ())
-        cores = network.target.cores if place.shares_cores else 0
-        if tried is not None:
-            tried.check_device(folder.path, place.fingerprint, cores)
-        if tried is None or plan is None:
-            until = time.monotonic() + OPTIONS_SHARE * seconds
-            outcomes, faster = try_variants(maker, variants, plain, runner, until, options.seed)
-            bases = [plain, *faster]
-            base, plan = choose_base(
-                bases, folder, runner, options, notify, here=place.shares_cores
-            )
-            if tried is None or tried.tuned != base.variant.name:
-                # Whoever removed the file of a choice may have runs with the options of that one.
-                folder.remove_runs()
-            names = tuple(one.variant.name for one in faster)
-            tried = TriedVariants(
-                tuple(outcomes), base.variant.name, names, place.fingerprint, cores
-            )
-            folder.save_tried(tried)
-            folder.save_plan(plan)
-        else:
-            bases = [plain, *made_again(maker, tried, variants, plain)]
-            (base,) = (one for one in bases if one.variant.name == tried.tuned)
+        choice = choose(maker, variants, plain, runner, folder, place, OPTIONS_SHARE * seconds)
+        base, plan = choice.base, choice.plan
         tracker = stack.enter_context(Tracker(notify=notify))
         tags = {
             "mode": "tune_model",
@@ -253,12 +234,20 @@ def _tune(
         tuning = replace(options, device=place.asked, cluster=place.cluster, iree_flags=flags)
         until = deadline - TRIAL_SHARE * seconds
         profiles = backend_named(network.target.backend).profiles
-        # By the first session's time: what is tuned in the model has no run to go on with.
-        tuning_seconds = (1 - TRIAL_SHARE - OPTIONS_SHARE) * 60 * options.minutes
+        # What was tuned in the model has no run to go on with: that goes by the first session.
+        all_seconds = 60 * options.minutes if profiles else max(60 * options.minutes, seconds)
+        tuning_seconds = (1 - TRIAL_SHARE - OPTIONS_SHARE) * all_seconds
         alone = tuned_alone(plan, tuning_seconds, in_model=profiles)
         coming = plan.hot if profiles else alone
         runs = tune_hot_dispatches(
-            coming, alone, folder, tuning, until, make_observer, notify, further=session.finished
+            coming,
+            alone,
+            folder,
+            tuning,
+            until,
+            make_observer,
+            notify,
+            further=session.before is not None,
         )
         specs = {hot.name: best_specs(hot, runs[hot.name], folder, flags) for hot in alone}
         tuned: dict[str, TuneResult | InModelResult | str] = {**runs}
@@ -267,40 +256,43 @@ def _tune(
         if small and not profiles:
             tuned |= dict.fromkeys((hot.name for hot in small), NO_TIME)
         elif small:
-            queued, failed = queue_dispatches(
-                small, tuning, place.fingerprint, folder.work / "candidates", notify
-            )
-            with ModelAssembler(
-                base.network, compiler.folder, options.jobs, PART_TIMEOUT, base.timeout
-            ) as assembler:
-                search = InModelSearch(
-                    assembler, runner, maker.starter,
-                    default, folder.candidates, notify,
-                )  # fmt: skip
-                found = search.search(queued, until, MAX_TRIED)
-            tuned |= {**failed, **found}
-            for one in queued:
-                if isinstance(done := found[one.hot.name], InModelResult):
-                    specs[one.hot.name] = [one.spec(at) for at in done.best]
+            found, best = tune_in_model(
+                small, base, maker, runner, default, compiler.folder, folder, tuning,
+                place.fingerprint, until, notify,
+            )  # fmt: skip
+            tuned |= found
+            specs |= best
         trial = NetworkTrial(
             compiler, runner, options.starter, base.compiled, default,
             options.seed, deadline - FINISH_SHARE * seconds, notify,
             None if profiles else {name: speedup_alone(run) for name, run in runs.items()},
         )  # fmt: skip
         chosen = trial.decide([(hot, specs.get(hot.name, [])) for hot in plan.hot])
-        end = finish(chosen, base, bases, maker, runner, options.seed, deadline)
-        write_winner(folder, end, place.fingerprint)
-        result = NetworkResult.build(
-            plan, tuned, chosen, end, tried.outcomes,
-            baseline_us=run_us, run=folder.path, seconds=time.monotonic() - session.started,
-            profiled=profiles,
-        )  # fmt: skip
-        write_text(folder.report, report(result, options))
-        write_text(folder.result, result.to_json())
+        end = finish(chosen, base, choice.bases, maker, runner, options.seed, deadline)
+        if session.before is not None and _is_worse(end, session.before):
+            notify("nothing better was found: what the earlier session wrote stays")
+            result = session.before
+        else:
+            folder.result.unlink(missing_ok=True)  # it is not of what is written now
+            write_winner(folder, end, place.fingerprint)
+            result = NetworkResult.build(
+                plan, tuned, chosen, end, choice.tried.outcomes,
+                baseline_us=run_us, run=folder.path, seconds=time.monotonic() - session.started,
+                profiled=profiles,
+            )  # fmt: skip
+            write_text(folder.report, report(result, options))
+            write_text(folder.result, result.to_json())
         tracker.log_page(folder.path)
         _track(tracker, folder, result)
     shutil.rmtree(folder.work, ignore_errors=True)
     return result
+
+
+def _is_worse(end: Finish, before: NetworkResult) -> bool:
+    """Whether a session ended with less than the one before, by more than that was known to."""
+    if before.flags is None and before.spec is None:
+        return False
+    return end.winner is None or end.gain is None or end.gain.speedup < before.speedup_ci[0]
 
 
 def _run_once(runner: NetworkRunner, default: Path) -> float:

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING
 from ...core.lazy import exports
 
 if TYPE_CHECKING:
-    from .dispatches import READER, emit_constraints, functions_of, read_dispatch
+    from .dispatches import (
+        READER,
+        emit_constraints,
+        functions_of,
+        read_dispatch,
+        read_dispatches,
+    )
     from .networks import (
         NETWORK_READER,
         NETWORK_TIMEOUT,
@@ -32,6 +38,7 @@ __all__ = [
     "emit_constraints",
     "functions_of",
     "read_dispatch",
+    "read_dispatches",
     "read_network",
     "short_file_names",
 ]

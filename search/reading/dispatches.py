@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...core import (
     CHILD_FAILED,
@@ -17,8 +19,10 @@ from ...core import (
     ChildDied,
     ChildKilled,
     ChildTimeout,
+    FrontrunnerError,
     InputError,
     KilledError,
+    ResumableError,
     check_free_space,
     first_line,
 )
@@ -27,6 +31,9 @@ from ..dispatch import EMISSION_CRASHED, Dispatch, TensorType
 from ..emitted import EmittedConstraints
 from ..problem import Target
 from .source import BYTECODE, read_in_child, read_source
+
+if TYPE_CHECKING:
+    from ...core import ChildPool
 
 READER = "frontrunner.search.reading.dispatch_inspection:read"
 READ_TIMEOUT = 300.0
@@ -93,6 +100,36 @@ def read_dispatch(
         emitted=emitted,
         no_constraints_reason=silence,
     )
+
+
+def read_dispatches(
+    readers: ChildPool, files: Iterable[Path], target: Target
+) -> Iterator[Dispatch | FrontrunnerError]:
+    """Reads dispatches side by side; of one that cannot be read, the error.
+
+    Args:
+        readers: a pool of processes of `READER`.
+        target: of a model that they are of, as the compiler read it.
+
+    Raises:
+        KilledError: the compiler was killed from outside, twice.
+    """
+
+    def read(reader: Child, file: Path) -> Dispatch | FrontrunnerError:
+        try:
+            return read_dispatch(
+                file,
+                target.name,
+                reader,
+                default_specs=target.default_specs,
+                iree_flags=target.iree_flags,
+            )
+        except ResumableError:
+            raise
+        except FrontrunnerError as error:
+            return error
+
+    return readers.map(read, files)
 
 
 def functions_of(path: Path) -> tuple[str, ...]:

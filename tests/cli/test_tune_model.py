@@ -61,6 +61,8 @@ class Loop:
         minutes=None,
     ):
         self.resumed.append((path, input, minutes))
+        if self.interrupt:
+            raise self.interrupt
         return Result()
 
 
@@ -151,6 +153,9 @@ def test_interrupted(loop, frontrunner):
         "hint: continue with: frontrunner tune-model --resume runs/mm-1; "
         "see what is there: frontrunner report runs/mm-1",
     ]
+    Path("run").mkdir()
+    ran = frontrunner("tune-model", "--resume", "run", "--minutes", 2)
+    assert "frontrunner tune-model --minutes 2 --resume" in ran.err
 
 
 @pytest.mark.parametrize(

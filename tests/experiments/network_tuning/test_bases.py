@@ -315,6 +315,16 @@ def test_what_is_best_to_tune_with_is_timed_when_the_time_is_up(
     assert [base.variant.name for base in kept] == ["a", "b"]
 
 
+def test_another_to_tune_with_is_looked_at_though_there_is_no_time_to_time_it_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More may be left to tune with it than with the fastest."""
+    world.times, world.at_a_time = {"a": 40.0, "b": 50.0}, 8
+    slow_comparisons(world, monkeypatch)
+    _, kept = world.tried(A, B, deadline=15.0)
+    assert [(base.variant.name, base.speedup) for base in kept] == [("a", 2.5), ("b", 2.0)]
+
+
 def test_names_that_differ_in_signs_have_folders_of_their_own(tmp_path: Path) -> None:
     maker = BaseMaker(tmp_path / "m.mlir", NetworkOptions(tmp_path / "m.mlir"), tmp_path, print)
     network = Network(TARGET, "", (), (), ())

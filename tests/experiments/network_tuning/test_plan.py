@@ -17,11 +17,13 @@ from frontrunner.core.errors import KilledError
 from frontrunner.experiments.network_tuning import plan as hot
 from frontrunner.experiments.network_tuning.plan import OTHERS, Plan, make_plan, read_plan
 from frontrunner.experiments.network_tuning.queued import tuned_alone
-from frontrunner.search import Dispatch
+from frontrunner.search import Dispatch, Target
+from frontrunner.search.reading import dispatches as reading
 from frontrunner.search.reading import read_dispatch
 from frontrunner.search.reading.networks import NetworkDispatch
 
 DATA = Path(__file__).parents[2] / "data"
+TARGET = Target("llvm-cpu", "znver4", "host", 1, 32, 16, (1, 2, 3))
 # What each dispatch of the model is; two are of the same problem.
 FILES = {
     "a": DATA / "matmul.mlir",
@@ -56,14 +58,14 @@ def reread(path: Path, target: str, child: Child | None = None, **_: object) -> 
 
 @pytest.fixture(autouse=True)
 def _read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hot, "read_dispatch", reread)
+    monkeypatch.setattr(reading, "read_dispatch", reread)
 
 
 def plan(
     times: dict[str, float], coverage: float = 1.0, peak: Peak | None = None, count: float = 1.0
 ) -> Plan:
     profile = [DispatchTime(name, count, time) for name, time in times.items()]
-    return make_plan(profile, DISPATCHES, FILES, coverage, "host", peak)
+    return make_plan(profile, DISPATCHES, FILES, coverage, TARGET, peak)
 
 
 def test_what_is_no_dispatch_hides_none() -> None:
@@ -113,7 +115,7 @@ def test_dispatches_of_any_size_are_one_and_all_of_their_time_is_to_be_had() -> 
     root = found.problem.with_dynamic(["m"])
     dispatches = {name: NetworkDispatch(name, "text", "", True, root) for name in ("a", "b", "c")}
     profile = [DispatchTime(name, 1.0, us) for name, us in (("a", 60.0), ("c", 30.0), ("b", 10.0))]
-    made = make_plan(profile, dispatches, FILES, 1.0, "host", Peak(1e3, 1e3))
+    made = make_plan(profile, dispatches, FILES, 1.0, TARGET, Peak(1e3, 1e3))
     (one,) = made.hot
     assert (one.members, one.dynamic) == (("a", "c"), ("m",))
     assert one.problem.startswith("contraction_?x")
@@ -121,12 +123,12 @@ def test_dispatches_of_any_size_are_one_and_all_of_their_time_is_to_be_had() -> 
     assert [(rest.name, rest.reason) for rest in made.rest] == [("b", hot.ANOTHER)]
     assert read_plan(json.loads(json.dumps(made.to_dict(), default=str))) == made
     unread = dispatches | {"c": NetworkDispatch("c", "text", "", True)}
-    assert [m.reason for m in make_plan(profile, unread, FILES, 1.0, "host", None).rest] == (
+    assert [m.reason for m in make_plan(profile, unread, FILES, 1.0, TARGET, None).rest] == (
         [hot.ANOTHER] * 2
     )
     # One with a size that is known is another spec's.
     static = dispatches | {"c": NetworkDispatch("c", "text")}
-    assert len(make_plan(profile, static, FILES, 1.0, "host", None).hot) == 2
+    assert len(make_plan(profile, static, FILES, 1.0, TARGET, None).hot) == 2
 
 
 def test_attention_that_one_matcher_takes_is_one() -> None:
@@ -197,7 +199,7 @@ def test_a_killed_reader_is_no_reason_to_leave_a_dispatch_out(
             raise KilledError("the compiler was killed by SIGKILL while it read it")
         return reread(path, target, child)
 
-    monkeypatch.setattr(hot, "read_dispatch", killed)
+    monkeypatch.setattr(reading, "read_dispatch", killed)
     if kills == 1:
         assert [h.members for h in plan({"a": 10.0}).hot] == [("a",)]
     else:

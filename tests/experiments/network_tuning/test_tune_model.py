@@ -26,6 +26,7 @@ from frontrunner.core.errors import KilledError
 from frontrunner.core.files import lock_folder
 from frontrunner.experiments.network_tuning import (
     bases,
+    choosing,
 )
 from frontrunner.experiments.network_tuning import (
     dispatches as hot_runs,
@@ -122,7 +123,7 @@ def finished(
         patch.setattr(tune_model.Tracker, "_write", _keep_tracked)
         take_all_for_faster(patch)
         patch.setattr(trying, "_lower_bound", lambda ratios: 1.1)
-        patch.setattr(tune_model, "choose_base", lambda *_, **__: pytest.fail("profiled again"))
+        patch.setattr(choosing, "choose_base", lambda *_, **__: pytest.fail("profiled again"))
         copy = Path(shutil.copy(MODELS / "two_matmuls.mlir", folder))
         run, measured = _killed(copy, folder)
         before = measured.read_text()
@@ -315,8 +316,8 @@ def _more_time_is_gone_on_with(
     finished: tuple[NetworkResult, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = Path(shutil.copytree(finished[1], tmp_path / "more"))
-    (before,) = (copy / "runs").glob(f"{LARGE}*/outcomes.jsonl")
-    measured = before.read_text()
+    (log,) = (copy / "runs").glob(f"{LARGE}*/outcomes.jsonl")
+    measured = log.read_text()
     with monkeypatch.context() as patch:
         quicken(patch)
         patch.setattr(hot_runs, "Budget", lambda **limits: Budget(6, **limits))
@@ -324,9 +325,19 @@ def _more_time_is_gone_on_with(
         found = tune_model.resume_network_run(copy, Observer, nothing, minutes=1.0)
     tried = {row.name: row.candidates for row in found.dispatches}
     assert tried[LARGE] == 6
-    assert before.read_text().startswith(measured)
-    assert before.read_text().count("\n") > measured.count("\n")
+    assert log.read_text().startswith(measured)
+    assert log.read_text().count("\n") > measured.count("\n")
     assert NetworkResult.read(copy / "result.json") == found
+    # What is worse does not replace it.
+    files = [copy / name for name in ("spec.mlir", "flags.txt", "result.json", "report.md")]
+    before = [file.read_bytes() for file in files]
+    with monkeypatch.context() as patch:
+        quicken(patch)
+        patch.setattr(tune_model.Tracker, "_write", lambda *_: {"run_id": "none"})
+        patch.setattr(tune_model, "finish", lambda *_: Finish(None, None))
+        again = tune_model.resume_network_run(copy, Observer, nothing, minutes=0.1)
+    assert again == found
+    assert [file.read_bytes() for file in files] == before
 
 
 def _what_is_lost_is_missed(finished: tuple[NetworkResult, Path], tmp_path: Path) -> None:
@@ -504,3 +515,22 @@ def test_what_a_run_was_made_with_is_still_the_same(tmp_path: Path) -> None:
     (tmp_path / "s.mlir").write_text("edited")
     with pytest.raises(InputError, match=r"s.mlir is not what .*out was made with"):
         folder.load(None)
+    # What is finished needs no files to be shown, but to be gone on with.
+    folder.result.touch()
+    assert folder.load(None) == options
+    with pytest.raises(InputError, match=r"s.mlir is not what .*out was made with"):
+        folder.load(None, further=True)
+
+
+def test_what_is_finished_is_gone_on_with_by_flags_that_are_given(tmp_path: Path) -> None:
+    (tmp_path / "m.mlir").write_text("a model")
+    flags = ("--iree-opt-level=O3",)
+    with open_new_folder(
+        NetworkOptions(tmp_path / "m.mlir", tmp_path / "out", iree_flags=flags)
+    ) as folder:
+        pass
+    folder.result.touch()
+    assert folder.load(None).iree_flags == flags  # shown
+    with pytest.raises(InputError, match="flags"):
+        folder.load(None, further=True)
+    assert folder.load(None, iree_flags=flags, further=True).iree_flags == flags
