@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .root_ops import (
         build_problem,
         describe_op,
+        index_terms,
         is_compute,
         loop_name,
         other_ops,
@@ -68,6 +69,7 @@ __all__ = [
     "enclosing",
     "entry_point",
     "include",
+    "index_terms",
     "is_compute",
     "loop_name",
     "match_loops",

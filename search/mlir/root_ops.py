@@ -35,7 +35,7 @@ def build_problem(
     operands = []
     for word, map_, value in tensors:
         shaped = ir.ShapedType(value.type)
-        index = tuple(tuple(_terms(e)) for e in map_.results)
+        index = tuple(tuple(index_terms(e)) for e in map_.results)
         for terms, size in zip(index, shaped.shape, strict=True):
             if len(terms) == 1 and terms[0][1] == 1:
                 sizes.setdefault(terms[0][0], size)
@@ -55,18 +55,18 @@ def build_problem(
     return Problem(kind, root.name, dims, tuple(operands), tuple(op.name for op in fused), traits)
 
 
-def _terms(expr: Any) -> Iterator[tuple[int, int]]:
+def index_terms(expr: Any) -> Iterator[tuple[int, int]]:
     """An affine expression as (dim, coefficient) pairs."""
     if isinstance(expr, ir.AffineDimExpr):
         yield ir.AffineDimExpr(expr).position, 1
     elif isinstance(expr, ir.AffineAddExpr):
         both = ir.AffineBinaryExpr(expr)
-        yield from _terms(both.lhs)
-        yield from _terms(both.rhs)
+        yield from index_terms(both.lhs)
+        yield from index_terms(both.rhs)
     elif isinstance(expr, ir.AffineMulExpr):
         both = ir.AffineBinaryExpr(expr)
         factor = ir.AffineConstantExpr(both.rhs).value
-        yield from ((d, c * factor) for d, c in _terms(both.lhs))
+        yield from ((d, c * factor) for d, c in index_terms(both.lhs))
 
 
 def loop_name(stem: str, dims: Sequence[int], dim: int) -> str:

@@ -22,6 +22,22 @@ func.func @transpose(%x: tensor<96x40xf32>) -> tensor<40x96xf32> {
   return %r : tensor<40x96xf32>
 }
 """
+# As im2col copies windows.
+WINDOWS = """
+#windows = affine_map<(d0, d1, d2) -> (d0, d1 + d2 * 2)>
+#all = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+func.func @windows(%x: tensor<8x65xf32>) -> tensor<8x3x32xf32> {
+  %e = tensor.empty() : tensor<8x3x32xf32>
+  %r = linalg.generic {indexing_maps = [#windows, #all],
+                       iterator_types = ["parallel", "parallel", "parallel"]}
+    ins(%x : tensor<8x65xf32>) outs(%e : tensor<8x3x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<8x3x32xf32>
+  return %r : tensor<8x3x32xf32>
+}
+"""
+NEXT_TO_EACH_OTHER = WINDOWS.replace("d2 * 2", "d2").replace("8x65", "8x34")
 # Rows less what is given for each; {start} and {end} may make one dispatch with more of it.
 SHIFTED = """
 #rows = affine_map<(d0, d1) -> (d0)>
@@ -189,6 +205,8 @@ def some_spec(dispatch: Dispatch) -> str:
         ((DATA / "elementwise.mlir").read_text(), [("n", 4096, True)], 0),
         (TRANSPOSE, [("m0", 96, True), ("m1", 40, True)], 0),
         (COLUMNS, [("n", 96, True), ("k", 100, False)], 0),
+        (WINDOWS, [("m0", 8, True), ("m1", 3, True), ("m2", 32, True)], 0),
+        (NEXT_TO_EACH_OTHER, [("m0", 8, True), ("m1", 3, True), ("n", 32, True)], 0),
     ],
 )  # fmt: skip
 def test_candidates_are_applied(
