@@ -109,7 +109,7 @@ def _check_fidelity(table: Table) -> None:
         cells = table.column(name)
         kinds = {cell: _number(cell) for cell in dict.fromkeys(cells)}
         for row, cell in enumerate(cells):
-            if kinds[cell] != kinds[cells[0]]:
+            if cell != cells[0] and kinds[cell] != kinds[cells[0]]:
                 raise table.wrong(
                     row,
                     f"{name} is {cell!r:.80}, and {cells[0]!r:.80} in line {table.lines[0]}: lines "

@@ -107,6 +107,7 @@ def evaluate(
             "give jobs or a cluster",
         )
     check_least("seeds", seeds, 1)
+    check_least("seed", seed, 0)
     check_least("folds", folds, 2)
     contenders = find_contenders(*as_list(rankers)) if rankers else []
     with progress_bar("reading recordings", quiet=quiet) as progress:

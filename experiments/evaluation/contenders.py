@@ -133,9 +133,9 @@ class Contender:
 
     def device_warning(self, cases: Sequence[Case]) -> str:
         """A warning if a saved ranker was trained on other devices than these; empty if not."""
-        if self.file is None:
+        if not self.files:
             return ""
-        ranker = load(self.file)
+        ranker = self.make(seed=0)
         used = defaultdict[str, set[str]](set)
         for about in (case.recording.provenance for case in cases):
             used[about.target.arch if about.target else ""].update(about.devices.values())

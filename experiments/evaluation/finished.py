@@ -8,7 +8,7 @@ import inspect
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from .tasks import CaseScore, Predictor, Result
 # What figures depend on; a change of any of it makes what was kept useless.
 SOURCES = ("core", "search", "features", "models", "benchmarks", "experiments")
 LIBRARIES = ("lightgbm", "numpy", "pandas", "scikit-learn", "scipy")
+PEERS = ("cmaes", "kernel-tuner", "optuna")
 
 
 class FinishedParts:
@@ -50,7 +51,7 @@ class FinishedParts:
             "files": {c.name: _file_digest(c) for c in contenders},
             "cases": _cases_digest(cases),
             "code": _code_digest(),
-            "libraries": {name: version(name) for name in LIBRARIES},
+            "libraries": {name: _version(name) for name in (*LIBRARIES, *PEERS)},
         }
         told = json.dumps(depends_on, sort_keys=True, default=str)
         self.folder = beside / f".evaluation-{_digest(told)}"
@@ -153,3 +154,10 @@ def _code_digest() -> str:
         for path in sorted([*(root / room).rglob("*.py"), *(root / room).rglob("*.predictor")]):
             found.update(path.read_bytes())
     return found.hexdigest()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

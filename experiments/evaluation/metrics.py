@@ -62,7 +62,9 @@ class CaseReference:
         best, worst = float(np.nanmin(times)), float(np.nanmax(times))
         sample = times if uniform is None else times[uniform]
         excess = np.sort(np.nan_to_num(sample, nan=worst)) - best
-        cutoff = (1 - CUTOFF) * (float(np.nanmedian(sample)) - best)
+        # Where all of the sample failed, random search never comes near.
+        median = best if np.isnan(sample).all() else float(np.nanmedian(sample))
+        cutoff = (1 - CUTOFF) * (median - best)
         return cls(
             best=best,
             worst=worst,

@@ -67,11 +67,11 @@ def leaderboard(
 ) -> Leaderboard:
     """Compares our orders with other people's searches on a folder of anybody's data.
 
-    Each space is ordered knowing nothing of it: of its device where its kernel was measured on
-    several, else of its problem. Other people's searches run by their own code where they have one
-    that can be had. All are replayed through the loop that tuning uses, with as many threads each.
-    Parts that are done are kept until all is written: where it was ended early, the same call goes
-    on.
+    Each space is ordered knowing nothing of it: of its device where spaces with the same features
+    were measured on several, else of its problem. Other people's searches run by their own code
+    where they have one that can be had, and ask for recorded times one by one. Rankers are replayed
+    through the loop that tuning uses. All have as many threads. Parts that are done are kept until
+    all is written: where it was ended early, the same call goes on.
 
     Example:
         >>> board = frontrunner.leaderboard("recordings", rankers=["adaptive", "kt_genetic"])
@@ -95,6 +95,7 @@ def leaderboard(
         RunInterrupted: Ctrl-C; finished parts are kept.
     """
     check_least("seeds", seeds, 1)
+    check_least("seed", seed, 0)
     notify, folder = make_notify(quiet=quiet), optional_path(out)
     meaning = optional_path(columns)
     with _with_synthetic(paths_of(folders), synthetic, seed) as paths:
@@ -107,7 +108,7 @@ def leaderboard(
         notify(f"warning: {note}")
     asked = {
         "rankers": ",".join(c.name for c in contenders),
-        "left out": "a device where a kernel has several, else a problem",
+        "left out": "a device where spaces with the same features have several, else a problem",
         "seeds": f"{seeds} from {seed}",
         "spaces": len(cases),
         "digest": cases_digest(cases),
@@ -177,13 +178,22 @@ def _with_synthetic(paths: list[Path], synthetic: bool, seed: int) -> Iterator[l
         yield paths
         return
     with tempfile.TemporaryDirectory() as place:
-        yield [*paths, *write_synthetic(Path(place), DEVICES, [seed])]
+        # Spaces have the names of their folders, too, where files have one name; and by its name a
+        # space has its lots.
+        folder = Path(place, "leaderboard", "synthetic")
+        folder.mkdir(parents=True)
+        yield [*paths, *write_synthetic(folder, DEVICES, [seed])]
 
 
 def _contenders(rankers: Sequence[str], cases: Sequence[Case]) -> tuple[list[Contender], list[str]]:
     """Those that take part, and who does not and why."""
+    alone = [f.left_out for f in make_folds(cases, DEVICE_OR_PROBLEM) if not f.train]
+    nothing = (
+        f"there was nothing to learn {', '.join(alone)} from: rankers that need no training are as "
+        "they ship there, the others at random"
+    )
     if rankers:
-        return find_contenders(*as_list(rankers)), []
+        return find_contenders(*as_list(rankers)), [nothing] if alone else []
     brought = [
         r.name for r in list_rankers() if r.source != BUILT_IN and r.needs_training is not None
     ]
@@ -195,16 +205,10 @@ def _contenders(rankers: Sequence[str], cases: Sequence[Case]) -> tuple[list[Con
         except InputError as error:
             notes.append(f"{peer.name} is left out: {error}")
     found = find_contenders(",".join(names))
-    alone = [f.left_out for f in make_folds(cases, DEVICE_OR_PROBLEM) if not f.train]
     if alone and (learners := [c.name for c in found if c.needs_fit]):
         notes.append(f"{', '.join(learners)} left out: there is nothing to learn {alone[0]} from")
         found = [c for c in found if not c.needs_fit]
-    if alone:
-        notes.append(
-            f"there was nothing to learn {', '.join(alone)} from: rankers that need no training "
-            f"are as they ship there, the others at random"
-        )
-    return found, notes
+    return found, [*notes, nothing] if alone else notes
 
 
 def _given(name: str, contenders: Sequence[Contender]) -> str:

@@ -77,11 +77,15 @@ def search(subject: Subject, strategy: str) -> None:
 
 
 def _as_parameters(knobs: pd.DataFrame) -> pd.DataFrame:
-    """Knobs that vary, with numbers where all values are numbers, words elsewhere."""
+    """Knobs that vary, as numbers where they are, words elsewhere.
+
+    Where a candidate lacks a knob, it has a number below all others: as words, 1024 would come
+    before 16, and strategies step from a value to the next.
+    """
     varying = knobs.loc[:, knobs.nunique(dropna=False) > 1]
     columns = {
-        str(name): values.astype(object)
-        if pd.api.types.is_numeric_dtype(values) and values.notna().all()
+        str(name): values.fillna(values.min() - 1).astype(object)
+        if pd.api.types.is_numeric_dtype(values)
         else values.astype(str)
         for name, values in varying.items()
     }

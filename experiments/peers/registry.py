@@ -166,7 +166,8 @@ def peer_order(
         seed=seed,
         ask=ask,
     )
-    with suppress(SearchOver):
-        peer.search(subject)
+    if (case.knobs.nunique(dropna=False) > 1).any():  # of what is all alike, nothing is chosen
+        with suppress(SearchOver):
+            peer.search(subject)
     shuffled = np.random.default_rng([seed, len(case.times)]).permutation(len(case.times))
     return np.concatenate([ask.rows, shuffled[~np.isin(shuffled, ask.rows)]]).astype(np.intp)

@@ -56,7 +56,7 @@ class ForestRanker(TreeRanker):
 
         forest = RandomForestRegressor(
             min_samples_leaf=self.min_leaf,
-            max_features=self.max_features,
+            max_features=float(self.max_features),  # of a whole number it would take so many
             max_samples=max(1, round(self.sample * len(data.features))),
             random_state=self.seed,
             n_jobs=-1,

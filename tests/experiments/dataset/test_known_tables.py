@@ -116,6 +116,8 @@ def test_columns_in_another_order_and_times_of_nothing(tmp_path: Path) -> None:
     gpu = read_recording(write(tmp_path / "asum_titanv.csv", GPU))
     assert gpu.knobs == ["tuned_gs0", "tuned_ls0"]
     assert gpu.frame["kind"].tolist() == ["ok", "crashed"]
+    untold = write(tmp_path / "axpy_titanv.csv", GPU.replace(",10,0\n", ",10,nan\n"))
+    assert read_recording(untold).frame["kind"].tolist() == ["ok", "crashed"]
 
 
 def test_a_table_of_baco_itself(tmp_path: Path) -> None:

@@ -291,7 +291,7 @@ def test_somebody_elses_knobs_may_be_words(recording: Recording, tmp_path: Path)
     [
         ("{", "Expecting"),
         ("[" * 100_000, "nested deeper"),
-        ("7", "pop"),
+        ("7", "a value is of another type than was written"),
         ('{"format": 3}', "format 3, this frontrunner reads 1 and 2"),
         ('{"format": 1}', "problem"),
         (told(devices=["local-task"]), r"devices is \['local-task'\]"),

@@ -472,6 +472,7 @@ def test_a_saved_prior_is_used_as_it_is_and_hashed(tmp_path):
         save(learner.fit(*training_frame([one])), path, {"problems": ["x"], "devices": ["y"]})
         (_, adaptive) = find_contenders(f"adaptive:prior={path}")
         assert (adaptive.files, adaptive.is_trained, adaptive.needs_fit) == ([path], True, False)
+        assert "y" in adaptive.device_warning(cases)
         found = cross_validate(cases, [adaptive], "problem", jobs=1)
         assert found.predictors == {}
         assert set(column(found.results, adaptive.name, "train_s")) == {0.0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from frontrunner.experiments.dataset import write_synthetic
 from frontrunner.experiments.evaluation import FinishedParts, cross_validate, find_contenders
 from frontrunner.experiments.evaluation import cross_validation as module
+from frontrunner.experiments.evaluation import finished as parts
 from frontrunner.experiments.learning import read_cases
 
 CONTENDERS = find_contenders("forest:trees=3:min_leaf=9,tree_top10")
@@ -24,6 +26,24 @@ def cases(tmp_path_factory):
 
 def evaluate(cases, finished):
     return cross_validate(cases, CONTENDERS, "device", seeds=(0, 1), jobs=1, finished=finished)
+
+
+def test_other_versions_of_what_peers_are_made_of_are_another_evaluation(
+    cases, tmp_path, monkeypatch
+):
+    folders = []
+    for found in ("5.0", "5.1", None):
+
+        def version(package, found=found):
+            if package != "optuna":
+                return "1"
+            if found is None:
+                raise PackageNotFoundError(package)
+            return found
+
+        monkeypatch.setattr(parts, "version", version)
+        folders.append(FinishedParts(tmp_path, {}, CONTENDERS, cases).folder)
+    assert len(set(folders)) == 3
 
 
 def figures(evaluation):

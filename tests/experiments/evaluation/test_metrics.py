@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import permutations
 
 import numpy as np
@@ -55,6 +56,15 @@ def test_the_expectation_is_the_average_over_all_orders(times, default, data):
     assert [expected[name] for name in found] == pytest.approx(
         list(found.values()), abs=1e-9, nan_ok=True
     )
+
+
+def test_all_is_the_budget_where_the_whole_sample_failed():
+    """What was measured of it beside the sample ran."""
+    times = np.array([NAN, NAN, NAN, 5.0, 7.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scale = CaseReference.of(times, NAN, np.array([True, True, True, False, False]))
+    assert len(scale.baseline) == 3
 
 
 def test_an_order_by_hand():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -12,11 +13,13 @@ import pandas as pd
 import pytest
 
 import frontrunner
+from frontrunner.core import InputError
 from frontrunner.experiments.dataset import write_synthetic
 from frontrunner.experiments.evaluation import cross_validation, find_contenders
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.leaderboard import api
 from frontrunner.experiments.leaderboard.scores import pair_table, score_table, with_main_figure
+from frontrunner.experiments.learning import read_cases
 
 RANKERS = ["forest:trees=3:min_leaf=9", "kt_genetic", "tree_top10"]
 
@@ -72,6 +75,27 @@ def test_the_folder_holds_the_page_and_hashes(board, folder):
     # Each file is in a table; what they come to as a whole is beside the versions.
     assert all(re.search(rf"<td[^>]*>{row['sha256']}</td>", html) for row in told["data"])
     assert told["digest"] in html and "'sha256'" not in html
+
+
+def test_synthetic_spaces_have_the_same_names_each_time(folder, tmp_path):
+    """Also where those of two folders have one: by its name a space has its lots."""
+    files = sorted(folder.glob("*.parquet"))
+    for place, file in zip("xy", (files[0], files[-1]), strict=True):
+        (tmp_path / place).mkdir()
+        shutil.copy(file, tmp_path / place / "one.parquet")
+    names = []
+    for _ in range(2):
+        with api._with_synthetic([tmp_path / "x", tmp_path / "y"], synthetic=True, seed=1) as paths:
+            names.append([case.name for case in read_cases(paths)])
+    assert names[0] == names[1]
+    assert {"x_one", "y_one"} < set(names[0])
+
+
+def test_a_negative_seed_is_refused_before_the_work():
+    with pytest.raises(InputError, match="seed must be at least 0, got -1"):
+        frontrunner.leaderboard("anything", seed=-1)
+    with pytest.raises(InputError, match="seed must be at least 0, got -1"):
+        frontrunner.evaluate("anything", seed=-1)
 
 
 @pytest.mark.usefixtures("latin_1")

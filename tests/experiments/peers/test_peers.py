@@ -8,8 +8,10 @@ import io
 import json
 import random
 import warnings
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from frontrunner.core import InputError
@@ -170,6 +172,22 @@ def test_asking_ends_where_it_is_enough_and_where_nothing_new_is_asked_for():
     with pytest.raises(SearchOver):
         [ask(7) for _ in range(MAX_REPEATS + 2)]
     assert ask.rows == [7]
+
+
+def test_a_knob_that_some_candidates_lack_has_its_values_in_order():
+    in_kernel_tuner = pytest.importorskip("frontrunner.experiments.peers.in_kernel_tuner")
+    knobs = pd.DataFrame({"tile": [1024, np.nan, 16, 128], "kind": ["a", "b", "c", "a"]})
+    found = in_kernel_tuner._as_parameters(knobs)
+    assert found["tile"].tolist() == [1024, 15, 16, 128]
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_a_space_of_one_candidate_has_one_order(name, case):
+    one = replace(
+        case,
+        **{part: getattr(case, part)[:1] for part in ("times", "knobs", "features", "seconds")},
+    )
+    assert peer_order(find_peer(name), one, (), 0).tolist() == [0]
 
 
 def test_a_peer_that_is_not_installed_is_refused_in_words(monkeypatch):
