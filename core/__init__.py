@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from .temporary import check_free_space, in_temporary_folder, temporary_folder
     from .threads import merge_in_threads
     from .tools import run_program, run_tool
-    from .versions import iree_versions
+    from .versions import installed_version, iree_versions
 else:
     __getattr__ = exports(__name__)
 
@@ -126,6 +126,7 @@ __all__ = [
     "free_memory",
     "gunzip",
     "in_temporary_folder",
+    "installed_version",
     "iree_versions",
     "is_full",
     "limit_bytes",

@@ -68,16 +68,16 @@ def check_no_links(folder: Path) -> None:
     """Raises if a folder holds links, devices or sockets, which lead elsewhere; it may be missing.
 
     What is written into it must not end up elsewhere, nor what is elsewhere be taken for its own.
-    One that is not there is none of those.
+    What is not there is none of those, also if who works in it removes it meanwhile.
 
     Raises:
         InputError: naming the first link, device or the like.
     """
 
     def refuse(error: OSError) -> None:
-        if isinstance(error, FileNotFoundError):
-            return  # likewise
-        raise InputError(f"cannot read {error.filename}: {error.strerror}", "see its permissions")
+        if not isinstance(error, FileNotFoundError):
+            told = f"cannot read {error.filename}: {error.strerror}"
+            raise InputError(told, "see its permissions")
 
     if not folder.is_dir():
         return
@@ -86,7 +86,7 @@ def check_no_links(folder: Path) -> None:
             try:
                 found = path.lstat()
             except FileNotFoundError:
-                continue  # who works in it has removed it by now
+                continue
             linked = stat.S_ISREG(found.st_mode) and found.st_nlink > 1
             if linked or not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
                 what = "has another name elsewhere" if linked else "is no file of its own"

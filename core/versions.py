@@ -1,8 +1,16 @@
-"""The versions of IREE that are installed."""
+"""The versions of what is installed."""
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
+
+
+def installed_version(package: str) -> str | None:
+    """None of what is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def iree_versions() -> dict[str, str]:

@@ -8,7 +8,6 @@ import platform
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ from ..core import (
     Progress,
     WorkError,
     format_size,
+    installed_version,
     processor_name,
     run_tool,
     usable_cores,
@@ -191,12 +191,7 @@ def diagnose(seed: int = 0, progress: Progress = lambda done, total: None) -> Di
 def package_versions() -> dict[str, str]:
     """Versions of Python and of the packages that matter."""
     found = {"python": platform.python_version(), "frontrunner": __version__}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = NOT_INSTALLED
-    return found
+    return found | {name: installed_version(name) or NOT_INSTALLED for name in PACKAGES}
 
 
 def probe_device(name: str, timeout_s: float = 30.0) -> Probe:

@@ -8,10 +8,9 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ..core import Load, free_memory
+from ..core import Load, free_memory, installed_version
 
 SYSTEM = Path("/sys")
 # Of a run's folder with its executables, and of what compiling takes at a time.
@@ -61,10 +60,9 @@ def check_versions() -> Check:
     name = "compiler and runtime"
     found = []
     for package in ("iree-base-compiler", "iree-base-runtime"):
-        try:
-            found.append(version(package))
-        except PackageNotFoundError:
+        if (version := installed_version(package)) is None:
             return Check(name, False, f"{package} is not installed", f"pip install {package}")
+        found.append(version)
     made, runs = found
     if made.split(".")[:2] == runs.split(".")[:2]:
         return Check(name, True, f"both {made}" if made == runs else f"{made} and {runs}")

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .contenders import SHUFFLE, Contender, find_contenders, usual_rankers
     from .cross_validation import cross_validate
     from .finished import FinishedParts
-    from .holdout import DEVICE_OR_PROBLEM, PROBLEM, make_folds
+    from .holdout import DEVICE_OR_PROBLEM, PROBLEM, Fold, make_folds
     from .metrics import CaseReference, is_near_optimal, iterations_to
     from .notes import contender_notes
     from .report import Report, track_report, write_report
@@ -27,6 +27,7 @@ __all__ = [
     "Contender",
     "EvaluationInterrupted",
     "FinishedParts",
+    "Fold",
     "Report",
     "ReportNotWritten",
     "contender_notes",

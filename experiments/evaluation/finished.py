@@ -8,7 +8,6 @@ import inspect
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,13 @@ import numpy as np
 import pandas as pd
 
 from ... import __file__ as package_file
-from ...core import FrontrunnerError, parse_json, read_limited, write_atomically
+from ...core import (
+    FrontrunnerError,
+    installed_version,
+    parse_json,
+    read_limited,
+    write_atomically,
+)
 from ...models import ranker_class
 from ..learning import Case, cases_digest
 from .contenders import Contender
@@ -24,8 +29,10 @@ from .tasks import CaseScore, Predictor, Result
 
 # What figures depend on; a change of any of it makes what was kept useless.
 SOURCES = ("core", "search", "features", "models", "benchmarks", "experiments")
-LIBRARIES = ("lightgbm", "numpy", "pandas", "scikit-learn", "scipy")
-PEERS = ("cmaes", "kernel-tuner", "optuna")
+LIBRARIES = (
+    *("lightgbm", "numpy", "pandas", "scikit-learn", "scipy"),
+    *("cmaes", "kernel-tuner", "optuna"),  # of peers
+)
 
 
 class FinishedParts:
@@ -51,7 +58,7 @@ class FinishedParts:
             "files": {c.name: _file_digest(c) for c in contenders},
             "cases": _cases_digest(cases),
             "code": _code_digest(),
-            "libraries": {name: _version(name) for name in (*LIBRARIES, *PEERS)},
+            "libraries": {name: installed_version(name) for name in LIBRARIES},
         }
         told = json.dumps(depends_on, sort_keys=True, default=str)
         self.folder = beside / f".evaluation-{_digest(told)}"
@@ -154,10 +161,3 @@ def _code_digest() -> str:
         for path in sorted([*(root / room).rglob("*.py"), *(root / room).rglob("*.predictor")]):
             found.update(path.read_bytes())
     return found.hexdigest()
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

@@ -29,13 +29,14 @@ from ..evaluation import (
     SHUFFLE,
     Contender,
     FinishedParts,
+    Fold,
     contender_notes,
     cross_validate,
     find_contenders,
     make_folds,
 )
 from ..interrupted import RunInterrupted
-from ..learning import Case, Files, cases_digest, paths_of, read_cases, recording_files
+from ..learning import Files, cases_digest, paths_of, read_cases, recording_files
 from ..observing import make_notify, progress_bar
 from ..peers import DONORS, MODEL_LIMIT, NOTHING, PEERS
 from ..readable import count_of
@@ -102,8 +103,9 @@ def leaderboard(
         with progress_bar("reading recordings", quiet=quiet) as progress:
             cases = read_cases(paths, meaning, progress)
         data = describe_files(recording_files(paths, tables=meaning is not None))
-    contenders, notes = _contenders(rankers, cases)
-    notes += contender_notes(contenders, cases, make_folds(cases, DEVICE_OR_PROBLEM))
+    folds = make_folds(cases, DEVICE_OR_PROBLEM)
+    contenders, notes = _contenders(rankers, folds)
+    notes += contender_notes(contenders, cases, folds)
     for note in notes:
         notify(f"warning: {note}")
     asked = {
@@ -185,15 +187,17 @@ def _with_synthetic(paths: list[Path], synthetic: bool, seed: int) -> Iterator[l
         yield [*paths, *write_synthetic(folder, DEVICES, [seed])]
 
 
-def _contenders(rankers: Sequence[str], cases: Sequence[Case]) -> tuple[list[Contender], list[str]]:
+def _contenders(rankers: Sequence[str], folds: Sequence[Fold]) -> tuple[list[Contender], list[str]]:
     """Those that take part, and who does not and why."""
-    alone = [f.left_out for f in make_folds(cases, DEVICE_OR_PROBLEM) if not f.train]
-    nothing = (
-        f"there was nothing to learn {', '.join(alone)} from: rankers that need no training are as "
-        "they ship there, the others at random"
-    )
+    alone = [fold.left_out for fold in folds if not fold.train]
+    told = []
+    if alone:
+        told.append(
+            f"there was nothing to learn {', '.join(alone)} from: rankers that need no training "
+            "are as they ship there, the others at random"
+        )
     if rankers:
-        return find_contenders(*as_list(rankers)), [nothing] if alone else []
+        return find_contenders(*as_list(rankers)), told
     brought = [
         r.name for r in list_rankers() if r.source != BUILT_IN and r.needs_training is not None
     ]
@@ -208,7 +212,7 @@ def _contenders(rankers: Sequence[str], cases: Sequence[Case]) -> tuple[list[Con
     if alone and (learners := [c.name for c in found if c.needs_fit]):
         notes.append(f"{', '.join(learners)} left out: there is nothing to learn {alone[0]} from")
         found = [c for c in found if not c.needs_fit]
-    return found, [*notes, nothing] if alone else notes
+    return found, [*notes, *told]
 
 
 def _given(name: str, contenders: Sequence[Contender]) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pandas as pd
 
-from ...core import read_limited
+from ...core import installed_version, read_limited
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm", "optuna", "cmaes", "kernel-tuner")
 
@@ -33,10 +32,6 @@ def describe_files(files: Mapping[str, Path]) -> pd.DataFrame:
 
 def installed_versions() -> dict[str, str]:
     """Of what searches and models are made with."""
-    found = {"Python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+    found = {package: installed_version(package) for package in PACKAGES}
+    there = {package: version for package, version in found.items() if version is not None}
+    return {"Python": platform.python_version()} | there

@@ -177,7 +177,6 @@ def tune_in_model(
     options: NetworkOptions,
     device: str,
     deadline: float,
-    notify: Notify,
 ) -> tuple[dict[str, InModelResult | str], dict[str, list[Path]]]:
     """Tunes dispatches together, in the model.
 
@@ -196,7 +195,7 @@ def tune_in_model(
     Raises:
         KilledError: a process was killed from outside; resuming goes on from there.
     """
-    candidates = folder.work / "candidates"
+    candidates, notify = folder.work / "candidates", maker.notify
     target, jobs = base.network.target, options.jobs
     queued, failed = queue_dispatches(hot_dispatches, target, options, device, candidates, notify)
     with ModelAssembler(base.network, parts, jobs, PART_TIMEOUT, base.timeout) as assembler:

@@ -125,12 +125,13 @@ class InModelSearch:
                     for nth in range(max(map(len, coming.values())))
                 ]
                 for name, at, speedup, reason in self._try_all(variants, known, deadline):
-                    doubt = reason == UNDECIDED
-                    if doubt and not logs[name].is_timed(at) and time.monotonic() > deadline:
-                        continue  # there was no time to tell; another session tries it
-                    if doubt and logs[name].is_timed(at) and (name, at) not in self._doubted:
-                        self._doubted.add((name, at))  # once, it still counts as it was timed
-                        continue
+                    if reason == UNDECIDED:
+                        timed = logs[name].is_timed(at)
+                        if not timed and time.monotonic() > deadline:
+                            continue  # there was no time to tell; another session tries it
+                        if timed and (name, at) not in self._doubted:
+                            self._doubted.add((name, at))  # once, it still counts as it was timed
+                            continue
                     outcome = InModelOutcome(name, at, speedup, reason, known[name].digest)
                     logs[name].add(outcome)
                     lines.append(asdict(outcome))

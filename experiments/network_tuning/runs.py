@@ -235,8 +235,9 @@ def _tune(
         until = deadline - TRIAL_SHARE * seconds
         profiles = backend_named(network.target.backend).profiles
         # What was tuned in the model has no run to go on with: that goes by the first session.
-        all_seconds = 60 * options.minutes if profiles else max(60 * options.minutes, seconds)
-        tuning_seconds = (1 - TRIAL_SHARE - OPTIONS_SHARE) * all_seconds
+        first_seconds = 60 * options.minutes
+        most_seconds = first_seconds if profiles else max(first_seconds, seconds)
+        tuning_seconds = (1 - TRIAL_SHARE - OPTIONS_SHARE) * most_seconds
         alone = tuned_alone(plan, tuning_seconds, in_model=profiles)
         coming = plan.hot if profiles else alone
         runs = tune_hot_dispatches(
@@ -258,7 +259,7 @@ def _tune(
         elif small:
             found, best = tune_in_model(
                 small, base, maker, runner, default, compiler.folder, folder, tuning,
-                place.fingerprint, until, notify,
+                place.fingerprint, until,
             )  # fmt: skip
             tuned |= found
             specs |= best

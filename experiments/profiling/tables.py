@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from ...benchmarks.libraries import Peak
-from ...core import write_atomically
+from ...core import installed_version, write_atomically
 from .log import DEFAULT, IREE, PASSED, UNCHECKED, Row
 
 _TITLES = (
@@ -133,10 +132,7 @@ def frame_of(rows: Sequence[Row], about: Mapping[str, Any] | None = None) -> pd.
 
 def version_of(provider: str) -> str:
     """Of the library as it is installed; empty where that is not told."""
-    try:
-        return version("iree-base-runtime" if provider == IREE else provider)
-    except PackageNotFoundError:
-        return ""
+    return installed_version("iree-base-runtime" if provider == IREE else provider) or ""
 
 
 def write_tables(rows: Sequence[Row], output: Path, about: Mapping[str, Any] | None = None) -> None:

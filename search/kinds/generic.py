@@ -109,18 +109,17 @@ def _is_projection(map_: Any) -> bool:
     """Whether each dim of the tensor is a loop of its own."""
     from iree.compiler import ir
 
-    results = list(map_.results)
-    if not all(isinstance(expr, ir.AffineDimExpr) for expr in results):
-        return False
-    return len({ir.AffineDimExpr(expr).position for expr in results}) == len(results)
+    return all(isinstance(expr, ir.AffineDimExpr) for expr in map_.results) and _is_window(map_)
 
 
 def _is_window(map_: Any) -> bool:
     """Whether each dim of the tensor is a loop of its own, or a sum of such loops."""
     from ..mlir import index_terms
 
+    if not all(map(_is_sum, map_.results)):
+        return False
     loops = [loop for expr in map_.results for loop, _ in index_terms(expr)]
-    return all(map(_is_sum, map_.results)) and len(set(loops)) == len(loops)
+    return len(set(loops)) == len(loops)
 
 
 def _is_sum(expr: Any) -> bool:

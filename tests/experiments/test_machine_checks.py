@@ -70,7 +70,7 @@ def test_load(monkeypatch, average, ok):
 
 def test_other_versions(monkeypatch):
     versions = {"iree-base-compiler": "3.13.0", "iree-base-runtime": "3.12.1"}
-    monkeypatch.setattr(machine_checks, "version", versions.__getitem__)
+    monkeypatch.setattr(machine_checks, "installed_version", versions.get)
     found = check_versions()
     assert (found.ok, found.remedy) == (False, "pip install iree-base-runtime==3.13.0")
     monkeypatch.setitem(versions, "iree-base-runtime", "3.13.2")

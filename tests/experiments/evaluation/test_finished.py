@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from frontrunner.core import versions
 from frontrunner.experiments.dataset import write_synthetic
 from frontrunner.experiments.evaluation import FinishedParts, cross_validate, find_contenders
 from frontrunner.experiments.evaluation import cross_validation as module
-from frontrunner.experiments.evaluation import finished as parts
 from frontrunner.experiments.learning import read_cases
 
 CONTENDERS = find_contenders("forest:trees=3:min_leaf=9,tree_top10")
@@ -41,7 +41,7 @@ def test_other_versions_of_what_peers_are_made_of_are_another_evaluation(
                 raise PackageNotFoundError(package)
             return found
 
-        monkeypatch.setattr(parts, "version", version)
+        monkeypatch.setattr(versions, "version", version)
         folders.append(FinishedParts(tmp_path, {}, CONTENDERS, cases).folder)
     assert len(set(folders)) == 3
 
