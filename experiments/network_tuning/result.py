@@ -18,6 +18,10 @@ from .plan import NO_TIME, TIME_UP, Plan
 from .trial import DispatchChoice, TrialResult
 from .variants import PLAIN, VariantOutcome
 
+# Dispatches that nothing was tried of, and of a smaller share each, are one row of a table: of an
+# EfficientNet's 115 dispatches 41 take 4 %.
+SMALL = 0.01
+
 
 @dataclass(frozen=True)
 class DispatchResult:
@@ -194,21 +198,19 @@ class NetworkResult(StoredResult):
         }
 
     def rows(self) -> list[tuple[str, ...]]:
-        """For a table, as `summary.COLUMNS` has it."""
-        return [
-            (
-                row.name,
-                str(len(row.members)),
-                f"{row.share:.1%}",
-                "" if row.alone is None else f"{row.alone:.2f}x",
-                "" if row.speedup is None or not row.candidates else f"{row.speedup:.2f}x",
-                "" if row.left_us is None else _ms(row.left_us),
-                "" if row.roofline is None else f"{row.roofline:.0%}",
-                str(row.candidates or ""),
-                "kept" if row.kept else row.reason,
-            )
-            for row in self.dispatches
-        ]
+        """For a table, as `summary.COLUMNS` has it; what nothing was tried of is short."""
+        small = [row for row in self.dispatches if not row.candidates and row.share < SMALL]
+        others = small if len(small) > 1 else []
+        rows = [_cells(row) for row in self.dispatches if row not in others]
+        if others:
+            left_us = sum(row.left_us or 0.0 for row in others)
+            places = sum(len(row.members) for row in others)
+            share = sum(row.share for row in others)
+            less = f"not tuned: less than {SMALL:.0%} each"
+            others_left = _ms(left_us) if left_us else ""
+            first = (f"{len(others)} others", str(places), f"{share:.1%}")
+            rows.append((*first, "", "", others_left, "", "", less))
+        return rows
 
     def summary_lines(self) -> list[str]:
         """For people; ends with the speedup, the noise floor if it was measured, and the spec."""
@@ -217,9 +219,13 @@ class NetworkResult(StoredResult):
             lines.append(f"the spec configures {', '.join(self.also)}, too, of the same problems")
         if self.unmatched:
             lines.append(f"the spec does not match {', '.join(self.unmatched)}")
+        untimed: dict[str, list[str]] = {}
         for one in self.variants:
-            told = one.reason if one.speedup is None else f"{one.speedup:.2f}x"
-            lines.append(f"{one.name}: {told}")
+            if one.speedup is not None:
+                lines.append(f"{one.name}: {one.speedup:.2f}x")
+            else:
+                untimed.setdefault(one.reason, []).append(one.name)
+        lines += [f"{', '.join(names)}: {reason}" for reason, names in untimed.items()]
         if self.flags is None and self.spec is None:
             best = f" (measured: {self.measured:.2f}x)" if self.measured else ""
             why = "is not faster than the default beyond noise" if best else "stays as it is"
@@ -246,6 +252,20 @@ class NetworkResult(StoredResult):
 def _ms(time_us: float) -> str:
     """Also of models that take microseconds."""
     return f"{time_us / 1e3:.1f} ms" if time_us >= 100 else f"{time_us / 1e3:.2g} ms"
+
+
+def _cells(row: DispatchResult) -> tuple[str, ...]:
+    return (
+        row.name,
+        str(len(row.members)),
+        f"{row.share:.1%}",
+        "" if row.alone is None else f"{row.alone:.2f}x",
+        "" if row.speedup is None or not row.candidates else f"{row.speedup:.2f}x",
+        "" if row.left_us is None else _ms(row.left_us),
+        "" if row.roofline is None else f"{row.roofline:.0%}",
+        str(row.candidates or ""),
+        "kept" if row.kept else row.reason,
+    )
 
 
 def _row(

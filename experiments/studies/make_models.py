@@ -14,21 +14,25 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from torch.nn import functional
 from transformers import (
     BertConfig,
     ConvNextConfig,
+    EfficientNetConfig,
     LlamaConfig,
-    LlamaModel,
+    MambaConfig,
     MobileNetV2Config,
+    Qwen2Config,
     RegNetConfig,
     ResNetConfig,
+    SegformerConfig,
+    SwinConfig,
     ViTConfig,
+    Wav2Vec2Config,
     WhisperConfig,
 )
-from transformers.models.whisper.modeling_whisper import WhisperEncoder
 
 from ..importing import export_module, transformers_module
+from .torch_modules import Decoder, DecoderStep, Encoder, UnetBlock
 
 IMAGE = (1, 3, 224, 224)
 
@@ -83,62 +87,6 @@ def mobilenet() -> Network:
     return Network(transformers_module(MobileNetV2Config()), [torch.zeros(IMAGE)])
 
 
-class DecoderStep(nn.Module):
-    """One token through a GPT-2-like decoder whose keys and values of the past are inputs."""
-
-    def __init__(self, layers: int, width: int, heads: int, vocabulary: int, past: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.tokens = nn.Embedding(vocabulary, width)
-        self.places = nn.Embedding(past + 1, width)
-        self.blocks = nn.ModuleList(DecoderLayer(width, heads) for _ in range(layers))
-        self.norm = nn.LayerNorm(width)
-        self.head = nn.Linear(width, vocabulary, bias=False)
-
-    def forward(
-        self, token: torch.Tensor, place: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """
-        Args:
-            token, place: 1 x 1.
-            keys, values: layers x heads x past x width of a head.
-
-        Returns:
-            Logits, and the token's own keys and values.
-        """
-        x = self.tokens(token) + self.places(place)
-        own_keys, own_values = [], []
-        for block, past_keys, past_values in zip(self.blocks, keys, values, strict=True):
-            x, key, value = block(x, past_keys, past_values)
-            own_keys.append(key)
-            own_values.append(value)
-        return self.head(self.norm(x)), torch.stack(own_keys), torch.stack(own_values)
-
-
-class DecoderLayer(nn.Module):
-    def __init__(self, width: int, heads: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.before = nn.LayerNorm(width)
-        self.project = nn.Linear(width, 3 * width)
-        self.out = nn.Linear(width, width)
-        self.between = nn.LayerNorm(width)
-        self.grow = nn.Linear(width, 4 * width)
-        self.shrink = nn.Linear(4 * width, width)
-
-    def forward(
-        self, x: torch.Tensor, past_keys: torch.Tensor, past_values: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        parts = self.project(self.before(x)).chunk(3, dim=-1)
-        query, key, value = (p.view(self.heads, 1, -1) for p in parts)
-        keys = torch.cat([past_keys, key], dim=1)
-        values = torch.cat([past_values, value], dim=1)
-        seen = functional.scaled_dot_product_attention(query[None], keys[None], values[None])
-        x = x + self.out(seen.reshape(1, 1, -1))
-        x = x + self.shrink(functional.gelu(self.grow(self.between(x)), approximate="tanh"))
-        return x, key, value
-
-
 def decoder() -> Network:
     """A GPT-2-like decoder's step: 12 layers, 768 wide, 255 tokens in its cache."""
     torch.manual_seed(0)
@@ -149,78 +97,12 @@ def decoder() -> Network:
     return Network(step, [index, index, cache, cache])
 
 
-class UnetBlock(nn.Module):
-    """A residual block and a transformer block with cross-attention, as in Stable Diffusion."""
-
-    def __init__(self, channels: int, time: int, words: int, heads: int) -> None:
-        super().__init__()
-        self.first = nn.Sequential(
-            nn.GroupNorm(32, channels), nn.SiLU(), nn.Conv2d(channels, channels, 3, padding=1)
-        )
-        self.time = nn.Sequential(nn.SiLU(), nn.Linear(time, channels))
-        self.second = nn.Sequential(
-            nn.GroupNorm(32, channels), nn.SiLU(), nn.Conv2d(channels, channels, 3, padding=1)
-        )
-        self.norm = nn.GroupNorm(32, channels)
-        self.itself = CrossAttention(channels, channels, heads)
-        self.text = CrossAttention(channels, words, heads)
-        self.last = nn.LayerNorm(channels)
-        self.grow = nn.Linear(channels, 8 * channels)
-        self.shrink = nn.Linear(4 * channels, channels)
-
-    def forward(self, x: torch.Tensor, time: torch.Tensor, text: torch.Tensor) -> torch.Tensor:
-        x = x + self.second(self.first(x) + self.time(time)[:, :, None, None])
-        y = self.norm(x).flatten(2).transpose(1, 2)
-        y = self.itself(y, None)
-        y = self.text(y, text)
-        values, gates = self.grow(self.last(y)).chunk(2, dim=-1)
-        y = y + self.shrink(values * functional.gelu(gates))
-        return x + y.transpose(1, 2).reshape(x.shape)
-
-
-class CrossAttention(nn.Module):
-    def __init__(self, channels: int, other: int, heads: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.norm = nn.LayerNorm(channels)
-        self.query = nn.Linear(channels, channels, bias=False)
-        self.key = nn.Linear(other, channels, bias=False)
-        self.value = nn.Linear(other, channels, bias=False)
-        self.out = nn.Linear(channels, channels)
-
-    def forward(self, x: torch.Tensor, other: torch.Tensor | None) -> torch.Tensor:
-        """
-        Args:
-            other: what is attended to; `x` itself if None.
-        """
-        own = self.norm(x)
-        other = own if other is None else other
-        query, key, value = (
-            part.unflatten(2, (self.heads, -1)).transpose(1, 2)
-            for part in (self.query(own), self.key(other), self.value(other))
-        )
-        seen = functional.scaled_dot_product_attention(query, key, value)
-        return x + self.out(seen.transpose(1, 2).flatten(2))
-
-
 def unet() -> Network:
     """A block of a diffusion UNet: 320 channels at 32 x 32, 77 words."""
     torch.manual_seed(0)
     block = UnetBlock(channels=320, time=1280, words=768, heads=8)
     inputs = [torch.zeros(1, 320, 32, 32), torch.zeros(1, 1280), torch.zeros(1, 77, 768)]
     return Network(block, inputs)
-
-
-class Encoder(nn.Module):
-    """Whisper's encoder, of which the last hidden state is kept."""
-
-    def __init__(self, config: WhisperConfig) -> None:
-        super().__init__()
-        self.encoder = WhisperEncoder(config)
-
-    def forward(self, features: torch.Tensor) -> torch.Tensor:
-        kept: torch.Tensor = self.encoder(features)[0]
-        return kept
 
 
 def whisper() -> Network:
@@ -247,18 +129,6 @@ def regnet() -> Network:
     return Network(transformers_module(config), [torch.zeros(IMAGE)])
 
 
-class Decoder(nn.Module):
-    """Llama's decoder under a causal mask that is given, without one of its own."""
-
-    def __init__(self, config: LlamaConfig) -> None:
-        super().__init__()
-        self.model = LlamaModel(config)
-
-    def forward(self, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        kept: torch.Tensor = self.model(input_ids=tokens, attention_mask=mask, use_cache=False)[0]
-        return kept
-
-
 def llama() -> Network:
     """A small Llama over 96 tokens: 6 layers, 512 wide, eight heads of which four share a key."""
     torch.manual_seed(0)
@@ -271,8 +141,51 @@ def llama() -> Network:
     return Network(Decoder(config), [tokens, mask])
 
 
+def efficientnet() -> Network:
+    """EfficientNet at 224: depthwise convolutions up to 5x5, with channels that are re-weighted."""
+    config = EfficientNetConfig(
+        width_coefficient=1.0, depth_coefficient=1.0, image_size=224, hidden_dim=1280
+    )
+    return Network(transformers_module(config), [torch.zeros(IMAGE)])
+
+
+def swin() -> Network:
+    """A small Swin transformer at 224: attention within windows of 49 tokens, 64 to 512 wide."""
+    config = SwinConfig(embed_dim=64, depths=[2, 2, 4, 2], num_heads=[2, 4, 8, 16])
+    return Network(transformers_module(config), [torch.zeros(IMAGE)])
+
+
+def segformer() -> Network:
+    """SegFormer-B0's encoder at 224: long queries, fewer keys, depthwise convolutions between."""
+    return Network(transformers_module(SegformerConfig()), [torch.zeros(IMAGE)])
+
+
+def wav2vec2() -> Network:
+    """A small wav2vec 2.0 over a second: convolutions over time, 6 layers, 384 wide."""
+    config = Wav2Vec2Config(
+        hidden_size=384, num_hidden_layers=6, num_attention_heads=6, intermediate_size=1536
+    )
+    return Network(transformers_module(config), [torch.zeros(1, 16000)])
+
+
+def qwen2() -> Network:
+    """A small Qwen2 over 96 tokens, with the causal mask of its own."""
+    config = Qwen2Config(
+        vocab_size=8000, hidden_size=512, intermediate_size=1408, num_hidden_layers=6,
+        num_attention_heads=8, num_key_value_heads=2, use_cache=False,
+    )  # fmt: skip
+    return Network(transformers_module(config), [torch.zeros(1, 96, dtype=torch.long)])
+
+
+def mamba() -> Network:
+    """A small Mamba over 64 tokens: 4 layers, 256 wide, a scan in place of attention."""
+    config = MambaConfig(vocab_size=8000, hidden_size=256, num_hidden_layers=4, use_cache=False)
+    return Network(transformers_module(config), [torch.zeros(1, 64, dtype=torch.long)])
+
+
 _MAKERS = (
     *(bert, vit, resnet, decoder, mobilenet, unet, whisper, convnext, regnet, llama),
+    *(efficientnet, swin, segformer, wav2vec2, qwen2, mamba),
     bert_of_any_length,
 )
 MODELS: dict[str, Callable[[], Network]] = {make.__name__: make for make in _MAKERS}

@@ -461,6 +461,15 @@ def test_what_is_left_of_each_dispatch_is_told_and_how_near_the_peak_that_is() -
     assert (as_it_was.left_us, as_it_was.roofline) == (80, 0.25)
 
 
+def test_small_dispatches_that_nothing_was_tried_of_are_one_row() -> None:
+    rest = tuple(SkippedDispatch(f"d{n}", s, "why") for n, s in enumerate([0.2, 5e-3, 4e-3]))
+    trial = TrialResult((DispatchChoice(HOT, None),), None, None, ())
+    first, large, others = build(trial, "no time", plan=Plan((HOT,), rest)).rows()
+    assert (first[0], large[0], large[-1]) == (HOT.name, "d0", "why")
+    assert others[:3] == ("2 others", "2", "0.9%")
+    assert others[-1] == "not tuned: less than 1% each"
+
+
 def test_a_measured_model_that_is_not_faster_has_no_spec() -> None:
     gain = model_runner.Speedup(1.01, (0.99, 1.03), 2000.0, 1980.0, 0.02, ())
     trial = TrialResult((DispatchChoice(HOT, Path("s"), 1.4),), None, gain, ())
