@@ -53,6 +53,10 @@ def export_module(
     decompositions = {
         **aot.decompositions.current_aot_decompositions(),
         torch.ops.aten.adaptive_avg_pool2d.default: _pool,
+        torch.ops.aten._weight_norm.default: _weight_norm,
+        torch.ops.aten.diff.default: _diff,
+        torch.ops.aten.new_ones.default: _ones,
+        torch.ops.aten.__and__.Tensor: torch.bitwise_and,
     }
     aot.export(program.run_decompositions(decompositions)).save_mlir(out)
     weights = out.with_suffix(".irpa")
@@ -66,6 +70,38 @@ def _pool(values: Any, size: Sequence[int]) -> Any:
     The compiler computes windows with divisions, and masks them: 40 % of a RegNet's time.
     """
     return values.mean((-2, -1), keepdim=True) if list(size) == [1, 1] else NotImplemented
+
+
+def _diff(values: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences; decoders tell packed sequences apart by them, and the compiler has them not."""
+    import torch
+
+    parts = [part for part in (prepend, values, append) if part is not None]
+    found = torch.cat(parts, dim)
+    for _ in range(n):
+        count = found.shape[dim] - 1
+        found = found.narrow(dim, 1, count) - found.narrow(dim, 0, count)
+    return found
+
+
+def _ones(
+    like: Any,
+    size: Sequence[int],
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+) -> Any:
+    """Of masks, which the compiler would fold to a number of one bit, and not take."""
+    import torch
+
+    return torch.full(size, 1, dtype=dtype or like.dtype, device=device)
+
+
+def _weight_norm(direction: Any, length: Any, dim: int = 0) -> Any:
+    """Weights of a normalised convolution, such as wav2vec 2.0's, which the compiler has not."""
+    others = [d for d in range(direction.dim()) if d != dim]
+    return direction * (length / direction.norm(2, others, keepdim=True))
 
 
 def export_transformers(

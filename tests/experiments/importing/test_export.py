@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from frontrunner.experiments.importing import export_module
 from frontrunner.experiments.importing.export import SCOPE
+from frontrunner.search.reading import read_network
 
 torch = pytest.importorskip("torch", exc_type=ImportError)
 pytest.importorskip("iree.turbine", exc_type=ImportError)
@@ -27,3 +31,41 @@ def test_sizes_that_stay_up_to_the_caller(tmp_path: Path) -> None:
     module, example = torch.nn.Linear(8, 16), [torch.zeros(4, 8)]
     exported = export_module(module, example, tmp_path / "m.mlir", rows)
     assert "!torch.vtensor<[?,16],f32>" in exported.mlir.read_text()
+
+
+class Masked(torch.nn.Module):
+    """What decoders of `transformers` make their masks of."""
+
+    def forward(self, places: torch.Tensor) -> torch.Tensor:
+        first = places.new_zeros(1, 1)
+        packed = (torch.diff(places, prepend=first - 1, dim=-1) != 1).cumsum(-1)
+        causal = torch.arange(8)[None, :] <= places[0, :, None]
+        seen = places.new_ones((), dtype=torch.bool) & causal
+        return (seen & (packed[0, :, None] == packed[0, None, :])).float()
+
+
+@pytest.mark.parametrize(
+    ("module", "example"),
+    [
+        (Masked(), torch.tensor([[0, 1, 2, 3, 0, 1, 0, 1]])),
+        (
+            torch.nn.utils.parametrizations.weight_norm(torch.nn.Conv1d(4, 6, 3), dim=2),
+            torch.linspace(-1, 1, 40).reshape(1, 4, 10),
+        ),
+    ],
+)
+def test_what_the_compiler_does_not_take_is_made_of_what_it_takes(
+    module: torch.nn.Module, example: torch.Tensor, tmp_path: Path
+) -> None:
+    exported = export_module(module, [example], tmp_path / "m.mlir")
+    values, found = tmp_path / "in.npy", tmp_path / "out.npy"
+    np.save(values, example.numpy())
+    with torch.no_grad():
+        expected = module(example).numpy()
+    tools, built = Path(sys.executable).parent, tmp_path / "m.vmfb"
+    target = read_network(exported.mlir).target.flags
+    subprocess.run([tools / "iree-compile", exported.mlir, *target, "-o", built], check=True)
+    weights = [f"--parameters={SCOPE}={exported.weights}"] if list(module.parameters()) else []
+    run = ("--device=local-sync", f"--module={built}", f"--input=@{values}", f"--output=@{found}")
+    subprocess.run([tools / "iree-run-module", "--function=main", *run, *weights], check=True)
+    np.testing.assert_allclose(np.load(found), expected, rtol=1e-4, atol=1e-5)
