@@ -176,7 +176,11 @@ def run(
     help="Write a finished tuning run into this folder, or a recording into this file.",
 )
 @iree_flag_option
-@keep_valid_option
+@click.option(
+    "--keep-valid",
+    is_flag=True,
+    help="Leave out lines of RESULTS that were not written by running the bundle.",
+)
 @shared_options(seed=UNUSED_SEED)
 def ingest(
     file: Path,

@@ -21,7 +21,7 @@ def merge_in_threads(iterators: Sequence[Iterator[Item]]) -> Generator[Item, Non
     """Yields what the iterators yield, as it comes.
 
     Each runs in a thread of its own. When one raises, or the caller closes the generator, the
-    others stop after their current item.
+    others stop after their current item, which is yielded before what was raised.
     """
     arrived: SimpleQueue[Item | _End] = SimpleQueue()
     enough = threading.Event()
@@ -40,17 +40,21 @@ def merge_in_threads(iterators: Sequence[Iterator[Item]]) -> Generator[Item, Non
     threads = [threading.Thread(target=work, args=(iterator,)) for iterator in iterators]
     for thread in threads:
         thread.start()
+    failure: BaseException | None = None
     try:
         left = len(threads)
-        while left:
+        while left and failure is None:
             item = arrived.get()
-            if not isinstance(item, _End):
-                yield item
-            elif item.error is not None:
-                raise item.error
+            if isinstance(item, _End):
+                left, failure = left - 1, item.error
             else:
-                left -= 1
+                yield item
     finally:
         enough.set()
         for thread in threads:
             thread.join()
+    if failure is not None:
+        while not arrived.empty():
+            if not isinstance(item := arrived.get(), _End):
+                yield item
+        raise failure

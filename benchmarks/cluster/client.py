@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ...core import InputError, WorkError, first_line
-from .connecting import CONNECT_SECONDS, connect_client, other_version
+from .connecting import CALL_SECONDS, CONNECT_SECONDS, connect_client, other_version
 from .messages import (
     MARK,
     Answer,
@@ -279,7 +279,10 @@ class Cluster:
             with self._connecting:
                 if self._client.status == "closed":  # Dask looks for a scheduler once, for a while
                     self._client = connect_client(self.address)
-            info = self._client.scheduler_info(n_workers=-1)
+            # What waits in turn for a scheduler that hangs would wait for ever.
+            scheduler: Any = self._client.scheduler
+            asked = asyncio.wait_for(scheduler.identity(n_workers=-1), CALL_SECONDS)
+            info = self._run(asked).result()
             workers = info["workers"] if self._client.status == "running" else {}
         except Exception:  # the scheduler may be gone, and come back
             workers = {}

@@ -42,7 +42,9 @@ def connect_client(address: str) -> Client:
 
     async def knock() -> None:
         secured = Security().get_connection_args("client")  # as Dask's own settings have it
-        (await connect(address, timeout=CONNECT_SECONDS, **secured)).abort()
+        # Its own limit is that of the connection, not of what is said then.
+        knocking = connect(address, timeout=CONNECT_SECONDS, **secured)
+        (await asyncio.wait_for(knocking, 2 * CONNECT_SECONDS)).abort()
 
     try:
         # A client that does not come to be is heard of for seconds. A notebook runs a loop here.

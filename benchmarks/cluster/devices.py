@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from ...core import Child, Notify
@@ -41,6 +42,7 @@ class ClusterDevices:
         self._members = cluster.members
         self._sent_files = SentFiles()
         self._uris = {one.name: one.uri for _, one in self.chosen.devices}
+        self._later: list[tuple[HostDescription, OfferedDevice]] = []
 
     @property
     def kind(self) -> str:
@@ -52,8 +54,10 @@ class ClusterDevices:
             return []
         hosts = self.cluster.hosts()
         self._members = frozenset(host.address for host in hosts)
-        joined = devices_that_joined(hosts, self.chosen, self._asked)
-        found = [one for one in joined if one.name not in self._uris]
+        there = replace(self.chosen, devices=(*self.chosen.devices, *self._later))
+        joined = devices_that_joined(hosts, there, self._asked)
+        self._later += joined
+        found = [one for _, one in joined]
         self._uris.update({one.name: one.uri for one in found})
         return found
 

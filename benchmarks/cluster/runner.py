@@ -172,6 +172,7 @@ class ClusterRunner:
 
         def verify(devices: Sequence[Device]) -> None:
             (lane,) = (one for one in self._lanes if one.device is devices[0])
+            devices[0].close()  # there may be no room for both; it starts again when it is asked
             verify_on([self._connect(lane.name, seed)], executable)
 
         self._on_devices(verify)

@@ -60,7 +60,9 @@ def choose_devices(
             "name those of one kind: what is fast on one may not be on the other",
         )
     kind = max(kinds, key=lambda one: (kinds.count(one), one))
-    devices = tuple((host, one) for host, one in chosen if one.kind == kind)
+    alike = ((host, one) for host, one in chosen if one.kind == kind)
+    # Workers that join again have other addresses, and what is unfinished has the same order.
+    devices = tuple(sorted(alike, key=lambda pair: pair[1].name))
     compiling = compiling_hosts(hosts, target)
     for wrong in wrong_versions([*(host for host, _ in devices), *compiling]):
         raise InputError(wrong, "install the same versions on all hosts")
@@ -89,8 +91,8 @@ def _of_this_kind(
 
 def devices_that_joined(
     hosts: Sequence[HostDescription], chosen: ChosenDevices, asked: Sequence[str]
-) -> list[OfferedDevice]:
-    """Devices as those that a run has chosen, which were not there then.
+) -> list[tuple[HostDescription, OfferedDevice]]:
+    """Devices as those that a run has chosen, which were not there then, each with its host.
 
     Args:
         hosts: those of now.
@@ -98,16 +100,18 @@ def devices_that_joined(
     """
     names = {one.name for _, one in chosen.devices}
     chips = {(host.name, one.chip) for host, one in chosen.devices if one.chip}
-    return [
-        one
-        for host in hosts
-        for one in host.devices
-        if one.kind == chosen.kind
-        and one.name not in names
-        and (host.name, one.chip) not in chips
-        and _is_asked(one, asked)
-        and not wrong_versions([host])
-    ]
+    found = []
+    for host in hosts:
+        for one in host.devices:
+            chip = (host.name, one.chip)
+            new = one.name not in names and chip not in chips
+            alike = one.kind == chosen.kind and _is_asked(one, asked)
+            if new and alike and not wrong_versions([host]):
+                found.append((host, one))
+                names.add(one.name)
+                # Two that measure at a time would slow each other down.
+                chips |= {chip} if one.chip else set()
+    return found
 
 
 def _is_asked(device: OfferedDevice, asked: Sequence[str]) -> bool:

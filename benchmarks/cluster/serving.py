@@ -9,7 +9,7 @@ import asyncio
 import logging
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from functools import partial
@@ -192,7 +192,9 @@ async def _serve(
             while True:
                 lost = f"lost {address}"
                 try:
-                    await _work(address, offer, say, make_host)
+                    async for there in _work(address, offer, make_host):
+                        joined = True
+                        say(f"joined {address}: {there}")
                 except (OSError, TimeoutError, RuntimeError) as error:
                     if not joined:
                         raise InputError(
@@ -200,15 +202,16 @@ async def _serve(
                             "start one with `frontrunner worker --serve --jobs N`",
                         ) from error
                     lost += f" ({_cause(error)})"
-                joined = True
                 say(f"{lost}, joining again")
                 await asyncio.sleep(AGAIN_SECONDS)
 
 
-async def _work(
-    address: str, offer: Offer, say: Callable[[str], None], make_host: HostMaker
-) -> None:
-    """Works until the scheduler is gone, or has given this worker up."""
+async def _work(address: str, offer: Offer, make_host: HostMaker) -> AsyncIterator[str]:
+    """Works until the scheduler is gone, or has given this worker up.
+
+    Yields:
+        Once it has joined, what it offers there.
+    """
     with tempfile.TemporaryDirectory() as name:
         host = make_host(Path(name), [d.uri for d in offer.devices if computes_here(d.uri)])
         worker = Worker(
@@ -225,7 +228,7 @@ async def _work(
         try:
             async with worker:
                 offered = ", ".join(d.name for d in offer.devices) or "no device"
-                say(f"joined {address}: {offered}; compiles {offer.jobs} at a time")
+                yield f"{offered}; compiles {offer.jobs} at a time"
                 while worker.status.name in ("running", "paused", "init"):
                     await asyncio.sleep(LOOK_SECONDS)
                     await extension.close_idle()

@@ -68,6 +68,7 @@ def stream(
     measuring = [measure(lane) for lane in lanes]
     looking = start(look)
     in_flight: set[int] = set()
+    late: list[tuple[int, Outcome] | BaseException] = []
     try:
         while True:
             most = jobs + AHEAD * len(lanes)
@@ -84,6 +85,9 @@ def stream(
             yield found
             if not should_continue():
                 break
+    except Exception as error:
+        late = [*_waiting(arrived), error]  # what was measured is not lost
+        give_up()
     except BaseException:
         give_up()
         raise
@@ -96,9 +100,16 @@ def stream(
         for thread in (*compiling, *measuring):
             thread.join()
     # What was being measured when the time was up, as without a cluster.
+    for one in late or _waiting(arrived):
+        if isinstance(one, BaseException):
+            raise one
+        yield one
+
+
+def _waiting(arrived: Arrived) -> Iterator[tuple[int, Outcome]]:
     while not arrived.empty():
-        if not isinstance(late := arrived.get(), BaseException):
-            yield late
+        if not isinstance(found := arrived.get(), BaseException):
+            yield found
 
 
 def _guarded(do: Callable[[], None], arrived: Arrived) -> threading.Thread:

@@ -251,8 +251,9 @@ def _device_differences(
     was: Provenance, options: TuneOptions, asked: tuple[str, ...]
 ) -> dict[str, bool]:
     """Whether others are asked for, or this machine has other chips of the same names."""
-    if options.cluster is not None:  # whose devices are asked for by kind, too
-        others = not {*asked} <= {*was.devices, *was.devices.values()}
+    if options.cluster is not None:  # whose devices are asked for by kind and URI, too
+        uris = {name.partition("/")[2] for name in was.devices}
+        others = not {*asked} <= {*was.devices, *was.devices.values(), *uris}
     else:
         others = bool(asked) and {*was.devices} != {*asked}
     if others:

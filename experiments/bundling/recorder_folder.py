@@ -186,10 +186,11 @@ class RecorderFolder:
         return compile_s
 
     def measured_on(self) -> tuple[str, ...]:
-        """Devices that have measured some of it; none before that."""
+        """Devices that have measured some of it, or are to; none before they are chosen."""
         with self._refusing_damage():
-            begun = self.results.exists() and b"\n" in read_limited(self.results)
-            return read_results(self.results).header.uris if begun else ()
+            if self.results.exists() and b"\n" in read_limited(self.results):
+                return read_results(self.results).header.uris
+            return self._read_choice()[0].devices if self.chosen.exists() else ()
 
     def write_choice(self, request: Request, candidates: pd.DataFrame) -> None:
         """Keeps which candidates were chosen, whole or not at all.
@@ -210,12 +211,7 @@ class RecorderFolder:
             InputError: it was for something else, or is damaged; telling what is to be done.
         """
         with self._refusing_damage():
-            table = read_table(read_limited(self.chosen), f"{self.chosen}", "")
-            told = parse_json((table.schema.metadata or {})[_KEY])
-            if other := version_mismatch(told, _FORMAT):
-                raise ValueError(f"{self.chosen} {other}")
-            was = decode(Request, told["request"])
-            candidates = to_frame(table)
+            was, candidates = self._read_choice()
             check_origins(candidates[ORIGIN])
             queue = candidates.drop(columns=ORIGIN)
             check_queue(queue, dispatch)
@@ -223,6 +219,13 @@ class RecorderFolder:
                 raise ValueError(f"{self.chosen} holds a candidate twice")
         refuse_other(self._unfinished, was.differences(request), _FINISH)
         return candidates
+
+    def _read_choice(self) -> tuple[Request, pd.DataFrame]:
+        table = read_table(read_limited(self.chosen), f"{self.chosen}", "")
+        told = parse_json((table.schema.metadata or {})[_KEY])
+        if other := version_mismatch(told, _FORMAT):
+            raise ValueError(f"{self.chosen} {other}")
+        return decode(Request, told["request"]), to_frame(table)
 
     @property
     def _unfinished(self) -> str:

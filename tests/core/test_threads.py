@@ -45,6 +45,24 @@ def test_one_that_fails_ends_all() -> None:
     assert not workers()
 
 
+def test_what_others_were_at_when_one_failed_is_not_lost() -> None:
+    failed = threading.Event()
+
+    def fails() -> Iterator[int]:
+        yield 1
+        failed.set()
+        raise ValueError("broken")
+
+    def slow() -> Iterator[int]:
+        assert failed.wait(60)
+        yield 2
+
+    found = merge_in_threads([fails(), slow()])
+    assert [next(found), next(found)] == [1, 2]
+    with pytest.raises(ValueError, match="broken"):
+        next(found)
+
+
 def test_the_caller_may_have_had_enough() -> None:
     def endless() -> Iterator[int]:
         while True:

@@ -292,8 +292,17 @@ def test_of_devices_that_join_those_are_taken_that_the_run_would_have_chosen() -
     chosen = choose_devices([first], "sm_90", ())
     old = gpu("old", "GPU-d4", versions={"iree-base-compiler": "1.0"})
     later = [first, gpu("b", "GPU-b2"), gpu("again", "GPU-a1"), described("cpu"), old]
-    assert [one.name for one in devices_that_joined(later, chosen, ())] == ["b/cuda://0"]
+    assert [one.name for _, one in devices_that_joined(later, chosen, ())] == ["b/cuda://0"]
     assert devices_that_joined(later, chosen, ["a/cuda://0"]) == []
+    # By two names, it would be measured on twice at a time.
+    twice = [first, gpu("b", "GPU-b2"), gpu("c", "GPU-b2")]
+    assert [one.name for _, one in devices_that_joined(twice, chosen, ())] == ["b/cuda://0"]
+
+
+def test_devices_stand_in_one_order_wherever_their_workers_are() -> None:
+    hosts = [gpu("a", "GPU-a1"), gpu("b", "GPU-b2")]
+    first, again = (choose_devices(some, "sm_90", ()) for some in (hosts, hosts[::-1]))
+    assert first.devices == again.devices
 
 
 @pytest.mark.slow

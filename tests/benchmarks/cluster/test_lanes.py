@@ -130,3 +130,41 @@ def test_what_is_being_measured_when_the_time_is_up_is_told() -> None:
         assert outcome.kind == OK
         told.append(index)
     assert sorted(told) == [0, 1]
+
+
+def test_what_was_measured_when_something_fails_is_told_first() -> None:
+    """The second is measured after the failure, and before that is heard of."""
+    first, failed, more = threading.Event(), threading.Event(), threading.Event()
+
+    class Measuring(FakeDevice):
+        def measure(self, executable: Path, seconds: float, give_up_us: float) -> float:
+            if executable.stem == "2":
+                assert failed.wait(60)
+            if executable.stem == "3":
+                more.set()
+            return 50.0
+
+    device: Any = Measuring([100.0])
+    lane = Lane(device, lambda: device, lambda d: DeviceScreening(d, "default"))
+    lane.start()
+    left = [0, 1, 2, 3]
+
+    def take(count: int) -> list[int]:
+        taken, left[:] = left[:count], left[count:]
+        return taken
+
+    def compile_one(index: int) -> CompileOutcome:
+        if index == 1:
+            assert first.wait(60)
+            failed.set()
+            raise OSError("the disk is full")
+        return CompileOutcome(OK, Path(f"{index}.vmfb"), str(index))
+
+    nothing: Any = lambda *_: ()  # noqa: E731
+    found = stream(take, lambda: True, compile_one, 2, [lane], nothing, nothing, nothing)
+    assert next(found)[0] == 0
+    first.set()
+    assert more.wait(60)
+    assert next(found)[0] == 2
+    with pytest.raises(OSError, match="the disk is full"):
+        list(found)

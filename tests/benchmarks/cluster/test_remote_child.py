@@ -121,9 +121,7 @@ def test_a_host_that_is_full_is_lost_for_large_files_too(tmp_path: Path) -> None
 def test_plain_tcp_to_another_machine_is_warned_of(
     address: str, warned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake = SimpleNamespace(
-        status="running", scheduler_info=lambda **_: {"workers": {}}, close=lambda timeout: None
-    )
+    fake = SimpleNamespace(status="running", close=lambda timeout: None)
     monkeypatch.setattr(client, "connect_client", lambda _: fake)
     monkeypatch.setattr(client, "other_version", lambda _: "")
     said: list[str] = []

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -458,6 +459,14 @@ def test_a_recording_of_another_chip_is_not_this_ones(
             record_dispatch(given, PLAIN, devices, *rest)
     # A cluster's devices are not this machine's.
     assert not record_dispatch(replace(given, cluster="an address"), PLAIN, (), *rest).new
+
+
+@pytest.mark.parametrize("asked", [(), ("a/local-sync",), ("local-sync",), ("a kind",)])
+def test_of_a_cluster_devices_are_asked_for_by_name_uri_and_kind(asked: tuple[str, ...]) -> None:
+    was: Any = SimpleNamespace(devices={"a/local-sync": "a kind", "b/local-sync": "a kind"})
+    given: Any = SimpleNamespace(cluster="an address")
+    assert not any(module._device_differences(was, given, asked).values())
+    assert any(module._device_differences(was, given, ("local-task",)).values())
 
 
 def test_an_unfinished_recording_goes_on_with_the_same_chip_and_cores(

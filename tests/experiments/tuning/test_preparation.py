@@ -82,4 +82,4 @@ def test_of_devices_of_a_cluster_that_join_later_those_are_used_that_were_asked_
     assert "on first/local-task" in told
     chosen = choose_devices([first], "host", devices)
     joined = devices_that_joined([first, second], chosen, devices)
-    assert [one.name for one in joined] == due
+    assert [one.name for _, one in joined] == due
