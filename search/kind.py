@@ -125,9 +125,10 @@ def known_kinds() -> dict[str, Kind]:
     return _registered | {name: kind for name, kind in found.items() if name not in _registered}
 
 
-def tunable_kinds_text() -> str:
-    """The kinds that can be tuned, as a sentence for error hints."""
-    *others, last = (kind.plural for kind in known_kinds().values())
+def tunable_kinds_text(*, gpu: bool = False) -> str:
+    """The kinds that can be tuned, on CPUs or on GPUs, as a sentence for error hints."""
+    kinds = known_kinds().values()
+    *others, last = (kind.plural for kind in kinds if not (gpu and kind.memory_bound))
     return f"frontrunner tunes {', '.join(others)} and {last}"
 
 

@@ -134,6 +134,17 @@ class Problem:
         """How far each dim of an operand's tensor is touched by the whole problem."""
         return tuple(1 + sum(c * (self.dims[d].size - 1) for d, c in e) for e in operand.index)
 
+    def matched_sizes(self, operand: Operand) -> tuple[str, ...]:
+        """What a spec's matcher asks of each dim of an operand's tensor; `?` matches any size.
+
+        Dims that are no loop by themselves match any: the tensor may be larger than what windows
+        touch of it.
+        """
+        return tuple(
+            self.dims[terms[0][0]].size_text if len(terms) == 1 and terms[0][1] == 1 else "?"
+            for terms in operand.index
+        )
+
     @property
     def bytes_touched(self) -> int:
         """Bytes that are read or written if each element is moved once."""

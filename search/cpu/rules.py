@@ -67,7 +67,9 @@ def full_vectors(problem: Problem, target: Target) -> list[Constraint]:
     """That some loop fills native vectors; the few values of a window fill none."""
     lanes = target.vector_bytes // problem.sum_bytes
     window = kind_of(problem).has_window
-    loops = [d for d in contiguous(problem) if d.parallel or not window]
+    # Batch loops have vectors of one, which fill none.
+    batches = [d for d in problem.by_role("batch") if d.size > 1]
+    loops = [d for d in contiguous(problem) if (d.parallel or not window) and d not in batches]
     full = [vec_tile(d) % min(lanes, d.size) == 0 for d in loops]
     if window:
         # Wherever they are: with channels first, 8 or 16 of them by 14 columns are 1.46 times as

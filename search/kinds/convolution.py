@@ -49,15 +49,14 @@ class ConvolutionKind(Kind):
         def sizes(*names: str) -> list[int]:
             return [d.matched_size for d in problem.dims if d.name.rstrip("0123456789") in names]
 
-        # An image dim is indexed by stride * output + dilation * filter.
-        strides, dilations = [], []
-        for terms in problem.operands[0].index:
-            if len(terms) == 2:
-                by_name = {problem.dims[d].name[0]: c for d, c in terms}
-                strides.append(by_name["o"])
-                dilations.append(by_name["f"])
+        # An image dim is indexed by stride * output + dilation * filter. The matcher wants these in
+        # the order of the loops, which the input's dims need not have.
+        indexed = [term for e in problem.operands[0].index if len(e) == 2 for term in e]
+        factors: dict[str, list[int]] = {"o": [], "f": []}
+        for loop, factor in sorted(indexed):
+            factors[problem.dims[loop].name[0]].append(factor)
         names = (("batch",), ("od", "oh", "ow"), ("oc",), ("fd", "fh", "fw"), ("ic",), ("c", "g"))
-        groups = [*(sizes(*stems) for stems in names), strides, dilations]
+        groups = [*(sizes(*stems) for stems in names), factors["o"], factors["f"]]
         match_product(MatchConvolutionOp, op, problem, indexing_maps, groups)
 
     def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:

@@ -162,15 +162,8 @@ def match_product(
 
 
 def tensor_type(problem: Problem, operand: Operand) -> str:
-    """The type of an operand; what is dynamic there matches any.
-
-    So does a dim that is no loop by itself: the tensor may be larger than what windows touch of it.
-    """
-    sizes = (
-        problem.dims[terms[0][0]].size_text if len(terms) == 1 and terms[0][1] == 1 else "?"
-        for terms in operand.index
-    )
-    return f"tensor<{'x'.join([*sizes, operand.dtype])}>"
+    """The type that matches an operand; what is dynamic there matches any."""
+    return f"tensor<{'x'.join([*problem.matched_sizes(operand), operand.dtype])}>"
 
 
 def match_operands(op: ir.Value, name: str, tensors: Mapping[int, str]) -> None:

@@ -45,9 +45,9 @@ def rebuild(module: ir.Module) -> str:
     kernel = next(f for f in _all(executables[0], "func.func"))
     if any(o.name == "hal.interface.constant.load" for o in walk(kernel)):
         raise InputError(
-            "the benchmark file's dispatch takes push constants (dynamic shapes); "
-            "tuning needs static sizes",
-            "compile the model with static shapes",
+            "the benchmark file's dispatch takes push constants: sizes, or places in a buffer, "
+            "that are only known when the model runs",
+            "compile the model with static shapes, or tune it as a whole: frontrunner tune-model",
         )
     bindings = _bindings(kernel)
     _strip(executables[0])

@@ -138,6 +138,7 @@ def _describe(
     found: list[tuple[Problem, ir.Operation, str]] = []
     others: list[str] = []
     function = declaration = ""
+    gpu = False
     for op in module.body.operations:
         if op.operation.name == "hal.executable":
             sites = sources.count(f"stream.cmd.dispatch @{symbol(op.operation)}::")
@@ -154,13 +155,16 @@ def _describe(
             declaration = ir.StringAttr(reflection["iree.abi.declaration"]).value
     # What stands between other ops counts for little, and is not what a file is tuned for.
     products = [one for one in found if not kind_of(one[0]).memory_bound]
+    hint = tunable_kinds_text(gpu=gpu)
+    if len(found) > 1 and len(computes) > 1 and not (products or others):
+        hint = "put each into a file of its own, or tune all: frontrunner tune-model"
     if products or others or len(found) > 1:
         others += [word for problem, _, word in found if kind_of(problem).memory_bound]
         found = products
     if not found:
         # The user's own names: the compiler has generalised and decomposed its ops by now.
         words = ", ".join(dict.fromkeys(computes or others)) or "nothing"
-        raise NotTunableError(f"not tunable: {name} computes {words}", tunable_kinds_text())
+        raise NotTunableError(f"not tunable: {name} computes {words}", hint)
     if len(found) > 1:
         words = " and ".join(f"{w} ({_sizes(p)})" for p, _, w in found[:_NAMED])
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""

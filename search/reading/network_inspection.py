@@ -8,7 +8,7 @@ model knows.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import Any
 
@@ -50,7 +50,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         if not functions:
             raise InputError(f"{name} has no public function", "give a model that can be called")
         target = _target(source, request["target"])
-        signatures = {function: _signature(body) for function, body in functions.items()}
+        signatures = _signatures(functions, request["shapes"].functions)
         sites: dict[str, ir.Operation] = {}
         places: dict[str, list[str]] = {}
         names = {symbol(body): function for function, body in functions.items()}
@@ -70,8 +70,8 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             "source": source,
             "functions": signatures,
             "limits": {
-                function: index_limits(module, [op for _, op in _inputs(body)])
-                for function, body in functions.items()
+                function: index_limits(module, [op for _, op in _inputs(functions[function])])
+                for function in signatures
             },
             "target": target,
             "parameters": tuple(dict.fromkeys(_PARAMETER.findall(flow))),
@@ -163,6 +163,27 @@ def _inputs(body: ir.Operation) -> list[tuple[str, ir.Operation | None]]:
                 f"{symbol(body)} takes a value of type {kind}, which is neither tensor nor number",
                 f"give a model whose inputs are tensors, or one of {', '.join(NUMBERS)}",
             )
+    return found
+
+
+def _signatures(
+    functions: Mapping[str, ir.Operation], called: Collection[str | None]
+) -> dict[str, tuple[list[str], list[str]]]:
+    """Of functions, but for those that nobody asks for and that take or return what is no tensor.
+
+    Raises:
+        InputError: none is left, or one that is called is such.
+    """
+    found, failed = {}, []
+    for name, body in functions.items():
+        try:
+            found[name] = _signature(body)
+        except InputError as error:
+            if name in called:
+                raise
+            failed.append(error)
+    if not found:
+        raise failed[0]
     return found
 
 

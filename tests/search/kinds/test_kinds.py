@@ -154,3 +154,58 @@ def test_what_is_counted(name: str, flops: Any, terms: Any, first: str | None) -
     assert problem.flops == flops(sizes)
     assert kind_of(problem).terms_per_output(problem) == terms(sizes)
     assert kind_of(problem).first_reduction == first
+
+
+GENERIC = """
+func.func @main(%x: tensor<LHS>, %y: tensor<RHS>) -> tensor<OUT> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<OUT>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<OUT>) -> tensor<OUT>
+  %z = linalg.generic {
+      indexing_maps = [affine_map<LOOPS -> (LHS_AT)>, affine_map<LOOPS -> (RHS_AT)>,
+                       affine_map<LOOPS -> (OUT_AT)>],
+      iterator_types = [KINDS]}
+      ins(%x, %y : tensor<LHS>, tensor<RHS>) outs(%init : tensor<OUT>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %p = arith.mulf %a, %b : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<OUT>
+  return %z : tensor<OUT>
+}
+"""
+
+
+def generic(loops: str, parallel: int, *operands: tuple[str, str]) -> str:
+    """A sum of products over loops, of which the first ones are parallel."""
+    count = loops.count(",") + 1
+    kinds = ['"parallel"'] * parallel + ['"reduction"'] * (count - parallel)
+    text = GENERIC.replace("LOOPS", f"({loops})").replace("KINDS", ", ".join(kinds))
+    for name, (at, shape) in zip(("LHS", "RHS", "OUT"), operands, strict=True):
+        text = text.replace(f"{name}_AT", at).replace(f"<{name}>", f"<{shape}xf32>")
+    return text
+
+
+def test_a_convolution_whose_image_is_stored_the_other_way_round_is_matched(tmp_path: Path) -> None:
+    """With other dilations of columns than of rows: the matcher wants these as loops follow."""
+    text = generic(
+        "n, oh, ow, oc, fh, fw, ic", 4,
+        ("n, ow + fw * 2, oh + fh, ic", "1x20x18x16"), ("fh, fw, ic, oc", "3x3x16x32"),
+        ("n, oh, ow, oc", "1x16x16x32"),
+    )  # fmt: skip
+    dispatch = read(text)
+    space = build_spaces(dispatch)[0]
+    (candidate,) = sample(space, 1, 0).to_dict("records")
+    path = tmp_path / "spec.mlir"
+    path.write_text(spec_text(spec_of(dispatch, space.render(candidate))))
+    assert compile_with_spec(dispatch.source, dispatch.target.flags, path)[1]
+
+
+def test_products_whose_batch_is_contiguous_have_candidates() -> None:
+    """Batch loops have vectors of one, which fill none."""
+    text = generic(
+        "m, n, b, k", 3,
+        ("m, k, b", "64x96x32"), ("k, n, b", "96x48x32"), ("m, n, b", "64x48x32"),
+    )  # fmt: skip
+    for space in build_spaces(read(text)):
+        assert len(sample(space, 8, 0)) == 8

@@ -8,7 +8,13 @@ import pytest
 
 from frontrunner.core import InputError
 from frontrunner.search.reading import read_dispatch
-from frontrunner.search.reading.networks import Argument, Function, read_network, short_file_names
+from frontrunner.search.reading.networks import (
+    Argument,
+    Function,
+    InputShapes,
+    read_network,
+    short_file_names,
+)
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
 SCALAR = (MODELS / "scalar.mlir").read_text()
@@ -86,6 +92,15 @@ def test_what_is_returned_has_to_be_tensors(tmp_path: Path) -> None:
     (tmp_path / "m.mlir").write_text(text)
     with pytest.raises(InputError, match="returns a value of type i32, which is no tensor"):
         read_network(tmp_path / "m.mlir")
+
+
+def test_functions_that_are_not_called_may_return_what_they_like(tmp_path: Path) -> None:
+    helper = "func.func @helper(%n: i32) -> i32 {\n  return %n : i32\n}\n"
+    file = tmp_path / "m.mlir"
+    file.write_text(helper + PASSED_ON.replace("USED", "%x"))
+    assert [one.name for one in read_network(file).functions] == ["main"]
+    with pytest.raises(InputError, match="helper returns a value of type i32"):
+        read_network(file, shapes=InputShapes(("helper",)))
 
 
 PASSED_ON = """
