@@ -22,7 +22,7 @@ from pathlib import Path
 from ...core import InputError, iree_versions, read_limited, remove_drafts
 from ...search import Dispatch, spec_of
 from ..measuring import KILLED, OK, Outcome
-from .reproducer import SCRIPT, Reproducer, write_emission_crash
+from .reproducer import SCRIPT, Reproducer, has_config, write_emission_crash
 from .runnable_module import RunnableModule
 
 INDEX = "README.md"
@@ -171,8 +171,11 @@ class FailureReport:
         if crashed and not (self.folder / EMISSION).exists():
             write_emission_crash(self._dispatch, self.folder / EMISSION)
         for group in groups:
-            if not (self.folder / group.folder).exists():
-                self._reproducer(group).write(self.folder / group.folder)
+            folder = self.folder / group.folder
+            if folder.exists() and not has_config(folder, self._render_config(group.simplest)):
+                shutil.rmtree(folder)  # of another run, whose queue was another
+            if not folder.exists():
+                self._reproducer(group).write(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         partial = self.folder / f".{INDEX}.partial"
         partial.write_text(self._index(groups, killed, len(outcomes)), encoding="utf-8")

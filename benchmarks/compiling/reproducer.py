@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...core import atomic_folder
+from ...core import atomic_folder, read_limited
 from ...search import APPLIED_MARK, EMISSION_FLAGS, Dispatch, spec_option
 from ...search.mlir import CONFIGURATIONS, SOURCES
 from ..measuring import DRIVERS, NOT_APPLIED, WRONG_RESULT, Outcome
@@ -21,7 +21,7 @@ from .runnable_module import RunnableModule
 
 Tensor = tuple[tuple[int, ...], str]
 
-SCRIPT = "reproduce.sh"
+SCRIPT, CONFIG = "reproduce.sh", "config.txt"
 _SHELL = ("#!/bin/sh", "set -e", 'cd "$(dirname "$0")"')
 # A cluster's name of a device begins with its host's.
 _URI = re.compile(rf"({'|'.join(DRIVERS)})(://.*)?$")
@@ -63,7 +63,7 @@ class Reproducer:
             if self.spec is not None:
                 (partial / "spec.mlir").write_text(self.spec, encoding="utf-8")
             if self.config is not None:
-                (partial / "config.txt").write_text(f"{self.config}\n", encoding="utf-8")
+                (partial / CONFIG).write_text(f"{self.config}\n", encoding="utf-8")
             if self.outcome.stage == "run":
                 inputs = make_inputs(self.module.call.inputs, self.seed)
                 for i, (values, tensor) in enumerate(
@@ -144,6 +144,12 @@ class Reproducer:
                 f"--expected_{dtype}_threshold={shares[-1] * self.module.output_scale:.3g}"
             )
         return [*flags, f"--expected_rtol={max(shares):.3g}"] if shares else []
+
+
+def has_config(folder: Path, config: str) -> bool:
+    """Whether a folder shows a candidate with this `compilation_info`."""
+    path = folder / CONFIG
+    return path.is_file() and read_limited(path).decode(errors="replace") == f"{config}\n"
 
 
 def write_emission_crash(dispatch: Dispatch, folder: Path, source: str | None = None) -> None:

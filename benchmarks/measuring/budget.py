@@ -35,7 +35,8 @@ class RunProgress:
         return progress
 
     def add(self, outcome: Outcome) -> None:
-        relative = outcome.relative
+        # What runs the same program is no faster, whatever rounding makes of its time.
+        relative = outcome.relative if outcome.same_as is None else None
         better = relative is not None and (self.best is None or relative < self.best)
         self.taken += 1
         self.without_improvement = 0 if better else self.without_improvement + 1

@@ -71,7 +71,8 @@ def tune(
         pipeline: the only codegen pipeline to take candidates of.
         extras: knobs of GPU spaces to set free, with their values.
         default_specs: whether the compiler may use the specs that it comes with, too; candidates
-            are then compared with the better of its defaults, with these specs and without.
+            are then compared with the better of its defaults, with these specs and without (on a
+            cluster: with the one that has them).
         iree_flags: further flags for the compiler, such as `--iree-opt-level=O3`, or `@FILE`.
         stages: how candidates are judged, one after the other, or a TOML file that says so; by
             default, what may be the best after screening goes on to heats.

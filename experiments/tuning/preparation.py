@@ -22,11 +22,15 @@ from ..observing import Observer
 from ..queue import make_queue
 from .manifest import RunManifest, RunSetup
 from .options import TuneOptions
+from .stage_judges import stage_model
 from .stages import check_usable
 
 
-def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
+def prepare(options: TuneOptions, observer: Observer, *, own_runner: bool = False) -> RunSetup:
     """Reads the input and ranks its candidates; writes nothing.
+
+    Args:
+        own_runner: whether a runner of the user's own measures, wherever its devices are.
 
     Returns:
         With the options as given, and the target's usual ranker and device where none was.
@@ -59,20 +63,27 @@ def prepare(options: TuneOptions, observer: Observer) -> RunSetup:
     else:
         if options.devices is None:
             options = replace(options, devices=target.drivers[:1])
-        check_devices(options.devices or (), target, observer.notify, ", or --compile-only")
-        check_code(options.devices or (), target, dispatch.default)
-        fingerprints = [fingerprint(uri) for uri in options.devices or ()]
+        if own_runner:
+            fingerprints = list(options.devices or ())
+        else:
+            check_devices(options.devices or (), target, observer.notify, ", or --compile-only")
+            check_code(options.devices or (), target, dispatch.default)
+            fingerprints = [fingerprint(uri) for uri in options.devices or ()]
     devices = options.devices or ()
     if options.ranker is None:
         options = replace(options, ranker=usual_ranker(fingerprints, target, observer.notify))
     name = options.ranker or ""
-    if devices and options.cluster is None:  # of a cluster, its hosts make the inputs
+    # Of a cluster, its hosts make the inputs.
+    if devices and options.cluster is None and not own_runner:
         call = call_of(dispatch)
         check_memory((*call.inputs, *call.outputs))
     ranker = resolve_ranker(name, seed=options.seed)
     if warning := device_warning(ranker, fingerprints, target.arch, catalogue_for_target(target)):
         observer.notify(warning)
     looks_back = isinstance(ranker, AdaptiveRanker)
+    for stage in options.stages:
+        if stage.model:
+            stage_model(stage, target)  # refused before hours of screening
     if looks_back and not devices:
         observer.notify(f"nothing is measured, so {name} keeps the order that it starts from")
         looks_back = False

@@ -93,7 +93,7 @@ def start_run(
         WorkError: the baseline does not run, or results cannot be written.
         RunInterrupted: Ctrl-C; the run can be resumed.
     """
-    run = prepare(options, observer)
+    run = prepare(options, observer, own_runner=make_runner is not None)
     run = replace(run, manifest=replace(run.manifest, own_runner=make_runner is not None))
     if options.keep_failures is not None:
         check_report_folder(options.keep_failures, run.dispatch)
@@ -173,6 +173,8 @@ def resume_run(
     if cluster is not None:
         options = replace(options, devices=run.manifest.devices)  # the kind, whatever their names
         here = run.manifest.devices
+    elif run.manifest.own_runner:
+        here = run.manifest.devices  # its runner knows what they are
     else:
         check_uris(options.devices or ())
         here = tuple(fingerprint(uri) for uri in options.devices or ())
@@ -239,8 +241,8 @@ def _write_changes(folder: RunFolder, before: RunSetup, now: RunSetup) -> None:
 def _with_limits(started: Budget, given: Budget) -> Budget:
     """The limits of a run that goes on."""
     limits = {name: value for name, value in asdict(given).items() if value is not None}
-    if given.seconds is not None and started == Budget(DEFAULT_BUDGET):
-        started = Budget()  # nobody asked for so many candidates
+    if given.seconds is not None and replace(started, patience=None) == Budget(DEFAULT_BUDGET):
+        started = replace(started, candidates=None)  # nobody asked for so many
     return replace(started, **limits)
 
 

@@ -28,7 +28,7 @@ from ...benchmarks.measuring import (
     winner_error,
 )
 from ...benchmarks.runners import ExecutableRunner
-from ...core import InputError
+from ...core import FrontrunnerError, InputError
 from ...models import AdaptiveRanker, resolve_ranker
 from ...search import PIPELINE, Dispatch, executable_pipeline
 from ..observing import Observer, Tracker
@@ -43,7 +43,7 @@ from .stage_judges import Judge, command_judge, model_judge
 from .stage_log import StageLog
 from .stages import USUAL_STAGES, Stage
 from .staging import Staging
-from .winning import Winning, WinningExecutable, WinningSpec
+from .winning import Winning, WinningExecutable, WinningSpec, set_aside
 
 Result = TuneResult | CompileResult
 # Of a run's folder, its options, and the `compilation_info` of a queue position.
@@ -113,7 +113,7 @@ class Session:
             # Of a session that was killed when all but this was done.
             shutil.rmtree(self.folder.work, ignore_errors=True)
             if self.report and self.options.keep_failures is not None:
-                self.report.write(journal.outcomes)
+                self._write_report(journal)
             if isinstance(result, CompileResult) and self.report and self.report.folder.is_dir():
                 return replace(result, failures=self.report.folder)
             return result
@@ -216,7 +216,7 @@ class Session:
             left, stages = staging.run(self.options.stages)
         finals, winner = settle(runner, left, spec, on_phase, notify)
         if winner is None:
-            self.winning.path.unlink(missing_ok=True)
+            set_aside(self.winning.path, notify)
         else:
             self.winning.write(winner.index, spec(winner, finals), runner, known)
         return TuneResult.build(
@@ -265,15 +265,19 @@ class Session:
             partial(self._show, baseline_us),
             self._report,
         )
+        self._write_report(journal)
+        return stopped
+
+    def _write_report(self, journal: Journal) -> None:
         try:
             if self.report:
                 self.report.write(journal.outcomes)
-        except OSError as error:
+        # A process of its own writes specs, and may be killed where memory is short.
+        except (OSError, FrontrunnerError) as error:
             self.observer.notify(f"the report of failures is not complete: {error}")
-        return stopped
 
     def _report(self, _: RunProgress) -> None:
-        with suppress(OSError):  # tried again, and told, at the end
+        with suppress(OSError, FrontrunnerError):  # tried again, and told, at the end
             if self.report:
                 self.report.write(self.journal.outcomes)
 

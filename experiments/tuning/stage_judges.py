@@ -18,7 +18,7 @@ from ...benchmarks.measuring import BASELINE, CHANGED, OK
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, NetworkSetup, prepare_call
 from ...core import ChildTimeout, InputError, KilledError, run_tool, shorten
 from ...search import Target
-from ...search.reading import read_network
+from ...search.reading import Network, read_network
 from .stages import DEFAULT, SPEC, VMFB, Stage
 
 COMPILE_TIMEOUT = 1800.0
@@ -63,6 +63,27 @@ def command_judge(
         yield judge
 
 
+def stage_model(stage: Stage, target: Target) -> Network:
+    """The model of a stage.
+
+    Raises:
+        InputError: it cannot be read or called, or takes weights from an archive.
+    """
+    network = read_network(
+        Path(stage.model),
+        target.name,
+        default_specs=target.default_specs,
+        iree_flags=target.iree_flags,
+    )
+    network.function(None)
+    if network.parameters:
+        raise InputError(
+            f"{stage.model} has its weights in an archive, which a stage cannot be given",
+            "give a model that holds its weights, or use `frontrunner tune-model`",
+        )
+    return network
+
+
 @contextmanager
 def model_judge(
     stage: Stage, target: Target, device: str, spec: Callable[[int], str], seed: int
@@ -75,20 +96,10 @@ def model_judge(
         seed: of the model's inputs.
 
     Raises:
-        InputError: the model cannot be read, or takes weights from an archive.
-        WorkError: it does not compile, or does not run.
+        InputError: see `stage_model`.
+        WorkError: the model does not compile, or does not run.
     """
-    network = read_network(
-        Path(stage.model),
-        target.name,
-        default_specs=target.default_specs,
-        iree_flags=target.iree_flags,
-    )
-    if network.parameters:
-        raise InputError(
-            f"{stage.model} has its weights in an archive, which a stage cannot be given",
-            "give a model that holds its weights, or use `frontrunner tune-model`",
-        )
+    network = stage_model(stage, target)
     function = network.function(None)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -30,6 +30,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...benchmarks.measuring import MAX_FINALISTS
 from ...core import InputError, check_file, decode, describe_error, read_limited
 from ...search import check_rendered
 
@@ -47,7 +48,7 @@ class Stage:
         kind: `screen`, which takes candidates from the queue and is always the first, `heats`,
             `command` or `model`.
         keep: how many candidates go on, the best; None for all that may be the best (`screen`,
-            `heats`), or that passed (`command`, `model`).
+            `heats`), or that passed (`command`, `model`). After heats, five go on at most.
         within: only those go on that take at most so many times as long as the best. Of a command
             that says numbers of 0 and less, which are no times, all go on.
         minutes: after which no candidate is begun; those not judged do not go on. Heats, which are
@@ -94,6 +95,11 @@ class Stage:
             raise InputError("screening is limited by the run's own budget", "give --minutes")
         if self.kind == HEATS and self.minutes is not None:
             raise InputError("heats are not limited by minutes", "give keep to the stage before")
+        if self.kind == HEATS and self.keep is not None and self.keep > MAX_FINALISTS:
+            raise InputError(
+                f"heats keep {self.keep:g} candidates, and no more than {MAX_FINALISTS} go on",
+                "give a stage that needs more of them before the heats",
+            )
         if self.kind != COMMAND and self.timeout != _USUAL_TIMEOUT:
             raise InputError(f"a stage of kind {self.kind!r} has a timeout", "only commands have")
         if self.command and not self.words({}):  # refused where it is no line of words

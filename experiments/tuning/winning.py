@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ...benchmarks.measuring import MeasuringRunner, Outcome, has_digest
 from ...benchmarks.runners import ExecutableRunner
-from ...core import InputError, read_limited, write_atomically
+from ...core import InputError, Notify, read_limited, write_atomically
 from ...search import Dispatch, spec_of
 from ...search.linking import link_specs
 from .folder import RunFolder, write_text
@@ -79,6 +79,14 @@ class WinningSpec:
             except InputError:
                 return False
         return (len(linked.matchers), len(linked.dropped), linked.conflicts) == (1, 1, ())
+
+
+def set_aside(path: Path, notify: Notify) -> None:
+    """Renames what an earlier session wrote, where this one found nothing as good beyond noise."""
+    if path.exists():
+        kept = path.with_stem(f"{path.stem}.earlier")
+        path.replace(kept)
+        notify(f"nothing is faster beyond noise now; what an earlier session wrote is {kept}")
 
 
 class WinningExecutable:

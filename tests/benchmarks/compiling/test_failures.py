@@ -157,6 +157,14 @@ def test_what_was_killed_is_listed_and_no_bug(matmul: Dispatch, tmp_path: Path) 
     assert f"\n- 2: {reason}\n" in index
 
 
+def test_a_report_shows_the_candidates_of_its_own_run(matmul: Dispatch, tmp_path: Path) -> None:
+    """Another queue may have failed at the same place, of another seed, say."""
+    folder, logs = tmp_path / "failures", tmp_path / "logs"
+    for config in ("{tile = 1}", "{tile = 2}"):
+        FailureReport(matmul, folder, logs, lambda _, c=config: c, seed=0).write({1: FAILED})
+        assert (folder / "00001-compile_failed" / "config.txt").read_text() == f"{config}\n"
+
+
 def test_a_report_that_was_cut_short_is_made_good(matmul: Dispatch, tmp_path: Path) -> None:
     folder = tmp_path / "failures"
     sizes = {1: 64, 2: 8}

@@ -59,3 +59,11 @@ def test_the_course_counts_what_brought_nothing() -> None:
         seen.append((course.best, course.without_improvement))
     assert course.taken == 7
     assert seen == [(None, 1), (0.8, 0), (0.8, 1), (0.8, 2), (0.8, 3), (0.4, 0), (0.4, 1)]
+
+
+def test_what_runs_the_same_program_as_the_best_is_no_improvement() -> None:
+    """Whatever rounding makes of its time."""
+    course = RunProgress()
+    course.add(Outcome("ok", time_us=0.7, baseline_us=1.1))
+    course.add(Outcome("ok", time_us=0.69, baseline_us=1.1, same_as=0))
+    assert (course.best, course.without_improvement) == (0.7 / 1.1, 1)

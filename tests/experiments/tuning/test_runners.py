@@ -42,6 +42,7 @@ class ElsewhereRunner:
 
     batch = 5
     fingerprints = ("a chip elsewhere",)
+    device = "local-task"
 
     def __init__(self, config: Callable[[int], str]) -> None:
         self.config = config
@@ -62,7 +63,7 @@ class ElsewhereRunner:
                 return
             self.asked.append(index)
             time_us = 80.0 * self.relative(index)
-            yield index, Outcome("ok", time_us, 80.0, executable=str(index), device="local-task")
+            yield index, Outcome("ok", time_us, 80.0, executable=str(index), device=self.device)
 
     def finals(self, finalists: Sequence[int], outcomes: Mapping[int, Outcome]) -> Finals:
         standings = [
@@ -129,6 +130,15 @@ def test_a_runner_of_sixty_lines_is_all_that_another_host_takes(tmp_path: Path) 
     assert result.winner == second + 1
     assert result.speedup == pytest.approx(1 / times[second])
     assert applies(result)
+
+
+def test_a_runner_elsewhere_needs_no_such_device_here(tmp_path: Path) -> None:
+    class GpuRunner(ElsewhereRunner):
+        device = "hip"
+
+    result = run(tmp_path / "run", GpuRunner, target="gfx942", ranker="heuristic")
+    assert result.candidates == COUNT
+    assert resume_run(tmp_path / "run", None, Observer(), tracked=False) == result
 
 
 def test_a_noisy_machine_is_told_of_in_the_result(tmp_path: Path) -> None:

@@ -318,6 +318,7 @@ def test_a_command_that_is_killed_says_nothing_of_a_candidate() -> None:
         ('[[stage]]\nkind = "command"\ncommand = "a \'b"', "cannot be split"),
         ('[[stage]]\nkind = "command"\ncommand = " "', "has no words"),
         ('[[stage]]\nkind = "heats"\nminutes = 1.0', "not limited by minutes"),
+        ('[[stage]]\nkind = "heats"\nkeep = 6', "heats keep 6 candidates, and no more than 5 go"),
         ('[[stage]]\nkind = "heats"\ntimeout = 9.0', "'heats' has a timeout"),
         ("[[", "holds no stages"),
     ],
