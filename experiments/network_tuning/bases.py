@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +21,7 @@ from ...core import (
     Child,
     ChildPool,
     InputError,
+    KilledError,
     Notify,
     WorkError,
     usable_cores,
@@ -30,12 +31,14 @@ from ...search.linking import LinkedSpec, find_matches, link_specs
 from ...search.reading import NETWORK_READER, Network, read_network
 from .options import NetworkOptions
 from .plan import OTHERS
-from .variants import PLAIN, OptionVariant, TriedVariants, named
+from .variants import PLAIN, OptionVariant, TriedVariants, VariantOutcome, named
 
 COMPILE_TIMEOUT, LEAST_TIMEOUT = 1800.0, 30.0
 # A model may take so many times as long to compile as by default: candidates unroll more than the
 # compiler does, so that 3 to 4 times (RegNet, two at a time) is usual.
 TIMEOUT_RATIO = 8.0
+# With other options and nothing else, so many times: VARIANT_TIMES.
+VARIANT_RATIO = 4.0
 # By so much at least, what is tried in combinations is faster than with the usual options, and what
 # has one option more is faster than without it.
 LEAST_SPEEDUP = 1.03
@@ -109,12 +112,11 @@ class BaseMaker:
         """As `plain`, with further options each, side by side: the compiler uses one core mostly.
 
         Returns:
-            What each makes of the model, or that it does not compile so.
-
-        Raises:
-            KilledError: the compiler was killed, twice.
+            What each makes of the model, or that it does not compile so, for want of memory or
+            time, too.
         """
         given = self.options
+        timeout = max(LEAST_TIMEOUT, VARIANT_RATIO * plain.compiled.seconds)
         # Ctrl-C ends readers and compilers, and with them the threads that wait for their answers.
         with ExitStack() as compilers, ChildPool(NETWORK_READER, self.at_a_time) as readers:
 
@@ -128,17 +130,21 @@ class BaseMaker:
                         default_specs=given.default_specs,
                         iree_flags=(*given.iree_flags, *variant.flags),
                         shapes=given.shapes,
-                        timeout=2 * plain.timeout,
+                        timeout=timeout,
                         child=reader,
                     )
-                    with self._compiler(variant, network, plain.timeout) as compiler:
+                    with self._compiler(variant, network, timeout, tries=1) as compiler:
                         compilers.callback(compiler.close)
                         compiled = compile_default(compiler, self.starter)
                 except InputError as failure:
                     return failure
                 return Base(variant, network, compiled)
 
-            return dict(zip(variants, readers.map(make_one, variants), strict=True))
+            def killed(_: OptionVariant, error: KilledError) -> InputError:
+                # Also with nothing beside it. Raised, it would be so again whenever it is resumed.
+                return InputError(str(error))
+
+            return dict(zip(variants, readers.map(make_one, variants, killed), strict=True))
 
     @contextmanager
     def compiler(self, base: Base) -> Iterator[Compiler]:
@@ -156,13 +162,15 @@ class BaseMaker:
         """The user's own specs as one."""
         return self._linked.text if self._linked is not None else None
 
-    def _compiler(self, variant: OptionVariant, network: Network, timeout: float) -> Compiler:
+    def _compiler(
+        self, variant: OptionVariant, network: Network, timeout: float, tries: int = 2
+    ) -> Compiler:
         # Of names that differ in signs alone, each has a folder of its own.
         digest = hashlib.sha256(variant.name.encode()).hexdigest()[:8]
         readable = re.sub(r"\W+", "-", variant.name)
         folder = self.folder / f"{readable}-{digest}"
         folder.mkdir(exist_ok=True)
-        return Compiler(network, folder, self.options.jobs, timeout, tries=2)
+        return Compiler(network, folder, self.options.jobs, timeout, tries)
 
 
 def compile_default(compiler: Compiler, starter: str | None) -> CompileOutcome:
@@ -237,3 +245,48 @@ def dispatch_times(
         raise WorkError(f"the model does not run: {failure}") from failure
     others = max(0.0, run_us - sum(one.time_us for one in found))
     return [*found, DispatchTime(OTHERS, 1.0, others)]
+
+
+def together(
+    variants: Sequence[OptionVariant], faster: Sequence[Base], known: Set[frozenset[str]]
+) -> list[OptionVariant]:
+    """The best together with each other single option that is faster, but for known ones."""
+    return _unknown(
+        known,
+        (
+            base.variant.with_flags_of(faster[0].variant)
+            for base in faster[1:]
+            if base.variant in variants
+        ),
+    )
+
+
+def instead_of_tuning(
+    variants: Sequence[OptionVariant],
+    found: Mapping[OptionVariant, VariantOutcome],
+    tunable: Sequence[Base],
+    known: Set[frozenset[str]],
+) -> list[OptionVariant]:
+    """The best to tune with, and each option that leaves nothing to tune; the fastest first.
+
+    Such an option does for products what tuning does, which may not show in a model that does other
+    things for most of its time, so it may be slower within noise: ConvNeXt is 1.01 times as fast
+    with data tiling, and 1.2 times if it has channels last already.
+    """
+    speedups = {one: found[one].speedup or 0.0 for one in variants if not one.tunable}
+    return _unknown(
+        known,
+        (
+            tunable[0].variant.with_flags_of(one)
+            for one in sorted(speedups, key=lambda one: -speedups[one])
+            if tunable and speedups[one] > 1 / LEAST_SPEEDUP
+        ),
+    )
+
+
+def _unknown(
+    known: Set[frozenset[str]], both: Iterable[OptionVariant | None]
+) -> list[OptionVariant]:
+    """Those that can be combined, each once, but for known ones."""
+    new = {one.parts: one for one in both if one is not None and one.parts not in known}
+    return [*new.values()]

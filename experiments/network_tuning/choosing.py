@@ -8,15 +8,23 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...benchmarks.libraries import measure_peak
 from ...benchmarks.measuring import DROP_ROUNDS
 from ...benchmarks.networks import NetworkFailed, NetworkRunner
 from ...core import InputError, Notify, ResumableError, WorkError
-from ...search import tunable_kinds_text
-from .bases import LEAST_SPEEDUP, Base, BaseMaker, dispatch_times, made_again
+from ...search import backend_named, tunable_kinds_text
+from .bases import (
+    LEAST_SPEEDUP,
+    Base,
+    BaseMaker,
+    dispatch_times,
+    instead_of_tuning,
+    made_again,
+    together,
+)
 from .device import NetworkDevice
 from .folder import NetworkFolder
 from .options import NetworkOptions
@@ -34,12 +42,13 @@ class Choice:
     """What the dispatches of a model are tuned with, and what else was tried.
 
     Attributes:
+        outcomes: of other options.
         bases: the usual options, and those that are faster.
         base: the one of these that dispatches are tuned with.
         plan: which these are.
     """
 
-    tried: TriedVariants
+    outcomes: tuple[VariantOutcome, ...]
     bases: tuple[Base, ...]
     base: Base
     plan: Plan
@@ -69,22 +78,27 @@ def choose(
         tried = TriedVariants((), PLAIN.name, ())
     if tried is not None:
         tried.check_device(folder.path, device.fingerprint, cores)
-    if tried is not None and plan is not None:
+    if tried is not None and tried.tuned and plan is not None:
         bases = (plain, *made_again(maker, tried, variants, plain))
         (base,) = (one for one in bases if one.variant.name == tried.tuned)
-        return Choice(tried, bases, base, plan)
+        return Choice(tried.outcomes, bases, base, plan)
     until = time.monotonic() + seconds
-    outcomes, faster = try_variants(maker, variants, plain, runner, until, options.seed)
+
+    def keep(outcomes: Sequence[VariantOutcome], faster: Sequence[Base], tuned: str = "") -> None:
+        names = tuple(one.variant.name for one in faster)
+        folder.save_tried(TriedVariants(tuple(outcomes), tuned, names, device.fingerprint, cores))
+
+    outcomes, faster = try_variants(
+        maker, variants, plain, runner, until, options.seed, keep, tried
+    )
     bases = (plain, *faster)
     base, plan = choose_base(bases, folder, runner, options, maker.notify, here=device.shares_cores)
     if tried is None or tried.tuned != base.variant.name:
         # Whoever removed the file of a choice may have runs with the options of that one.
         folder.remove_runs()
-    names = tuple(one.variant.name for one in faster)
-    tried = TriedVariants(tuple(outcomes), base.variant.name, names, device.fingerprint, cores)
-    folder.save_tried(tried)
+    keep(outcomes, faster, base.variant.name)
     folder.save_plan(plan)
-    return Choice(tried, bases, base, plan)
+    return Choice(tuple(outcomes), bases, base, plan)
 
 
 def try_variants(
@@ -94,6 +108,8 @@ def try_variants(
     runner: NetworkRunner,
     deadline: float,
     seed: int,
+    keep: Callable[[Sequence[VariantOutcome], Sequence[Base]], None],
+    earlier: TriedVariants | None = None,
 ) -> tuple[list[VariantOutcome], list[Base]]:
     """Times the model with each variant in a few rounds, and with the best and others together.
 
@@ -103,13 +119,15 @@ def try_variants(
     Args:
         deadline: as `time.monotonic` has it. After it, one more is made, which may do what tuning
             does, and those that are fastest, of all and to tune with, are timed once more.
+        keep: told what became of those that were tried, and which seem to be faster.
+        earlier: what a session that was ended was told so.
 
     Returns:
         What became of each, and those that seem to be faster, the best first: two at most, and
         one to tune with.
 
     Raises:
-        KilledError: the compiler or the model was killed, which is no variant's fault.
+        KilledError: the model was killed, which is no variant's fault.
     """
     names = " ".join(one.name for one in plain.network.dispatches)
     found = {
@@ -118,12 +136,21 @@ def try_variants(
         if one.concerns not in names
     }
     faster: list[Base] = []
+    if earlier is not None:
+        found |= earlier.known(variants)
+        faster += made_again(maker, earlier, variants, plain)
     programs = {plain.compiled.digest: "it changes nothing"}
+    programs |= {one.compiled.digest: f"it makes the same as {one.variant.name}" for one in faster}
 
     def attempt(batch: Sequence[OptionVariant], until: float) -> None:
         maker.notify(f"compiling the model with {', '.join(one.name for one in batch)}")
+        begun = time.monotonic()
+        made = maker.make(batch, plain)
+        # Of a model that compiles for 11 s (EfficientNet), two variants are compiled in 20 and
+        # timed in 4. In a run of two minutes the time is up by then.
+        until = max(until, 2 * time.monotonic() - begun)
         # What measures comes after what compiles: beside it, times would say nothing.
-        for variant, base in maker.make(batch, plain).items():
+        for variant, base in made.items():
             if time.monotonic() > until:
                 found[variant] = VariantOutcome.of(variant, reason=NO_TIME)
                 continue
@@ -143,6 +170,7 @@ def try_variants(
             if base.speedup > LEAST_SPEEDUP:
                 faster.append(base)
         faster.sort(key=lambda one: -one.merit)
+        keep([*found.values()], faster)
 
     coming = [one for one in variants if one not in found]
     while True:
@@ -151,9 +179,9 @@ def try_variants(
         # model there is no time for all.
         tunable = [base for base in faster if base.variant.tunable]
         known = {one.parts for one in (*found, *coming)}
-        coming = [*_together(variants, tunable, known), *coming]
-        coming = coming or _instead_of_tuning(variants, found, tunable, known)
-        coming = coming or _together(variants, faster, known)
+        coming = [*together(variants, tunable, known), *coming]
+        coming = coming or instead_of_tuning(variants, found, tunable, known)
+        coming = coming or together(variants, faster, known)
         if not coming:
             break
         batch, coming = coming[: maker.at_a_time], coming[maker.at_a_time :]
@@ -162,7 +190,7 @@ def try_variants(
             break
         attempt(batch, deadline)
     timed = {one.parts for one, outcome in found.items() if outcome.reason != NO_TIME}
-    for last in _instead_of_tuning(variants, found, tunable, frozenset())[:1]:
+    for last in instead_of_tuning(variants, found, tunable, frozenset())[:1]:
         if last.parts not in timed:
             attempt([last], math.inf)
     kept: list[Base] = []
@@ -190,51 +218,6 @@ def try_variants(
             kept.append(replace(base, speedup=gain.speedup))
     kept.sort(key=lambda base: -base.merit)
     return list(found.values()), _leading(kept, MOST_BASES)
-
-
-def _together(
-    variants: Sequence[OptionVariant], faster: Sequence[Base], known: Set[frozenset[str]]
-) -> list[OptionVariant]:
-    """The best together with each other single option that is faster, but for known ones."""
-    return _unknown(
-        known,
-        (
-            base.variant.with_flags_of(faster[0].variant)
-            for base in faster[1:]
-            if base.variant in variants
-        ),
-    )
-
-
-def _instead_of_tuning(
-    variants: Sequence[OptionVariant],
-    found: Mapping[OptionVariant, VariantOutcome],
-    tunable: Sequence[Base],
-    known: Set[frozenset[str]],
-) -> list[OptionVariant]:
-    """The best to tune with, and each option that leaves nothing to tune; the fastest first.
-
-    Such an option does for products what tuning does, which may not show in a model that does other
-    things for most of its time, so it may be slower within noise: ConvNeXt is 1.01 times as fast
-    with data tiling, and 1.2 times if it has channels last already.
-    """
-    speedups = {one: found[one].speedup or 0.0 for one in variants if not one.tunable}
-    return _unknown(
-        known,
-        (
-            tunable[0].variant.with_flags_of(one)
-            for one in sorted(speedups, key=lambda one: -speedups[one])
-            if tunable and speedups[one] > 1 / LEAST_SPEEDUP
-        ),
-    )
-
-
-def _unknown(
-    known: Set[frozenset[str]], both: Iterable[OptionVariant | None]
-) -> list[OptionVariant]:
-    """Those that can be combined, each once, but for known ones."""
-    new = {one.parts: one for one in both if one is not None and one.parts not in known}
-    return [*new.values()]
 
 
 def _leading(bases: Sequence[Base], count: int) -> list[Base]:
@@ -309,10 +292,11 @@ def choose_base(
     # A base without anything to tune is compared with in the end all the same.
     _, base, plan = min([one for one in plans if one[2].hot] or plans, key=lambda one: one[0])
     if not plan.hot and len(bases) == 1:
+        gpu = backend_named(base.network.target.backend).gpu
         most = ", ".join(f"{r.share:.0%} {r.name} ({r.reason})" for r in plan.rest[:3])
         raise InputError(
             f"{options.input} has no hot dispatch that can be tuned; its time goes to: {most}",
-            f"{tunable_kinds_text()}; try a larger --coverage",
+            f"{tunable_kinds_text(gpu=gpu)}; try a larger --coverage",
         )
     files = folder.write_dispatches(base.network.dispatches)
     hot = tuple(replace(one, file=files[one.members[0]]) for one in plan.hot)

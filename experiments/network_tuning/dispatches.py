@@ -19,7 +19,7 @@ from .bases import Base, BaseMaker
 from .folder import MAKE_ROOM, NetworkFolder
 from .in_model import PART_TIMEOUT, InModelResult, InModelSearch
 from .options import NetworkOptions
-from .plan import NO_TIME, HotDispatch
+from .plan import NO_TIME, TIME_UP, HotDispatch
 from .queued import queue_dispatches
 from .trial import MAX_TRIED
 
@@ -189,12 +189,14 @@ def tune_in_model(
         deadline: as `time.monotonic` has it.
 
     Returns:
-        By name, what came of each, or why nothing could be tried; and the specs of the best
-        candidates of those that have any, the best first.
+        By name, what came of each, or why nothing was tried; and the specs of the best candidates
+        of those that have any, the best first.
 
     Raises:
         KilledError: a process was killed from outside; resuming goes on from there.
     """
+    if time.monotonic() > deadline and not folder.candidates.exists():
+        return {hot.name: TIME_UP for hot in hot_dispatches}, {}  # ranking them would take a while
     candidates, notify = folder.work / "candidates", maker.notify
     target, jobs = base.network.target, options.jobs
     queued, failed = queue_dispatches(hot_dispatches, target, options, device, candidates, notify)

@@ -227,11 +227,11 @@ class NetworkFolder:
         def parse(data: Any) -> TriedVariants:
             found = decode(TriedVariants, data)
             flags = {one.name: one.flags for one in found.outcomes}
-            for name in (found.tuned, *found.faster):
+            for name in (found.tuned or PLAIN.name, *found.faster):
                 now = flags_text(named(name, variants).flags)
                 if name != PLAIN.name and flags.get(name) != now:
                     raise ValueError(f"the options {name!r:.80} are others by now")
-            if found.tuned not in (PLAIN.name, *found.faster):
+            if found.tuned not in ("", PLAIN.name, *found.faster):
                 raise ValueError(f"{found.tuned!r:.80} was tuned, and is none that was faster")
             return found
 

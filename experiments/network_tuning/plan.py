@@ -83,10 +83,15 @@ class SkippedDispatch:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is tuned, the most promising first, and what is not."""
+    """What is tuned, the most promising first, and what is not.
+
+    Attributes:
+        alone: names of those that are tuned by themselves; None as long as that is not known.
+    """
 
     hot: tuple[HotDispatch, ...]
     rest: tuple[SkippedDispatch, ...]
+    alone: tuple[str, ...] | None = None
 
     @property
     def total_us(self) -> float:
@@ -210,12 +215,13 @@ def _groups(
 def _matched(dispatch: Dispatch) -> object:
     """What a spec's matcher asks for: of some kinds, types and few properties more."""
     problem = dispatch.problem
-    types = tuple((o.dtype, problem.extents(o)) for o in problem.operands)
     if problem.kind == "attention":
+        types = tuple((o.dtype, problem.extents(o)) for o in problem.operands)
         return problem.op, types, problem.dynamic, problem.traits
     if kind_of(problem).memory_bound:
+        sizes = tuple((o.dtype, problem.matched_sizes(o)) for o in problem.operands)
         loops = tuple(dim.parallel for dim in problem.dims)
-        return problem.op, types, problem.dynamic, loops, bool(problem.fused)
+        return problem.op, sizes, problem.dynamic, loops, bool(problem.fused)
     return problem.label, dispatch.indexing_maps
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -159,16 +159,20 @@ class CandidateLog:
         return 0.0 if at in self._failed else float(np.median(self._speedups[at]))
 
 
-def tuned_alone(plan: Plan, seconds: float, *, in_model: bool = True) -> tuple[HotDispatch, ...]:
+def tuned_alone(
+    plan: Plan, seconds: float, *, in_model: bool = True, done: Collection[HotDispatch] = ()
+) -> tuple[HotDispatch, ...]:
     """The dispatches that are large enough to be tuned by themselves, and of one size.
 
     Args:
         seconds: for all of them, shared as `tune_hot_dispatches` does.
         in_model: whether others can be tuned in the model; if not, these are as many as there is
-            time for.
+            time for, beside those that are done.
     """
     if not in_model:
-        return plan.hot[: max(1, int(seconds / ALONE_SECONDS))]
+        coming = [hot for hot in plan.hot if hot not in done]
+        chosen = coming[: max(1, int(seconds / ALONE_SECONDS))]
+        return tuple(hot for hot in plan.hot if hot in done or hot in chosen)
     total = sum(hot.weight for hot in plan.hot) or 1.0
     large = [hot for hot in plan.hot if seconds * hot.weight / total >= ALONE_SECONDS]
     # One that is left has nothing to share the model's profiles with.

@@ -16,7 +16,7 @@ from .folder import FLAGS
 from .in_model import InModelResult
 from .plan import NO_TIME, TIME_UP, Plan
 from .trial import DispatchChoice, TrialResult
-from .variants import PLAIN, VariantOutcome
+from .variants import PLAIN, OptionVariant, VariantOutcome
 
 # Dispatches that nothing was tried of, and of a smaller share each, are one row of a table: of an
 # EfficientNet's 115 dispatches 41 take 4 %.
@@ -79,6 +79,7 @@ class NetworkResult(StoredResult):
         dispatches: what was tuned, and then what was not.
         also: dispatches that the spec configures beside those that it was made for.
         unmatched: dispatches that it was made for and does not configure.
+        remark: what is to be known of the spec where the flags are not those that it was made with.
     """
 
     speedup: float
@@ -97,6 +98,7 @@ class NetworkResult(StoredResult):
     flags: Path | None = None
     options: str = PLAIN.name
     variants: tuple[VariantOutcome, ...] = ()
+    remark: str = ""
 
     @classmethod
     def build(
@@ -106,6 +108,7 @@ class NetworkResult(StoredResult):
         trial: TrialResult,
         end: Finish,
         variants: Sequence[VariantOutcome],
+        made_with: OptionVariant,
         *,
         baseline_us: float,
         run: Path,
@@ -114,6 +117,7 @@ class NetworkResult(StoredResult):
     ) -> Self:
         """
         Args:
+            made_with: options of the compiler that dispatches were tuned with.
             profiled: whether speedups of dispatches are of what they take in the model.
             tuned: by name of the hot dispatch: what it came to, or why there was nothing.
             baseline_us: where no gain was measured.
@@ -128,6 +132,13 @@ class NetworkResult(StoredResult):
         ours = winner is not None and winner.spec is not None and winner.spec == trial.spec
         users = winner.base.compiled.applied if winner is not None else ()
         choices = {choice.hot.name: choice for choice in trial.choices}
+        remark = ""
+        if ours and winner is not None and winner.base.variant != made_with:
+            count = len({*applied} - {*users})
+            remark = (
+                f"the spec was made with {made_with.name}, and configures {count} dispatches with "
+                f"{winner.base.variant.name}"
+            )
         beaten = winner is not None and trial.spec is not None
         why = "other options are faster without it" if beaten else "the model is no faster"
         why_not = "" if ours else why
@@ -165,6 +176,7 @@ class NetworkResult(StoredResult):
             flags=run / FLAGS if better else None,
             options=winner.base.variant.name if winner is not None else PLAIN.name,
             variants=tuple(variants),
+            remark=remark,
         )
 
     @classmethod
@@ -219,6 +231,8 @@ class NetworkResult(StoredResult):
             lines.append(f"the spec configures {', '.join(self.also)}, too, of the same problems")
         if self.unmatched:
             lines.append(f"the spec does not match {', '.join(self.unmatched)}")
+        if self.remark:
+            lines.append(self.remark)
         untimed: dict[str, list[str]] = {}
         for one in self.variants:
             if one.speedup is not None:

@@ -234,11 +234,13 @@ def _tune(
         tuning = replace(options, device=place.asked, cluster=place.cluster, iree_flags=flags)
         until = deadline - TRIAL_SHARE * seconds
         profiles = backend_named(network.target.backend).profiles
-        # What was tuned in the model has no run to go on with: that goes by the first session.
-        first_seconds = 60 * options.minutes
-        most_seconds = first_seconds if profiles else max(first_seconds, seconds)
-        tuning_seconds = (1 - TRIAL_SHARE - OPTIONS_SHARE) * most_seconds
-        alone = tuned_alone(plan, tuning_seconds, in_model=profiles)
+        if profiles and plan.alone is not None:
+            # What was tuned in the model has no run to go on with: that goes by the first session.
+            alone = tuple(hot for hot in plan.hot if hot.name in plan.alone)
+        else:
+            done = [hot for hot in plan.hot if folder.run_of(hot).result.exists()]
+            alone = tuned_alone(plan, until - time.monotonic(), in_model=profiles, done=done)
+            folder.save_plan(replace(plan, alone=tuple(hot.name for hot in alone)))
         coming = plan.hot if profiles else alone
         runs = tune_hot_dispatches(
             coming,
@@ -277,7 +279,7 @@ def _tune(
             folder.result.unlink(missing_ok=True)  # it is not of what is written now
             write_winner(folder, end, place.fingerprint)
             result = NetworkResult.build(
-                plan, tuned, chosen, end, choice.tried.outcomes,
+                plan, tuned, chosen, end, choice.outcomes, base.variant,
                 baseline_us=run_us, run=folder.path, seconds=time.monotonic() - session.started,
                 profiled=profiles,
             )  # fmt: skip
@@ -290,10 +292,10 @@ def _tune(
 
 
 def _is_worse(end: Finish, before: NetworkResult) -> bool:
-    """Whether a session ended with less than the one before, by more than that was known to."""
+    """Whether a session ended with less than the one before."""
     if before.flags is None and before.spec is None:
         return False
-    return end.winner is None or end.gain is None or end.gain.speedup < before.speedup_ci[0]
+    return end.winner is None or end.gain is None or end.gain.speedup < before.speedup
 
 
 def _run_once(runner: NetworkRunner, default: Path) -> float:

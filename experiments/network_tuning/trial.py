@@ -109,7 +109,7 @@ class NetworkTrial:
         Raises:
             KilledError: the compiler or the model was killed, which is no candidate's fault.
         """
-        choices = self._choose([(hot, tried[:MAX_TRIED]) for hot, tried in specs if tried])
+        choices, made = self._choose([(hot, tried[:MAX_TRIED]) for hot, tried in specs if tried])
         choices += [
             DispatchChoice(hot, reason="nothing beat the default")
             for hot, tried in specs
@@ -118,7 +118,9 @@ class NetworkTrial:
         chosen = {c.hot: c.spec for c in choices if c.spec}
         working = WorkingSpecs({}, None, {})
         if chosen:
-            (working,) = self._working("chosen", [chosen], self._compare)
+            # The best of each may all have been in one variant.
+            same = [compiled for specs, compiled in made if specs == chosen]
+            (working,) = self._working("chosen", [chosen], self._compare, made=same[:1])
         choices = [
             c.rejected(working.failed[c.hot]) if c.hot in working.failed else c for c in choices
         ]
@@ -151,10 +153,15 @@ class NetworkTrial:
             raise_if_killed(one, "a variant of the model") for one in self.compiler.compile(linked)
         ]
 
-    def _choose(self, specs: Sequence[tuple[HotDispatch, Sequence[Path]]]) -> list[DispatchChoice]:
+    def _choose(
+        self, specs: Sequence[tuple[HotDispatch, Sequence[Path]]]
+    ) -> tuple[list[DispatchChoice], list[tuple[Specs, CompileOutcome]]]:
         """The candidate of each dispatch that is fastest in the model, if it beats the default.
 
         A variant of the model has the n-th best of every dispatch, so all are measured at once.
+
+        Returns:
+            Beside these, the variants, and what they were compiled with.
         """
         places = [
             # Where another one fails or dies, the last of a shorter list has more than one chance.
@@ -197,7 +204,7 @@ class NetworkTrial:
             speedup, low = found[best]
             choice = DispatchChoice(hot, best, speedup)
             choices.append(choice if low > 1 else choice.rejected("no faster in the model"))
-        return choices
+        return choices, made
 
     def _working(
         self,
@@ -205,6 +212,7 @@ class NetworkTrial:
         sets: Sequence[Specs],
         check: Callable[[CompileOutcome], None],
         deadline: float = math.inf,
+        made: Sequence[CompileOutcome] = (),
     ) -> list[WorkingSpecs]:
         """Of each set of specs, those that work together in the model.
 
@@ -212,6 +220,7 @@ class NetworkTrial:
             stem: of executables' names, each of which is used once: a process has loaded those
                 before by their paths.
             deadline: as of `find_working`.
+            made: what each set compiles to, if that is known.
         """
         numbers = count()
 
@@ -220,7 +229,7 @@ class NetworkTrial:
 
         return [
             find_working(specs, compiled, compile_each, check, deadline)
-            for specs, compiled in zip(sets, compile_each(sets), strict=True)
+            for specs, compiled in zip(sets, made or compile_each(sets), strict=True)
         ]
 
     def _compare(self, compiled: CompileOutcome) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...core import InputError, read_limited
 from ...search import Preprocessing, Target, backend_named, flags_text, parse_flags
+from .plan import NO_TIME
 
 AUTO, NONE = "auto", "none"
 AND = " + "
@@ -94,7 +96,7 @@ class TriedVariants:
     """What came of trying options.
 
     Attributes:
-        tuned: the name of those that dispatches are tuned with.
+        tuned: the name of those that dispatches are tuned with; empty as long as that is not known.
         faster: names of those that were faster than the usual ones, the best first.
         device: the fingerprint of the one that said so; empty in files of older versions.
         cores: how many it may use, of a CPU; else, and in older files, 0.
@@ -105,6 +107,16 @@ class TriedVariants:
     faster: tuple[str, ...]
     device: str = ""
     cores: int = 0
+
+    def known(self, variants: Sequence[OptionVariant]) -> dict[OptionVariant, VariantOutcome]:
+        """What became of those that there was time for, and that still are the same."""
+        found = {}
+        for one in self.outcomes:
+            with suppress(ValueError):
+                variant = named(one.name, variants)
+                if one.flags == flags_text(variant.flags) and one.reason != NO_TIME:
+                    found[variant] = one
+        return found
 
     def check_device(self, folder: Path, device: str, cores: int) -> None:
         """Refuses to go on elsewhere than where it was begun.

@@ -91,7 +91,7 @@ def _figures(run: NetworkRun) -> Iterator[Figure]:
         yield Figure(
             "time",
             f"{result.seconds / 60:.1f} min",
-            f"of the last session; {run.options.minutes:g} were given",
+            "of the last session",
         )
     elif run.plan is not None:
         yield Figure("to be tuned", str(len(run.plan.hot)), f"{len(run.plan.rest)} are not")
@@ -107,6 +107,8 @@ def _whole(run: NetworkRun) -> Iterator[Block]:
             "Whatever is kept was compiled into the model, and the model's outputs agreed with the "
             "default's on three sets of inputs, before its time was looked at."
         )
+    if result.remark:
+        yield Text(f"{result.remark[0].upper()}{result.remark[1:]}.")
     if result.also:
         yield Text(f"The spec configures {', '.join(result.also)}, too, of the same problems.")
     if result.unmatched:

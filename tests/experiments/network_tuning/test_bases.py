@@ -16,7 +16,7 @@ from frontrunner.benchmarks.networks.profiling import DispatchTime
 from frontrunner.benchmarks.networks.runner import NetworkFailed, Speedup
 from frontrunner.core import InputError
 from frontrunner.core.errors import KilledError
-from frontrunner.experiments.network_tuning import choosing
+from frontrunner.experiments.network_tuning import bases, choosing
 from frontrunner.experiments.network_tuning.bases import Base, BaseMaker
 from frontrunner.experiments.network_tuning.choosing import choose_base, try_variants
 from frontrunner.experiments.network_tuning.finishing import Finish, finish
@@ -24,13 +24,18 @@ from frontrunner.experiments.network_tuning.folder import NetworkFolder
 from frontrunner.experiments.network_tuning.options import NetworkOptions
 from frontrunner.experiments.network_tuning.plan import HotDispatch, Plan, SkippedDispatch
 from frontrunner.experiments.network_tuning.trial import TrialResult
-from frontrunner.experiments.network_tuning.variants import PLAIN, OptionVariant, VariantOutcome
+from frontrunner.experiments.network_tuning.variants import (
+    PLAIN,
+    OptionVariant,
+    TriedVariants,
+    VariantOutcome,
+)
 from frontrunner.search import Target
 from frontrunner.search.reading.networks import Network, NetworkDispatch
 
 TARGET = Target("llvm-cpu", "znver3", "host", 2, 32, 16, (1, 2, 3))
 CONVOLUTION = NetworkDispatch("main_dispatch_0_conv_7x7x64x3x3", "", "dynamic shapes")
-A, B, C = (OptionVariant(name, (f"--{name}",)) for name in "abc")
+A, B, C, D = (OptionVariant(name, (f"--{name}",)) for name in "abcd")
 
 
 @dataclass
@@ -51,7 +56,6 @@ class World:
     refused: set[str] = field(default_factory=set)
     same: set[str] = field(default_factory=set)
     twins: dict[str, str] = field(default_factory=dict)
-    killed: set[str] = field(default_factory=set)
     noise: float = 0.01
     made: list[str] = field(default_factory=list)
     starter: str | None = None
@@ -72,8 +76,6 @@ class World:
         base = self.base(variant)
         name = base.compiled.executable.name
         self.made.append(name)
-        if name in self.killed:
-            raise KilledError("the compiler was killed by SIGKILL")
         if name in self.refused:
             return InputError("the model does not compile: a type is unknown")
         return base
@@ -96,8 +98,16 @@ class World:
         interval = (speedup - 0.005, speedup + 0.005)
         return Speedup(speedup, interval, first, second, self.noise, ())
 
-    def tried(self, *variants: OptionVariant, deadline: float = 1e9) -> Any:
-        return try_variants(self, variants, self.base(PLAIN), self, deadline, 0)  # type: ignore[arg-type]
+    def tried(
+        self,
+        *variants: OptionVariant,
+        deadline: float = 1e9,
+        keep: Any = lambda *_: None,
+        earlier: TriedVariants | None = None,
+    ) -> Any:
+        return try_variants(
+            self, variants, self.base(PLAIN), self, deadline, 0, keep, earlier  # type: ignore[arg-type]
+        )  # fmt: skip
 
     def finished(
         self,
@@ -271,10 +281,37 @@ def test_of_two_that_make_one_program_one_is_timed(world: World) -> None:
     assert [base.variant for base in kept] == [A, C]
 
 
-def test_a_compiler_that_is_killed_is_no_fault_of_the_options(world: World) -> None:
-    world.killed = {"a"}
-    with pytest.raises(KilledError):
-        world.tried(A, B)
+def test_options_that_the_compiler_is_killed_with_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twice, so it would be so again; other options may have enough memory."""
+
+    def killed(*_: object, **__: object) -> Network:
+        raise KilledError("the compiler was killed by SIGKILL")
+
+    monkeypatch.setattr(bases, "read_network", killed)
+    maker = BaseMaker(tmp_path / "m.mlir", NetworkOptions(tmp_path / "m.mlir"), tmp_path, print)
+    plain = Base(PLAIN, Network(TARGET, "", (), (), ()), CompileOutcome(OK, tmp_path))
+    assert "killed by SIGKILL" in str(maker.make([A], plain)[A])
+
+
+def test_options_that_were_tried_before_are_not_timed_again(world: World) -> None:
+    """Of a session that was ended, but for those that there was no time for."""
+    world.times, world.refused = {"a": 50.0, "b": 104.0, "d": 80.0}, {"c"}
+    told: list[TriedVariants] = []
+
+    def keep(outcomes: Sequence[VariantOutcome], faster: Sequence[Base]) -> None:
+        told.append(TriedVariants(tuple(outcomes), "", tuple(o.variant.name for o in faster)))
+
+    late = VariantOutcome.of(D, reason="no time was left for it")
+    world.tried(A, B, C, keep=keep)
+    earlier = replace(told[-1], outcomes=(*told[-1].outcomes, late))
+    world.made.clear()
+    found, kept = world.tried(A, B, C, D, earlier=earlier)
+    assert world.made == ["a", "d", "ad"]
+    assert {"a": 2.0, "b": 100 / 104, "d": 1.25}.items() <= outcomes(found).items()
+    assert "does not compile" in str(outcomes(found)["c"])
+    assert kept[0].variant == A
 
 
 def test_a_model_that_is_killed_is_no_fault_of_the_options(world: World) -> None:

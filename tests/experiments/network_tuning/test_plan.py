@@ -83,6 +83,8 @@ def test_where_nothing_is_tuned_in_the_model_the_first_have_time() -> None:
     assert len(made.hot) == 3
     assert tuned_alone(made, 130.0, in_model=False) == made.hot[:2]
     assert tuned_alone(made, 1.0, in_model=False) == made.hot[:1]
+    # Another session takes the next ones.
+    assert tuned_alone(made, 1.0, in_model=False, done=made.hot[:1]) == made.hot[:2]
 
 
 def test_what_has_no_space_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ from frontrunner.experiments.network_tuning.options import NetworkOptions
 from frontrunner.experiments.network_tuning.plan import HotDispatch, Plan, SkippedDispatch
 from frontrunner.experiments.network_tuning.result import DispatchResult, NetworkResult
 from frontrunner.experiments.network_tuning.trial import DispatchChoice, TrialResult
-from frontrunner.experiments.network_tuning.variants import PLAIN, VariantOutcome
+from frontrunner.experiments.network_tuning.variants import PLAIN, OptionVariant, VariantOutcome
 from frontrunner.experiments.observing.progress import Observer
 from frontrunner.search import Target
 from frontrunner.search.reading import networks as model
@@ -363,12 +363,13 @@ def build(
     tuned: Any,
     variants: Sequence[VariantOutcome] = (),
     plan: Plan = PLAN,
+    made_with: OptionVariant = PLAIN,
 ) -> NetworkResult:
     winner = None
     if trial.spec is not None:
         winner = CompiledModel(PLAIN_BASE, Path("tuned.vmfb"), trial.spec, trial.applied)
     return NetworkResult.build(
-        plan, {"mm": tuned}, trial, Finish(winner, trial.gain), variants,
+        plan, {"mm": tuned}, trial, Finish(winner, trial.gain), variants, made_with,
         baseline_us=2000.0, run=Path("r"), seconds=1.0,
     )  # fmt: skip
 
@@ -459,6 +460,15 @@ def test_what_is_left_of_each_dispatch_is_told_and_how_near_the_peak_that_is() -
     # Whatever it reached in a trial: the model stays as it was.
     as_it_was, _ = dispatches(None)
     assert (as_it_was.left_us, as_it_was.roofline) == (80, 0.25)
+
+
+def test_a_spec_that_is_used_with_other_options_than_it_was_made_with_says_so() -> None:
+    gain = model_runner.Speedup(1.4, (1.3, 1.5), 2000.0, 1400.0, 0.02, ())
+    trial = TrialResult((DispatchChoice(HOT, Path("s"), 1.6),), "spec", gain, ("main$mm",))
+    assert build(trial, "tuned").remark == ""
+    remark = "the spec was made with tiled, and configures 1 dispatches with the usual options"
+    result = build(trial, "tuned", made_with=OptionVariant("tiled"))
+    assert remark in result.summary_lines()
 
 
 def test_small_dispatches_that_nothing_was_tried_of_are_one_row() -> None:
