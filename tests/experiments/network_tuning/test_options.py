@@ -63,8 +63,10 @@ def test_what_computes_something_else_is_never_chosen_and_the_flags_compile(
 
 
 @pytest.mark.slow
-def test_functions_are_tuned_together(hasty: None, all_faster: None, tmp_path: Path) -> None:
-    """Every spec counts as faster, so that candidates that seem to be end in it."""
+def test_functions_are_tuned_together(
+    hasty: None, all_faster: None, all_faster_in_profiles: None, tmp_path: Path
+) -> None:
+    """Every spec and candidate counts as faster, so that there is one."""
     model, run = MODELS / "prefill_decode.mlir", tmp_path / "run"
     result = frontrunner.tune_model(
         model, function="prefill=1,decode=3", options="none", minutes=1, pool=2 * FEW,
