@@ -42,7 +42,7 @@ class ClusterDevices:
         self._members = cluster.members
         self._sent_files = SentFiles()
         self._uris = {one.name: one.uri for _, one in self.chosen.devices}
-        self._later: list[tuple[HostDescription, OfferedDevice]] = []
+        self._there = self.chosen  # with those that joined since
 
     @property
     def kind(self) -> str:
@@ -54,9 +54,8 @@ class ClusterDevices:
             return []
         hosts = self.cluster.hosts()
         self._members = frozenset(host.address for host in hosts)
-        there = replace(self.chosen, devices=(*self.chosen.devices, *self._later))
-        joined = devices_that_joined(hosts, there, self._asked)
-        self._later += joined
+        joined = devices_that_joined(hosts, self._there, self._asked)
+        self._there = replace(self._there, devices=(*self._there.devices, *joined))
         found = [one for _, one in joined]
         self._uris.update({one.name: one.uri for one in found})
         return found

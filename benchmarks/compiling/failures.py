@@ -172,8 +172,10 @@ class FailureReport:
             write_emission_crash(self._dispatch, self.folder / EMISSION)
         for group in groups:
             folder = self.folder / group.folder
-            if folder.exists() and not has_config(folder, self._render_config(group.simplest)):
-                shutil.rmtree(folder)  # of another run, whose queue was another
+            # What was there before this run may be of another, whose queue was another.
+            before = self._written < 0 and folder.exists()
+            if before and not has_config(folder, self._render_config(group.simplest)):
+                shutil.rmtree(folder)
             if not folder.exists():
                 self._reproducer(group).write(folder)
         self.folder.mkdir(parents=True, exist_ok=True)

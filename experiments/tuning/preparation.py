@@ -80,10 +80,10 @@ def prepare(options: TuneOptions, observer: Observer, *, own_runner: bool = Fals
     ranker = resolve_ranker(name, seed=options.seed)
     if warning := device_warning(ranker, fingerprints, target.arch, catalogue_for_target(target)):
         observer.notify(warning)
-    looks_back = isinstance(ranker, AdaptiveRanker)
     for stage in options.stages:
         if stage.model:
             stage_model(stage, target)  # refused before hours of screening
+    looks_back = isinstance(ranker, AdaptiveRanker)
     if looks_back and not devices:
         observer.notify(f"nothing is measured, so {name} keeps the order that it starts from")
         looks_back = False
@@ -105,6 +105,7 @@ def prepare(options: TuneOptions, observer: Observer, *, own_runner: bool = Fals
         tuple(fingerprints),
         looks_back,
         on_cluster=options.cluster is not None,
+        own_runner=own_runner,
     )
     return RunSetup(manifest, dispatch, queue)
 

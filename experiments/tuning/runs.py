@@ -94,7 +94,6 @@ def start_run(
         RunInterrupted: Ctrl-C; the run can be resumed.
     """
     run = prepare(options, observer, own_runner=make_runner is not None)
-    run = replace(run, manifest=replace(run.manifest, own_runner=make_runner is not None))
     if options.keep_failures is not None:
         check_report_folder(options.keep_failures, run.dispatch)
     folder = RunFolder.create(options.out, options.name, run_files(run))

@@ -112,7 +112,7 @@ class Session:
             self._check(result, journal.outcomes)
             # Of a session that was killed when all but this was done.
             shutil.rmtree(self.folder.work, ignore_errors=True)
-            if self.report and self.options.keep_failures is not None:
+            if self.options.keep_failures is not None:
                 self._write_report(journal)
             if isinstance(result, CompileResult) and self.report and self.report.folder.is_dir():
                 return replace(result, failures=self.report.folder)
