@@ -10,7 +10,15 @@ from .lazy import exports
 
 if TYPE_CHECKING:
     from .child_pool import ChildPool
-    from .children import CHILD_FAILED, Child, ChildDied, ChildKilled, ChildTimeout, child_errors
+    from .children import (
+        CHILD_FAILED,
+        Child,
+        ChildDied,
+        ChildKilled,
+        ChildTimeout,
+        child_errors,
+        started_ahead,
+    )
     from .decoding import MAX_EXACT_INT, decode, describe_error, refusing_damage
     from .errors import (
         CompilerCrashedError,
@@ -72,7 +80,7 @@ if TYPE_CHECKING:
         processor_name,
         usable_cores,
     )
-    from .plug_ins import brought_by, load_named_values, load_plug_in
+    from .plug_ins import brought_by, entries_of, load_named_values, load_plug_in
     from .temporary import check_free_space, in_temporary_folder, temporary_folder
     from .threads import merge_in_threads
     from .tools import run_program, run_tool
@@ -120,6 +128,7 @@ __all__ = [
     "decode",
     "describe_error",
     "describe_kill",
+    "entries_of",
     "escape_undecodable",
     "first_line",
     "format_size",
@@ -152,6 +161,7 @@ __all__ = [
     "run_program",
     "run_tool",
     "shorten",
+    "started_ahead",
     "temporary_folder",
     "unzip",
     "usable_cores",

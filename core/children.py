@@ -1,7 +1,8 @@
 """Child processes for work that may crash or hang: the compiler, kernels, drivers.
 
 A `Child` runs one handler function in a fresh interpreter and answers requests one at a time. It
-is started on first use, and again after it died. What it starts, such as a linker, ends with it.
+is started on first use, or ahead of it, and again after it died. What it starts, such as a linker,
+ends with it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
 from resource import RUSAGE_SELF, getrusage
 from typing import IO, Any
@@ -44,6 +45,9 @@ class ChildKilled(ChildDied):
 class ChildTimeout(Exception):
     """The child did not answer in time and was killed."""
 
+
+# Those whose processes wait for somebody to take them over.
+_ahead: list[Child] = []
 
 # What `Child.call` raises where the work failed, however: the process, or the handler in it.
 CHILD_FAILED = (ChildDied, ChildTimeout, RuntimeError)
@@ -170,6 +174,24 @@ class Child:
 
     def _start(self) -> None:
         self.close()
+        for other in list(_ahead):
+            if (other.handler, other.env) == (self.handler, self.env) and self._take_over(other):
+                return
+        self._start_process()
+
+    def _take_over(self, other: Child) -> bool:
+        """Makes another one's process its own, unless there is none any more."""
+        with contextlib.suppress(ValueError):  # another thread was faster
+            _ahead.remove(other)
+            if other.running:
+                self._process, other._process = other._process, None
+                self._connection, other._connection = other._connection, None
+                self._stderr, other._stderr = other._stderr, None
+                self._at_least = other._at_least
+                return True
+        return False
+
+    def _start_process(self) -> None:
         ours, theirs = socket.socketpair()
         self._at_least = getrusage(RUSAGE_SELF).ru_maxrss * 1024
         folder = temporary_folder()
@@ -202,6 +224,25 @@ class Child:
         if 0 < peak <= self._at_least:
             most = f"peak below {self._at_least / 1e9:.1f} GB"
         return describe_kill(most)
+
+
+@contextlib.contextmanager
+def started_ahead(children: Sequence[Child]) -> Iterator[None]:
+    """Has processes start now for the children that are made meanwhile.
+
+    A child of the same handler and environment takes one over when it is first called, so that it
+    does not wait for its imports. What nobody takes over is ended.
+    """
+    try:
+        for child in children:
+            child._start_process()
+            _ahead.append(child)
+        yield
+    finally:
+        for child in children:
+            with contextlib.suppress(ValueError):
+                _ahead.remove(child)
+            child.close()
 
 
 def _reap(process: subprocess.Popen[bytes]) -> tuple[int, int]:

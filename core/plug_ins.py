@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
-from importlib.metadata import EntryPoint, entry_points
+from functools import lru_cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any, Protocol, TypeVar
 
 from .errors import InputError
@@ -35,7 +37,7 @@ def load_named_values(
     """
     what, taken = kind.__name__.lower(), set(built_in)
     found = []
-    for entry in entry_points(group=group):
+    for entry in entries_of(group):
         value = load_plug_in(entry, what)
         value = _make(entry, what, value) if isinstance(value, type) else value
         if not isinstance(value, kind) or value.name in taken:
@@ -47,6 +49,17 @@ def load_named_values(
         taken.add(value.name)
         found.append(value)
     return found
+
+
+def entries_of(group: str) -> EntryPoints:
+    """The entry points of a group."""
+    found: EntryPoints = _entries(tuple(sys.path)).select(group=group)
+    return found
+
+
+@lru_cache(maxsize=1)  # looking through what is installed takes 20 ms each time
+def _entries(_: tuple[str, ...]) -> Any:
+    return entry_points()  # of another class in Python 3.11 than later
 
 
 def _make(entry: EntryPoint, what: str, made: type) -> Any:

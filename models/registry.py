@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
-from ..core import InputError, brought_by, load_plug_in
+from ..core import InputError, brought_by, entries_of, load_plug_in
 from ..search import Target, backend_named
 from .ranker import READY, Ranker
 
@@ -147,7 +147,7 @@ def ready_rankers(target: Target) -> tuple[str, ...]:
 
 def _plug_ins() -> dict[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=ENTRY_POINTS):
+    for entry in entries_of(ENTRY_POINTS):
         taken = BUILT_IN if entry.name in _BUILT_IN else None
         if other := found.get(entry.name):
             # One distribution can be found twice, such as in a checkout and installed.

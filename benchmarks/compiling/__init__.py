@@ -7,6 +7,7 @@ from ...core.lazy import exports
 if TYPE_CHECKING:
     from .assembling import CannotSplit, ModelAssembler
     from .compiler import (
+        COMPILER,
         BuildJob,
         CompileJob,
         CompilePool,
@@ -28,6 +29,7 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "COMPILER",
     "SCRIPT",
     "BuildJob",
     "BuildRequest",

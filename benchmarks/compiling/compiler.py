@@ -30,7 +30,7 @@ from .worker import (
 )
 
 COMPILE_TIMEOUT = 60.0
-HANDLER = "frontrunner.benchmarks.compiling.worker:answer"
+COMPILER = "frontrunner.benchmarks.compiling.worker:answer"
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class CompilePool(ChildPool):
         tries: int = 1,
         children: Sequence[Child] = (),
     ) -> None:
-        super().__init__(HANDLER, jobs, children=children)
+        super().__init__(COMPILER, jobs, children=children)
         self.folder = folder
         self.timeout = timeout
         self._tries = tries

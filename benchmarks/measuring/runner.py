@@ -18,7 +18,7 @@ class Runner(Protocol):
 
     @property
     def batch(self) -> int:
-        """How many candidates it is best given at a time."""
+        """How many candidates it is best given next."""
 
     def start(self, known: Mapping[int, Outcome]) -> Mapping[str, float]:
         """Gets ready: the compiler's default is tried, devices are started.

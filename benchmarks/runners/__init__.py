@@ -9,7 +9,7 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .compile_only import CompileRunner
-    from .local import ExecutableRunner, LocalRunner, open_local_runner
+    from .local import ExecutableRunner, LocalRunner, open_local_runner, start_processes
     from .queue_compiler import QueueCompiler, compile_queue
     from .replay import ReplayRunner, StreamingReplayRunner
 else:
@@ -24,4 +24,5 @@ __all__ = [
     "StreamingReplayRunner",
     "compile_queue",
     "open_local_runner",
+    "start_processes",
 ]

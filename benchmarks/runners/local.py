@@ -5,15 +5,26 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from ...core import Child, started_ahead, usable_cores
 from ...search import Dispatch, ExecutablePipeline
-from ..compiling import call_of, raise_if_killed, save_log
-from ..measuring import CHANGED, OK, DeviceGroup, Finals, MeasuringRunner, Outcome, RunFailed
+from ..compiling import COMPILER, call_of, raise_if_killed, save_log
+from ..measuring import (
+    CHANGED,
+    HANDLER,
+    KEEP_MEMORY,
+    OK,
+    DeviceGroup,
+    Finals,
+    MeasuringRunner,
+    Outcome,
+    RunFailed,
+)
 from .queue_compiler import QueueCompiler
 
 WITH_SPECS = "with the specs that the compiler comes with"
@@ -74,7 +85,8 @@ class LocalRunner:
         self._devices = DeviceGroup(devices, call_of(dispatch), seed, partial(save_log, logs))
         self._executables: dict[int, Path] = {}
         self._baseline = ""
-        self.batch = self._compiler.batch
+        # What becomes of the first candidates is known a second sooner than with a whole batch.
+        self.batch = self._compiler.jobs
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
@@ -93,6 +105,7 @@ class LocalRunner:
     def run(
         self, batch: Sequence[int], should_continue: Callable[[], bool] = lambda: True
     ) -> Iterator[tuple[int, Outcome]]:
+        self.batch = self._compiler.batch
         ready, started = [], time.monotonic()
         for one in self._compiler.compile(batch):
             ready.append(one)
@@ -142,6 +155,18 @@ class LocalRunner:
     def close(self) -> None:
         self._devices.close()
         self._compiler.close()
+
+
+def start_processes(jobs: int | None, devices: int) -> AbstractContextManager[None]:
+    """Starts what runners that are made meanwhile compile and measure with.
+
+    While candidates are ordered a core has nothing to do, and these take 0.3 s each to start.
+
+    Args:
+        jobs: compile workers; as many as cores if None.
+    """
+    compilers = [Child(COMPILER) for _ in range(jobs or usable_cores())]
+    return started_ahead([*compilers, *(Child(HANDLER, KEEP_MEMORY) for _ in range(devices))])
 
 
 @contextmanager

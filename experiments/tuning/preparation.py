@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,11 +26,18 @@ from .stage_judges import stage_model
 from .stages import check_usable
 
 
-def prepare(options: TuneOptions, observer: Observer, *, own_runner: bool = False) -> RunSetup:
+def prepare(
+    options: TuneOptions,
+    observer: Observer,
+    *,
+    own_runner: bool = False,
+    before_ranking: Callable[[], object] = lambda: None,
+) -> RunSetup:
     """Reads the input and ranks its candidates; writes nothing.
 
     Args:
         own_runner: whether a runner of the user's own measures, wherever its devices are.
+        before_ranking: called when all is read and checked.
 
     Returns:
         With the options as given, and the target's usual ranker and device where none was.
@@ -88,6 +95,7 @@ def prepare(options: TuneOptions, observer: Observer, *, own_runner: bool = Fals
         observer.notify(f"nothing is measured, so {name} keeps the order that it starts from")
         looks_back = False
     notify_of(dispatch, observer)
+    before_ranking()
     observer.on_phase("ranking candidates")
     queue = make_queue(
         dispatch,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from ...benchmarks.measuring import (
     fingerprint,
     shares_cores,
 )
-from ...benchmarks.runners import CompileRunner, LocalRunner
+from ...benchmarks.runners import CompileRunner, LocalRunner, start_processes
 from ...core import InputError, allowed_cpus
 from ...models import AdaptiveRanker, resolve_ranker
 from ...search import Dispatch, check_rendered, executable_pipeline
@@ -93,21 +94,36 @@ def start_run(
         WorkError: the baseline does not run, or results cannot be written.
         RunInterrupted: Ctrl-C; the run can be resumed.
     """
-    run = prepare(options, observer, own_runner=make_runner is not None)
-    if options.keep_failures is not None:
-        check_report_folder(options.keep_failures, run.dispatch)
-    folder = RunFolder.create(options.out, options.name, run_files(run))
-    options = replace(run.manifest.options, out=folder.path)
-    with resumable(folder.path):
-        session = Session(
-            folder,
+    with ExitStack() as stack:
+        processes = nullcontext() if make_runner else _processes(options)
+        run = prepare(
             options,
-            run,
-            make_runner or partial(make_usual_runner, observer=observer),
             observer,
-            tracked=tracked,
+            own_runner=make_runner is not None,
+            before_ranking=partial(stack.enter_context, processes),
         )
-        return session.run()
+        if options.keep_failures is not None:
+            check_report_folder(options.keep_failures, run.dispatch)
+        folder = RunFolder.create(options.out, options.name, run_files(run))
+        options = replace(run.manifest.options, out=folder.path)
+        with resumable(folder.path):
+            session = Session(
+                folder,
+                options,
+                run,
+                make_runner or partial(make_usual_runner, observer=observer),
+                observer,
+                tracked=tracked,
+            )
+            return session.run()
+
+
+def _processes(options: TuneOptions) -> AbstractContextManager[None]:
+    """What a run needs on this machine, starting while its candidates are ordered."""
+    if options.cluster is not None:
+        return nullcontext()
+    devices = 0 if options.compile_only else len(options.devices or ("the usual one",))
+    return start_processes(options.jobs, devices)
 
 
 def resume_run(

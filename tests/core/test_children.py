@@ -18,7 +18,13 @@ from typing import Any
 import pytest
 
 from frontrunner.core import InputError, temporary
-from frontrunner.core.children import Child, ChildDied, ChildKilled, ChildTimeout
+from frontrunner.core.children import (
+    Child,
+    ChildDied,
+    ChildKilled,
+    ChildTimeout,
+    started_ahead,
+)
 
 HANDLERS = """
 import os, resource, signal, subprocess, sys, threading, time
@@ -273,3 +279,20 @@ def test_the_working_folder_does_not_shadow_modules(
     monkeypatch.chdir(folder)
     with Child(handler) as child:
         assert child.call("here")[0] == "here"
+
+
+def test_a_process_that_was_started_ahead_is_taken_over(handler: str) -> None:
+    other_environment = Child(handler, {"TMPDIR": "/nowhere"})
+    spares = [Child(handler), other_environment, Child(handler)]
+    with started_ahead(spares), Child(handler) as child:
+        pids = [spare._process.pid for spare in spares if spare._process]
+        assert child.call("x") == ("x", pids[0])
+        with pytest.raises(ChildDied):
+            child.call("exit")
+        os.kill(pids[2], signal.SIGKILL)
+        spares[2]._process.wait()  # type: ignore[union-attr]
+        assert child.call("x")[1] not in pids  # that is gone, and the other has another folder
+        assert other_environment.running
+    assert not other_environment.running
+    with Child(handler) as child:
+        assert child.call("x")[1] not in pids

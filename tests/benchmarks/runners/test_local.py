@@ -74,6 +74,15 @@ def test_outcomes_come_in_order_and_twins_are_measured_once(
     assert "large vector sizes" in (tmp_path / "logs" / "00001.txt").read_text()
 
 
+def test_first_come_as_many_as_there_are_compile_workers(make: Make, configs: list[str]) -> None:
+    """What becomes of them is known before a whole batch is compiled."""
+    runner = make(configs)
+    assert runner.batch == runner._compiler.jobs
+    runner.start({})
+    list(runner.run([0]))
+    assert runner.batch == runner._compiler.batch > runner._compiler.jobs
+
+
 def test_when_the_time_is_up_no_more_is_compiled_and_what_is_ready_is_measured(
     make: Make, configs: list[str]
 ) -> None:

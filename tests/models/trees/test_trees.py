@@ -97,8 +97,11 @@ def one_by_one(trees, row):
     return found
 
 
+@pytest.mark.parametrize("fewest", [1, 1_000_000], ids=["selected", "walked"])
 @pytest.mark.parametrize("which", ["boosted", "grown", "sound", "infinite"])
-def test_answers_are_those_of_a_plain_walk(which, data, rows, request):
+def test_answers_are_those_of_a_plain_walk(which, fewest, data, rows, request, monkeypatch):
+    """Also where splits are decided for all rows, as for long queues."""
+    monkeypatch.setattr(walker, "FEWEST_ROWS", fewest)
     if which == "sound":
         trees = Trees.make(**SOUND)
     elif which == "infinite":  # scikit-learn has such thresholds where only missing values go right
@@ -109,7 +112,10 @@ def test_answers_are_those_of_a_plain_walk(which, data, rows, request):
         np.array([np.nan, np.inf, -np.inf, 0, 1, 1e30, -1e30], np.float32), (50, FEATURES)
     )
     asked = np.vstack([rows, wild])
-    assert trees.predict(asked).tolist() == [one_by_one(trees, row) for row in asked]
+    expected = [one_by_one(trees, row) for row in asked]
+    assert trees.predict(asked).tolist() == expected
+    finite = asked[np.isfinite(asked).all(axis=1)]  # many splits decide nothing
+    assert trees.predict(finite[:2]).tolist() == [one_by_one(trees, row) for row in finite[:2]]
 
 
 @pytest.mark.parametrize("which", ["boosted", "grown"])
@@ -121,7 +127,37 @@ def test_an_answer_does_not_depend_on_the_other_rows(which, rows, request, monke
         monkeypatch.setattr(walker, "PATHS", paths)
         monkeypatch.setattr(walker, "ROWS", at_once)
         np.testing.assert_array_equal(trees.predict(rows), together)
+    monkeypatch.setattr(walker, "FEWEST_ROWS", 8)
+    for at_once in (1000, 32, 8):
+        monkeypatch.setattr(walker, "MOST_ROWS", at_once)
+        np.testing.assert_array_equal(trees.predict(rows), together)
     assert trees.predict(rows[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("leaves", [walker.MOST_LEAVES, walker.MOST_LEAVES + 1])
+def test_trees_of_more_leaves_than_a_byte_tells_apart_are_walked(leaves, monkeypatch):
+    """Each split takes one value off, so that there are as many answers as leaves."""
+    monkeypatch.setattr(walker, "FEWEST_ROWS", 1)
+    inner = np.arange(leaves - 1)
+    last = np.append(inner + leaves - 1, 2 * leaves - 2)
+    zeros = np.zeros(2 * leaves - 1)
+    left, right, threshold, value = zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy()
+    left[inner], right[inner], threshold[inner] = leaves - 1, 1, inner
+    right[inner[-1]] = leaves
+    value[last] = np.arange(leaves)
+    trees = Trees.make(
+        size=[2 * leaves - 1],
+        left=left,
+        right=right,
+        feature=zeros,
+        threshold=threshold,
+        missing=zeros,
+        value=value,
+        cover=zeros + 1,
+        importance=[1],
+    )
+    asked = np.arange(leaves, dtype=np.float32)[:, None]
+    assert trees.predict(asked).tolist() == list(range(leaves))
 
 
 def test_walking_imports_no_heavy_library():
