@@ -37,6 +37,7 @@ def test_a_finished_run():
     assert result.spec == Path("run/spec.mlir")
 
 
+@pytest.mark.slow
 def test_a_run_that_compiles_only_goes_on():
     before = Path("compiled/outcomes.jsonl").read_text()
     result = frontrunner.resume("compiled", budget=3, quiet=True)

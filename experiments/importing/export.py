@@ -40,6 +40,8 @@ def export_module(
     try:
         import torch
         from iree.turbine import aot
+
+        from .decompositions import decompositions
     except ImportError as error:
         raise InputError(
             f"exporting torch modules needs {error.name}", "pip install 'frontrunner[torch]'"
@@ -50,74 +52,31 @@ def export_module(
     # A tensor that is given twice would be one argument.
     copies = tuple(a.clone() for a in arguments)
     program = torch.export.export(module, copies, dynamic_shapes=dynamic_shapes, strict=True)
-    decompositions = {
-        **aot.decompositions.current_aot_decompositions(),
-        torch.ops.aten.adaptive_avg_pool2d.default: _pool,
-        torch.ops.aten._weight_norm.default: _weight_norm,
-        torch.ops.aten.diff.default: _diff,
-        torch.ops.aten.new_ones.default: _ones,
-        torch.ops.aten.__and__.Tensor: torch.bitwise_and,
-    }
-    aot.export(program.run_decompositions(decompositions)).save_mlir(out)
+    aot.export(program.run_decompositions(decompositions())).save_mlir(out)
     weights = out.with_suffix(".irpa")
     aot.save_module_parameters(str(weights), module)
     return ExportedNetwork(out, weights)
 
 
-def _pool(values: Any, size: Sequence[int]) -> Any:
-    """The mean where a pool is of all that there is.
-
-    The compiler computes windows with divisions, and masks them: 40 % of a RegNet's time.
-    """
-    return values.mean((-2, -1), keepdim=True) if list(size) == [1, 1] else NotImplemented
-
-
-def _diff(values: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """Differences; decoders tell packed sequences apart by them, and the compiler has them not."""
-    import torch
-
-    parts = [part for part in (prepend, values, append) if part is not None]
-    found = torch.cat(parts, dim)
-    for _ in range(n):
-        count = found.shape[dim] - 1
-        found = found.narrow(dim, 1, count) - found.narrow(dim, 0, count)
-    return found
-
-
-def _ones(
-    like: Any,
-    size: Sequence[int],
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: Any = None,
-) -> Any:
-    """Of masks, which the compiler would fold to a number of one bit, and not take."""
-    import torch
-
-    return torch.full(size, 1, dtype=dtype or like.dtype, device=device)
-
-
-def _weight_norm(direction: Any, length: Any, dim: int = 0) -> Any:
-    """Weights of a normalised convolution, such as wav2vec 2.0's, which the compiler has not."""
-    others = [d for d in range(direction.dim()) if d != dim]
-    return direction * (length / direction.norm(2, others, keepdim=True))
-
-
 def export_transformers(
-    config: Any, arguments: Sequence[Any], out: Path, seed: int = 0
+    config: Any, arguments: Sequence[Any], out: Path, seed: int = 0, task: str = ""
 ) -> ExportedNetwork:
     """Exports a model of `transformers` with random weights; its first output is kept.
 
     Args:
         config: such as `transformers.BertConfig(hidden_size=384)`.
         arguments: as for `export_module`.
+        task: as of `transformers_module`.
     """
-    return export_module(transformers_module(config, seed), arguments, out)
+    return export_module(transformers_module(config, seed, task), arguments, out)
 
 
-def transformers_module(config: Any, seed: int = 0) -> Any:
+def transformers_module(config: Any, seed: int = 0, task: str = "") -> Any:
     """A model of `transformers` with random weights, as a `torch.nn.Module` of its first output.
+
+    Args:
+        config: such as `transformers.BertConfig(hidden_size=384)`.
+        task: what the model has a head for, such as `CausalLM`; none if empty.
 
     Raises:
         InputError: the extra is not installed.
@@ -133,7 +92,8 @@ def transformers_module(config: Any, seed: int = 0) -> Any:
     class First(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.model = transformers.AutoModel.from_config(config)
+            kind = f"AutoModelFor{task}" if task else "AutoModel"
+            self.model = getattr(transformers, kind).from_config(config)
 
         def forward(self, *inputs: Any) -> Any:
             return self.model(*inputs)[0]

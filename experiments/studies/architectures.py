@@ -8,6 +8,7 @@ computes is from what torch does.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,12 +31,14 @@ _LLAMA_LIKE = {**_BERT_LIKE, "num_key_value_heads": 2, "use_cache": False}
 _SHORT = {"vocab_size": _WORDS, "use_cache": False}
 _BACKBONE = {"hidden_sizes": [64, 128], "depths": [1, 1], "layer_type": "basic"}
 
-# By the prefix of its `Config`: parameters, and the shape of its input; token ids if it is empty.
+# By the prefix of its `Config`, and its task if it has a head for one: parameters, and the shape of
+# its input; token ids if it is empty.
 IMAGE, SOUND = (1, 3, 224, 224), (1, 16000)
 ARCHITECTURES: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
     "Albert": (_BERT_LIKE, ()),
     "Beit": (_USUAL, IMAGE),
     "Bert": (_BERT_LIKE, ()),
+    "BertForMaskedLM": (_BERT_LIKE, ()),
     "Bloom": ({**_SHORT, "hidden_size": _WIDTH, "n_layer": _LAYERS, "n_head": _HEADS}, ()),
     "CLIPText": (_BERT_LIKE, ()),
     "ConvNext": ({"depths": [1, 1, 2, 1]}, IMAGE),
@@ -48,22 +51,26 @@ ARCHITECTURES: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
     "Electra": ({"vocab_size": _WORDS, "num_hidden_layers": _LAYERS}, ()),
     "GPT2": ({**_SHORT, "n_embd": _WIDTH, "n_layer": _LAYERS, "n_head": _HEADS}, ()),
     "Gemma": ({**_LLAMA_LIKE, "head_dim": 64}, ()),
+    "Gemma2ForCausalLM": ({**_LLAMA_LIKE, "head_dim": 64}, ()),
     "Levit": ({}, IMAGE),
-    "Llama": (_LLAMA_LIKE, ()),
+    "LlamaForCausalLM": (_LLAMA_LIKE, ()),
     "Mamba": ({**_SHORT, "hidden_size": _WIDTH, "num_hidden_layers": _LAYERS}, ()),
     "Mistral": (_LLAMA_LIKE, ()),
-    "Mixtral": ({**_LLAMA_LIKE, "num_local_experts": 4}, ()),
+    "MixtralForCausalLM": ({**_LLAMA_LIKE, "num_local_experts": 4}, ()),
     "MobileNetV2": ({}, IMAGE),
     "OPT": ({**_BERT_LIKE, "use_cache": False, "word_embed_proj_dim": _WIDTH}, ()),
+    "OlmoForCausalLM": (_LLAMA_LIKE, ()),
     "Phi": ({**_BERT_LIKE, "use_cache": False}, ()),
     "PoolFormer": ({}, IMAGE),
     "Qwen2": (_LLAMA_LIKE, ()),
+    "Qwen2Moe": ({**_LLAMA_LIKE, "num_experts": 4, "moe_intermediate_size": 512}, ()),
+    "Qwen3ForCausalLM": ({**_LLAMA_LIKE, "head_dim": 64}, ()),
     "RegNet": ({"hidden_sizes": [32, 64, 128, 256], "depths": [1, 1, 2, 1]}, IMAGE),
     "ResNet": (_BACKBONE, IMAGE),
     "Roberta": (_BERT_LIKE, ()),
     "Segformer": ({}, IMAGE),
     "Swin": ({"embed_dim": 48, "depths": [1, 1, 2, 1], "num_heads": [2, 4, 8, 16]}, IMAGE),
-    "ViT": (_USUAL, IMAGE),
+    "ViTForImageClassification": (_USUAL, IMAGE),
     "Wav2Vec2": ({**_USUAL, "intermediate_size": 4 * _WIDTH}, SOUND),
 }
 
@@ -78,8 +85,9 @@ def main(names: Sequence[str]) -> None:
 def _told(name: str, folder: Path) -> str:
     """How far the compiled model is from torch, or what it fails with."""
     parameters, shape = ARCHITECTURES[name]
-    config = getattr(transformers, f"{name}Config")(**parameters)
-    module = transformers_module(config)
+    architecture, *task = re.split("For(?=[A-Z])", name)
+    config = getattr(transformers, f"{architecture}Config")(**parameters)
+    module = transformers_module(config, task="".join(task))
     torch.manual_seed(1)
     example = torch.randn(shape) if shape else torch.randint(10, _WORDS, (1, _TOKENS))
     with torch.no_grad():

@@ -58,6 +58,7 @@ def test_what_no_dispatch_is_to_blame_for_ends_all_and_what_is_done_is_shown(
     assert told["error"]["hint"] == ("make room; not begun: third" if begun == 2 else "")
 
 
+@pytest.mark.slow
 def test_each_function_has_a_run_of_its_own(frontrunner):
     ran = frontrunner("tune", "both.mlir", *FEW, "--json")
     assert ran.code == 0, ran.err

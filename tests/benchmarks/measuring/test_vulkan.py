@@ -45,6 +45,7 @@ def vulkan(shader: Dispatch, default: Path) -> Iterator[Device]:
     device.close()
 
 
+@pytest.mark.slow
 def test_a_shader_that_hangs_costs_one_candidate(
     vulkan: Device,
     shader: Dispatch,

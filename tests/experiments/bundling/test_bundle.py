@@ -152,6 +152,7 @@ def test_a_bundle_runs_with_numpy_and_the_runtime_alone_and_survives_a_kill(
     assert results.read_text() == after
 
 
+@pytest.mark.slow
 def test_a_recording_has_further_rounds(packed: PackResult, tmp_path: Path) -> None:
     results = tmp_path / "r.jsonl"
 

@@ -218,6 +218,7 @@ def test_a_choice_of_candidates_is_for_what_was_asked(change: dict[str, Any], na
     assert [name for name, other in was.differences(asked).items() if other] == [named]
 
 
+@pytest.mark.slow
 def test_rankers_may_be_named(tmp_path: Path) -> None:
     """Theirs are taken then; a file is told apart by what is in it."""
     file, out = tmp_path / "mine.predictor", tmp_path / "r" / "matmul.parquet"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frontrunner.experiments.importing import export_module
+from frontrunner.experiments.importing import export_module, transformers_module
 from frontrunner.experiments.importing.export import SCOPE
 from frontrunner.search.reading import read_network
 
@@ -44,9 +44,17 @@ class Masked(torch.nn.Module):
         return (seen & (packed[0, :, None] == packed[0, None, :])).float()
 
 
+class Counted(torch.nn.Module):
+    """How models with experts count the tokens of each."""
+
+    def forward(self, experts: torch.Tensor) -> torch.Tensor:
+        return torch.histc(experts, bins=4, min=0, max=3)
+
+
 @pytest.mark.parametrize(
     ("module", "example"),
     [
+        (Counted(), torch.tensor([0.0, 3, 1, 1, 3, 3, 2.5, 7, -1])),
         (Masked(), torch.tensor([[0, 1, 2, 3, 0, 1, 0, 1]])),
         (
             torch.nn.utils.parametrizations.weight_norm(torch.nn.Conv1d(4, 6, 3), dim=2),
@@ -57,6 +65,10 @@ class Masked(torch.nn.Module):
 def test_what_the_compiler_does_not_take_is_made_of_what_it_takes(
     module: torch.nn.Module, example: torch.Tensor, tmp_path: Path
 ) -> None:
+    assert_same_as_torch(module, example, tmp_path)
+
+
+def assert_same_as_torch(module: torch.nn.Module, example: torch.Tensor, tmp_path: Path) -> None:
     exported = export_module(module, [example], tmp_path / "m.mlir")
     values, found = tmp_path / "in.npy", tmp_path / "out.npy"
     np.save(values, example.numpy())
@@ -69,3 +81,20 @@ def test_what_the_compiler_does_not_take_is_made_of_what_it_takes(
     run = ("--device=local-sync", f"--module={built}", f"--input=@{values}", f"--output=@{found}")
     subprocess.run([tools / "iree-run-module", "--function=main", *run, *weights], check=True)
     np.testing.assert_allclose(np.load(found), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("tokens", [9, 2])  # more than experts, and fewer
+def test_a_decoder_with_experts_computes_what_torch_does(tokens: int, tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.MixtralConfig(
+        vocab_size=64,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        num_local_experts=5,
+        use_cache=False,
+    )
+    module = transformers_module(config, task="CausalLM")
+    assert_same_as_torch(module, torch.arange(tokens).reshape(1, -1), tmp_path)

@@ -47,6 +47,7 @@ def test_products_compute_what_attention_does(file: str, warm: None, tmp_path: P
             runner.compare_outputs(base.compiled.executable, plain.compiled.executable)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("type_", "mask", "scale"),
     [
@@ -68,6 +69,7 @@ def test_transposed_keys_compute_the_same(
     assert "tensor<4x32x48x" in keys_of(base)
 
 
+@pytest.mark.slow
 def test_other_attention_keeps_its_keys(compare_with: CompareWith) -> None:
     """Scores that are capped, and keys that come transposed: the script has no part for them."""
     usual = attention("f32", "")

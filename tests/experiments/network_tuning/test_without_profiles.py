@@ -22,6 +22,7 @@ def test_backends_of_gpus_say_so() -> None:
     assert [one.name for one in known.values() if not one.profiles] == ["rocm", "cuda"]
 
 
+@pytest.mark.slow
 def test_dispatches_are_tuned_by_themselves(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, warm: None, brief: None, untracked: None
 ) -> None:

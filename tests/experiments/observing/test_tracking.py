@@ -226,6 +226,7 @@ def writing(run, **streams):
     return process, ours
 
 
+@pytest.mark.slow
 def test_the_writer_ends_with_its_parent(described):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
@@ -245,6 +246,7 @@ def test_nothing_is_written_for_longer_than_is_waited_for(described):
         os.close(ours)
 
 
+@pytest.mark.slow
 def test_more_than_one_batch(warnings, database):
     with Tracker(warnings.append) as tracker:
         tracker.start("long", {f"p{i}": i for i in range(150)})
@@ -255,6 +257,7 @@ def test_more_than_one_batch(warnings, database):
     assert rows(database, "select count(*) from params") == [(150,)]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_logged_does_not_hide_the_rest(tmp_path, warnings, database):
     tracker = Tracker(warnings.append)
     tracker.start("part", {})
@@ -397,6 +400,7 @@ def test_a_run_that_an_exception_ends(warnings, monkeypatch, error, status):
     assert [(r["status"], len(r["metrics"])) for r in written.runs] == [(status, 1)]
 
 
+@pytest.mark.slow
 def test_nobody_waits_for_what_is_written_after_ctrl_c(warnings, database, monkeypatch):
     started = []
 

@@ -69,6 +69,7 @@ def test_what_it_builds_is_verified_measured_and_kept(tmp_path: Path) -> None:
     assert frontrunner.resume(tmp_path / "run", quiet=True) == more
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("installed")
 def test_a_winner_is_a_module_that_computes_the_product(
     tmp_path: Path, plant_default: Callable[[Path], None]

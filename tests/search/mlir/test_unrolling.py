@@ -50,6 +50,7 @@ def test_others_are_left_alone(dispatch: Read, name: str, tmp_path: Path) -> Non
         assert compile_with_spec(given.source, given.target.flags, spec) == (plain, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "first"), [(UNROLLED[0], True), (UNROLLED[1], False)])
 def test_they_are_linked_with_others(
     dispatch: Read, name: str, first: bool, tmp_path: Path
