@@ -93,7 +93,7 @@ class Host:
         except FrontrunnerError as error:
             return Answer(raised=error)
         except OSError as error:
-            return self._cannot_write(error)
+            return self._cannot_work(error)
 
     def _do(self, work: Work) -> Answer:
         if work.handler not in HANDLERS:
@@ -124,9 +124,10 @@ class Host:
                 return answer
             return Answer(answer.value, running=answer.running, file=out.read_bytes())
 
-    def _cannot_write(self, error: OSError) -> Answer:
-        said = f"{platform.node()} cannot write {self._folder}: {error.strerror}"
-        return Answer(raised=HostFullError(said, "make room there"))
+    def _cannot_work(self, error: OSError) -> Answer:
+        """The answer after which other hosts are asked, whatever of this one it is."""
+        said = f"{platform.node()} cannot work in {self._folder}: {error.strerror}"
+        return Answer(raised=HostFullError(said, "make room there, or see what its worker says"))
 
     def _call(self, child: Child, request: object, work: Work) -> Answer:
         """
@@ -157,7 +158,7 @@ class Host:
         except FrontrunnerError as error:
             return Answer(raised=error)
         except OSError as error:
-            return self._cannot_write(error)
+            return self._cannot_work(error)
         return Answer()
 
     def close_session(self, session: str) -> None:

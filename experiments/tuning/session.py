@@ -209,9 +209,10 @@ class Session:
 
         on_phase = self.observer.on_phase
         judged = any(stage.brought for stage in self.options.stages)
-        log_of_stages = partial(StageLog, self.folder.stages, keep_valid=self.keep_valid)
+        notify = self.observer.notify
+        log_of_stages = partial(StageLog, self.folder.stages, notify, keep_valid=self.keep_valid)
         with closing(log_of_stages()) if judged else nullcontext() as log:
-            judge, notify = partial(self._open_judge, runner), self.observer.notify
+            judge = partial(self._open_judge, runner)
             staging = Staging(runner, known, baseline_us, log, judge, on_phase, notify)
             left, stages = staging.run(self.options.stages)
         finals, winner = settle(runner, left, spec, on_phase, notify)

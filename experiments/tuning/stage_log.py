@@ -10,6 +10,7 @@ from typing import Any
 from ...core import (
     KEEP_VALID_HINT,
     JsonLinesFile,
+    Notify,
     decode,
     read_whole_lines,
     write_atomically,
@@ -38,11 +39,14 @@ class Judgement:
 class StageLog:
     """Judgements by stage and candidate, in the file that they were read from and are appended to.
 
+    Args:
+        notify: told of lines that `keep_valid` leaves out.
+
     Raises:
         InputError: another process has it open, or it holds something else.
     """
 
-    def __init__(self, path: Path, *, keep_valid: bool = False) -> None:
+    def __init__(self, path: Path, notify: Notify, *, keep_valid: bool = False) -> None:
         self.known: dict[tuple[int, int], Judgement] = {}
         self._lines = JsonLinesFile(
             path,
@@ -51,6 +55,8 @@ class StageLog:
             keep_valid=keep_valid,
             edited_hint=KEEP_VALID_HINT,
         )
+        if self._lines.skipped_message:
+            notify(self._lines.skipped_message)
 
     def _take(self, record: dict[str, Any]) -> None:
         said = decode(Judgement, record)
