@@ -9,11 +9,12 @@ from pathlib import Path
 
 from ...core import Child, Notify
 from ...search import backend_of
+from ..compiling import COMPILER
 from ..measuring import HANDLER, KEEP_MEMORY, Device
 from ..verifying import Call
 from .client import Cluster
 from .local import open_cluster
-from .messages import COMPILING, HostDescription, HostLost, OfferedDevice
+from .messages import HostDescription, HostLost, OfferedDevice
 from .remote_child import RemoteChild, SentFiles
 from .selection import ChosenDevices, choose_devices, compiling_hosts, devices_that_joined
 
@@ -100,7 +101,7 @@ class ClusterDevices:
     def compilers(self) -> list[Child]:
         """Processes that compile, one for each core that is offered."""
         return [
-            RemoteChild(self.cluster, host, COMPILING, self._sent_files, others=self._compiling)
+            RemoteChild(self.cluster, host, COMPILER, self._sent_files, others=self._compiling)
             for host in self.chosen.compiling
             for _ in range(host.jobs)
         ]

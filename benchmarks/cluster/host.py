@@ -22,10 +22,9 @@ from ...core import (
     WorkError,
     check_free_space,
 )
-from ..compiling import CompileReply
+from ..compiling import COMPILER, CompileReply
 from .exclusion import MachineCores
 from .messages import (
-    COMPILING,
     HANDLERS,
     Answer,
     DeviceState,
@@ -134,7 +133,7 @@ class Host:
         Raises:
             HostFullError: it failed, and this machine's disk is full.
         """
-        if work.handler == COMPILING:
+        if work.handler == COMPILER:
             pass  # it needs nothing that was said before
         elif work.first:
             child.close()
@@ -203,7 +202,7 @@ class Host:
 
     def _turn(self, work: Work) -> AbstractContextManager[None]:
         """Waits until nothing is compiled, or measured, that would disturb the other."""
-        if work.handler == COMPILING:
+        if work.handler == COMPILER:
             return self._cores.compiling()
         return self._cores.measuring() if work.device in self._quiet else nullcontext()
 

@@ -11,13 +11,12 @@ from typing import Any
 
 from ... import __version__
 from ...core import InputError, KilledError, NoRoomError, iree_versions
-from ..compiling import BuildRequest, CompileReply, CompileRequest
+from ..compiling import COMPILER, BuildRequest, CompileReply, CompileRequest
 from ..measuring import HANDLER, MeasureRequest, Timing, chip_of, executable_digest
 
-COMPILING = "frontrunner.benchmarks.compiling.worker:answer"
 # What a host's children run, and nothing else.
 HANDLERS = (
-    COMPILING,
+    COMPILER,
     HANDLER,
     "frontrunner.benchmarks.networks.kernel:answer",
     "frontrunner.benchmarks.networks.profiling:answer",

@@ -9,7 +9,6 @@ computes is from what torch does.
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ import numpy as np
 import torch
 import transformers
 
-from ...core import InputError
+from ...core import FrontrunnerError, WorkError, run_tool
 from ...search.reading import read_network
 from ..importing import export_module, transformers_module
 
@@ -94,10 +93,8 @@ def _told(name: str, folder: Path) -> str:
         expected = module(example).numpy()
     try:
         found = _computed(module, example, folder)
-    except InputError as failure:
+    except FrontrunnerError as failure:
         return f"fails: {failure!s:.160}"
-    except subprocess.CalledProcessError as failure:
-        return f"fails: {failure.stderr.strip().splitlines()[0]:.160}"
     # With random weights, deep models may compute values so small that they are none.
     error, largest = np.abs(found - expected).max(), np.abs(expected).max()
     return f"differs by {error:.1e} at most; values up to {largest:.1e}"
@@ -118,7 +115,9 @@ def _computed(module: torch.nn.Module, example: torch.Tensor, folder: Path) -> A
 
 
 def _run(*line: object) -> None:
-    subprocess.run([str(word) for word in line], check=True, capture_output=True, text=True)
+    done = run_tool(line)
+    if done.code:
+        raise WorkError(done.err.strip().partition("\n")[0])
 
 
 if __name__ == "__main__":

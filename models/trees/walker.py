@@ -23,13 +23,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .selector import FEWEST_ROWS, MOST_LEAVES, MOST_ROWS, Selector
+from .selector import FEWEST_ROWS, MOST_LEAVES, MOST_ROWS, Index, Selector, Values
 
 if TYPE_CHECKING:
     from .trees import Trees
-
-Index = NDArray[np.int64]
-Values = NDArray[np.float32]
 
 # The first levels of all trees are compared everywhere, whether a row comes there or not: that
 # costs less than to look up where each row is. 150 trees of 15 leaves took 11 ms for 4096 rows,

@@ -23,7 +23,6 @@ import pytest
 import frontrunner
 from frontrunner.benchmarks.cluster import Cluster, ClusterRunner, choose_devices, open_devices
 from frontrunner.benchmarks.cluster.messages import (
-    COMPILING,
     DeviceState,
     HostDescription,
     HostLost,
@@ -32,7 +31,7 @@ from frontrunner.benchmarks.cluster.messages import (
 )
 from frontrunner.benchmarks.cluster.remote_child import RemoteChild, SentFiles
 from frontrunner.benchmarks.cluster.selection import devices_that_joined
-from frontrunner.benchmarks.compiling import CompileRequest, call_of
+from frontrunner.benchmarks.compiling import COMPILER, CompileRequest, call_of
 from frontrunner.benchmarks.measuring import HANDLER, MeasureRequest, SetupRequest
 from frontrunner.core import InputError, iree_versions
 from frontrunner.experiments.queue import make_queue, renderer
@@ -73,7 +72,7 @@ def test_executables_travel_once_and_measurements_come_back(
         hosts = cluster.hosts()
         sent = SentFiles()
         (compiling,) = (host for host in hosts if host.jobs)
-        child = RemoteChild(cluster, compiling, COMPILING, sent)
+        child = RemoteChild(cluster, compiling, COMPILER, sent)
         reply = child.call(CompileRequest(dispatch.source, dispatch.target.flags, None, out), 60)
         assert out.stat().st_size > 1000
         assert not reply.error

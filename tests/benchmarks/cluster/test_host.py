@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.cluster.host import Host
-from frontrunner.benchmarks.cluster.messages import COMPILING, Work
+from frontrunner.benchmarks.cluster.messages import Work
 from frontrunner.benchmarks.cluster.store import digest_of
-from frontrunner.benchmarks.compiling import CompileReply, call_of
+from frontrunner.benchmarks.compiling import COMPILER, CompileReply, call_of
 from frontrunner.benchmarks.measuring import (
     HANDLER,
     MeasureRequest,
@@ -62,7 +62,7 @@ def test_what_fails_while_the_disk_is_full_is_the_hosts_fault(
             return CompileReply(error="Linking failed")
 
     monkeypatch.setattr("frontrunner.benchmarks.cluster.host.Child", Compiler)
-    work = Work("s", COMPILING, {}, None, 60.0)
+    work = Work("s", COMPILER, {}, None, 60.0)
     usual = host.do(work)
     assert isinstance(usual.raised, ChildDied) if dies else usual.value.error
     monkeypatch.setattr("frontrunner.core.temporary.MIN_FREE_BYTES", 1 << 80)

@@ -13,13 +13,13 @@ import pytest
 from frontrunner.benchmarks.cluster import client
 from frontrunner.benchmarks.cluster.client import Cluster
 from frontrunner.benchmarks.cluster.messages import (
-    COMPILING,
     Answer,
     HostDescription,
     HostFullError,
     HostLost,
 )
 from frontrunner.benchmarks.cluster.remote_child import TRIES, RemoteChild, SentFiles
+from frontrunner.benchmarks.compiling import COMPILER
 from frontrunner.benchmarks.measuring import HANDLER
 from frontrunner.core import WorkError
 
@@ -50,7 +50,7 @@ class FakeCluster:
 
 
 def child(cluster: Any, there: Iterator[list[HostDescription]]) -> RemoteChild:
-    return RemoteChild(cluster, HOST, COMPILING, SentFiles(), others=lambda: next(there))
+    return RemoteChild(cluster, HOST, COMPILER, SentFiles(), others=lambda: next(there))
 
 
 def test_another_host_does_it_or_the_same_when_it_is_back() -> None:
@@ -96,7 +96,7 @@ def test_a_device_whose_hosts_disk_is_full_is_set_aside() -> None:
 def test_a_device_is_not_replaced_by_another_host() -> None:
     cluster: Any = FakeCluster(losses=1)
     with pytest.raises(HostLost):
-        RemoteChild(cluster, HOST, COMPILING, SentFiles()).call(None)
+        RemoteChild(cluster, HOST, COMPILER, SentFiles()).call(None)
     assert cluster.asked == ["a"]
 
 
