@@ -151,6 +151,8 @@ class Child:
 
     def close(self) -> None:
         """Ends the child; a later call starts a new one."""
+        with contextlib.suppress(ValueError):
+            _ahead.remove(self)
         if self._process is not None:
             self._closed = self._process
             _kill_all(self._process)
@@ -240,9 +242,12 @@ def started_ahead(children: Sequence[Child]) -> Iterator[None]:
         yield
     finally:
         for child in children:
-            with contextlib.suppress(ValueError):
-                _ahead.remove(child)
             child.close()
+
+
+def hand_on(child: Child) -> None:
+    """Has a child of the same handler and environment take over this one's process, as above."""
+    _ahead.append(child)
 
 
 def _reap(process: subprocess.Popen[bytes]) -> tuple[int, int]:

@@ -9,7 +9,8 @@ from ...core.lazy import exports
 
 if TYPE_CHECKING:
     from .compile_only import CompileRunner
-    from .local import ExecutableRunner, LocalRunner, open_local_runner, start_processes
+    from .head_start import HeadStart
+    from .local import ExecutableRunner, LocalRunner, open_local_runner
     from .queue_compiler import QueueCompiler, compile_queue
     from .replay import ReplayRunner, StreamingReplayRunner
 else:
@@ -18,11 +19,11 @@ else:
 __all__ = [
     "CompileRunner",
     "ExecutableRunner",
+    "HeadStart",
     "LocalRunner",
     "QueueCompiler",
     "ReplayRunner",
     "StreamingReplayRunner",
     "compile_queue",
     "open_local_runner",
-    "start_processes",
 ]

@@ -8,6 +8,7 @@ from pathlib import Path
 from ...search import Dispatch, ExecutablePipeline
 from ..compiling import save_log
 from ..measuring import BASELINE, OK, CompileOutcome, Outcome
+from .head_start import HeadStart
 from .queue_compiler import QueueCompiler
 
 
@@ -20,6 +21,7 @@ class CompileRunner:
         logs: where what the compiler said of failed candidates is kept.
         jobs: compile workers; as many as cores if None.
         builder: what makes candidates' executables, if IREE's compiler does not.
+        head_start: may have compiled the default.
     """
 
     def __init__(
@@ -31,8 +33,11 @@ class CompileRunner:
         *,
         jobs: int | None = None,
         builder: ExecutablePipeline | None = None,
+        head_start: HeadStart | None = None,
     ) -> None:
-        self._compiler = QueueCompiler(dispatch, render_config, folder, jobs, builder)
+        self._compiler = QueueCompiler(
+            dispatch, render_config, folder, jobs, builder, head_start=head_start
+        )
         self._logs = logs
         self._seen: dict[str, int] = {}
         self.batch = self._compiler.batch

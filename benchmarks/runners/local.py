@@ -5,19 +5,16 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from ...core import Child, started_ahead, usable_cores
 from ...search import Dispatch, ExecutablePipeline
-from ..compiling import COMPILER, call_of, raise_if_killed, save_log
+from ..compiling import call_of, raise_if_killed, save_log
 from ..measuring import (
     CHANGED,
-    HANDLER,
-    KEEP_MEMORY,
     OK,
     DeviceGroup,
     Finals,
@@ -25,6 +22,7 @@ from ..measuring import (
     Outcome,
     RunFailed,
 )
+from .head_start import HeadStart
 from .queue_compiler import QueueCompiler
 
 WITH_SPECS = "with the specs that the compiler comes with"
@@ -67,6 +65,7 @@ class LocalRunner:
         jobs: compile workers; as many as cores if None.
         seed: of the inputs.
         builder: what makes candidates' executables, if IREE's compiler does not.
+        head_start: may have compiled the default.
     """
 
     def __init__(
@@ -80,8 +79,11 @@ class LocalRunner:
         jobs: int | None = None,
         seed: int = 0,
         builder: ExecutablePipeline | None = None,
+        head_start: HeadStart | None = None,
     ) -> None:
-        self._compiler = QueueCompiler(dispatch, render_config, folder, jobs, builder)
+        self._compiler = QueueCompiler(
+            dispatch, render_config, folder, jobs, builder, head_start=head_start
+        )
         self._devices = DeviceGroup(devices, call_of(dispatch), seed, partial(save_log, logs))
         self._executables: dict[int, Path] = {}
         self._baseline = ""
@@ -155,18 +157,6 @@ class LocalRunner:
     def close(self) -> None:
         self._devices.close()
         self._compiler.close()
-
-
-def start_processes(jobs: int | None, devices: int) -> AbstractContextManager[None]:
-    """Starts what runners that are made meanwhile compile and measure with.
-
-    While candidates are ordered a core has nothing to do, and these take 0.3 s each to start.
-
-    Args:
-        jobs: compile workers; as many as cores if None.
-    """
-    compilers = [Child(COMPILER) for _ in range(jobs or usable_cores())]
-    return started_ahead([*compilers, *(Child(HANDLER, KEEP_MEMORY) for _ in range(devices))])
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from ...core import Child
 from ...search import CannotRender, Dispatch, ExecutablePipeline, TuningSpec, spec_of
 from ..compiling import BuildJob, Compiler, require_default
 from ..measuring import BATCH_PER_JOB, CRASHED, CompileOutcome
+from .head_start import HeadStart
 
 
 def compile_queue(
@@ -51,6 +52,7 @@ class QueueCompiler:
         jobs: compile workers; as many as cores if None.
         builder: what makes the executables, if IREE's compiler does not.
         children: compile workers of other hosts, in place of `jobs` of this one.
+        head_start: may have compiled the default.
     """
 
     def __init__(
@@ -61,7 +63,9 @@ class QueueCompiler:
         jobs: int | None,
         builder: ExecutablePipeline | None = None,
         children: Sequence[Child] = (),
+        head_start: HeadStart | None = None,
     ) -> None:
+        self._head_start = head_start
         self._dispatch = dispatch
         self._render_config = render_config
         self._folder = folder
@@ -78,6 +82,9 @@ class QueueCompiler:
         """
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir()
+        ready = self._head_start.default(self._folder) if self._head_start else None
+        if ready is not None:
+            return (ready,)
         return tuple(map(require_default, self._compiler.defaults()))
 
     def compile(self, batch: Sequence[int]) -> Iterator[tuple[int, CompileOutcome]]:

@@ -31,7 +31,7 @@ def prepare(
     observer: Observer,
     *,
     own_runner: bool = False,
-    before_ranking: Callable[[], object] = lambda: None,
+    before_ranking: Callable[[Dispatch], object] = lambda dispatch: None,
 ) -> RunSetup:
     """Reads the input and ranks its candidates; writes nothing.
 
@@ -95,7 +95,7 @@ def prepare(
         observer.notify(f"nothing is measured, so {name} keeps the order that it starts from")
         looks_back = False
     notify_of(dispatch, observer)
-    before_ranking()
+    before_ranking(dispatch)
     observer.on_phase("ranking candidates")
     queue = make_queue(
         dispatch,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from ...benchmarks.measuring import (
     fingerprint,
     shares_cores,
 )
-from ...benchmarks.runners import CompileRunner, LocalRunner, start_processes
+from ...benchmarks.runners import CompileRunner, HeadStart, LocalRunner
 from ...core import InputError, allowed_cpus
 from ...models import AdaptiveRanker, resolve_ranker
 from ...search import Dispatch, check_rendered, executable_pipeline
@@ -39,11 +38,13 @@ def make_usual_runner(
     dispatch: Dispatch,
     render_config: Callable[[int], str],
     observer: Observer,
+    head_start: HeadStart | None = None,
 ) -> Runner:
     """This machine's, or a cluster's, which measures unless only compiling is asked for.
 
     Args:
         observer: told what becomes of a cluster's devices.
+        head_start: what this machine's has begun with.
     """
     work, logs, jobs = folder.work, folder.logs, options.jobs
     builder = executable_pipeline(options.pipeline)
@@ -63,7 +64,9 @@ def make_usual_runner(
             builder=builder,
         )
     if options.compile_only:
-        return CompileRunner(dispatch, render_config, work, logs, jobs=jobs, builder=builder)
+        return CompileRunner(
+            dispatch, render_config, work, logs, jobs=jobs, builder=builder, head_start=head_start
+        )
     return LocalRunner(
         dispatch,
         render_config,
@@ -73,6 +76,7 @@ def make_usual_runner(
         jobs=jobs,
         seed=options.seed,
         builder=builder,
+        head_start=head_start,
     )
 
 
@@ -94,13 +98,14 @@ def start_run(
         WorkError: the baseline does not run, or results cannot be written.
         RunInterrupted: Ctrl-C; the run can be resumed.
     """
-    with ExitStack() as stack:
-        processes = nullcontext() if make_runner else _processes(options)
+    devices = 0 if options.compile_only else len(options.devices or ("the usual one",))
+    with HeadStart(options.jobs, devices) as head_start:
+        here = options.cluster is None and make_runner is None
         run = prepare(
             options,
             observer,
             own_runner=make_runner is not None,
-            before_ranking=partial(stack.enter_context, processes),
+            before_ranking=head_start.begin if here else lambda dispatch: None,
         )
         if options.keep_failures is not None:
             check_report_folder(options.keep_failures, run.dispatch)
@@ -111,19 +116,11 @@ def start_run(
                 folder,
                 options,
                 run,
-                make_runner or partial(make_usual_runner, observer=observer),
+                make_runner or partial(make_usual_runner, observer=observer, head_start=head_start),
                 observer,
                 tracked=tracked,
             )
             return session.run()
-
-
-def _processes(options: TuneOptions) -> AbstractContextManager[None]:
-    """What a run needs on this machine, starting while its candidates are ordered."""
-    if options.cluster is not None:
-        return nullcontext()
-    devices = 0 if options.compile_only else len(options.devices or ("the usual one",))
-    return start_processes(options.jobs, devices)
 
 
 def resume_run(
