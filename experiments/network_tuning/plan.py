@@ -52,7 +52,7 @@ class HotDispatch:
         dynamic: loops whose size is only known when the model runs; `file` has the largest that it
             is called with.
         least_us: of `time_us`, what the machine would need at its measured peak; 0 where it is not
-            known, as with `dynamic` loops and where memory is waited for.
+            known, as where calls have different sizes, and where memory is waited for.
     """
 
     name: str
@@ -154,7 +154,10 @@ def make_plan(
             for name, alone in zip(tunable, found, strict=True):
                 known = _tunable(alone, files[name], target)
                 read[name] = _as_in_model(known, dispatches[name])
-            hot = [_hot(members, files, total, peak) for members in _groups(profile, read)]
+            hot = [
+                _hot(members, files, total, peak if _have_one_size(members, dispatches) else None)
+                for members in _groups(profile, read)
+            ]
             for one in hot:
                 left = 1 - one.expected_us / one.time_us
                 expected |= {name: left * times[name] for name in one.members}
@@ -238,14 +241,14 @@ def _hot(
 ) -> HotDispatch:
     (first, dispatch), *_ = members
     time_us = sum(share.time_us for share, _ in members)
-    count = sum(share.count for share, _ in members)
     problem = dispatch.problem
     least_us = 0.0
     if kind_of(problem).memory_bound:
         headroom_us = STREAMED_HEADROOM * time_us
     else:
-        if peak is not None and not problem.dynamic:
-            least_us = count * peak.least_us(problem.flops, problem.bytes_touched)
+        if peak is not None:
+            every = [(share.count, one.problem) for share, one in members]
+            least_us = sum(n * peak.least_us(p.flops, p.bytes_touched) for n, p in every)
         # What seems to be faster than the peak was not measured well; it is still worth a try.
         reached_us = least_us / REACHED.get(problem.kind, 1.0)
         headroom_us = max(time_us - reached_us, LEAST_HEADROOM * time_us)
@@ -262,6 +265,13 @@ def _hot(
         least_us,
         headroom_us * _expected_gain(problem),
     )
+
+
+def _have_one_size(
+    members: Sequence[tuple[DispatchTime, Dispatch]], dispatches: Mapping[str, NetworkDispatch]
+) -> bool:
+    """Whether what was read of each is what the model always runs."""
+    return all(dispatches[share.name].one_size for share, _ in members)
 
 
 def _expected_gain(problem: Problem) -> float:

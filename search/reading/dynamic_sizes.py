@@ -6,6 +6,7 @@ model's inputs are put into the host's code as constants, and canonicalization c
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from iree.compiler import ir
@@ -33,8 +34,10 @@ _SIZE = "hal.buffer_view.dim"
 
 def isolate_largest(
     model: ir.Module, names: Collection[str], calls: Sequence[Mapping[str, Shapes]]
-) -> dict[str, tuple[str, str]]:
+) -> tuple[dict[str, tuple[str, str]], set[str]]:
     """As `isolate_dispatch`, for dispatches of dynamic shape, each where it is largest.
+
+    Those that have one size in all places and calls are named beside them.
 
     Args:
         model: at phase `flow`; it stays as it is.
@@ -42,6 +45,7 @@ def isolate_largest(
         calls: for each way of calling the model, the inputs of functions, by their names.
     """
     found = dict.fromkeys(names, (0, ("", UNKNOWN)))
+    sizes: dict[str, set[str]] = defaultdict(set)
     for functions in calls:
         module = module_of((op.operation for op in model.body.operations), model)
         for function in top_ops(module, "util.func"):
@@ -49,11 +53,14 @@ def isolate_largest(
                 _set_sizes(function, shapes)
         PassManager.parse(_COMPUTE_SIZES).run(module.operation)
         for name, site in dispatch_sites(module):
-            if name in found and (types := static_types(site)) is not None:
+            types = static_types(site)
+            sizes[name].add(str(types))
+            if name in found and types is not None:
                 elements = count_elements(kind for some in types for kind in some)
                 if elements > found[name][0]:
                     found[name] = elements, isolate_dispatch(site, module)
-    return {name: isolated for name, (_, isolated) in found.items()}
+    isolated = {name: module for name, (_, module) in found.items()}
+    return isolated, {name for name in names if len(sizes[name]) == 1}
 
 
 def _set_sizes(function: ir.Operation, shapes: Shapes) -> None:

@@ -34,9 +34,9 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
     Returns:
         `source`, `functions` (name to inputs and outputs, each a type as text), `dispatches` (name
         to a module with nothing else, or why there is none), for each place that dispatches one
-        the function that has it (`calls`), names of those that are `dynamic`, and their `problems`
-        in the model, `parameters` (scope and key of each) and, by function and
-        input, `limits` of integers that are used as indices.
+        the function that has it (`calls`), names of those that are `dynamic`, of those among them
+        that have `one_size`, and their `problems` in the model, `parameters` (scope and key of
+        each) and, by function and input, `limits` of integers that are used as indices.
     """
     name = request["name"]
     with users_compilation(name, request["text"], request["flags"]) as unit:
@@ -62,9 +62,10 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             key: ("", "dynamic shapes") if key in dynamic else isolate_dispatch(op, module)
             for key, op in sites.items()
         }
-        problems = {}
+        problems, one_size = {}, set[str]()
         if dynamic and (calls := _calls(request["shapes"], signatures, functions)):
-            dispatches |= isolate_largest(module, dynamic, calls)
+            largest, one_size = isolate_largest(module, dynamic, calls)
+            dispatches |= largest
             problems = root_problems(name, source, request["flags"], dynamic)
         return {
             "source": source,
@@ -78,6 +79,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             "dispatches": dispatches,
             "calls": places,
             "dynamic": dynamic,
+            "one_size": one_size,
             "problems": problems,
         }
 

@@ -81,6 +81,7 @@ class NetworkDispatch:
         dynamic: whether the model has it with sizes that are only known when it runs.
         problem: of its root op there, if it is dynamic and can be tuned.
         calls: in how many places each function dispatches it.
+        one_size: whether its sizes are the same in all places and calls.
     """
 
     name: str
@@ -89,6 +90,7 @@ class NetworkDispatch:
     dynamic: bool = False
     problem: Problem | None = None
     calls: tuple[tuple[str, int], ...] = ()
+    one_size: bool = True
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,7 @@ def read_network(
             name in answer["dynamic"],
             answer["problems"].get(name),
             tuple(Counter(answer["calls"][name]).items()),
+            name not in answer["dynamic"] or name in answer["one_size"],
         )
         for name, (text, reason) in answer["dispatches"].items()
     )

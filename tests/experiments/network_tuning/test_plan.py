@@ -115,13 +115,16 @@ def test_dispatches_of_any_size_are_one_and_all_of_their_time_is_to_be_had() -> 
     found = read(FILES["a"], "host")
     assert isinstance(found, Dispatch)
     root = found.problem.with_dynamic(["m"])
-    dispatches = {name: NetworkDispatch(name, "text", "", True, root) for name in ("a", "b", "c")}
+    dispatches = {
+        name: NetworkDispatch(name, "text", "", True, root, one_size=False) for name in "abc"
+    }
     profile = [DispatchTime(name, 1.0, us) for name, us in (("a", 60.0), ("c", 30.0), ("b", 10.0))]
     made = make_plan(profile, dispatches, FILES, 1.0, TARGET, Peak(1e3, 1e3))
     (one,) = made.hot
     assert (one.members, one.dynamic) == (("a", "c"), ("m",))
     assert one.problem.startswith("contraction_?x")
     assert one.headroom_us == one.time_us == 90.0
+    assert one.least_us == 0.0
     assert [(rest.name, rest.reason) for rest in made.rest] == [("b", hot.ANOTHER)]
     assert read_plan(json.loads(json.dumps(made.to_dict(), default=str))) == made
     unread = dispatches | {"c": NetworkDispatch("c", "text", "", True)}
@@ -131,6 +134,21 @@ def test_dispatches_of_any_size_are_one_and_all_of_their_time_is_to_be_had() -> 
     # One with a size that is known is another spec's.
     static = dispatches | {"c": NetworkDispatch("c", "text")}
     assert len(make_plan(profile, static, FILES, 1.0, TARGET, None).hot) == 2
+
+
+def test_the_peak_says_what_dispatches_need_that_always_have_one_size() -> None:
+    found = read(FILES["a"], "host")
+    assert isinstance(found, Dispatch)
+    root = found.problem.with_dynamic(["m"])
+    always = NetworkDispatch("a", "text", "", True, root)
+    profile = [DispatchTime("a", 2.0, 60.0), DispatchTime("c", 1.0, 30.0)]
+    peak = Peak(1e9, 1e9)
+    for other, known in ((always, True), (replace(always, one_size=False), False)):
+        made = make_plan(profile, {"a": always, "c": other}, FILES, 1.0, TARGET, peak)
+        (one,) = made.hot
+        assert one.dynamic == ("m",)
+        needed = 3 * peak.least_us(found.problem.flops, found.problem.bytes_touched)
+        assert one.least_us == (pytest.approx(needed) if known else 0.0)
 
 
 def test_attention_that_one_matcher_takes_is_one() -> None:

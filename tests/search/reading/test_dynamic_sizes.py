@@ -38,6 +38,9 @@ def test_they_have_the_largest_of_their_sizes(tmp_path: Path) -> None:
         assert [dim.matched_size for dim in one.problem.dims] == [DYNAMIC, *sizes[1:]]
         assert (one.dynamic, one.problem.dynamic) == (True, ("m",))
         assert "x".join(["?", *map(str, sizes[1:])]) in one.problem.label
+        assert not one.one_size
+    same = [((rows, 4, 64), *weights) for rows in (6, 6)]
+    assert all(one.one_size for one in read(MODELS / "dynamic_chain.mlir", *same).dispatches)
 
 
 @pytest.mark.parametrize(
