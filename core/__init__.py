@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         ChildKilled,
         ChildTimeout,
         child_errors,
-        hand_on,
         started_ahead,
     )
     from .decoding import MAX_EXACT_INT, decode, describe_error, refusing_damage
@@ -135,7 +134,6 @@ __all__ = [
     "format_size",
     "free_memory",
     "gunzip",
-    "hand_on",
     "in_temporary_folder",
     "installed_version",
     "iree_versions",

@@ -110,7 +110,8 @@ class Child:
         if not self.running:
             self._start()
         process, connection, stderr = self._process, self._connection, self._stderr
-        assert process is not None and connection is not None and stderr is not None
+        if process is None or connection is None or stderr is None:
+            raise ChildDied("closed while it started")
         self._in_call = True
         try:
             before = os.fstat(stderr.fileno()).st_size  # what it said of earlier requests
@@ -151,8 +152,6 @@ class Child:
 
     def close(self) -> None:
         """Ends the child; a later call starts a new one."""
-        with contextlib.suppress(ValueError):
-            _ahead.remove(self)
         if self._process is not None:
             self._closed = self._process
             _kill_all(self._process)
@@ -242,12 +241,9 @@ def started_ahead(children: Sequence[Child]) -> Iterator[None]:
         yield
     finally:
         for child in children:
+            with contextlib.suppress(ValueError):
+                _ahead.remove(child)
             child.close()
-
-
-def hand_on(child: Child) -> None:
-    """Has a child of the same handler and environment take over this one's process, as above."""
-    _ahead.append(child)
 
 
 def _reap(process: subprocess.Popen[bytes]) -> tuple[int, int]:

@@ -52,7 +52,7 @@ class QueueCompiler:
         jobs: compile workers; as many as cores if None.
         builder: what makes the executables, if IREE's compiler does not.
         children: compile workers of other hosts, in place of `jobs` of this one.
-        head_start: may have compiled the default.
+        head_start: has the compile workers, of which one may have compiled the default.
     """
 
     def __init__(
@@ -70,6 +70,8 @@ class QueueCompiler:
         self._render_config = render_config
         self._folder = folder
         self._builder = builder
+        if head_start is not None:
+            children = head_start.compilers
         self._compiler = Compiler(dispatch, folder, jobs, children=children)
         self.jobs = self._compiler.jobs
         self.batch = BATCH_PER_JOB * self._compiler.jobs
@@ -84,7 +86,7 @@ class QueueCompiler:
         self._folder.mkdir()
         ready = self._head_start.default(self._folder) if self._head_start else None
         if ready is not None:
-            return (ready,)
+            return (require_default(ready),)
         return tuple(map(require_default, self._compiler.defaults()))
 
     def compile(self, batch: Sequence[int]) -> Iterator[tuple[int, CompileOutcome]]:

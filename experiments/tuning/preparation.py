@@ -37,7 +37,7 @@ def prepare(
 
     Args:
         own_runner: whether a runner of the user's own measures, wherever its devices are.
-        before_ranking: called when all is read and checked.
+        before_ranking: called with what was read, when all is checked.
 
     Returns:
         With the options as given, and the target's usual ranker and device where none was.

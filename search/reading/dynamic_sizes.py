@@ -45,7 +45,7 @@ def isolate_largest(
         calls: for each way of calling the model, the inputs of functions, by their names.
     """
     found = dict.fromkeys(names, (0, ("", UNKNOWN)))
-    sizes: dict[str, set[str]] = defaultdict(set)
+    sizes: dict[str, set[str | None]] = defaultdict(set)
     for functions in calls:
         module = module_of((op.operation for op in model.body.operations), model)
         for function in top_ops(module, "util.func"):
@@ -54,13 +54,13 @@ def isolate_largest(
         PassManager.parse(_COMPUTE_SIZES).run(module.operation)
         for name, site in dispatch_sites(module):
             types = static_types(site)
-            sizes[name].add(str(types))
+            sizes[name].add(None if types is None else str(types))
             if name in found and types is not None:
                 elements = count_elements(kind for some in types for kind in some)
                 if elements > found[name][0]:
                     found[name] = elements, isolate_dispatch(site, module)
     isolated = {name: module for name, (_, module) in found.items()}
-    return isolated, {name for name in names if len(sizes[name]) == 1}
+    return isolated, {n for n, s in sizes.items() if len(s) == 1 and None not in s}
 
 
 def _set_sizes(function: ir.Operation, shapes: Shapes) -> None:

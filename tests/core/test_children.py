@@ -23,7 +23,6 @@ from frontrunner.core.children import (
     ChildDied,
     ChildKilled,
     ChildTimeout,
-    hand_on,
     started_ahead,
 )
 
@@ -297,14 +296,3 @@ def test_a_process_that_was_started_ahead_is_taken_over(handler: str) -> None:
     assert not other_environment.running
     with Child(handler) as child:
         assert child.call("x")[1] not in pids
-
-
-def test_a_process_is_handed_on(handler: str) -> None:
-    with Child(handler) as first, Child(handler) as second:
-        pid = first.call("x")[1]
-        hand_on(first)
-        assert second.call("x") == ("x", pid)
-        assert not first.running
-        hand_on(second)
-        second.close()
-        assert first.call("x")[1] != pid

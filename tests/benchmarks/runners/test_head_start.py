@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from frontrunner.benchmarks.compiling import Compiler
-from frontrunner.benchmarks.measuring import OK, CompileOutcome
+from frontrunner.benchmarks.measuring import HANDLER, KILLED, OK, TIMEOUT, CompileOutcome
 from frontrunner.benchmarks.runners import CompileRunner, HeadStart
-from frontrunner.core import WorkError
+from frontrunner.benchmarks.runners import head_start as head_start_module
+from frontrunner.core import Child, KilledError, WorkError
 from frontrunner.search import Dispatch
 
 
@@ -54,14 +57,12 @@ def test_candidates_are_compiled_by_the_worker_that_compiled_the_default(
         first = head_start.default(tmp_path)
         assert first is not None
         assert first.kind == OK
-        worker = head_start._worker
-        assert worker._process is not None
-        pid = worker._process.pid
-        with Compiler(matmul, tmp_path, 1) as compiler:
+        (worker,) = head_start.compilers
+        used = worker._process
+        assert worker.running
+        with Compiler(matmul, tmp_path, children=head_start.compilers) as compiler:
             again = compiler.baseline()
-            (child,) = compiler._all
-            assert child._process is not None
-            assert child._process.pid == pid
+            assert worker._process is used
         assert (again.kind, again.digest) == (first.kind, first.digest)
 
 
@@ -76,9 +77,44 @@ def test_a_default_that_does_not_compile_is_told_as_without_a_head_start(
 
 
 def test_what_nobody_asks_for_is_given_up(matmul: Dispatch) -> None:
-    with HeadStart(1, 0) as head_start:
+    with HeadStart(2, 1) as head_start:
         head_start.begin(matmul)
         future = head_start._default
     assert future is not None
-    assert future.done()
-    assert not head_start._worker.running
+    assert future.cancelled() or future.result().kind != OK
+    assert not any(child.running for child in head_start.compilers)
+
+
+def test_nothing_starts_beside_a_default_that_is_timed(matmul: Dispatch, tmp_path: Path) -> None:
+    started: list[str] = []
+    with pytest.MonkeyPatch.context() as patch, HeadStart(3, 1) as head_start:
+        patch.setattr(head_start_module, "started_ahead", lambda spares: noted(started, spares))
+        head_start._asked.set()
+        head_start.begin(matmul)
+        assert head_start.default(tmp_path)
+    assert started == [HANDLER]
+
+
+def noted(started: list[str], spares: Sequence[Child]) -> AbstractContextManager[None]:
+    started += [child.handler for child in spares]
+    return nullcontext()
+
+
+@pytest.mark.parametrize("outcome", [TIMEOUT, KILLED])
+def test_what_takes_long_is_not_tried_again(
+    outcome: str, matmul: Dispatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    def fail(self: Compiler) -> CompileOutcome:
+        tried.append(outcome)
+        if outcome == KILLED:
+            raise KilledError("the compiler's default was not compiled: killed, twice")
+        return CompileOutcome(TIMEOUT, self.folder / "baseline.vmfb", reason="it takes long")
+
+    monkeypatch.setattr(Compiler, "baseline", fail)
+    with HeadStart(1, 0) as head_start:
+        head_start.begin(matmul)
+        with pytest.raises((KilledError, WorkError), match=r"twice|it takes long"):
+            start(matmul, tmp_path, head_start)
+    assert tried == [outcome]
