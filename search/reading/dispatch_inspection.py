@@ -34,6 +34,8 @@ _SUM = b"""func.func @sum(%a: tensor<1xf32>) -> tensor<1xf32> {
   %0 = arith.addf %a, %a : tensor<1xf32>
   return %0 : tensor<1xf32>
 }"""
+# Of tensors that the compiler tiles where their dispatches are configured.
+_ENCODED = "#iree_encoding.encoding<"
 _SCALARS = (ir.IntegerType, ir.FloatType, ir.IndexType)
 
 
@@ -177,6 +179,11 @@ def _describe(
         raise InputError(
             f"{word} ({_sizes(problem)}) has a dynamic shape; tuning needs static sizes",
             "replace each ? by the size that you run",
+        )
+    if root.name == "linalg.mmt4d" and _ENCODED in sources:
+        raise NotTunableError(
+            f"not tunable: {name} computes a product that is tiled after tuning specs are applied",
+            "leave --iree-opt-data-tiling out, or give --iree-global-opt-data-tiling instead",
         )
     maps = linalg.get_indexing_maps(root) or root.attributes["indexing_maps"]
     return {

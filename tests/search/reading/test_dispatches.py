@@ -227,6 +227,16 @@ def test_what_cannot_be_tuned_is_named(name: str, error: type[InputError], says:
         read_dispatch(DATA / f"{name}.mlir")
 
 
+def test_what_is_tiled_after_specs_are_applied_is_refused() -> None:
+    """Candidates would compile, one by one, and none be applied."""
+    path = DATA / "matmul.mlir"
+    with pytest.raises(NotTunableError, match="tiled after tuning specs") as caught:
+        read_dispatch(path, iree_flags=("--iree-opt-data-tiling",))
+    *_, other = caught.value.hint.split(" instead")[0].split()
+    early = read_dispatch(path, iree_flags=(other,))
+    assert "Mmt4dTilingExpert" in early.default
+
+
 def test_numbers_that_are_no_tensors_are_refused(tmp_path: Path) -> None:
     text = (DATA / "matmul.mlir").read_text()
     path = tmp_path / "scaled.mlir"
