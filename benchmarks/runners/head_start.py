@@ -9,7 +9,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from types import TracebackType
 from typing import Self
 
 from ...core import Child, FrontrunnerError, KilledError, started_ahead, usable_cores
@@ -42,12 +41,7 @@ class HeadStart:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def begin(self, dispatch: Dispatch) -> None:

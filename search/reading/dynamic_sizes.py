@@ -53,9 +53,11 @@ def isolate_largest(
                 _set_sizes(function, shapes)
         PassManager.parse(_COMPUTE_SIZES).run(module.operation)
         for name, site in dispatch_sites(module):
+            if name not in found:
+                continue
             types = static_types(site)
             sizes[name].add(None if types is None else str(types))
-            if name in found and types is not None:
+            if types is not None:
                 elements = count_elements(kind for some in types for kind in some)
                 if elements > found[name][0]:
                     found[name] = elements, isolate_dispatch(site, module)
