@@ -227,9 +227,10 @@ def test_what_cannot_be_tuned_is_named(name: str, error: type[InputError], says:
         read_dispatch(DATA / f"{name}.mlir")
 
 
-def test_what_is_tiled_after_specs_are_applied_is_refused() -> None:
+@pytest.mark.parametrize("name", ["matmul", "batch_matmul"])
+def test_what_is_tiled_after_specs_are_applied_is_refused(name: str) -> None:
     """Candidates would compile, one by one, and none be applied."""
-    path = DATA / "matmul.mlir"
+    path = DATA / f"{name}.mlir"
     with pytest.raises(NotTunableError, match="tiled after tuning specs") as caught:
         read_dispatch(path, iree_flags=("--iree-opt-data-tiling",))
     *_, other = caught.value.hint.split(" instead")[0].split()
