@@ -10,8 +10,8 @@ as each of the three of the package, the other has 30 trees of 1300:
     scikit-learn (by a private interface)    860     10     860     12
     LightGBM (a `Booster` made of text)      870     15     930     17
 
-What the others spend at first is their import, with which every run of `tune` would begin. Long
-queues go through small trees in a third of the time by `selector`.
+What the others spend at first is their import, with which every run of `tune` would begin. From
+1,024 candidates on small trees are left to `selector`, which takes less than half of that.
 """
 
 from __future__ import annotations
