@@ -12,7 +12,7 @@ from functools import partial
 
 import z3
 
-from .. import interchanged, unrolled
+from .. import interchanged, tiled_operands, unrolled
 from ..dispatch import Dispatch
 from ..kind import kind_of
 from ..problem import Problem, Target
@@ -38,6 +38,8 @@ MAX_UNROLLED_WINDOW = 1024
 # As `MAX_UNROLLED`, of what is fused to a reduction: 16 rows of 384 take 4 s to compile, and 20
 # with peeling (AVX-512).
 MAX_UNROLLED_FUSED = 128
+# Of a loop over tiles of operands, so many are in a vector tile.
+TILES_PER_STEP = (1, 2, 4, 8)
 # The largest cache tile of a cached reduction that other ops are fused to.
 FUSED_BYTES = 4 << 10
 
@@ -175,6 +177,24 @@ def _unrolled_window(
     )
 
 
+def _tiled_operands(
+    problem: Problem, target: Target
+) -> tuple[tuple[Knob, ...], tuple[Constraint, ...]]:
+    """Workgroup and vector tiles of the loops over tiles, each of which is whole in a vector."""
+    knobs: list[Knob] = []
+    rules: list[Constraint] = []
+    inner = tiled_operands.inner_loops(problem)
+    for d in problem.dims:
+        whole = d.name in inner
+        if d.parallel:
+            knobs.append(Knob(f"dist_{d.name}", (d.size,) if whole else tile_sizes(d.size)))
+            rules += nesting_constraints(z3.Int(f"dist_{d.name}"), vec_tile(d), d)
+        steps = [step for step in TILES_PER_STEP if step <= d.size and d.role != "batch"]
+        knobs.append(Knob(f"vec_{d.name}", (d.size,) if whole else tuple(steps or [1])))
+    rules += common_constraints(problem, target)
+    return tuple(knobs), tuple(rules)
+
+
 def _attention(problem: Problem, target: Target) -> tuple[tuple[Knob, ...], tuple[Constraint, ...]]:
     """Workgroup and vector tiles.
 
@@ -231,4 +251,5 @@ _BUILDERS = {
     "LinalgExtTileAndVectorize": _attention,
     unrolled.PIPELINE: _unrolled_window,
     interchanged.PIPELINE: _double_tiling,
+    tiled_operands.PIPELINE: _tiled_operands,
 }

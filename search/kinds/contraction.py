@@ -9,6 +9,8 @@ from ..interchanged import PIPELINE as INTERCHANGED
 from ..interchanged import can_interchange
 from ..kind import Kind
 from ..problem import Problem
+from ..tiled_operands import PIPELINE as TILED_OPERANDS
+from ..tiled_operands import has_tiled_operands
 
 
 class ContractionKind(Kind):
@@ -43,6 +45,8 @@ class ContractionKind(Kind):
         return (tuple(at for at, dim in enumerate(problem.dims) if not dim.parallel),)
 
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
+        if has_tiled_operands(problem):
+            return (TILED_OPERANDS,)
         pipelines = ("DoubleTilingExpert",)
         return (*pipelines, INTERCHANGED) if can_interchange(problem) else pipelines
 

@@ -24,6 +24,7 @@ from ..mlir import (
     walk,
 )
 from ..problem import KEEP_F64, Problem, Target
+from ..tiled_operands import has_tiled_operands
 from .benchmark_file import rebuild
 from .functions import choose
 
@@ -36,7 +37,6 @@ _SUM = b"""func.func @sum(%a: tensor<1xf32>) -> tensor<1xf32> {
 }"""
 # Of tensors that the compiler tiles where their dispatches are configured.
 _ENCODED = "#iree_encoding.encoding<"
-_TILED = ("linalg.mmt4d", "linalg.batch_mmt4d")
 _SCALARS = (ir.IntegerType, ir.FloatType, ir.IndexType)
 
 
@@ -181,7 +181,7 @@ def _describe(
             f"{word} ({_sizes(problem)}) has a dynamic shape; tuning needs static sizes",
             "replace each ? by the size that you run",
         )
-    if root.name in _TILED and _ENCODED in sources:
+    if has_tiled_operands(problem) and _ENCODED in sources:
         raise NotTunableError(
             f"not tunable: {name} computes a product that is tiled after tuning specs are applied",
             "leave --iree-opt-data-tiling out, or give --iree-global-opt-data-tiling instead",

@@ -38,6 +38,7 @@ KINDS = [
     "matmul_transposed_rhs",
     "matmul_fused",
     "batch_matmul",
+    "mmt4d",
     "matvec",
     "vecmat",
     "conv_nhwc",
@@ -218,6 +219,15 @@ def test_attentions_head_dim_is_never_tiled(dispatch: Read) -> None:
     space = the_space(given)
     assert set(sample(space, 50, 0).vec_k1) == {given.problem.dim("k1").size}
     assert "vector_reduction = [0, 0, 0, 0, " in space.render(sample(space, 1, 0).iloc[0].to_dict())
+
+
+def test_tiles_of_operands_stay_whole(dispatch: Read) -> None:
+    """The compiler has laid them out for the vector unit; how many are taken at once varies."""
+    space = the_space(dispatch("mmt4d"))
+    drawn = sample(space, 200, 0)
+    inner = {"dist_m1": 8, "vec_m1": 8, "dist_n1": 8, "vec_n1": 8, "vec_k1": 1}
+    assert {name: set(drawn[name]) for name in inner} == {n: {size} for n, size in inner.items()}
+    assert all(drawn[name].nunique() > 2 for name in ("dist_m0", "dist_n0", "vec_m0", "vec_k0"))
 
 
 def rule(space: Space, reason: str) -> tuple[Constraint, ...]:
