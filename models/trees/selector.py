@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,8 +84,7 @@ class Splits:
     @property
     def levels(self) -> Sequence[slice]:
         """The splits of each height that has any."""
-        starts = np.concatenate([[0], self.ends[:-1]])
-        return [slice(a, b) for a, b in zip(starts, self.ends, strict=True) if a < b]
+        return [slice(start, end) for start, end in pairwise([0, *self.ends]) if start < end]
 
     def that_decide(self, lowest: Values, highest: Values) -> Splits:
         """Those that send rows to either side, and that rows come to, if these are the extremes.

@@ -67,7 +67,9 @@ def test_a_value_that_training_never_saw_missing_counts_as_lightgbm_says(data):
     np.testing.assert_allclose(trees.predict(values), booster.predict(values), rtol=1e-5)
 
 
-def test_trees_of_nothing_but_a_root(data):
+@pytest.mark.parametrize("fewest", [1, 10**9], ids=["selected", "walked"])
+def test_trees_of_nothing_but_a_root(fewest, data, monkeypatch):
+    monkeypatch.setattr(walker, "FEWEST_ROWS", fewest)
     settings = {"verbose": -1, "num_threads": 1, "min_data_in_leaf": 200}
     booster = lightgbm.train(settings, lightgbm.Dataset(data[0], label=data[1]), 2)
     trees = boosting._trees(booster.dump_model(), np.zeros(FEATURES))
