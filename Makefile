@@ -56,9 +56,8 @@ predictor: env  ## train the predictor that ships in the package, as it is in th
 test: env-dev  ## run the tests, but for those that take long one by one
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(ARGS)
 
-# Whole runs wait for their children and for the clock: two at a time leave an eighth of two cores.
 test-slow: env-dev  ## run those that take long: whole runs, killed and resumed, over all kinds
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m slow --durations 12 $(SLOW) $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow --durations 12 $(SLOW) $(ARGS)
 
 test-quick: env-dev  ## run those that compile and measure nothing, in under a minute
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q --no-header $(QUICK) $(ARGS)

@@ -282,12 +282,15 @@ def spare_children() -> Iterator[None]:
         return child.handler, child.env, environ, sys.path[:], os.getcwd(), temporary_folder()
 
     def keep(child: Child) -> None:
-        if child.running and not child._in_call and STATELESS.match(child.handler):
+        # One that another thread closes while it starts is of no known kind yet.
+        started_as = kinds.pop(child, None)
+        idle = child.running and not child._in_call
+        if started_as and idle and STATELESS.match(child.handler):
             spare = Child(child.handler, child.env)
             children._ahead.append(child)
             spare._take_over(child)
             with lock:
-                spares.append((kinds.pop(child), spare))
+                spares.append((started_as, spare))
                 oldest = spares[:-MOST_SPARE]
                 del spares[:-MOST_SPARE]
             for _, spare in oldest:
@@ -307,6 +310,7 @@ def spare_children() -> Iterator[None]:
                 kinds[child] = wanted
                 return
         start(child)
+        kinds.setdefault(child, wanted)  # it may have taken over one that was started ahead
 
     def note(child: Child) -> None:
         start_process(child)
