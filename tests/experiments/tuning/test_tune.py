@@ -131,7 +131,10 @@ def test_a_run_gives_a_spec_that_applies_and_is_tracked(tmp_path: Path) -> None:
     [
         "conv_strided",
         "attention_grouped",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("attention", "mmt4d")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("attention", "matmul_fused", "mmt4d")
+        ),
     ],
 )
 def test_every_kind_goes_through(name: str, tmp_path: Path) -> None:
