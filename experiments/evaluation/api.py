@@ -149,6 +149,7 @@ def evaluate(
                     finished=finished,
                     progress=progress,
                 )
+            tracker.prepare()
             report = Report.of(evaluation, asked, holdout=holdout, seed=seed, notes=notes)
             report = _write(report, folder, notify)
             finished.remove()

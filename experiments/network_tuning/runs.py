@@ -272,6 +272,7 @@ def _tune(
         )  # fmt: skip
         chosen = trial.decide([(hot, specs.get(hot.name, [])) for hot in plan.hot])
         end = finish(chosen, base, choice.bases, maker, runner, options.seed, deadline)
+        tracker.prepare()
         if session.before is not None and _is_worse(end, session.before):
             notify("nothing better was found: what the earlier session wrote stays")
             result = session.before

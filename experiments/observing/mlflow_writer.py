@@ -1,5 +1,6 @@
-"""Logs a run to MLflow, or fetches a model: reads JSON from stdin, answers with a line of JSON.
+"""Logs a run to MLflow, or fetches a model: reads a line of JSON, answers with a line of JSON.
 
+A line before it may name the store, which is then open when the other one comes.
 Runs in a process of its own and by its path (see `tracking`), so it imports nothing from here.
 """
 
@@ -16,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from typing import Any, TypeVar
 
@@ -67,6 +68,21 @@ def write(run: dict[str, Any]) -> dict[str, Any]:
     for one in reversed(opened):  # none is left running
         client.set_terminated(one, run["status"], end_time=run["end_ms"])
     return answer
+
+
+def open_ahead(store: dict[str, Any]) -> None:
+    """Imports MLflow and opens a local store; what goes wrong is told by who uses it then."""
+    uri = store["uri"]
+    with suppress(Exception), only_writer(uri):
+        if uri.startswith(SQLITE):
+            check_sqlite(sqlite_file(uri))
+
+        import mlflow
+
+        mlflow.set_tracking_uri(uri)
+        if uri.startswith(SQLITE):
+            # MLflow keeps what it opened, by its URI.
+            find_experiment(mlflow.MlflowClient(), store["experiment"], store["artifact_root"])
 
 
 def open_store(run: dict[str, Any]) -> tuple[Any, str]:
@@ -261,7 +277,13 @@ def main() -> int:
     # Without a pipe to watch, it goes on when the process that started it is gone.
     if len(sys.argv) > 1:
         exit_on_hangup(int(sys.argv[1]))
-    asked = json.load(sys.stdin)
+    asked = json.loads(sys.stdin.readline())
+    if asked.get("ahead"):
+        open_ahead(asked)
+        line = sys.stdin.readline()
+        if not line:  # nothing is asked any more
+            return 0
+        asked = json.loads(line)
     signal.signal(signal.SIGALRM, give_up)
     signal.signal(signal.SIGTERM, give_up)
     signal.setitimer(signal.ITIMER_REAL, asked["timeout_s"])

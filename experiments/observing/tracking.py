@@ -13,7 +13,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +21,7 @@ from typing import Any, Self
 
 from ... import __version__
 from ...core import Notify, iree_versions
-from .mlflow_process import ask_mlflow, tell_mlflow
+from .mlflow_process import MlflowWriter, tell_mlflow
 from .mlflow_store import SQLITE, TrackingStore, find_store
 
 EXPERIMENT = "frontrunner"
@@ -75,6 +75,7 @@ class Tracker:
         self.registered: dict[str, str] = {}
         self._place = Path()
         self._run: dict[str, Any] | None = None
+        self._writer: MlflowWriter | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -120,6 +121,16 @@ class Tracker:
             "children": [],
             "models": [],
         }
+
+    def prepare(self) -> None:
+        """Starts the process that writes the run, so that `finish` takes less time.
+
+        To be called when nothing more is measured. A process that cannot be started is told of by
+        `finish`, which tries again.
+        """
+        if self._run is not None and self.store is not None and self._writer is None:
+            with suppress(OSError):
+                self._writer = MlflowWriter(self._opened())
 
     def rename(self, run_name: str) -> None:
         """Gives the run another name, when that is known."""
@@ -204,13 +215,8 @@ class Tracker:
         run |= {
             "status": status,
             "end_ms": _now_ms(),
-            "experiment": EXPERIMENT,
-            "uri": self.store.uri,
-            "artifact_root": self.store.artifacts,
+            **self._opened(),
         }
-        if self.store.artifacts is not None:
-            with suppress(OSError):  # what writes there tells better
-                Path(self.store.uri.removeprefix(SQLITE)).parent.mkdir(parents=True, exist_ok=True)
         try:
             answer = self._write(run)
         except Exception as error:
@@ -226,12 +232,28 @@ class Tracker:
         # A password may stand before the host.
         self.notify(re.sub(r"(?<=://)[^/\s]+@", "***@", text))
 
+    def _opened(self) -> dict[str, Any]:
+        """What the writer opens; there is room for it."""
+        assert self.store is not None
+        if self.store.artifacts is not None:
+            with suppress(OSError):  # what writes there tells better
+                Path(self.store.uri.removeprefix(SQLITE)).parent.mkdir(parents=True, exist_ok=True)
+        return {
+            "experiment": EXPERIMENT,
+            "uri": self.store.uri,
+            "artifact_root": self.store.artifacts,
+        }
+
     def _write(self, run: dict[str, Any]) -> dict[str, Any]:
+        writer, self._writer = self._writer, None
         if run["status"] == KILLED:
             # After Ctrl-C somebody waits for the prompt, and what is told then takes seconds.
             tell_mlflow(run, self.timeout_s)
+            if writer is not None:
+                writer.close()
             return {}
-        return ask_mlflow(run, self.timeout_s)
+        with closing(writer or MlflowWriter()) as writer:
+            return writer.ask(run, self.timeout_s)
 
 
 def _texts(values: Mapping[str, object]) -> dict[str, str]:

@@ -203,6 +203,7 @@ class Session:
 
         @cache  # what is verified is written as it is, and a text takes half a second
         def spec(standing: FinalistResult, finals: Finals) -> str:
+            self.tracker.prepare()  # what is left to be done is verification
             flags = self.options.iree_flags
             comment = expectation_comment(standing, finals, runner.fingerprints, flags)
             return self.winning.spec(standing.index, comment)

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -17,7 +18,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from frontrunner.experiments.observing import mlflow_process, mlflow_writer
+from frontrunner.experiments.observing import mlflow_process, mlflow_writer, tracking
 from frontrunner.experiments.observing.mlflow_store import TrackingStore, cache_folder, find_store
 from frontrunner.experiments.observing.tracking import Tracker, with_page
 
@@ -400,8 +401,9 @@ def test_a_run_that_an_exception_ends(warnings, monkeypatch, error, status):
     assert [(r["status"], len(r["metrics"])) for r in written.runs] == [(status, 1)]
 
 
-@pytest.mark.slow
-def test_nobody_waits_for_what_is_written_after_ctrl_c(warnings, database, monkeypatch):
+@pytest.fixture
+def started(monkeypatch):
+    """The processes that write, in the order in which they were started."""
     started = []
 
     class Kept(subprocess.Popen):
@@ -409,12 +411,65 @@ def test_nobody_waits_for_what_is_written_after_ctrl_c(warnings, database, monke
             super().__init__(*arguments, **options)
             started.append(self)
 
+    monkeypatch.setattr("frontrunner.experiments.observing.mlflow_process.subprocess.Popen", Kept)
+    return started
+
+
+@pytest.mark.slow
+def test_a_run_whose_writer_was_started_ahead(warnings, database, started):
+    with Tracker(warnings.append) as tracker:
+        tracker.start("prepared", {})
+        tracker.prepare()
+        tracker.prepare()
+        tracker.log_metric("best_us", 1.0)
+    assert (warnings, len(started)) == ([], 1)
+    assert rows(database, "select name, status from runs") == [("prepared", "FINISHED")]
+    assert rows(database, "select key, value from metrics") == [("best_us", 1.0)]
+
+
+@pytest.mark.slow
+def test_a_writer_started_ahead_that_finds_no_store(warnings, database):
+    with Tracker(warnings.append) as tracker:
+        tracker.start("lost", {})
+        database.write_bytes(b"no database, whatever its name says" * 100)
+        tracker.prepare()
+    (warning,) = warnings
+    assert warning.endswith("mlflow.db: file is not a database")
+
+
+def test_a_writer_started_ahead_that_is_killed(warnings, started):
+    with Tracker(warnings.append) as tracker:
+        tracker.start("lost", {})
+        tracker.prepare()
+        started[0].kill()
+        started[0].wait()
+    (warning,) = warnings
+    assert warning.endswith(": MLflow ended with exit code -9: no reason given")
+
+
+def test_a_writer_started_ahead_ends_where_ctrl_c_ends_the_run(warnings, monkeypatch, started):
+    told = []
+    monkeypatch.setattr(tracking, "tell_mlflow", lambda run, _: told.append(run["status"]))
+
+    def run():
+        with Tracker(warnings.append) as tracker:
+            tracker.start("cut", {})
+            tracker.prepare()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    (writer,) = started
+    assert (told, writer.returncode) == (["KILLED"], -signal.SIGTERM)
+
+
+@pytest.mark.slow
+def test_nobody_waits_for_what_is_written_after_ctrl_c(warnings, database, started):
     def run():
         with Tracker(warnings.append) as tracker:
             tracker.start("cut", {})
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("frontrunner.experiments.observing.mlflow_process.subprocess.Popen", Kept)
     with pytest.raises(KeyboardInterrupt):
         run()
     (writer,) = started
