@@ -67,7 +67,7 @@ class Catalogue:
         # float32 also hides that log2 differs in the last bit between machines: ties stay ties.
         for row, item in zip(values, self.features, strict=True):
             row[:] = item.function(view)
-        return pd.DataFrame(values.T, columns=pd.Index(self.names), index=index)
+        return pd.DataFrame(values.T, columns=pd.Index(self.names), index=index, copy=False)
 
 
 class Theme:

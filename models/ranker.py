@@ -276,7 +276,8 @@ def feature_matrix(
             "compute the frame with frontrunner.features.extract",
         )
     values = frame.loc[:, list(names)].to_numpy(dtype=np.float32)
-    return np.where(np.isfinite(values), values, np.float32(np.nan))
+    finite = np.isfinite(values)
+    return values if finite.all() else np.where(finite, values, np.float32(np.nan))
 
 
 def features(frame: pd.DataFrame, catalogue: Catalogue, ranker_name: str) -> NDArray[np.float32]:

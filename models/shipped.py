@@ -11,11 +11,11 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..core import InputError
 from ..features import CPU
-from .ranker import BASE, Ranker, Reason, Scores, feature_matrix, features
+from .ranker import BASE, Ranker, Reason, Scores, features
 from .storage import load
 from .training import TIME_COLUMN, Training
 from .trees import LightGBMRanker
@@ -76,19 +76,22 @@ class CpuRanker(Ranker):
         self.on_progress(before * total + done, predictors * total)
 
     def score(self, frame: pd.DataFrame) -> Scores:
-        features(frame, CPU, self.name)  # names missing features for this ranker
+        values = features(frame, CPU, self.name)
         scores = np.zeros(len(frame))
-        for part, shares in self._shared(frame):
-            scores += shares * part.score(frame)
+        for part, shares in self._shared(values):
+            # What was trained before a feature was added does without it.
+            names = part.catalogue_.names
+            known = values if names == CPU.names else values[:, _columns(names)]
+            scores += shares * part.score_values(known)
         return scores
 
     def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
         """The means of the predictors' Shapley values."""
-        features(frame, CPU, self.name)
         chosen = frame if rows is None else frame.iloc[list(rows)]
+        values = features(chosen, CPU, self.name)
         names = [*CPU.names, BASE]
         total = pd.DataFrame(0.0, index=chosen.index, columns=pd.Index(names))
-        for part, shares in self._shared(chosen):
+        for part, shares in self._shared(values):
             # What was trained before a feature was added says nothing of it.
             found = part.contributions(chosen).reindex(columns=names, fill_value=0.0)
             total += found.mul(shares, axis=0)
@@ -138,9 +141,9 @@ class CpuRanker(Ranker):
         kinds = {PREDICTED: (1 - prior, own), SHIPPED: (prior, _shipped() if prior else {})}
         return {kind: found for kind, found in kinds.items() if found[0]}
 
-    def _shared(self, frame: pd.DataFrame) -> Iterator[tuple[LightGBMRanker, Scores]]:
-        """Each predictor, with its share in the mean for each row."""
-        targets = feature_matrix(frame, MACHINE, self.name).astype(np.float64)
+    def _shared(self, values: NDArray[np.float32]) -> Iterator[tuple[LightGBMRanker, Scores]]:
+        """Each predictor, with its share in the mean for each row of features."""
+        targets = values[:, _columns(MACHINE)].astype(np.float64)
         for share, found in self._predictors().values():
             distances = np.array([_distance(machine, targets) for machine in found])
             nearness = 2.0 ** (distances.min(axis=0) - distances)
@@ -155,6 +158,11 @@ def _shipped() -> dict[str, LightGBMRanker]:
     for part in ranker.learned_.values():
         part.training_ = ranker.training_
     return dict(ranker.learned_)
+
+
+def _columns(names: Sequence[str]) -> list[int]:
+    """Where features stand in the rows of the catalogue."""
+    return list(map(CPU.names.index, names))
 
 
 def _label(machine: Any) -> str:

@@ -41,7 +41,10 @@ class TreeRanker(Ranker):
         return self
 
     def score(self, frame: pd.DataFrame) -> Scores:
-        values = self._values(frame)
+        return self.score_values(self._values(frame))
+
+    def score_values(self, values: NDArray[np.float32]) -> Scores:
+        """Scores of a matrix, whose columns are the features of `catalogue_`."""
         return -self.trees_.predict(values)
 
     def contributions(self, frame: pd.DataFrame, rows: Sequence[int] | None = None) -> pd.DataFrame:
