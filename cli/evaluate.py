@@ -12,7 +12,7 @@ from .choices import FOLDER, columns_option, recordings_argument
 from .completing import complete_rankers
 from .files import check_out
 from .output import Interrupted, Output, interrupted_parts, shared_options
-from .pages import page_line, tracked_page, write_page
+from .pages import page_line, tracked_page
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,10 +99,11 @@ def command(
         raise
     except KeyboardInterrupt as interrupt:
         raise interrupted_parts(interrupt, NOTHING_SAVED) from None
-    seen = page.made
-    if report.out is not None:
-        seen = seen or write_page(output, report.out)
-    _show(output, report, verbose, seen)
+    if report.out is None:
+        _show(output, report, verbose)
+        return
+    _show(output, report, verbose, page.ensure(report.out))
+    page.end(report.out)
 
 
 def _show(output: Output, report: Report, verbose: bool, page: Path | None = None) -> None:

@@ -11,7 +11,7 @@ import click
 from .choices import FOLDER, columns_option
 from .files import check_out
 from .output import Output, interrupted_parts, shared_options
-from .pages import page_line, write_page
+from .pages import TrackedPage, page_line
 
 if TYPE_CHECKING:
     from ..experiments.leaderboard import Leaderboard
@@ -84,8 +84,9 @@ def command(folders: tuple[Path, ...], out: Path | None, as_json: bool, **option
 
 def _show(output: Output, board: Leaderboard) -> None:
     assert board.out is not None, "it was written"
-    page = write_page(output, board.out)
-    output.result({**board.to_dict(), "out": board.out, "report": page})
+    page = TrackedPage(output)
+    made = page(board.out)
+    output.result({**board.to_dict(), "out": board.out, "report": made})
     output.table(
         ["ranker", "given", "#candidates", "#(95 %)", "#to 10 %", "#regret of 16", "#score"],
         [
@@ -105,5 +106,6 @@ def _show(output: Output, board: Leaderboard) -> None:
         output.line(note)
     output.line()
     output.line(f"written to {board.out}")
-    if page is not None:
-        output.line(page_line(page))
+    if made is not None:
+        output.line(page_line(made))
+    page.end(board.out)

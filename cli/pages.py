@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from .output import Output, Summary
+from .output import Interrupted, Output, Summary
 
 
 class Finished(Summary, Protocol):
@@ -18,7 +18,10 @@ class Finished(Summary, Protocol):
 
 
 class TrackedPage:
-    """Makes the page of a run when it ends, for MLflow keeps it, too."""
+    """Makes the page of a run when it ends, for MLflow keeps it, too.
+
+    One that cannot be written costs a line, never a result.
+    """
 
     def __init__(self, output: Output) -> None:
         self.output = output
@@ -40,6 +43,19 @@ class TrackedPage:
             self.output.notify(f"warning: no report was written: {name}{first}")
         return self.made
 
+    def ensure(self, folder: Path) -> Path | None:
+        """The page, which is made if it is not there and was not interrupted."""
+        return self.made if self.made or self.interrupted else self(folder)
+
+    def end(self, folder: Path) -> None:
+        """To be called when the result is shown.
+
+        Raises:
+            Interrupted: the page was, with Ctrl-C.
+        """
+        if self.interrupted:
+            raise Interrupted(f"the result is in {folder}")
+
 
 @contextmanager
 def tracked_page(output: Output) -> Iterator[TrackedPage]:
@@ -51,23 +67,20 @@ def tracked_page(output: Output) -> Iterator[TrackedPage]:
         yield page
 
 
-def show_with_page(output: Output, result: Finished, page: Path | None = None) -> None:
+def show_with_page(output: Output, result: Finished, page: TrackedPage | None = None) -> None:
     """Writes a result, and the page of its folder, which the last line names.
 
-    Args:
-        page: that is there already; it is made if None.
+    Raises:
+        Interrupted: the page was, with Ctrl-C; the result is shown.
     """
-    page = page or write_page(output, result.run)
+    page = page or TrackedPage(output)
+    made = page.ensure(result.run)
     for line in result.summary_lines():
         output.line(line)
-    if page is not None:
-        output.line(page_line(page))
-    output.result({**result.to_dict(), "report": page})
-
-
-def write_page(output: Output, folder: Path) -> Path | None:
-    """Writes the page of a folder; one that cannot be written costs a line, never a result."""
-    return TrackedPage(output)(folder)
+    if made is not None:
+        output.line(page_line(made))
+    output.result({**result.to_dict(), "report": made})
+    page.end(result.run)
 
 
 def page_line(page: Path) -> str:

@@ -151,7 +151,7 @@ def command(
             ((target, uris),) = divided.items()
             places = {"target": target, "devices": uris, "out": out}
             result = tuning.tune(file, function=name, extras=extra_knobs, **places, **options)
-    show_with_page(output, result, page.made)
+    show_with_page(output, result, page)
     return 0
 
 

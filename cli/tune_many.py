@@ -72,7 +72,7 @@ def tune_each(
             told.show(why_ended(error, _not_begun(rest)))  # what was done before
             raise
         told.add(name, result, page.made)
-        if page.interrupted and rest:
+        if page.interrupted:
             raise told.interrupted("", rest)
     told.show()
     return min(told.codes, default=0)

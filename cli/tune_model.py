@@ -159,7 +159,7 @@ def command(
             result = network_tuning.tune_model(file, parameters=archives, **given)
     output.table(network_tuning.COLUMNS, result.rows())
     output.line()
-    show_with_page(output, result, page.made)
+    show_with_page(output, result, page)
 
 
 def _archive(text: str) -> tuple[str, Path]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from frontrunner.cli import pages
-from frontrunner.cli.output import Output
+from frontrunner.cli.output import Interrupted, Output
 from frontrunner.core import WorkError
 
 OLD = Path(__file__).parents[1] / "data" / "old"
@@ -91,7 +91,6 @@ def test_a_result_is_shown_with_its_page(run, capsys):
     [
         (RuntimeError("no\nroom"), "warning: no report was written: RuntimeError: no room"),
         (WorkError("no room"), "warning: no report was written: no room"),
-        (KeyboardInterrupt(), "warning: the report was interrupted"),
     ],
 )
 def test_a_report_that_fails_costs_a_line_and_no_result(run, capsys, monkeypatch, failure, says):
@@ -103,3 +102,21 @@ def test_a_report_that_fails_costs_a_line_and_no_result(run, capsys, monkeypatch
     said = capsys.readouterr()
     assert json.loads(said.out) == {"speedup": 2.0, "report": None}
     assert said.err.splitlines() == [says, "speedup      2.00x"]
+
+
+@pytest.mark.parametrize("within_the_run", [True, False])
+def test_ctrl_c_ends_the_report_and_then_the_command(run, capsys, monkeypatch, within_the_run):
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("frontrunner.experiments.reporting.report", interrupt, raising=False)
+    output = Output(True)
+    page = pages.TrackedPage(output)
+    if within_the_run:
+        page(run)
+    with pytest.raises(Interrupted, match="interrupted") as ended:
+        pages.show_with_page(output, Finished(run), page)
+    said = capsys.readouterr()
+    assert json.loads(said.out) == {"speedup": 2.0, "report": None}
+    assert said.err.splitlines() == ["warning: the report was interrupted", "speedup      2.00x"]
+    assert (ended.value.exit_code, ended.value.hint) == (130, "the result is in run")

@@ -69,7 +69,7 @@ def loop(monkeypatch, tmp_path):
     loop = Loop()
     monkeypatch.setattr(api, "start_run", loop.tune)
     monkeypatch.setattr(api, "resume_run", loop.resume)
-    monkeypatch.setattr(pages, "write_page", lambda _, folder: folder / "report.html")
+    monkeypatch.setattr(pages.TrackedPage, "ensure", lambda _, folder: folder / "report.html")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mm.mlir").write_text("module {}")
     return loop

@@ -71,7 +71,7 @@ def loop(monkeypatch, tmp_path):
     loop = Loop()
     monkeypatch.setattr(api, "start_network_run", loop.tune_model)
     monkeypatch.setattr(api, "resume_network_run", loop.resume_model)
-    monkeypatch.setattr(pages, "write_page", lambda _, folder: folder / "report.html")
+    monkeypatch.setattr(pages.TrackedPage, "ensure", lambda _, folder: folder / "report.html")
     monkeypatch.chdir(tmp_path)
     for name in ("mm.mlir", "a.mlir", "b.mlir"):
         (tmp_path / name).write_text("module {}")
