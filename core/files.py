@@ -204,9 +204,20 @@ def make_numbered_folder(parent: Path, stem: str, fill: Callable[[Path], None]) 
 
 
 def make_output_folder(path: Path | None, stem: str, fill: Callable[[Path], None]) -> Path:
-    """As `atomic_folder`, or, if there is no path, as `make_numbered_folder` in `RUNS_FOLDER`."""
+    """As `atomic_folder`, or, if there is no path, as `make_numbered_folder` in `RUNS_FOLDER`.
+
+    Raises:
+        InputError: the path is not UTF-8, and the compiler and MLflow take no other; of a stem that
+            is not, such characters are replaced.
+        OSError: it cannot be made.
+    """
     if path is None:
-        return make_numbered_folder(RUNS_FOLDER, stem, fill)
+        readable = os.fsencode(stem).decode(errors="replace")
+        return make_numbered_folder(RUNS_FOLDER, readable, fill)
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{path} is not UTF-8", "name a folder that is") from None
     with atomic_folder(path) as folder:
         fill(folder)
     return path

@@ -258,8 +258,13 @@ class Tracker:
 
 def _texts(values: Mapping[str, object]) -> dict[str, str]:
     """As a person would type them; what is not given is left out."""
-    texts = {name: _text(value) for name, value in values.items()}
+    texts = {name: _printable(_text(value)) for name, value in values.items()}
     return {name: text for name, text in texts.items() if text}
+
+
+def _printable(text: str) -> str:
+    """As UTF-8 has it: names of files may be anything."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _text(value: object) -> str:

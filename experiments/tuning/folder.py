@@ -238,7 +238,11 @@ def write_text(path: Path, text: str, remedy: str = "") -> None:
     Raises:
         WorkError: the disk is full or the like.
     """
-    write_atomically(path, text.encode(), remedy or f"make room, then --resume {path.parent}")
+    write_atomically(
+        path,
+        text.encode(errors="backslashreplace"),
+        remedy or f"make room, then --resume {path.parent}",
+    )
 
 
 def _dispatch(fields: Mapping[str, Any], source: str, target: Target) -> Dispatch:

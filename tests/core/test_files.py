@@ -20,6 +20,7 @@ from frontrunner.core.files import (
     lock_folder,
     make_folder,
     make_numbered_folder,
+    make_output_folder,
     write_atomically,
 )
 
@@ -107,6 +108,17 @@ def test_numbers_go_on(tmp_path: Path) -> None:
     (tmp_path / "matmul-11").touch()
     assert make_numbered_folder(tmp_path, "matmul", lambda folder: None) == tmp_path / "matmul-12"
     assert make_numbered_folder(tmp_path, "a.b", lambda folder: None) == tmp_path / "a.b-1"
+
+
+def test_names_that_are_not_utf_8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    odd = os.fsdecode(b"odd\xff")
+    assert make_output_folder(None, odd, lambda folder: None) == Path(
+        "runs/odd\N{REPLACEMENT CHARACTER}-1"
+    )
+    with pytest.raises(InputError, match="is not UTF-8"):
+        make_output_folder(Path(odd), "matmul", lambda folder: None)
+    assert [p.name for p in tmp_path.iterdir()] == ["runs"]
 
 
 def test_no_folder_for_runs_is_left_if_there_is_none(tmp_path: Path) -> None:

@@ -487,6 +487,13 @@ def test_only_the_first_finish_counts(warnings, monkeypatch):
     assert [r["status"] for r in written.runs] == ["KILLED"]
 
 
+def test_names_of_files_that_are_not_utf_8(warnings, monkeypatch):
+    written = Written(monkeypatch)
+    with Tracker(warnings.append) as tracker:
+        tracker.start("odd", {"input": Path(os.fsdecode(b"odd\xff.mlir"))})
+    assert written.runs[0]["params"] == {"input": "odd\\udcff.mlir"}
+
+
 def test_nothing_is_written_before_a_start(warnings, monkeypatch):
     written = Written(monkeypatch)
     with Tracker(warnings.append) as tracker:

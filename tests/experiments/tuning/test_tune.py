@@ -27,7 +27,7 @@ from frontrunner.core.errors import KilledError
 from frontrunner.experiments.interrupted import RunInterrupted
 from frontrunner.experiments.observing.progress import Observer
 from frontrunner.experiments.tuning import runs, session
-from frontrunner.experiments.tuning.folder import unwritable_error
+from frontrunner.experiments.tuning.folder import unwritable_error, write_text
 from frontrunner.experiments.tuning.journal import Journal
 from frontrunner.experiments.tuning.options import TuneOptions
 from frontrunner.experiments.tuning.result import TuneResult
@@ -394,3 +394,8 @@ def test_a_complete_run_is_not_measured_again(
     monkeypatch.setattr(runs, "LocalRunner", None)  # nothing may be compiled
     assert resume_run(run, None, Observer()) == result
     assert resume_run(run, Budget(candidates=1), Observer()) == result
+
+
+def test_texts_with_names_of_files_that_are_not_utf_8(tmp_path):
+    write_text(tmp_path / "report.md", "# odd\udcff.mlir")
+    assert (tmp_path / "report.md").read_text() == "# odd\\udcff.mlir"
