@@ -34,6 +34,12 @@ def module(images: int, operand: str, total: str) -> str:
 """
 
 
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs go to the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize(
     "form", [f if f == "f32" else pytest.param(f, marks=pytest.mark.slow) for f in FORMS]
 )

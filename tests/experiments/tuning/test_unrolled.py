@@ -60,6 +60,12 @@ FOLLOWED = """  %t = tensor.empty() : tensor<1x8x16x16xf32>
 """
 
 
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs go to the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.slow
 def test_what_follows_is_in_the_same_loops(tmp_path: Path) -> None:
     text = module("depthwise").replace(") -> tensor", ", %c: tensor<16xf32>) -> tensor", 1)
