@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,8 +17,6 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         **aot.decompositions.current_aot_decompositions(),
         **({grouped.default: _grouped_product} if grouped else {}),
         torch.ops.aten.adaptive_avg_pool2d.default: _pool,
-        torch.ops.aten.conv1d.default: _patches,
-        torch.ops.aten.conv2d.default: _patches,
         torch.ops.aten._weight_norm.default: _weight_norm,
         torch.ops.aten.diff.default: _diff,
         torch.ops.aten.histc.default: _histogram,
@@ -34,37 +31,6 @@ def _pool(values: Any, size: Sequence[int]) -> Any:
     The compiler computes windows with divisions, and masks them: 40 % of a RegNet's time.
     """
     return values.mean((-2, -1), keepdim=True) if list(size) == [1, 1] else NotImplemented
-
-
-def _patches(
-    values: Any,
-    weights: Any,
-    bias: Any = None,
-    stride: Sequence[int] = (1,),
-    padding: Sequence[int] = (0,),
-    dilation: Sequence[int] = (1,),
-    groups: int = 1,
-) -> Any:
-    """A product where windows neither overlap nor leave gaps, as those of a vision transformer.
-
-    By default the compiler takes 3 to 5 times as long for the convolution (16x16, 4x4 and 2x2; two
-    cores of Zen 4). Its own im2col would do as much, but for all convolutions or for none.
-    """
-    window, sizes = list(weights.shape[2:]), values.shape[2:]
-    apart = [*stride] * (len(window) // len(stride)) == window and not any(padding)
-    known = len(sizes) == len(window) and all(isinstance(size, int) for size in sizes)
-    if not (apart and known) or groups != 1 or max(window) == 1:
-        return NotImplemented
-    batch, channels = values.shape[:2]
-    counts = [size // length for size, length in zip(sizes, window, strict=True)]
-    for axis, (count, length) in enumerate(zip(counts, window, strict=True), 2):
-        values = values.narrow(axis, 0, count * length)
-    split = [size for pair in zip(counts, window, strict=True) for size in pair]
-    axes = range(2, 2 + len(split))
-    patches = values.reshape(batch, channels, *split).permute(0, *axes[::2], 1, *axes[1::2])
-    rows = patches.reshape(batch * math.prod(counts), channels * math.prod(window))
-    found = torch.nn.functional.linear(rows, weights.reshape(weights.shape[0], -1), bias)
-    return found.reshape(batch, *counts, -1).movedim(-1, 1)
 
 
 def _diff(values: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:

@@ -26,27 +26,6 @@ def test_pools_of_all_that_there_is_are_means(size: int, pooled: bool, tmp_path:
     assert f'"{SCOPE}"' in text and exported.weights.stat().st_size > 4 * 3 * 4
 
 
-@pytest.mark.parametrize(
-    ("module", "product"),
-    [
-        (torch.nn.Conv2d(3, 4, 2, stride=2), True),
-        (torch.nn.Conv1d(3, 4, 2, stride=2, bias=False), True),
-        (torch.nn.Conv2d(3, 4, 2, stride=1), False),
-        (torch.nn.Conv2d(3, 4, 2, stride=2, padding=1), False),
-        (torch.nn.Conv2d(3, 3, 2, stride=2, groups=3), False),
-        (torch.nn.Conv2d(3, 4, 1), False),
-    ],
-)
-@pytest.mark.parametrize("batched", [True, False])
-def test_convolutions_over_patches_are_products(
-    module: torch.nn.Module, product: bool, batched: bool, tmp_path: Path
-) -> None:
-    example = torch.zeros(3, *[8] * (module.weight.dim() - 2))
-    example = example[None] if batched else example
-    text = export_module(module, [example], tmp_path / "conv.mlir").mlir.read_text()
-    assert ("torch.aten.conv" in text) != (product and batched)
-
-
 def test_sizes_that_stay_up_to_the_caller(tmp_path: Path) -> None:
     rows = ({0: torch.export.Dim("rows", min=2, max=64)},)
     module, example = torch.nn.Linear(8, 16), [torch.zeros(4, 8)]
@@ -80,10 +59,6 @@ class Counted(torch.nn.Module):
         (
             torch.nn.utils.parametrizations.weight_norm(torch.nn.Conv1d(4, 6, 3), dim=2),
             torch.linspace(-1, 1, 40).reshape(1, 4, 10),
-        ),
-        (
-            torch.nn.Conv2d(3, 5, (4, 2), stride=(4, 2)),
-            torch.linspace(-1, 1, 2 * 3 * 9 * 6).reshape(2, 3, 9, 6),
         ),
     ],
 )
