@@ -1,9 +1,10 @@
 """MLflow tracking that a run can neither fail nor wait for.
 
-Everything is kept in memory and logged at the end, by a process of its own. Measured with MLflow
-3.17 on two cores: importing it takes 1.8 to 3.4 s, making a SQLite store 3.9 s (1.1 s when it
-exists), logging 900 metrics in one batch 0.2 s, and a run below another some 0.1 s. Nothing of that
-may fall between measurements, and a process can be given up when its server is dead.
+Everything is kept in memory and logged at the end, by a process of its own, which is started when
+nothing more is measured: `tune` then waits for 1.7 s, not 2.9 (Zen 4). Measured with MLflow 3.17
+on two cores: importing it takes 1.8 to 3.4 s, making a SQLite store 3.9 s (1.1 s when it exists),
+logging 900 metrics in one batch 0.2 s, and a run below another some 0.1 s. Nothing of that may fall
+between measurements, and a process can be given up when its server is dead.
 """
 
 from __future__ import annotations
