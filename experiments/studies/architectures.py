@@ -22,6 +22,7 @@ import transformers
 from ...core import FrontrunnerError, WorkError, run_tool
 from ...search.reading import read_network
 from ..importing import export_module, transformers_module
+from .command_line import run_study
 
 _WIDTH, _HEADS, _LAYERS, _WORDS, _TOKENS = 384, 6, 3, 8000, 64
 _USUAL = {"hidden_size": _WIDTH, "num_hidden_layers": _LAYERS, "num_attention_heads": _HEADS}
@@ -121,4 +122,4 @@ def _run(*line: object) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

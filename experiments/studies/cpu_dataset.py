@@ -12,7 +12,6 @@ cores.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,8 +19,10 @@ import pandas as pd
 
 from ...benchmarks.measuring import IQR_PER_DEVIATION, MEDIAN_ERROR_RATIO, NEAR_OPTIMAL
 from ...benchmarks.operations import Attention, Conv, Matmul, Matvec, Types, write_operations
+from ...core import InputError
 from ..dataset import Recording
 from ..learning import drop_killed
+from .command_line import NOTHING_TO_DO, run_study
 
 PROBLEMS = (
     # Products: square, few rows, odd, transposed, narrow types.
@@ -138,12 +139,16 @@ def _error(row: pd.Series) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    what, folder = arguments
-    if what == "table":
-        print(table(Path(folder)), end="")
-    else:
-        write_operations(Path(folder), VULKAN_PROBLEMS if what == "vulkan" else PROBLEMS)
+    match arguments:
+        case ["table", folder]:
+            print(table(Path(folder)), end="")
+        case ["problems", folder]:
+            write_operations(Path(folder), PROBLEMS)
+        case ["vulkan", folder]:
+            write_operations(Path(folder), VULKAN_PROBLEMS)
+        case _:
+            raise InputError(NOTHING_TO_DO, "name problems, vulkan or table, and a folder")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

@@ -26,6 +26,7 @@ from ...core import Child, InputError, NotTunableError
 from ...search import Dispatch, Space, build_spaces
 from ...search.enumeration import satisfies
 from ...search.reading import READER, read_dispatch, read_network
+from .command_line import run_study
 from .cpu_dataset import PROBLEMS
 
 TARGETS = ("x86-64", "znver3", "znver4", "neoverse-n1")
@@ -98,4 +99,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

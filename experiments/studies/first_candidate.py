@@ -8,7 +8,6 @@ Imports at the start are not counted, those that come later are.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from ...benchmarks.measuring import Budget
 from ..interrupted import RunInterrupted
 from ..observing import Observer
 from ..tuning import TuneOptions, start_run
+from .command_line import run_study
 
 READ, ORDERED, DEFAULT, FIRST = "reading", "ordering", "the compiler's default", "first candidate"
 # By what a run says first, once the step is done.
@@ -75,4 +75,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
-from ...core import FrontrunnerError, InputError, decode, read_json, write_atomically
+from ...core import InputError, decode, read_json, write_atomically
 from ..learning import ENDINGS, TABLE_ENDINGS
+from .command_line import NOTHING_TO_DO, run_study
 
 _USAGE = "foreign_data write LIST.json DIR [SOURCE], or foreign_data check LIST.json DIR"
 
@@ -88,22 +88,18 @@ def _listed(path: Path, folder: Path) -> ListedFile:
 
 
 def main(arguments: Sequence[str]) -> int:
-    try:
-        match arguments:
-            case ["write", file, folder, *source] if len(source) < 2:
-                listed = list_files(Path(folder), "".join(source))
-                write_atomically(Path(file), (json.dumps(asdict(listed), indent=1) + "\n").encode())
-                print(f"{len(listed.files)} files are listed in {file}")
-                return 0
-            case ["check", file, folder]:
-                listed = read_json(Path(file), _parse, "give a list that `write` made")
-                wrong = list(differences(listed, Path(folder)))
-                print("\n".join(wrong) or f"{len(listed.files)} files are as listed")
-                return int(bool(wrong))
-        raise InputError("there is nothing to do", _USAGE)
-    except FrontrunnerError as error:
-        print(f"error: {error}\nhint: {error.hint}", file=sys.stderr)
-        return 2
+    match arguments:
+        case ["write", file, folder, *source] if len(source) < 2:
+            listed = list_files(Path(folder), "".join(source))
+            write_atomically(Path(file), (json.dumps(asdict(listed), indent=1) + "\n").encode())
+            print(f"{len(listed.files)} files are listed in {file}")
+            return 0
+        case ["check", file, folder]:
+            listed = read_json(Path(file), _parse, "give a list that `write` made")
+            wrong = list(differences(listed, Path(folder)))
+            print("\n".join(wrong) or f"{len(listed.files)} files are as listed")
+            return int(bool(wrong))
+    raise InputError(NOTHING_TO_DO, _USAGE)
 
 
 def _parse(content: object) -> FileList:
@@ -111,4 +107,4 @@ def _parse(content: object) -> FileList:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run_study(main, __doc__)

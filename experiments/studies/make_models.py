@@ -7,7 +7,6 @@ Needs the extra `torch`. Writes OUT/<name>.mlir and OUT/<name>.irpa.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +30,9 @@ from transformers import (
     WhisperConfig,
 )
 
+from ...core import InputError
 from ..importing import export_module, transformers_module
+from .command_line import NOTHING_TO_DO, run_study
 from .torch_modules import Decoder, DecoderStep, Encoder, UnetBlock
 
 IMAGE = (1, 3, 224, 224)
@@ -191,8 +192,12 @@ _MAKERS = (
 MODELS: dict[str, Callable[[], Network]] = {make.__name__: make for make in _MAKERS}
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
+    if not arguments:
+        raise InputError(NOTHING_TO_DO, "name a folder for the models")
     folder, *names = arguments
+    if unknown := sorted({*names} - {*MODELS}):
+        raise InputError(f"there is no model {unknown[0]!r}", f"models: {', '.join(MODELS)}")
     for name in names or MODELS:
         network = MODELS[name]()
         out = Path(folder) / f"{name}.mlir"
@@ -201,4 +206,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

@@ -22,10 +22,11 @@ from ...benchmarks.networks import (
     Speedup,
     prepare_call,
 )
-from ...core import ChildTimeout, run_tool
+from ...core import ChildTimeout, InputError, run_tool
 from ...search import SPEC_OPTION
 from ...search.reading import read_network
 from ..network_tuning import NetworkResult, resume_model, tune_model
+from .command_line import NOTHING_TO_DO, run_study
 from .library_race import LIBRARIES, Race, race_libraries
 from .make_models import main as make
 
@@ -43,6 +44,8 @@ Gains = Mapping[str, Speedup | Race | None]
 
 
 def main(arguments: Sequence[str]) -> None:
+    if not arguments:
+        raise InputError(NOTHING_TO_DO, "name a folder for the models and their runs")
     out = Path(arguments[0])
     minutes = float(arguments[1]) if len(arguments) > 1 else 15.0
     names = arguments[2:] or NAMES
@@ -147,4 +150,4 @@ def _mean(gains: Sequence[Speedup | Race | None]) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

@@ -10,10 +10,10 @@ candidates.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from ...benchmarks.operations import Conv, Operation, Types
+from .command_line import run_study
 from .windows import CANDIDATES, TILED, write_table
 
 INTERCHANGED = "InterchangedProduct"
@@ -37,4 +37,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

@@ -27,6 +27,7 @@ from ...models import load, order
 from ...search import Problem
 from ..evaluation import PROBLEM, Contender, cross_validate, summarise
 from ..learning import Case, read_cases
+from .command_line import NOTHING_TO_DO, run_study
 
 CONFIGURATIONS = (
     Contender(
@@ -137,6 +138,8 @@ def _milliseconds(work: Callable[[], Any]) -> float:
 
 
 def main(arguments: Sequence[str]) -> None:
+    if not arguments:
+        raise InputError(NOTHING_TO_DO, "name recordings, or folders of them")
     cases = read_cases([Path(a) for a in arguments])
     table = Table("predictor", *COLUMNS)
     for contender in CONFIGURATIONS:
@@ -147,4 +150,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

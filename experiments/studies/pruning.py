@@ -10,7 +10,6 @@ default, and which constraints the wider one's winner breaks.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,6 +33,7 @@ from ...search import PIPELINE, Dispatch, build_spaces
 from ...search.enumeration import sample, satisfies
 from ...search.reading import read_dispatch
 from ..queue import AdaptiveOrder, features_of, make_queue, renderer
+from .command_line import run_study
 
 CANDIDATES = 400
 DISPATCHES = (
@@ -124,4 +124,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

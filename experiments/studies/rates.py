@@ -15,6 +15,7 @@ from ...features import extract
 from ...search import build_spaces
 from ...search.enumeration import count, sample
 from ...search.reading import read_dispatch
+from .command_line import run_study
 
 REPEATS = 5
 
@@ -48,4 +49,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

@@ -6,12 +6,12 @@ python -m frontrunner.experiments.studies.shape [ROOT]
 from __future__ import annotations
 
 import ast
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ... import __all__
+from .command_line import run_study
 
 VERBS = frozenset(__all__)
 FOLDERS = ("core", "search", "features", "models", "benchmarks", "experiments", "cli")
@@ -127,4 +127,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

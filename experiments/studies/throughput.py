@@ -19,6 +19,7 @@ from ...benchmarks.runners import open_local_runner
 from ...search import Dispatch, build_spaces, spec_of, spec_texts
 from ...search.enumeration import candidate_dicts, sample
 from ...search.reading import read_dispatch
+from .command_line import run_study
 
 BATCH = 8
 
@@ -69,4 +70,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

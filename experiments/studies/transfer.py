@@ -11,7 +11,6 @@ from other problems on the other one, and from all on the other one.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,9 +18,11 @@ import numpy as np
 import pandas as pd
 from sklearn.ensemble import RandomForestRegressor
 
+from ...core import InputError
 from ...features import CPU, VULKAN
 from ..evaluation import CaseReference, iterations_to
 from ..learning import Case, read_cases
+from .command_line import NOTHING_TO_DO, run_study
 
 # By feature of Vulkan's catalogue: what stands for it on a CPU. Workgroups are workgroups, a
 # thread's tile is what a core computes at once: its vector tile.
@@ -92,6 +93,8 @@ def random_order(cases: Sequence[Case]) -> float:
 
 
 def main(arguments: Sequence[str]) -> None:
+    if "--" not in arguments:
+        raise InputError(NOTHING_TO_DO, "name recordings of CPUs, --, and recordings of Vulkan")
     split = arguments.index("--")
     cpu, vulkan = (
         read_cases([Path(one) for one in part])
@@ -111,4 +114,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

@@ -9,7 +9,6 @@ finals of its own, and measured in rounds of its own. Nothing was learned from t
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Sequence
 from itertools import islice
@@ -34,6 +33,7 @@ from ...models import AdaptiveRanker, resolve_ranker
 from ...search import Dispatch
 from ...search.reading import read_dispatch
 from ..queue import AdaptiveOrder, make_queue, renderer
+from .command_line import run_study
 
 FEW, CANDIDATES = 64, 400
 DISPATCHES = (
@@ -104,4 +104,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

@@ -8,7 +8,6 @@ what they computed, and shown to verification and to the rule of earlier version
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +26,7 @@ from ...benchmarks.verifying import Array, Call, Verification, as_float, make_in
 from ...search import build_spaces, spec_of
 from ...search.enumeration import candidate_dicts, sample
 from ...search.reading import read_dispatch
+from .command_line import run_study
 
 Floats = npt.NDArray[np.float64]
 
@@ -255,4 +255,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

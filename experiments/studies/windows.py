@@ -10,7 +10,6 @@ candidates.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from ...benchmarks.operations import Conv, Conv3d, Operation, Types, write_opera
 from ...search import build_spaces
 from ...search.reading import read_dispatch
 from ..tuning import TuneResult, tune
+from .command_line import run_study
 
 CANDIDATES = 24
 TILED, DECOMPOSED, UNROLLED = "DoubleTilingExpert", "ConvTileAndDecomposeExpert", "UnrolledWindow"
@@ -86,4 +86,4 @@ def write_row(cells: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_study(main, __doc__)

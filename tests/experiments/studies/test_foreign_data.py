@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import frontrunner
+from frontrunner.core import InputError
 from frontrunner.experiments.studies.foreign_data import main
 
 FOREIGN = Path(frontrunner.__file__).parent / "experiments" / "foreign"
@@ -61,14 +63,14 @@ def test_what_differs_is_named(folder: Path, tmp_path: Path, capsys) -> None:
         (["weigh"], "there is nothing to do"),
     ],
 )
-def test_what_cannot_be_used(arguments, says: str, folder: Path, tmp_path: Path, capsys) -> None:
+def test_what_cannot_be_used(arguments, says: str, folder: Path, tmp_path: Path) -> None:
     listed, empty = tmp_path / "list.json", tmp_path / "empty"
     empty.mkdir()
     outside = {"name": "../x", "bytes": 1, "sha256": ""}
     listed.write_text(json.dumps({"source": "", "files": [outside]}))
     places = {"LIST": str(listed), "DIR": str(folder), "EMPTY": str(empty)}
-    assert main([places.get(word, word) for word in arguments]) == 2
-    assert says in capsys.readouterr().err
+    with pytest.raises(InputError, match=re.escape(says)):
+        main([places.get(word, word) for word in arguments])
 
 
 @pytest.mark.parametrize("file", sorted(FOREIGN.glob("*.json")), ids=lambda f: f.name)
