@@ -206,21 +206,26 @@ def make_numbered_folder(parent: Path, stem: str, fill: Callable[[Path], None]) 
 def make_output_folder(path: Path | None, stem: str, fill: Callable[[Path], None]) -> Path:
     """As `atomic_folder`, or, if there is no path, as `make_numbered_folder` in `RUNS_FOLDER`.
 
-    Raises:
-        InputError: the path is not UTF-8, and the compiler and MLflow take no other; of a stem that
-            is not, such characters are replaced.
-        OSError: it cannot be made.
+    Of a stem that is not UTF-8, such characters are replaced.
     """
     if path is None:
         readable = os.fsencode(stem).decode(errors="replace")
         return make_numbered_folder(RUNS_FOLDER, readable, fill)
-    try:
-        os.fspath(path).encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{path} is not UTF-8", "name a folder that is") from None
     with atomic_folder(path) as folder:
         fill(folder)
     return path
+
+
+def check_utf_8(path: Path | None) -> None:
+    """Refuses a path that the compiler could not be given.
+
+    Raises:
+        InputError: it is not UTF-8.
+    """
+    try:
+        os.fspath(path or "").encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{path} is not UTF-8", "name a folder that is") from None
 
 
 def is_draft(name: str) -> bool:

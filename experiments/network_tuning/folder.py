@@ -28,6 +28,7 @@ from ...core import (
     RUNS_FOLDER,
     InputError,
     check_no_links,
+    check_utf_8,
     decode,
     iree_versions,
     lock_folder,
@@ -300,6 +301,7 @@ def open_new_folder(options: NetworkOptions) -> Iterator[NetworkFolder]:
     def fill(new: Path) -> None:
         (new / "model.json").write_text(text)
 
+    check_utf_8(options.out)
     try:
         path = make_output_folder(options.out, options.input.stem, fill)
     except OSError as error:

@@ -29,6 +29,7 @@ from ...core import (
     NoRoomError,
     WorkError,
     check_no_links,
+    check_utf_8,
     decode,
     is_full,
     make_output_folder,
@@ -106,6 +107,7 @@ class RunFolder:
             for name, data in files.items():
                 (folder / name).write_bytes(data)
 
+        check_utf_8(path)
         try:
             return cls(make_output_folder(path, stem, fill))
         except OSError as error:

@@ -17,6 +17,7 @@ from frontrunner.core.errors import InputError, WorkError
 from frontrunner.core.files import (
     atomic_folder,
     check_inside,
+    check_utf_8,
     lock_folder,
     make_folder,
     make_numbered_folder,
@@ -117,7 +118,8 @@ def test_names_that_are_not_utf_8(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "runs/odd\N{REPLACEMENT CHARACTER}-1"
     )
     with pytest.raises(InputError, match="is not UTF-8"):
-        make_output_folder(Path(odd), "matmul", lambda folder: None)
+        check_utf_8(Path(odd))
+    check_utf_8(None)
     assert [p.name for p in tmp_path.iterdir()] == ["runs"]
 
 
