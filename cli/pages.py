@@ -67,13 +67,12 @@ def tracked_page(output: Output) -> Iterator[TrackedPage]:
         yield page
 
 
-def show_with_page(output: Output, result: Finished, page: TrackedPage | None = None) -> None:
+def show_with_page(output: Output, result: Finished, page: TrackedPage) -> None:
     """Writes a result, and the page of its folder, which the last line names.
 
     Raises:
         Interrupted: the page was, with Ctrl-C; the result is shown.
     """
-    page = page or TrackedPage(output)
     made = page.ensure(result.run)
     for line in result.summary_lines():
         output.line(line)

@@ -222,10 +222,8 @@ def check_utf_8(path: Path | None) -> None:
     Raises:
         InputError: it is not UTF-8.
     """
-    try:
-        os.fspath(path or "").encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{path} is not UTF-8", "name a folder that is") from None
+    if path is not None and not is_utf_8(str(path)):
+        raise InputError(f"{path} is not UTF-8", "name a folder that is")
 
 
 def is_draft(name: str) -> bool:
@@ -299,3 +297,8 @@ def make_folder(path: Path, remedy: str) -> None:
 def escape_undecodable(text: str) -> str:
     """Escapes characters that UTF-8 cannot encode, which undecodable file names hold."""
     return text.encode(errors="backslashreplace").decode()
+
+
+def is_utf_8(text: str) -> bool:
+    """Whether UTF-8 can encode all characters of a text."""
+    return escape_undecodable(text) == text

@@ -119,15 +119,20 @@ class MlflowWriter:
         os.close(self._ours)
 
 
-def ask_mlflow(request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+def ask_mlflow(
+    request: Mapping[str, Any], timeout_s: float, writer: MlflowWriter | None = None
+) -> dict[str, Any]:
     """Has `mlflow_writer` do something, in a process of its own.
+
+    Args:
+        writer: one that was started ahead; it is closed.
 
     Returns:
         Its answer; what goes wrong is its `error`.
     """
     try:
-        with closing(MlflowWriter()) as writer:
-            return writer.ask(request, timeout_s)
+        with closing(writer or MlflowWriter()) as asked:
+            return asked.ask(request, timeout_s)
     except OSError as error:
         return {"error": f"{type(error).__name__}: {error}"}
 

@@ -72,20 +72,14 @@ def write(run: dict[str, Any]) -> dict[str, Any]:
 
 def open_ahead(store: dict[str, Any]) -> None:
     """Imports MLflow and opens a local store; what goes wrong is told by who uses it then."""
-    uri = store["uri"]
-    with suppress(Exception), only_writer(uri):
-        if uri.startswith(SQLITE):
-            check_sqlite(sqlite_file(uri))
-
-        import mlflow
-
-        mlflow.set_tracking_uri(uri)
-        if uri.startswith(SQLITE):
-            # MLflow keeps what it opened, by its URI.
-            find_experiment(mlflow.MlflowClient(), store["experiment"], store["artifact_root"])
+    with suppress(Exception), only_writer(store["uri"]):
+        if store["uri"].startswith(SQLITE):
+            open_store(store, tries=1)  # MLflow keeps what it opened, by its URI
+        else:
+            import mlflow  # noqa: F401
 
 
-def open_store(run: dict[str, Any]) -> tuple[Any, str]:
+def open_store(run: dict[str, Any], tries: int | None = None) -> tuple[Any, str]:
     """A client of the store, and the id of the experiment; both are made if they are not there."""
     uri = run["uri"]
     if uri.startswith(SQLITE):
@@ -96,7 +90,7 @@ def open_store(run: dict[str, Any]) -> tuple[Any, str]:
 
     # Not the client alone: registering a model looks it up in the global store.
     mlflow.set_tracking_uri(uri)
-    left = 1 if uri.startswith("http") else TRIES
+    left = tries or (1 if uri.startswith("http") else TRIES)
     while True:
         try:
             client = mlflow.MlflowClient()

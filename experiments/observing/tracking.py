@@ -14,15 +14,15 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from ... import __version__
-from ...core import Notify, iree_versions
-from .mlflow_process import MlflowWriter, tell_mlflow
+from ...core import Notify, escape_undecodable, iree_versions
+from .mlflow_process import MlflowWriter, ask_mlflow, tell_mlflow
 from .mlflow_store import SQLITE, TrackingStore, find_store
 
 EXPERIMENT = "frontrunner"
@@ -253,19 +253,13 @@ class Tracker:
             if writer is not None:
                 writer.close()
             return {}
-        with closing(writer or MlflowWriter()) as writer:
-            return writer.ask(run, self.timeout_s)
+        return ask_mlflow(run, self.timeout_s, writer)
 
 
 def _texts(values: Mapping[str, object]) -> dict[str, str]:
     """As a person would type them; what is not given is left out."""
-    texts = {name: _printable(_text(value)) for name, value in values.items()}
+    texts = {name: escape_undecodable(_text(value)) for name, value in values.items()}
     return {name: text for name, text in texts.items() if text}
-
-
-def _printable(text: str) -> str:
-    """As UTF-8 has it: names of files may be anything."""
-    return text.encode(errors="backslashreplace").decode()
 
 
 def _text(value: object) -> str:

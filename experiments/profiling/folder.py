@@ -25,6 +25,7 @@ from ...core import (
     InputError,
     check_inside,
     escape_undecodable,
+    is_utf_8,
     make_folder,
     read_json,
     read_limited,
@@ -203,7 +204,7 @@ def _dispatches(folder: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> GeneratedDispatch:
-    if escape_undecodable(path.name) != path.name:
+    if not is_utf_8(path.name):
         raise InputError(
             f"the name of {escape_undecodable(str(path))} is not in UTF-8", "rename the file"
         )

@@ -3,9 +3,10 @@
     python -m frontrunner.experiments.studies.defaults [--targets h200,gfx942] [MODEL.mlir ...]
 
 goes through the dispatches of the presets, of the CPU dataset and of the models given, such as
-those of `make_models`. Prints by target how many can be tuned, how many of their defaults are
-candidates, how many would be if nobody knew that they are the default, and how many are in no
-space, as those of a pipeline that has none; then by what the others were kept out.
+those of `make_models`, for four CPUs if no targets are named. Prints by target how many can be
+tuned, how many of their defaults are candidates, how many would be if nobody knew that they are the
+default, and how many are in no space, as those of a pipeline that has none; then by what the others
+were kept out.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def _broken(space: Space, candidate: Mapping[str, int]) -> list[str]:
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="defaults")
     parser.add_argument("models", nargs="*", type=Path)
-    parser.add_argument("--targets", default=",".join(TARGETS), help="[four CPUs]")
+    parser.add_argument("--targets", default=",".join(TARGETS))
     given = parser.parse_args(arguments)
     targets = given.targets.split(",")
     print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")

@@ -31,6 +31,7 @@ from ...core import (
     check_no_links,
     check_utf_8,
     decode,
+    escape_undecodable,
     is_full,
     make_output_folder,
     parse_json,
@@ -240,11 +241,8 @@ def write_text(path: Path, text: str, remedy: str = "") -> None:
     Raises:
         WorkError: the disk is full or the like.
     """
-    write_atomically(
-        path,
-        text.encode(errors="backslashreplace"),
-        remedy or f"make room, then --resume {path.parent}",
-    )
+    data = escape_undecodable(text).encode()
+    write_atomically(path, data, remedy or f"make room, then --resume {path.parent}")
 
 
 def _dispatch(fields: Mapping[str, Any], source: str, target: Target) -> Dispatch:

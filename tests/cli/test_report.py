@@ -80,7 +80,8 @@ class Finished:
 
 
 def test_a_result_is_shown_with_its_page(run, capsys):
-    pages.show_with_page(Output(True), Finished(run))
+    output = Output(True)
+    pages.show_with_page(output, Finished(run), pages.TrackedPage(output))
     said = capsys.readouterr()
     assert json.loads(said.out) == {"speedup": 2.0, "report": "run/report.html"}
     assert said.err.splitlines() == ["speedup      2.00x", "report       run/report.html"]
@@ -98,7 +99,8 @@ def test_a_report_that_fails_costs_a_line_and_no_result(run, capsys, monkeypatch
         raise failure
 
     monkeypatch.setattr("frontrunner.experiments.reporting.report", fail, raising=False)
-    pages.show_with_page(Output(True), Finished(run))
+    output = Output(True)
+    pages.show_with_page(output, Finished(run), pages.TrackedPage(output))
     said = capsys.readouterr()
     assert json.loads(said.out) == {"speedup": 2.0, "report": None}
     assert said.err.splitlines() == [says, "speedup      2.00x"]

@@ -9,7 +9,7 @@ import pytest
 import frontrunner
 from frontrunner.search.interchanged import PIPELINE
 
-pytestmark = pytest.mark.usefixtures("brief", "untracked")
+pytestmark = pytest.mark.usefixtures("brief", "untracked", "own_folder")
 
 # Images, and element types of operands and of sums.
 FORMS = {
@@ -32,12 +32,6 @@ def module(images: int, operand: str, total: str) -> str:
   return %r : {output}
 }}
 """
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs go to the current folder."""
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize(

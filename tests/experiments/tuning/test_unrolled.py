@@ -9,7 +9,7 @@ import pytest
 import frontrunner
 from frontrunner.core import InputError
 
-pytestmark = pytest.mark.usefixtures("brief", "untracked")
+pytestmark = pytest.mark.usefixtures("brief", "untracked", "own_folder")
 
 # Op, input, filter, output, dilation and stride.
 FORMS = {
@@ -58,12 +58,6 @@ FOLLOWED = """  %t = tensor.empty() : tensor<1x8x16x16xf32>
   } -> tensor<1x8x16x16xf32>
   return %s : tensor<1x8x16x16xf32>
 """
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs go to the current folder."""
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.slow
