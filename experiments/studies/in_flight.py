@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from ...benchmarks.runners import StreamingReplayRunner
 from ...models import AdaptiveRanker, create_ranker, order
 from ..learning import Case, paths_of, read_cases
 from ..queue import AdaptiveOrder
+from .command_line import run_study
 
 VALUES = ("nothing", "best", "median", "worst")
 
@@ -68,14 +70,14 @@ def candidates(case: Case, devices: int, pending: str, seed: int) -> int:
     return len(log.outcomes)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="in_flight")
     here = Path(__file__).parents[1] / "recordings" / "zen4"
     parser.add_argument("recordings", nargs="*", type=Path, default=[here])
     parser.add_argument("--devices", default="1,4,16")
-    parser.add_argument("--pending", default=",".join(VALUES), help="[%(default)s]")
+    parser.add_argument("--pending", default=",".join(VALUES))
     parser.add_argument("--seeds", type=int, default=3)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     values = given.pending.split(",")
     if not {*values} <= {*VALUES}:
         parser.error(f"--pending {given.pending}: expected some of {','.join(VALUES)}")
@@ -95,4 +97,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main, __doc__)

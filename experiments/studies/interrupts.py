@@ -2,9 +2,9 @@
 
     python -m frontrunner.experiments.studies.interrupts --seed S --count 5 [--commands tune,train]
 
-Each works on small inputs in a folder of its own, and gets SIGINT as from a terminal at moments
-that the seed draws: within the time that it takes if it is left alone, or after it has said where
-it is.
+Each whose name begins with one of those named works on small inputs in a folder of its own, and
+gets SIGINT as from a terminal at moments that the seed draws: within the time that it takes if it
+is left alone, or after it has said where it is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import re
 import shutil
 import signal
 import statistics
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -26,6 +25,7 @@ from random import Random
 
 from ..fuzz import PRODUCT
 from ..kill_loop import INT, KILL, CommandProcess, left_over, wait_for
+from .command_line import run_study
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 # Long enough to be interrupted while it is measured.
@@ -191,12 +191,12 @@ def _median_and_worst(seconds: Sequence[float]) -> str:
     return f"{statistics.median(seconds):.2f} | {max(seconds):.2f}"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m frontrunner.experiments.studies.interrupts")
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="interrupts")
     parser.add_argument("--seed", default="0")
     parser.add_argument("--count", type=int, default=5)
-    parser.add_argument("--commands", help="only those whose names begin so, with commas between")
-    given = parser.parse_args()
+    parser.add_argument("--commands")
+    given = parser.parse_args(arguments)
     # What a shell has put in the background ignores SIGINT, and so does all that it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     begins = tuple(given.commands.split(",")) if given.commands else ("",)
@@ -230,4 +230,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_study(main, __doc__)

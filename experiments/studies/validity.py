@@ -25,6 +25,7 @@ from ...core import InputError
 from ...search import Dispatch, Space, build_spaces
 from ...search.enumeration import candidate_dicts, count, sample
 from ...search.reading import read_dispatch
+from .command_line import NOTHING_TO_DO, run_study
 
 HOST = "host"
 DISPATCHES = (
@@ -87,13 +88,13 @@ def _words(outcome: Outcome) -> str:
     return f"{outcome.kind}: {outcome.reason}"[:90]
 
 
-def main() -> None:
-    parser = ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--target", action="append", help="may be repeated [this machine's CPU]")
-    parser.add_argument("--device", help="run candidates for other targets on this device")
-    parser.add_argument("--count", type=int, default=100, help="candidates of each space")
-    parser.add_argument("files", nargs="*", type=Path, metavar="IN.mlir")
-    given = parser.parse_args()
+def main(arguments: Sequence[str]) -> None:
+    parser = ArgumentParser(prog="validity")
+    parser.add_argument("--target", action="append")
+    parser.add_argument("--device")
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("files", nargs="*", type=Path)
+    given = parser.parse_args(arguments)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for target in given.target or [HOST]:
@@ -108,8 +109,10 @@ def main() -> None:
                 for space in spaces:
                     found = check(path.stem, dispatch, space, given.count, device)
                     rows.append({"pipeline": space.pipeline, "target": target, **found})
+    if not rows:
+        raise InputError("no space to draw candidates from", NOTHING_TO_DO)
     print(pd.DataFrame(rows).groupby(["pipeline", "target"]).sum().to_string())
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main, __doc__)

@@ -18,7 +18,7 @@ from ...benchmarks.measuring import (
     shares_cores,
 )
 from ...benchmarks.runners import CompileRunner, HeadStart, LocalRunner
-from ...core import InputError, allowed_cpus
+from ...core import InputError, allowed_cpus, check_utf_8
 from ...models import AdaptiveRanker, resolve_ranker
 from ...search import Dispatch, check_rendered, executable_pipeline
 from ..interrupted import resumable
@@ -98,6 +98,7 @@ def start_run(
         WorkError: the baseline does not run, or results cannot be written.
         RunInterrupted: Ctrl-C; the run can be resumed.
     """
+    check_utf_8(options.out)  # before seconds go into a queue
     devices = 0 if options.compile_only else len(options.devices or ("the usual one",))
     with HeadStart(options.jobs, devices) as head_start:
         here = options.cluster is None and make_runner is None
