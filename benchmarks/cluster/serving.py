@@ -19,7 +19,9 @@ from typing import Any, TypeVar
 
 import dask
 from distributed import Scheduler, Worker
+from distributed.comm.addressing import get_address_host
 from distributed.protocol.serialize import to_serialize
+from distributed.utils import ensure_ip, get_ip, get_ipv6
 
 from ...core import InputError, WorkError, first_line, temporary_folder
 from ..measuring import computes_here
@@ -219,6 +221,7 @@ async def _work(address: str, offer: Offer, make_host: HostMaker) -> AsyncIterat
             nthreads=1,
             resources={MARK: 1.0},
             local_directory=name,
+            host=_own_host(address),
             dashboard=False,
             dashboard_address=NO_PAGES,
             heartbeat_interval="2s",
@@ -234,6 +237,15 @@ async def _work(address: str, offer: Offer, make_host: HostMaker) -> AsyncIterat
                     await extension.close_idle()
         finally:
             extension.close()
+
+
+def _own_host(address: str) -> str:
+    """This machine's address on the way to a scheduler.
+
+    Dask's workers listen on all networks by default, and whoever reaches one can run code on it.
+    """
+    there = ensure_ip(get_address_host(address))
+    return f"[{get_ipv6(there)}]" if ":" in there else get_ip(there)
 
 
 def _cause(error: Exception) -> str:

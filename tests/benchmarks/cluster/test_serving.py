@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+import psutil
 import pytest
 
 pytest.importorskip("distributed")
@@ -41,6 +42,32 @@ def test_a_scheduler_tells_that_its_port_is_taken() -> None:
             work_for_clients(Offer((), 1), None, address, said.append)
     assert refused.value.hint == "name another address"
     assert said == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_who_serves_this_machine_cannot_be_reached_from_others(
+    start_worker: Callable[..., Any], host: str
+) -> None:
+    """Whoever reaches the scheduler or the worker can run code there."""
+    try:
+        with socket.create_server((host.strip("[]"), 0), family=family_of(host)):
+            pass
+    except OSError:
+        pytest.skip(f"this machine has no {host}")
+    served = start_worker("--serve", f"{host}:0", "--compile", "1")
+    process = psutil.Process(served.process.pid)
+    listening = [
+        one.laddr.ip
+        for each in (process, *process.children(recursive=True))
+        for one in each.net_connections("tcp")
+        if one.status == psutil.CONN_LISTEN
+    ]
+    assert len(listening) >= 2
+    assert {host.strip("[]")} <= {*listening} <= {"127.0.0.1", "::1"}
+
+
+def family_of(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 @pytest.mark.slow
