@@ -19,6 +19,7 @@ from ...core import (
     ChildKilled,
     FrontrunnerError,
     InputError,
+    NoRoomError,
     WorkError,
     check_free_space,
 )
@@ -143,6 +144,8 @@ class Host:
         try:
             value = child.call(request, work.timeout)
         except (*CHILD_FAILED, FrontrunnerError) as error:
+            if isinstance(error, NoRoomError):
+                raise _host_full(error) from error
             if isinstance(error, ChildDied | WorkError):
                 _raise_if_full()
             return Answer(raised=error, running=child.running)
@@ -214,5 +217,9 @@ HostMaker = Callable[[Path, Sequence[str]], Host]
 def _raise_if_full() -> None:
     try:
         check_free_space()
-    except WorkError as full:
-        raise HostFullError(f"{platform.node()}: {full}", full.hint) from full
+    except NoRoomError as full:
+        raise _host_full(full) from full
+
+
+def _host_full(full: NoRoomError) -> HostFullError:
+    return HostFullError(f"{platform.node()}: {full}", full.hint)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ...core import InputError, first_line, is_full, write_error
+from ...core import InputError, NoRoomError, first_line, is_full, write_error
 from ...search import Dispatch, TuningSpec, executable_pipeline
 from ...search.mlir import (
     CompileFailed,
@@ -31,6 +31,8 @@ from ..measuring import executable_digest
 _LINKER_KILLED = re.compile(
     rb"^Linking failed; .* returned exit code (9|35072|32512):", re.MULTILINE
 )
+# What the linker says, or the compiler, where a disk or a user's quota is full.
+_FULL = re.compile(rb"[^\n]*(No space left on device|Disk quota exceeded)")
 _ROOM = "make room, then go on where it stopped"
 
 # What Python, C++, LLVM, NumPy, Z3 and the loader say where the system refuses memory.
@@ -116,11 +118,14 @@ def answer(request: CompileRequest | AssembleRequest | BuildRequest) -> CompileR
         executable, applied = _compile(request)
     except CompileFailed as error:
         seconds = time.perf_counter() - start
+        words = _said_since(said)
+        if full := _FULL.search(words + error.details.encode()):
+            raise NoRoomError(full[0].decode(errors="replace").strip(), _ROOM) from error
         return CompileReply(
             error=str(error),
             details=error.details,
             seconds=seconds,
-            linker_killed=_LINKER_KILLED.search(_said_since(said)) is not None,
+            linker_killed=_LINKER_KILLED.search(words) is not None,
         )
     _write(request.executable, executable)
     return CompileReply(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from frontrunner.benchmarks.cluster.host import Host
-from frontrunner.benchmarks.cluster.messages import Work
+from frontrunner.benchmarks.cluster.messages import HostFullError, Work
 from frontrunner.benchmarks.cluster.store import digest_of
 from frontrunner.benchmarks.compiling import COMPILER, CompileReply, call_of
 from frontrunner.benchmarks.measuring import (
@@ -19,6 +19,7 @@ from frontrunner.benchmarks.measuring import (
     MeasureRequest,
     SetupRequest,
 )
+from frontrunner.core import NoRoomError
 from frontrunner.core.children import ChildDied, ChildKilled
 from frontrunner.search.reading import read_dispatch
 
@@ -43,6 +44,18 @@ def test_a_process_that_was_killed_while_nobody_asked_is_no_candidates_fault(hos
     answer = host.do(Work("s", HANDLER, {}, measure, 60.0, (name,), {name: b"any"}))
     assert isinstance(answer.raised, ChildKilled)
     assert not answer.running
+
+
+def test_a_compiler_without_room_is_the_hosts_fault(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def call(*_: object) -> CompileReply:
+        raise NoRoomError("Disk quota exceeded", "make room")
+
+    monkeypatch.setattr("frontrunner.benchmarks.cluster.host.Child.call", call)
+    answer = host.do(Work("s", COMPILER, {}, None, 60.0))
+    assert isinstance(answer.raised, HostFullError)
+    assert str(answer.raised).endswith("Disk quota exceeded")
 
 
 @pytest.mark.parametrize("dies", [True, False])

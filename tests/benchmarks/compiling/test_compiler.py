@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from frontrunner.benchmarks.compiling.compiler import Compiler
+from frontrunner.benchmarks.compiling.compiler import CompileJob, CompilePool, Compiler
 from frontrunner.benchmarks.measuring.outcome import CompileOutcome
-from frontrunner.core import WorkError, temporary
+from frontrunner.core import NoRoomError, WorkError, temporary
 from frontrunner.core.children import Child, ChildDied, ChildTimeout
 from frontrunner.search import Dispatch, build_spaces, spec_of
 from frontrunner.search.enumeration.enumeration import sample
@@ -94,6 +94,20 @@ def test_a_full_disk_is_no_compiler_crash(
         monkeypatch.setattr(temporary.shutil, "disk_usage", lambda path: full)
         with pytest.raises(WorkError, match="no room for temporary files"):
             compiler.baseline()
+
+
+@pytest.mark.parametrize("why", ["No space left on device", "Disk quota exceeded"])
+def test_a_linker_without_room_is_no_fault_of_what_it_links(
+    matmul: Dispatch, tmp_path: Path, why: str
+) -> None:
+    """The free space of a disk does not tell of quotas and inodes."""
+    linker = tmp_path / "linker.sh"
+    linker.write_text(f"#!/bin/sh\necho 'error: cannot open output file: {why}' >&2\nexit 1\n")
+    linker.chmod(0o755)
+    flag = f"--iree-llvmcpu-embedded-linker-path={linker}"
+    job = CompileJob("full", matmul.source, (*matmul.target.flags, flag))
+    with CompilePool(tmp_path, jobs=1) as pool, pytest.raises(NoRoomError, match=why):
+        list(pool.compile_jobs([job]))
 
 
 def died(*_: object, **__: object) -> None:
