@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -125,16 +124,25 @@ def finish(
 
 
 def write_winner(folder: NetworkFolder, end: Finish, device: str) -> None:
-    """What `iree-compile` takes: the flags, and the spec if there is one."""
-    for of_earlier_session in (folder.flags, folder.spec):
-        of_earlier_session.unlink(missing_ok=True)
-    shutil.rmtree(folder.scripts, ignore_errors=True)
+    """What `iree-compile` takes: the flags, and the spec if there is one.
+
+    What an earlier session wrote is replaced, or goes last: at no time is there nothing.
+    """
     if end.winner is None or end.gain is None:
+        _remove(folder.flags, folder.spec, *folder.scripts.glob("*"))
         return
     flags = flags_text([kept_flag(folder, f) for f in end.winner.base.network.target.flags])
     write_text(folder.flags, flags + "\n")
     if end.winner.spec is not None:
         write_text(folder.spec, _comment(end.gain, device, flags) + end.winner.spec)
+    else:
+        _remove(folder.spec)
+    _remove(*(path for path in folder.scripts.glob("*") if path.name not in flags))
+
+
+def _remove(*paths: Path) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
 
 
 def kept_flag(folder: NetworkFolder, flag: str) -> str:
