@@ -12,7 +12,7 @@ import iree.runtime as rt
 import numpy as np
 
 from ..measuring import LoadedExecutable, copy_to_device, open_device, time_runs
-from ..verifying import Array, Tolerance
+from ..verifying import Array, Tolerance, as_float, coarsest
 from .inputs import FunctionCall
 from .weights import Archives, load_archives
 
@@ -29,11 +29,13 @@ class NetworkSetup:
     Attributes:
         calls: that a run of the model is made of; it takes what they do, each times its weight.
         parameters: archives by scope.
+        computes_in: float types that values are rounded to on their way to the outputs.
     """
 
     device: str
     calls: tuple[FunctionCall, ...]
     parameters: Archives = ()
+    computes_in: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,13 @@ class CompareRequest:
     variant: Path
     expected: Path
     sets: int | None = None
+
+
+@dataclass(frozen=True)
+class FiniteRequest:
+    """Asks for outputs of a variant that hold nothing but infinity and NaN."""
+
+    variant: Path
 
 
 class _Host:
@@ -137,10 +146,24 @@ class _Host:
         ):
             pairs = list(zip(sets, outputs, strict=True))[: request.sets]
             for inputs, (arguments, right) in enumerate(pairs, 1):
-                if wrong := _find_mismatch(call.outputs, function.outputs(arguments), right):
-                    of = f"{call.title}: " if len(calls) > 1 else ""
-                    return f"{of}output {wrong[0]} on inputs {inputs}: {wrong[1]}"
+                got, types = function.outputs(arguments), self.setup.computes_in
+                if wrong := _find_mismatch(call.outputs, types, got, right):
+                    return f"{self._place(call, wrong[0], inputs)}: {wrong[1]}"
         return None
+
+    def without_finite(self, request: FiniteRequest) -> list[str]:
+        """Outputs without any finite value, by call and by set of inputs."""
+        return [
+            self._place(call, place, inputs)
+            for call, sets in zip(self.setup.calls, self._outputs(request.variant), strict=True)
+            for inputs, outputs in enumerate(sets, 1)
+            for place, (dtype, values) in enumerate(zip(call.outputs, outputs, strict=True))
+            if coarsest([dtype]) and values.size and not np.isfinite(as_float(values, dtype)).any()
+        ]
+
+    def _place(self, call: FunctionCall, output: int, inputs: int) -> str:
+        of = f"{call.title}: " if len(self.setup.calls) > 1 else ""
+        return f"{of}output {output} on inputs {inputs}"
 
     def _outputs(self, expected: Path) -> list[list[list[Array]]]:
         """By call, and by set of inputs; kept, for one variant after the other is compared."""
@@ -154,23 +177,43 @@ class _Host:
 
 
 def _find_mismatch(
-    dtypes: Sequence[str], outputs: Sequence[Array], expected: Sequence[Array]
+    dtypes: Sequence[str],
+    computes_in: Sequence[str],
+    outputs: Sequence[Array],
+    expected: Sequence[Array],
 ) -> tuple[int, str] | None:
     """The first output that is wrong, and where."""
     for place, (dtype, got, wanted) in enumerate(zip(dtypes, outputs, expected, strict=True)):
-        if wrong := Tolerance(dtype, NARROW_SUMMED.get(dtype, SUMMED)).find_mismatch(got, wanted):
+        if wrong := _tolerance(dtype, computes_in).find_mismatch(got, wanted):
             return place, wrong
     return None
+
+
+def _tolerance(dtype: str, computes_in: Sequence[str]) -> Tolerance:
+    """How far outputs may be off that a model computes in these types.
+
+    Of integers, those of 8 bits are taken for values that were rounded; others may be indices.
+    """
+    if not coarsest([dtype]) and dtype != "i8":
+        return Tolerance(dtype, SUMMED)
+    sums = coarsest((dtype, *computes_in))
+    return Tolerance(dtype, NARROW_SUMMED.get(sums, SUMMED), sums)
 
 
 _host: _Host | None = None
 
 
-def answer(request: NetworkSetup | RaceRequest | CompareRequest) -> list[list[float]] | str | None:
+def answer(
+    request: NetworkSetup | RaceRequest | CompareRequest | FiniteRequest,
+) -> list[list[float]] | list[str] | str | None:
     """Serves one request; a setup comes first."""
     global _host
     if isinstance(request, NetworkSetup):
         _host = _Host(request)
         return None
     assert _host is not None, "a setup first"
-    return _host.race(request) if isinstance(request, RaceRequest) else _host.compare(request)
+    if isinstance(request, RaceRequest):
+        return _host.race(request)
+    if isinstance(request, FiniteRequest):
+        return _host.without_finite(request)
+    return _host.compare(request)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ from ..measuring import (
     median_interval,
     noise_floor,
 )
-from .kernel import CompareRequest, NetworkSetup, RaceRequest
+from .kernel import CompareRequest, FiniteRequest, NetworkSetup, RaceRequest
 from .profiling import RUNS, DispatchTime, ProfileRequest
 from .profiling import TIMEOUT as PROFILE_TIMEOUT
 
@@ -121,6 +122,16 @@ class NetworkRunner:
         if wrong is not None:
             raise NetworkFailed(f"wrong results: {wrong}")
 
+    def without_finite(self, variant: Path) -> list[str]:
+        """Outputs that hold nothing but infinity and NaN: any other variant's may be as wrong.
+
+        Raises:
+            NetworkFailed: it does not run.
+            KilledError: the process was killed from outside.
+        """
+        found: list[str] = self._ask(FiniteRequest(variant))
+        return found
+
     def measure_speedup(
         self, before: Path, after: Path, seed: int, rounds: int = RACE_ROUNDS, patience: float = 0.0
     ) -> Speedup:
@@ -156,18 +167,16 @@ class NetworkRunner:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self, request: CompareRequest | RaceRequest) -> list[list[float]] | str | None:
+    def _ask(self, request: CompareRequest | RaceRequest | FiniteRequest) -> Any:
         limit = self._limit(request)
-        answer: list[list[float]] | str | None
         try:
             if not self._child.running:
                 self._start()
             try:
-                answer = self._child.call(request, timeout=limit)
+                return self._child.call(request, timeout=limit)
             except ChildKilled:
                 self._start()  # the new process knows no model yet
-                answer = self._child.call(request, timeout=limit)
-            return answer
+                return self._child.call(request, timeout=limit)
         except ChildKilled as death:
             raise KilledError(f"the model's process was {death}") from death
         except ChildDied as death:
@@ -179,7 +188,7 @@ class NetworkRunner:
             self._child.close()
             raise NetworkFailed(f"the runtime refused: {error}") from error
 
-    def _limit(self, request: CompareRequest | RaceRequest) -> float:
+    def _limit(self, request: CompareRequest | RaceRequest | FiniteRequest) -> float:
         """Seconds: as long for each run as the first check allows it, until one was timed."""
         if isinstance(request, RaceRequest):
             rounds, runs = request.rounds, request.rounds * len(request.variants)

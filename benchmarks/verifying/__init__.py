@@ -20,7 +20,14 @@ if TYPE_CHECKING:
         make_inputs,
         to_bf16,
     )
-    from .tolerance import ATTENTION_ROUNDINGS, Reference, Tolerance, as_float, relative_error
+    from .tolerance import (
+        ATTENTION_ROUNDINGS,
+        Reference,
+        Tolerance,
+        as_float,
+        coarsest,
+        relative_error,
+    )
     from .verification import Verification
 else:
     __getattr__ = exports(__name__)
@@ -37,6 +44,7 @@ __all__ = [
     "Verification",
     "as_float",
     "check_memory",
+    "coarsest",
     "from_bf16",
     "make_input",
     "make_inputs",

@@ -28,7 +28,7 @@ from ..observing import Tracker
 from ..tuning import TuneResult, write_text
 from .bases import BaseMaker
 from .choosing import choose
-from .device import compared_beside, make_setup, open_device
+from .device import check_finite, compared_beside, make_setup, open_device
 from .dispatches import (
     MakeObserver,
     best_specs,
@@ -219,6 +219,7 @@ def _tune(
         )
         runner = stack.enter_context(NetworkRunner(setup, place.make_child))
         run_us = _run_once(runner, default)
+        check_finite(runner, default, notify)
         choice = choose(maker, variants, plain, runner, folder, place, OPTIONS_SHARE * seconds)
         base, plan = choice.base, choice.plan
         tracker = stack.enter_context(Tracker(notify=notify))
@@ -277,7 +278,6 @@ def _tune(
             notify("nothing better was found: what the earlier session wrote stays")
             result = session.before
         else:
-            folder.result.unlink(missing_ok=True)  # it is not of what is written now
             write_winner(folder, end, place.fingerprint)
             result = NetworkResult.build(
                 plan, tuned, chosen, end, choice.outcomes, base.variant,

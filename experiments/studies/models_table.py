@@ -94,7 +94,7 @@ def _measure(out: Path, name: str, minutes: float) -> tuple[float, Gains]:
         if _compile(mlir, given, path):
             built[title] = path
     call = prepare_call(model.function(None), [], out, [0])
-    subject = NetworkSetup("local-task", (call,), (("model", weights),))
+    subject = NetworkSetup("local-task", (call,), (("model", weights),), model.computes_in)
     with NetworkRunner(subject) as runner:
         gains: dict[str, Speedup | Race | None] = {
             title: _gain(runner, built["default"], path)

@@ -103,7 +103,8 @@ def model_judge(
     function = network.function(None)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        setup = NetworkSetup(device, (prepare_call(function, (), folder, [seed]),))
+        call = prepare_call(function, (), folder, [seed])
+        setup = NetworkSetup(device, (call,), computes_in=network.computes_in)
         compiler = stack.enter_context(Compiler(network, folder, 1, COMPILE_TIMEOUT, tries=2))
         runner = stack.enter_context(NetworkRunner(setup))
         default = require_default(compiler.baseline()).executable

@@ -25,6 +25,8 @@ from .networks import NUMBERS, InputShapes
 
 FLOW = "flow"
 _IMPORT, _EXPORT = "hal.tensor.import", "hal.tensor.export"
+# Of `arith`, what does not round.
+_EXACT = {f"arith.{name}" for name in ("constant", "extf", "select", "bitcast", "negf")}
 _PARAMETER = re.compile(r'#(?:flow|stream)\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
 
 
@@ -36,7 +38,8 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         to a module with nothing else, or why there is none), for each place that dispatches one
         the function that has it (`calls`), names of those that are `dynamic`, of those among them
         that have `one_size`, and their `problems` in the model, `parameters` (scope and key of
-        each) and, by function and input, `limits` of integers that are used as indices.
+        each), what it `computes_in` and, by function and input, `limits` of integers that are used
+        as indices.
     """
     name = request["name"]
     with users_compilation(name, request["text"], request["flags"]) as unit:
@@ -75,6 +78,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
                 for function in signatures
             },
             "target": target,
+            "computes_in": _computes_in(module),
             "parameters": tuple(dict.fromkeys(_PARAMETER.findall(flow))),
             "dispatches": dispatches,
             "calls": places,
@@ -106,6 +110,21 @@ def _calls(
                 }
             )
     return calls
+
+
+def _computes_in(module: ir.Module) -> tuple[str, ...]:
+    """Float types of what arithmetic in dispatches results in, also within named ops."""
+    found = set()
+    for executable in top_ops(module, "flow.executable"):
+        for op in walk(executable):
+            if op.name in _EXACT or not op.name.startswith(("arith.", "math.", "iree_linalg_ext.")):
+                continue
+            for result in op.results:
+                shaped = isinstance(result.type, ir.ShapedType)
+                one = ir.ShapedType(result.type).element_type if shaped else result.type
+                if isinstance(one, ir.FloatType):
+                    found.add(str(one))
+    return tuple(sorted(found))
 
 
 def _target(source: str, name: str) -> Target:

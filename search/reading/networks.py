@@ -101,6 +101,7 @@ class Network:
         source: the module at phase `executable-sources`.
         parameters: scope and key of each weight that is in an archive.
         dispatches: what its functions dispatch, by name; initializers' are left out.
+        computes_in: the float types that its dispatches round values to.
     """
 
     target: Target
@@ -108,6 +109,7 @@ class Network:
     parameters: tuple[tuple[str, str], ...]
     functions: tuple[Function, ...]
     dispatches: tuple[NetworkDispatch, ...]
+    computes_in: tuple[str, ...] = ()
 
     def function(self, name: str | None) -> Function:
         """The function of a name, or the only one.
@@ -189,6 +191,7 @@ def read_network(
         answer["parameters"],
         functions,
         dispatches,
+        answer["computes_in"],
     )
 
 

@@ -97,6 +97,58 @@ def test_what_hangs_is_given_up_sooner_once_the_model_was_timed(two_matmuls) -> 
     assert limits[2] == model_runner.GRACE + runs * (model_runner.TURN_SECONDS + 0.2)
 
 
+LOGARITHM = """
+func.func @main(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %e = tensor.empty() : tensor<64xf32>
+  %r:2 = linalg.generic {
+      indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]
+    } ins(%x : tensor<64xf32>) outs(%e, %e : tensor<64xf32>, tensor<64xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %square = arith.mulf %a, %a : f32
+      %less = arith.negf %square : f32
+      %log = math.log %less : f32
+      linalg.yield %square, %log : f32, f32
+  } -> (tensor<64xf32>, tensor<64xf32>)
+  return %r#0, %r#1 : tensor<64xf32>, tensor<64xf32>
+}
+"""
+
+
+def test_outputs_that_nothing_can_be_compared_with_are_named(build, tmp_path: Path) -> None:
+    model, executable = build("logarithm", LOGARITHM)
+    with NetworkRunner(subject(model, tmp_path)) as runner:
+        assert runner.without_finite(executable) == [
+            "output 1 on inputs 1",
+            "output 1 on inputs 2",
+        ]
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_outputs_are_as_exact_as_what_they_are_computed_in(dtype: str) -> None:
+    """Such as logits in f32 of a model that computes in f16: each is rounded there."""
+    right = np.random.default_rng(0).standard_normal(1000)
+    rounded = right.astype(np.float16).astype(right.dtype)
+    wrong = kernel._find_mismatch([dtype], ["f32"], [rounded], [right])
+    assert wrong is not None
+    assert kernel._find_mismatch([dtype], ["f16", "f32"], [rounded], [right]) is None
+    assert kernel._find_mismatch([dtype], ["f16", "f32"], [0 * right], [right]) is not None
+
+
+def test_bytes_may_be_rounded_sums_and_indices_are_exact() -> None:
+    right = np.random.default_rng(0).integers(-100, 100, 4000)
+    off = right.copy()
+    off[7] += 1
+    for dtype, computes_in, same in (
+        ("i8", ["f32"], True),
+        ("i8", [], False),
+        ("i64", ["f32"], False),
+    ):
+        kind = np.int8 if dtype == "i8" else np.int64
+        pair = [off.astype(kind)], [right.astype(kind)]
+        assert (kernel._find_mismatch([dtype], computes_in, *pair) is None) == same
+
+
 def test_equal_variants(runner: NetworkRunner, two_matmuls) -> None:
     _, executable = two_matmuls
     runner.compare_outputs(executable, executable)

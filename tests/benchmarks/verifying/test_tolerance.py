@@ -49,6 +49,50 @@ def test_integers_that_are_rounded_sums_may_be_one_off_where_few_are() -> None:
     assert "[0, 0]" in str(Tolerance("i8", 1024).find_mismatch(few, right))
 
 
+def test_unsigned_bytes_around_128_are_one_off() -> None:
+    """They are read as signed ones: 127 and 128 as 127 and -128."""
+    right = np.random.default_rng(0).integers(0, 256, (256, 256)).astype(np.uint8)
+    right[0, :8] = 127
+    few = right.copy()
+    few[0, :8] = 128
+    wrong = right.copy()
+    wrong[0, 0] = 130
+    rounded = Tolerance("i8", 1024, "f32")
+    assert rounded.find_mismatch(few.view(np.int8), right.view(np.int8)) is None
+    assert "[0, 0]" in str(rounded.find_mismatch(wrong.view(np.int8), right.view(np.int8)))
+    assert "[0, 0]" in str(Tolerance("i8", 9).find_mismatch(few.view(np.int8), right.view(np.int8)))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "mask"), [("f32", -3.4028235e38), ("f32", -1e9), ("f32", -1e4), ("f16", -65504.0)]
+)
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
+def test_masked_scores_do_not_hide_wrong_ones(dtype: str, mask: float, share: float) -> None:
+    """Of 128 rows and columns, most of them beyond a band, such as under a causal mask."""
+    kind = {"f32": np.float32, "f16": np.float16}[dtype]
+    rng = np.random.default_rng(0)
+    scores = (8 * rng.standard_normal((128, 128))).astype(kind)
+    masked = rng.random((128, 128)) < share
+    right = np.where(masked, kind(mask), scores)
+    zeros = np.where(masked, kind(mask), kind(0))
+    tolerance = Tolerance(dtype, 64, "f32")
+    assert tolerance.find_mismatch(right.copy(), right) is None
+    assert tolerance.find_mismatch(zeros, right) is not None
+    off = right.copy()
+    off[np.unravel_index(np.argmin(masked), masked.shape)] += kind(4)
+    assert tolerance.find_mismatch(off, right) is not None
+    close = np.where(masked, kind(mask), (scores * kind(1 + 2e-7)).astype(kind))
+    assert tolerance.find_mismatch(close, right) is None
+
+
+def test_values_of_all_sizes_are_no_masks() -> None:
+    """Small values of what spans many magnitudes are as exact as their terms, not as themselves."""
+    logits = 10 * np.random.default_rng(0).standard_normal(4000)
+    right = np.exp(logits).astype(np.float32)
+    near = right + np.float32(1e-9 * right.max())
+    assert Tolerance("f32", 64).find_mismatch(near, right) is None
+
+
 def test_integers_are_exact_and_shapes_compared() -> None:
     right = np.arange(12, dtype=np.int32).reshape(3, 4)
     wrong = right.copy()

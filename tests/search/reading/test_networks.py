@@ -35,6 +35,36 @@ def test_how_it_is_called() -> None:
     assert [str(one) for one in inputs] == ["32x256xf32", "256x512xf32", "512x1024xf32"]
 
 
+WEIGHTS_IN_F16 = """
+func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x16xf16>) -> tensor<64x16xf32> {
+  %e = tensor.empty() : tensor<32x16xf32>
+  %wide = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]
+    } ins(%w : tensor<32x16xf16>) outs(%e : tensor<32x16xf32>) {
+    ^bb0(%a: f16, %b: f32):
+      %r = arith.extf %a : f16 to f32
+      linalg.yield %r : f32
+  } -> tensor<32x16xf32>
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<64x16xf32>
+  %filled = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x16xf32>) -> tensor<64x16xf32>
+  %y = linalg.matmul ins(%x, %wide : tensor<64x32xf32>, tensor<32x16xf32>)
+    outs(%filled : tensor<64x16xf32>) -> tensor<64x16xf32>
+  return %y : tensor<64x16xf32>
+}
+"""
+
+
+def test_what_it_computes_in(tmp_path: Path) -> None:
+    """Types that values are rounded to: weights that are kept in another are exact."""
+    file = tmp_path / "model.mlir"
+    file.write_text(WEIGHTS_IN_F16)
+    assert read_network(file).computes_in == ("f32",)
+    file.write_text((MODELS / "two_matmuls.mlir").read_text().replace("f32", "f16"))
+    assert read_network(file).computes_in == ("f16",)
+
+
 def test_each_dispatch_can_be_tuned_alone(tmp_path: Path) -> None:
     read = {}
     for one in read_network(MODELS / "two_matmuls.mlir").dispatches:
