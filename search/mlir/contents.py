@@ -39,7 +39,7 @@ _REFUSED = re.compile(
 _TARGET = re.compile(r'#hal\.executable\.target<"([\w-]+)", "([\w-]+)"(?:, )?')
 # What a target's dictionary may say. Others turn embedding off or name a file to be written.
 _ENTRIES = frozenset(
-    "abi cpu cpu_features data_layout debug_symbols iree.encoding.resolver "
+    "abi cpu cpu_features data_layout debug_symbols enable_inner_tiled iree.encoding.resolver "
     "iree_codegen.default_tuning_spec iree_codegen.target_info iree_codegen.ukernel_provider "
     "loop_interleaving loop_unrolling loop_vectorization slp_vectorization "
     "max_stack_allocation_size native_vector_size target_abi target_triple ukernels".split()

@@ -352,13 +352,14 @@ def test_what_is_best_to_tune_with_is_timed_when_the_time_is_up(
     assert [base.variant.name for base in kept] == ["a", "b"]
 
 
-def test_another_to_tune_with_is_looked_at_though_there_is_no_time_to_time_it_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("tunable", [True, False])
+def test_another_is_looked_at_though_there_is_no_time_to_time_it_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, tunable: bool
 ) -> None:
-    """More may be left to tune with it than with the fastest."""
+    """More may be left to tune with it than with the fastest, or it is as fast."""
     world.times, world.at_a_time = {"a": 40.0, "b": 50.0}, 8
     slow_comparisons(world, monkeypatch)
-    _, kept = world.tried(A, B, deadline=15.0)
+    _, kept = world.tried(A, replace(B, tunable=tunable), deadline=15.0)
     assert [(base.variant.name, base.speedup) for base in kept] == [("a", 2.5), ("b", 2.0)]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from frontrunner.core import InputError
 from frontrunner.core.children import Child
+from frontrunner.search.backend import backend_named
 from frontrunner.search.linking import link_specs
 from frontrunner.search.mlir import DEFAULT_FORM, spec_text
 from frontrunner.search.mlir.contents import NotMlir, check_source, check_spec
@@ -139,6 +140,15 @@ def test_what_users_bring_is_checked_before_it_is_compiled(tmp_path: Path) -> No
 @pytest.mark.parametrize("target", ["host", "gfx942", "gfx1201", "sm_80"])
 def test_what_the_compiler_makes_is_let_in(target: str) -> None:
     check_source(read_dispatch(DATA / "matmul_f16.mlir", target).source.encode())
+
+
+CPU = backend_named("llvm-cpu").option_variants
+
+
+@pytest.mark.parametrize("name", [n for n, one in CPU.items() if not one.concerns])
+def test_what_our_own_options_make_is_let_in(name: str) -> None:
+    model = read_network(DATA / "models" / "two_matmuls.mlir", iree_flags=CPU[name].flags)
+    check_source(model.source.encode())
 
 
 def test_what_does_not_parse_is_told() -> None:
