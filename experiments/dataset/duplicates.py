@@ -14,6 +14,8 @@ from .recording import Recording
 # Programs write a time with fewer digits, or in another unit. Repeated measurements of hundreds of
 # candidates never agree so closely.
 SAME = 1e-6
+# Fewer times, and such as are rounded, may be the same by chance.
+LEAST_TIMES = 4
 
 
 def find_duplicate(recordings: Sequence[Recording]) -> tuple[int, int] | None:
@@ -51,6 +53,8 @@ def _word(value: Any) -> str:
 
 def _same(one: pd.Series, other: pd.Series) -> bool:
     short, long = sorted((one, other), key=len)
+    if short.nunique() < min(LEAST_TIMES, long.nunique()):
+        return False
     if not short.index.isin(long.index).all():
         return False
     return np.allclose(short, long.reindex(short.index), rtol=SAME, atol=0, equal_nan=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -104,7 +105,14 @@ def _labels(table: Table, label: Label, usual: str) -> Sequence[str]:
     if not label.columns:
         return [label.name or usual] * len(table.rows)
     cells = [table.column(name) for name in label.columns]
-    return ["_".join(filter(None, row)) or usual for row in zip(*cells, strict=True)]
+    rows = list(zip(*cells, strict=True))
+    labels = {row: "_".join(filter(None, row)) or usual for row in rows}
+    if twice := [name for name, count in Counter(labels.values()).items() if count > 1]:
+        raise InputError(
+            f"{table.path}: several values of {', '.join(label.columns)} come to {twice[0]!r}",
+            "change them, or take a column that tells them apart",
+        )
+    return [labels[row] for row in rows]
 
 
 def _outcomes(table: Table, columns: Columns) -> list[_Ended]:
@@ -119,7 +127,7 @@ def _outcomes(table: Table, columns: Columns) -> list[_Ended]:
             found.append(_Ended(kinds[status], (), shorten(status) or "it says so"))
             continue
         times = [
-            time * scale
+            time
             for name, cell in zip(columns.times, repeats, strict=True)
             for time in _times(table, row, name, cell)
         ]
@@ -132,10 +140,10 @@ def _outcomes(table: Table, columns: Columns) -> list[_Ended]:
             )
         bad = [time for time in times if not 0 < time < FAILED_TIME]
         if bad or not times:
-            what = f"its time is {bad[0] / scale:g}" if bad else "it has no time"
+            what = f"its time is {bad[0]:g}" if bad else "it has no time"
             found.append(_Ended(CRASHED, (), what))
         else:
-            found.append(_Ended(OK, tuple(times), ""))
+            found.append(_Ended(OK, tuple(time * scale for time in times), ""))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from .tables import header_of, read_table
 
 _PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
 # MLIR may start with a brace, too, but not go on like that.
-_JSON = re.compile(rb'\s*\{\s*["}]')
+_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*["}]')
 # What a line of names is looked for in.
 _PEEK = 1 << 16
 _KNOWN = (
@@ -144,7 +145,7 @@ def _may_be_table(text: bytes, said: bool) -> bool:
     Args:
         said: whether somebody says what columns are, and so that it is a table.
     """
-    if text[:_PEEK].lstrip().startswith((b"{", b"[")):
+    if text[:_PEEK].removeprefix(BOM_UTF8).lstrip().startswith((b"{", b"[")):
         return False
     return said or bool(header_of(text[:_PEEK]))
 

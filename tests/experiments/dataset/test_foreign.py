@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import math
@@ -172,8 +173,9 @@ def test_metadata_comes_before_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x.json", "x.parquet", "x.gz"])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_the_content_tells_the_format(name: str, pack: Any, tmp_path: Path) -> None:
-    assert len(read(pack(json.dumps(CACHE).encode()), tmp_path / name).frame) == 4
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+def test_the_content_tells_the_format(name: str, pack: Any, mark: bytes, tmp_path: Path) -> None:
+    assert len(read(pack(mark + json.dumps(CACHE).encode()), tmp_path / name).frame) == 4
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,14 @@ def test_times(cell: str, kind: str, time: float | None, tmp_path: Path) -> None
     assert (None if kind != "ok" else row["time_us"]) == time
 
 
+@pytest.mark.parametrize("unit", ["ns", "s"])
+def test_marks_of_failures_are_in_the_unit_of_the_file(unit: str, tmp_path: Path) -> None:
+    (recording,) = read(
+        tmp_path, "x,y,time\n1,2,1e20\n3,4,5\n", SIMPLE.replace('"ms"', f'"{unit}"')
+    )
+    assert recording.frame["kind"].tolist() == ["crashed", "ok"]
+
+
 @pytest.mark.parametrize(
     ("status", "cell", "kind"),
     [
@@ -186,6 +194,10 @@ BROKEN = {
     "line 2: time is empty, and how, which is 'ok', says that it ran": (
         "x,y,time,how\n1,2,,ok\n",
         '[status]\ncolumn = "how"\nok = ["ok"]',
+    ),
+    "several values of x, y come to 'a_b_c'": (
+        "x,y,z,time\na,b_c,1,2\na_b,c,1,3\n",
+        'knobs = ["z"]\n[problem]\ncolumn = ["x", "y"]',
     ),
     "has no line whose y is 7": (ONE, "[only]\ny = 7"),
     "make 1,001 recordings, 1,000 are the most": (

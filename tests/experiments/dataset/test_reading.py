@@ -29,6 +29,7 @@ def test_what_might_never_end_is_not_read(tmp_path: Path, read) -> None:
         (b'{"results": []}', True),
         (b'\n{\n  "cache": {}}', True),
         (b"{}", True),
+        (b'\xef\xbb\xbf{"results": []}', True),
         (b"", False),
         (b"module {}", False),
         (b"{-#\n  dialect_resources: {}\n#-}\nmodule {}", False),

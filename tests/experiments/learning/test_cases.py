@@ -316,6 +316,26 @@ def test_the_same_measurements_in_another_form(tmp_path: Path) -> None:
     assert len(read_cases([one, two])) == 2
 
 
+def test_small_parts_of_others_are_no_copies(tmp_path: Path) -> None:
+    """Rounded times of a few candidates agree by chance."""
+    kernel(tmp_path / "gemm_A_T4.json", *({"x": x} for x in range(40)))
+    kernel(tmp_path / "gemm_B_T4.json", {"x": 0}, {"x": 1}, {"x": 2})
+    assert len(read_cases([tmp_path])) == 2
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_rows_are_not_in_the_order_of_their_times(step: int, tmp_path: Path) -> None:
+    """An order that tells no candidates from each other would find the fastest at once."""
+    path = kernel(tmp_path / "gemm_A_T4.json", *({"x": x} for x in range(64)))
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({"results": content["results"][::step]}))
+    (case,) = read_cases([path])
+    assert sorted(case.times) == pytest.approx([1000 * time for time in range(1, 65)])
+    assert case.knobs["x"].tolist() == pytest.approx(case.times / 1000 - 1)
+    assert case.features["knob.x"].tolist() == case.knobs["x"].tolist()
+    assert abs(np.corrcoef(case.times, np.arange(64))[0, 1]) < 0.4
+
+
 def test_names_in_no_encoding(tmp_path: Path) -> None:
     path = kernel(tmp_path / os.fsdecode(b"k\xff") / os.fsdecode(b"\xfe.json"), {"x": 1})
     (case,) = read_cases([path])
