@@ -294,7 +294,16 @@ def features(frame: pd.DataFrame, catalogue: Catalogue, ranker_name: str) -> NDA
             f"and these are for {found.subject}",
             f"{heuristic}train one on such candidates",
         )
-    return feature_matrix(frame, catalogue.names, ranker_name)
+    return feature_matrix(_with_absent_words(frame, catalogue.names), catalogue.names, ranker_name)
+
+
+def _with_absent_words(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """The frame, with zeros for words of its knobs that none of its candidates has."""
+    absent = [name for name in names if name.startswith("is.") and name not in frame.columns]
+    if not absent:
+        return frame
+    knobs = {name.rpartition(".")[0] for name in map(str, frame) if name.startswith("is.")}
+    return frame.assign(**{name: 0.0 for name in absent if name.rpartition(".")[0] in knobs})
 
 
 def is_number(value: object, low: float = -MAX_FLOAT, high: float = MAX_FLOAT) -> bool:

@@ -43,7 +43,15 @@ class FullQueue:
         if others is None:
             rows = order(ranker, frame)
             return cls(rows, np.full(len(rows), np.nan))
-        found = order(ranker, pd.concat([frame, others[list(frame)]], ignore_index=True))
+        # Among others at random, for neither the one nor the other to come first where ranks tie.
+        count = len(frame) + len(others)
+        among = np.zeros(count, bool)
+        among[np.random.default_rng(0).choice(count, len(frame), replace=False)] = True
+        rows = np.empty(count, np.intp)
+        rows[among] = np.arange(len(frame))
+        rows[~among] = np.arange(len(frame), count)
+        together = pd.concat([frame, others[list(frame)]], ignore_index=True)
+        found = rows[order(ranker, together.iloc[rows])]
         measured = found < len(frame)
         return cls(found[measured], np.cumsum(~measured)[measured].astype(np.float64))
 

@@ -145,6 +145,11 @@ def train(
             "give other values",
         ) from error
     seconds = time.monotonic() - started
+    if not learner.dump():  # such as one that looks back, and starts from a rule
+        raise InputError(
+            f"ranker {name!r} learns nothing with {', '.join(settings)}",
+            "leave that out, or use it by its name, for there is nothing to keep",
+        )
     training = describe_training(cases)
     save(learner, out, training)
     result = TrainResult(

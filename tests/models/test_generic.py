@@ -70,6 +70,17 @@ def test_other_candidates_are_refused(name, params, recorded):
         ranker.score(fewer)
 
 
+@pytest.mark.parametrize(("name", "params"), SMALL)
+def test_words_that_no_candidate_has_are_known(name, params, recorded):
+    """A file that lacks one of a knob's words says nothing of it."""
+    ranker = create_ranker(name, **params).fit(*recorded)
+    whole = kernel(40, 0)
+    some = whole[whole["is.layout.row%20major"] == 0]
+    np.testing.assert_array_equal(
+        ranker.score(some.drop(columns="is.layout.row%20major")), ranker.score(some)
+    )
+
+
 def test_what_is_for_our_targets_refuses_them(recorded):
     frame = recorded[0]
     with pytest.raises(InputError, match="'heuristic' knows nothing of other people's kernels"):

@@ -16,7 +16,7 @@ from frontrunner.experiments.evaluation.metrics import CaseReference, expected_m
 from frontrunner.experiments.evaluation.replay import replay
 from frontrunner.experiments.learning import Case, read_cases
 from frontrunner.experiments.queue import sample_with_features
-from frontrunner.models import create_ranker, order
+from frontrunner.models import Ranker, Scores, create_ranker, order
 from frontrunner.search import PIPELINE, Dispatch, build_spaces
 from frontrunner.search.reading import read_dispatch
 
@@ -93,10 +93,26 @@ def test_what_was_not_measured_is_skipped_and_counted(
     places = [place for place, row in enumerate(ordered) if row in measured]
     found = FullQueue.of(RANKER, case)
     assert [measured[ordered[place]] for place in places] == found.rows.tolist()
-    assert found.skipped.tolist() == [place - i for i, place in enumerate(places)]
+    skipped = [place - i for i, place in enumerate(places)]
+    assert found.skipped.tolist() == pytest.approx(skipped, abs=2)  # the last one ties with others
     replayed = replay(RANKER, case)
     assert replayed.rows.tolist() == found.rows.tolist()
     assert replayed.skipped.tolist() == found.skipped.tolist()
+
+
+class Indifferent(Ranker):
+    """Ranks all alike."""
+
+    def score(self, frame: pd.DataFrame) -> Scores:
+        return np.zeros(len(frame))
+
+
+def test_what_was_not_measured_is_not_last_where_ranks_tie(case: Case) -> None:
+    found = FullQueue.of(Indifferent(), case)
+    assert found.rows.tolist() == list(range(len(case.times)))
+    assert found.skipped[0] < found.skipped[-1]
+    middle = (POOL - len(case.times)) / 2
+    assert 0.8 * middle < found.skipped.mean() < 1.2 * middle
 
 
 def test_a_ranker_that_looks_back_chooses_among_what_was_measured(case: Case) -> None:

@@ -116,6 +116,12 @@ def test_rankers_that_do_not_learn_are_refused(name: str, folder: Path, out: Pat
     assert not out.exists()
 
 
+def test_a_search_that_starts_from_a_rule_learns_nothing(folder: Path, out: Path) -> None:
+    with pytest.raises(InputError, match="'adaptive' learns nothing with prior=heuristic"):
+        trained(folder, out, name="adaptive", settings=["prior=heuristic"])
+    assert not out.exists()
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
