@@ -56,7 +56,7 @@ device_option = click.option(
     metavar="URI",
     shell_complete=complete_devices,
     help="Measure on this device; may be repeated [local-task for CPUs; cuda, hip or vulkan for "
-    "GPUs].",
+    "GPUs; of a cluster, all of the commonest kind].",
 )
 default_specs_option = click.option(
     "--default-specs", is_flag=True, help="Let the compiler use the specs that it comes with, too."

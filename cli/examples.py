@@ -54,7 +54,7 @@ EXAMPLES = {
         "explain matmul.mlir --ranker mine.predictor --set vec_n=16",
     ),
     "evaluate": (
-        "evaluate recordings --rankers heuristic,lightgbm,mine.predictor",
+        "evaluate recordings --rankers heuristic,lightgbm,cpu:prior=1.0",
         "evaluate recordings --rankers forest:trees=30 --holdout device",
     ),
     "leaderboard": (

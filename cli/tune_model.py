@@ -128,7 +128,7 @@ def command(
     It is compiled with options that make some models faster; with the best, or without, it is
     profiled, the dispatches that take most of its time are tuned, and the best candidates are tried
     in the model: what stays has to make it faster there. The result is one tuning spec, or none,
-    and a file of flags for `iree-compile @FILE`.
+    and a file of flags for `iree-compile @FILE`; the report has the command.
     """
     archives = [_archive(text) for text in parameters]
     if resume is not None:

@@ -1,4 +1,7 @@
-"""Other programs, run in such a way that they end with this process, however it ends."""
+"""Other programs, run in such a way that they end with this process, however it ends.
+
+So does what they start, unless it leaves their process group.
+"""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ def tune(
         budget: how many candidates to try; 64 if neither this nor `minutes` is given.
         minutes: after which to stop.
         patience: how many candidates in a row may bring no improvement.
-        ranker: a name from `frontrunner rankers`, or a trained one's file; by default `cpu` for
-            CPUs and `heuristic` for GPUs.
+        ranker: a name from `frontrunner rankers`, or a trained one's file; by default a predictor
+            of this device in the folder `predictors`, else `cpu` for CPUs and `heuristic` for GPUs.
         devices: IREE device URIs to measure on; by default the usual one of the target. Of a
             cluster, names, URIs or kinds of devices; by default all of the commonest kind.
         cluster: the address of a Dask scheduler whose workers (`frontrunner worker`) compile and
