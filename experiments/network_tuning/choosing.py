@@ -198,7 +198,7 @@ def try_variants(
         to_tune_with = base.variant.tunable and not any(one.variant.tunable for one in kept)
         if kept and not to_tune_with and time.monotonic() > deadline:
             # It is timed in the end: a decoder ended with one way of data tiling, which seemed to
-            # be as fast as the other, and took 1.08 times as long. And more may be left to tune:
+            # be as fast as the other, and took 1.03 times as long. And more may be left to tune:
             # O3 with attention as products made a vision transformer 2.35 times as fast, and left
             # less. Tuned with the usual options, it came to 64 ms; with attention as products
             # alone, untuned 2.00 times as fast, to 47.
