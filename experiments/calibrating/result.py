@@ -22,7 +22,8 @@ class CalibrationResult(Readable):
         candidates: how many they hold.
         minutes: that recording took in this session.
         tried: candidates until the first within 5 % of the best, as a geometric mean over the
-            recordings, each left out of the training in turn; None with one problem only.
+            recordings, each left out of the training in turn; None with one problem only, and where
+            the compiler's default is among the best of each.
         tried_as_shipped: the same, in the order that ships.
         failed: what could not be recorded, and why.
     """

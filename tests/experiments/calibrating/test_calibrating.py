@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import frontrunner as package
@@ -16,6 +18,7 @@ from frontrunner.experiments.learning import read_cases
 from frontrunner.models import load, read_manifest
 
 DATA = Path(__file__).parents[2] / "data"
+ZEN3 = Path(package.__file__).parent / "experiments" / "recordings" / "zen3"
 
 pytestmark = pytest.mark.usefixtures("brief", "warm")
 
@@ -48,9 +51,9 @@ def test_from_nothing_to_a_predictor_that_learns_more_later(
 
     result = package.calibrate(out, minutes=0.001, quiet=True)
     assert (result.dispatches, result.candidates, result.failed) == (2, 20, {})
-    assert result.tried >= 1
-    assert result.tried_as_shipped >= 1
-    assert "left out in turn" in repr(result)
+    # By chance the default may be the best of so few, and then no order is better than another.
+    assert (result.tried is None) == (result.tried_as_shipped is None)
+    assert ("left out in turn" in repr(result)) == (result.tried is not None)
     again = package.calibrate(out, minutes=0.001, quiet=True)
     assert (again.dispatches, again.candidates) == (2, 30)
     passes = sorted((tmp_path / "here.recordings").iterdir())
@@ -149,6 +152,16 @@ def test_what_cannot_be_recorded_is_left_out_and_told(recorded, tmp_path, monkey
     assert len(list(tmp_path.rglob("good.parquet"))) == 2
     with pytest.raises(WorkError, match="it does not compile"):
         api._record(paths[:1], tmp_path, measure, 3.5, warnings.append)
+
+
+def test_what_is_learned_here_is_compared_with_what_ships():
+    names = ("matmul_127x257x129_f32_f32_f32", "matmul_256x256x256_f32_f32_f32")
+    cases = read_cases([ZEN3 / f"{name}.parquet" for name in names])
+    here, shipped = api._compare(cases, 0)
+    assert 1 <= shipped < here, "the order that ships has learned from these"
+    assert api._compare(cases[:1], 0) == (None, None)
+    beaten = [replace(case, baseline_us=np.nanmin(case.times) / 2) for case in cases]
+    assert api._compare(beaten, 0) == (None, None), "no order finds a better one"
 
 
 def test_a_full_disk_is_no_dispatchs_fault(tmp_path, monkeypatch):
