@@ -21,7 +21,8 @@ class EmittedConstraints:
         smtlib: the constraints.
         reasons: for each constraint, why, in the compiler's words.
         knobs: how the configuration is made from knobs: the compiler's template as nested plain
-            values, where a string names a knob and `{"knob", "options"}` a choice.
+            values, where a string names a knob and `{"knob", "options"}` a choice. A matrix
+            instruction is its m, n, k and the type of its sums.
         op: MLIR that holds the constraints op alone; candidates are materialised from it.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,8 +14,18 @@ from ..kind import kind_of
 from ..problem import Problem, Target
 from ..space import Constraint, Knob, Space
 from .chosen import ChosenConfig
-from .columns import Number, attention_bytes, ceil_div, columns, extra_knobs, lookup, product
+from .columns import (
+    Number,
+    attention_bytes,
+    ceil_div,
+    columns,
+    extra_knobs,
+    fits_registers,
+    lookup,
+    product,
+)
 from .extras import EXTRA_KNOBS
+from .promotion import is_shared_evenly
 from .rendering import SolutionRequest, ask_renderer
 
 _IGEMM = "use_igemm_convolution"
@@ -25,6 +35,11 @@ _BY_LOOP = ("workgroup", "subgroup", "reduction", "subgroup_basis", "workgroup_s
 def pipelines(emitted: Iterable[EmittedConstraints]) -> dict[str, EmittedConstraints]:
     """By pipeline name; a convolution has TileAndFuse twice: direct, and as a matmul (igemm)."""
     return {e.pipeline + ("-igemm" if _is_igemm(e) else ""): e for e in emitted}
+
+
+def can_sum(problem: Problem, emitted: EmittedConstraints) -> bool:
+    """Whether an instruction sums in the output's type, see `columns.intrinsics`."""
+    return kind_of(problem).chained or bool(_summing(problem, emitted.knobs["mma_kind"]["options"]))
 
 
 def build(
@@ -44,7 +59,8 @@ def build(
     """
     template = _Template(problem, target, emitted.knobs)
     rules = (*_rules(emitted), *template.missing_constraints())
-    terms = lower(c.formula for c in rules)
+    # What keeps out more than the compiler does leaves knobs their values: see `Space.unpruned`.
+    terms = lower(c.formula for c in rules if not (c.prunes or c.known_failure))
     names = sorted(frozenset().union(*(t.variables for t in terms)))
     domains, _ = solve_domains(names, terms)
     knobs = tuple(Knob(n, tuple(v.tolist())) for n, v in domains.items())
@@ -68,11 +84,11 @@ def knobs_of(
     igemm = template.get("gpu_pipeline_options", {}).get(_IGEMM)
     if chosen.pipeline != emitted.pipeline or chosen.igemm != (_is_igemm(emitted) or igemm is True):
         return None
-    shape = _instruction(target, chosen.mma)
+    instruction = _instruction(target, chosen.mma)
     options = [tuple(option) for option in template.get("mma_kind", {}).get("options", ())]
-    if options.count(shape) != 1:
+    if options.count(instruction) != 1:
         return None
-    found = {"mma_idx": options.index(shape), **chosen.extras}
+    found = {"mma_idx": options.index(instruction), **chosen.extras}
     found["prefetch_num_stages"] = chosen.extras["stages"]
     found["use_igemm_idx"] = int(chosen.igemm)
     found["sg_size"] = chosen.subgroup_size
@@ -91,15 +107,15 @@ def knobs_of(
             if not found.get(f"wg_{at}") or not found[f"sg_{at}"]:
                 return None
             counts[role] *= found[f"wg_{at}"] // found[f"sg_{at}"]
-    for size, (role, count) in zip(shape, counts.items(), strict=False):
+    for size, (role, count) in zip(instruction[:2], counts.items(), strict=True):
         found.setdefault(f"sg_{role}_cnt", count // size)
     return found
 
 
-def _instruction(target: Target, name: str) -> tuple[int, ...]:
-    """Its sizes m, n and k; none of one that the target has not."""
+def _instruction(target: Target, name: str) -> tuple[Any, ...]:
+    """Its m, n, k and the type of its sums; nothing of one that the target has not."""
     assert target.gpu is not None
-    known = {i.name: (i.m, i.n, i.k) for i in target.gpu.intrinsics}
+    known = {i.name: (i.m, i.n, i.k, i.types[2]) for i in target.gpu.intrinsics}
     return known.get(name, ())
 
 
@@ -179,6 +195,12 @@ class _Template:
         makes of a solution does not pad, and fails to compile: of 197x768x768 in f32 on gfx942, 11
         of 12 candidates, of a 3x3 convolution of 28x28, 13 of 16.
         """
+        chained = kind_of(self.problem).chained
+        if not chained:
+            choice = self.knobs["mma_kind"]
+            usable = _summing(self.problem, choice["options"])
+            in_type = z3.Or([z3.Int(choice["knob"]) == at for at in usable])
+            yield Constraint("sums are in the output's type", in_type, known_failure=True)
         reason = "tiles divide loops that are not padded"
         for role in ("batch", "m", "n"):
             for tile, size in self._tiles(role):
@@ -190,11 +212,33 @@ class _Template:
                 if isinstance(tile, str):
                     size = _number(tile) * step
                     yield Constraint(reason, dim.size % size == 0, known_failure=True)
-        if self.target.arch == "sm_86" and not kind_of(self.problem).chained:
+        sizes = self.columns()
+        if chained:
+            whole = sizes["tile_k"] % sizes["qk_n"] == 0
+            yield Constraint("scores are whole instructions", whole, known_failure=True)
+            return
+        if not self.fused:
+            for operand in self.problem.inputs:
+                copied = [self._extent(dim) for dim in operand.index]
+                bits = 8 * operand.bytes_per_element
+                for rule in is_shared_evenly(copied, bits, sizes["threads"]):
+                    yield Constraint("threads share copies evenly", rule, known_failure=True)
+        sums = sizes["tile_m"] * sizes["tile_n"]
+        yield fits_registers(self.problem, self.target, sums, sizes["threads"])
+        if self.target.arch == "sm_86":
             assert self.target.gpu is not None
-            fits = self.columns()["shared_bytes"] <= self.target.gpu.shared_bytes
+            # Rows of tiles are 8 bytes longer: 256x512 with a step of 64 in bf16 takes 104,448.
+            padding = 8 * sizes["bank_padding"] * (sizes["tile_m"] + sizes["tile_n"])
+            fits = sizes["shared_bytes"] + padding <= self.target.gpu.shared_bytes
             reason = "tiles fit the chip's shared memory, not that of sm_80"
             yield Constraint(reason, fits, known_failure=True)
+
+    def _extent(self, terms: Sequence[tuple[int, int]]) -> z3.ArithRef:
+        """How much of an operand's dim a step of the reduction reads: of windows, one tap."""
+        at, _ = terms[0]
+        dim = self.problem.dims[at]
+        tile = self.knobs["workgroup" if dim.parallel else "reduction"][at]
+        return _number(tile) if tile else z3.IntVal(dim.size)
 
     def _tiles(self, role: str) -> Iterator[tuple[z3.ArithRef, int]]:
         """Tile and size of each parallel loop of a role.
@@ -217,6 +261,11 @@ class _Template:
             lhs, rhs = (o.bytes_per_element for o in inputs[:2])
             return tiles["k"] * (lhs * tiles["m"] + rhs * tiles["n"])
         return attention_bytes(self.problem, self.problem.dim(first).size, tiles)
+
+
+def _summing(problem: Problem, options: Iterable[Sequence[Any]]) -> list[int]:
+    """Which matrix instructions sum in the output's type."""
+    return [at for at, option in enumerate(options) if option[3] == problem.output.dtype]
 
 
 def _number(value: int | str) -> z3.ArithRef:

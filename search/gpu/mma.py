@@ -23,6 +23,7 @@ from .columns import (
     ceil_div,
     columns,
     extra_knobs,
+    fits_registers,
     intrinsics,
     lookup,
     padding_bound,
@@ -175,7 +176,7 @@ def _rules(
     yield Constraint(f"there are at most {MAX_SUBGROUPS} subgroups", count <= MAX_SUBGROUPS)
     yield Constraint("threads fit a workgroup", sizes.threads <= gpu.max_threads)
     yield Constraint("tiles fit shared memory", sizes.shared <= gpu.shared_bytes)
-    yield _registers(problem, target, tile["m"] * tile["n"], sizes.threads)
+    yield fits_registers(problem, target, tile["m"] * tile["n"], sizes.threads)
     if matmul.igemm:
         image = tile["n" if matmul.swapped else "m"] * tile["k"]
         gathered = image <= MAX_GATHERED[matmul.swapped] * sizes.threads
@@ -298,16 +299,6 @@ def _tile_rules(
     if loop.side != "k":
         whole = tile % (loop.fragments * step) == 0
         yield Constraint("a workgroup's tile is made of subgroups' and instructions'", whole)
-
-
-def _registers(
-    problem: Problem, target: Target, sums: z3.ArithRef, threads: z3.ArithRef
-) -> Constraint:
-    """What spills took 20 to over 40 s to compile, and is slow."""
-    bits = 8 * problem.sum_bytes
-    assert target.gpu is not None
-    fit = sums * bits <= target.gpu.register_bits * threads
-    return Constraint("sums fit a thread's registers", fit, prunes=True)
 
 
 def _shared_bytes(

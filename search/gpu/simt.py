@@ -17,7 +17,7 @@ from ..problem import Dim, Problem, Target
 from ..space import Constraint, Knob, Space
 from ..subgroups import full_subgroups
 from .chosen import ChosenConfig
-from .columns import ceil_div, columns, extra_knobs, padded, powers, product
+from .columns import ceil_div, columns, extra_knobs, fits_registers, padded, powers, product
 from .rendering import GpuConfig, render
 
 # Multiply-adds that a thread does in one step: they are unrolled.
@@ -49,7 +49,6 @@ def build(
     count = product(threads.values())
     shared = promote * _shared_bytes(problem, tile)
     sums = product(share.values())
-    bits = 8 * problem.sum_bytes
     loops = [(wg.values, own.values) for wg, own in (_knobs(i, d) for i, d in parallel)]
 
     rules = [
@@ -57,7 +56,7 @@ def build(
         Constraint("threads fit a workgroup", count <= gpu.max_threads),
         Constraint("tiles fit shared memory", shared <= gpu.shared_bytes),
         *full_subgroups(loops, count, gpu),
-        Constraint("sums fit a thread's registers", sums * bits <= gpu.register_bits, prunes=True),
+        fits_registers(problem, target, sums),
         Constraint("unrolled code stays small", sums * tile["k"] <= MAX_UNROLLED, prunes=True),
         *_extra_rules(promote, more),
     ]

@@ -31,6 +31,7 @@ def gpu_spaces(
     emitted = {
         p: partial(_emitted, dispatch, p, e, extras)
         for p, e in emitted_spaces.pipelines(dispatch.emitted).items()
+        if emitted_spaces.can_sum(problem, e)
     }
     # Ours pads loops that do not divide, which the compiler's cannot (see `emitted_spaces`).
     if own and emitted and mma.is_ragged(problem, target):

@@ -51,7 +51,7 @@ def _plain(attribute: ir.Attribute) -> Any:
         knob = iree_codegen.OneOfKnobAttr(attribute)
         return {"knob": knob.name, "options": [_plain(o) for o in knob.options]}
     if isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
-        return tuple(attribute.mnk_shape)
+        return (*attribute.mnk_shape, str(attribute.abc_element_types[2]))
     if isinstance(attribute, iree_gpu.LoweringConfigAttr):
         return _plain(attribute.attributes)
     if isinstance(attribute, ir.BoolAttr):
