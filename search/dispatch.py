@@ -27,6 +27,7 @@ class Dispatch:
         function: the public function that runs it.
         default: the lowering config and pipeline that the compiler chooses by itself.
         indexing_maps: of the root op, as the spec's matcher needs them.
+        root: the root op alone, as MLIR text, where a spec's matcher needs it.
         others: root ops of further dispatches in the module, which are not tuned.
         emitted: the constraints that the compiler emitted, one item per GPU pipeline.
         no_constraints_reason: why the compiler emitted no constraints for a GPU dispatch; empty
@@ -47,6 +48,7 @@ class Dispatch:
     no_constraints_reason: str = ""
     repeated: str = ""
     repeats: int = 1
+    root: str = field(default="", repr=False)
 
     @property
     def f64_remark(self) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -19,6 +18,7 @@ from ..core import load_named_values
 
 if TYPE_CHECKING:
     from .problem import Problem
+    from .spec import TuningSpec
 
 ENTRY_POINTS = "frontrunner.kinds"
 
@@ -39,6 +39,7 @@ class Kind(ABC):
         memory_bound: whether each element is read about once, so that tiles for caches and
             instructions for products bring nothing. Such ops are tuned on CPUs alone, by
             `DoubleTilingExpert`, and are left out where a file has others.
+        matched_whole: whether a spec's matcher needs the op itself (`TuningSpec.root`).
     """
 
     name: ClassVar[str]
@@ -47,6 +48,7 @@ class Kind(ABC):
     has_window: ClassVar[bool] = False
     output_scale: ClassVar[float | None] = None
     memory_bound: ClassVar[bool] = False
+    matched_whole: ClassVar[bool] = False
 
     @abstractmethod
     def read(self, root: Any) -> Problem | None:
@@ -56,7 +58,7 @@ class Kind(ABC):
         """
 
     @abstractmethod
-    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
+    def match(self, spec: TuningSpec, op: Any) -> None:
         """Adds what a tuning spec matches the op by, given its handle, at the insertion point.
 
         Called in a child process that has the compiler's bindings: import them here.

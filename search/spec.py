@@ -43,6 +43,7 @@ class TuningSpec:
 
     Attributes:
         indexing_maps: of the root op, as MLIR text.
+        root: the root op alone, as MLIR text, where its kind is `matched_whole`.
         config: the `compilation_info`, as MLIR text; on a second line, for attention on GPUs, the
             `decomposition_config`.
         comment: what to expect of it, such as the measured speedup; one line.
@@ -52,6 +53,7 @@ class TuningSpec:
     indexing_maps: tuple[str, ...]
     config: str
     comment: str = ""
+    root: str = ""
 
     @property
     def name(self) -> str:
@@ -64,7 +66,7 @@ class TuningSpec:
 
 def spec_of(dispatch: Dispatch, config: str, comment: str = "") -> TuningSpec:
     """The spec of one configuration of a dispatch."""
-    return TuningSpec(dispatch.problem, dispatch.indexing_maps, config, comment)
+    return TuningSpec(dispatch.problem, dispatch.indexing_maps, config, comment, dispatch.root)
 
 
 def spec_texts(specs: Sequence[TuningSpec]) -> list[str]:

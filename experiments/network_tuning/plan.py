@@ -218,9 +218,8 @@ def _groups(
 def _matched(dispatch: Dispatch) -> object:
     """What a spec's matcher asks for: of some kinds, types and few properties more."""
     problem = dispatch.problem
-    if problem.kind == "attention":
-        types = tuple((o.dtype, problem.extents(o)) for o in problem.operands)
-        return problem.op, types, problem.dynamic, problem.traits
+    if kind_of(problem).matched_whole:
+        return problem.label, dispatch.root
     if kind_of(problem).memory_bound:
         sizes = tuple((o.dtype, problem.matched_sizes(o)) for o in problem.operands)
         loops = tuple(dim.parallel for dim in problem.dims)

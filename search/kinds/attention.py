@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..kind import Kind
 from ..problem import Problem
+
+if TYPE_CHECKING:
+    from ..spec import TuningSpec
 
 
 class AttentionKind(Kind):
@@ -15,6 +16,7 @@ class AttentionKind(Kind):
     plural = "attention"
     excluded_loops = ("n", "k1")
     output_scale = 1.0
+    matched_whole = True
 
     def read(self, root: Any) -> Problem | None:
         if root.name != "iree_linalg_ext.online_attention":
@@ -48,27 +50,15 @@ class AttentionKind(Kind):
         masked = (("masked", int(len(maps) == 8)),)
         return build_problem(self.name, root, tensors, loops, masked)
 
-    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
-        """By name and operand types: `transform.iree.match.attention` does not match on CPUs.
+    def match(self, spec: TuningSpec, op: Any) -> None:
+        """As a whole: tiles are of loops, whose order operand types do not tell.
 
-        Behind the scale, and the mask if there is one, are the output and the rows' maxima: where
-        there are as many keys as the head dim has, a mask has the output's type. A size that is
-        only known when the model runs matches any.
+        Another order of the same operands would take other loops' tiles, and compute other values.
+        `transform.iree.match.attention` does not match on CPUs, nor anything that has a mask.
         """
-        from ..mlir import match_operands, tensor_type
+        from ..mlir import match_whole_op
 
-        out = 5 if ("masked", 1) in problem.traits else 4
-        types = [tensor_type(problem, operand) for operand in problem.operands]
-        # The compiler has the batch dims first, whatever the output's order.
-        rows = tuple(
-            ((d, 1),)
-            for role in ("batch", "m")
-            for d, dim in enumerate(problem.dims)
-            if dim.role == role
-        )
-        maxima = tensor_type(problem, replace(problem.output, dtype="f32", index=rows))
-        places = (0, 1, 2, out, out + 1)
-        match_operands(op, problem.op, dict(zip(places, [*types, maxima], strict=True)))
+        match_whole_op(op, spec.root, spec.problem)
 
     def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
         at = {dim.name: place for place, dim in enumerate(problem.dims)}

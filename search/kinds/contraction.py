@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..interchanged import PIPELINE as INTERCHANGED
 from ..interchanged import can_interchange
@@ -11,6 +10,9 @@ from ..kind import Kind
 from ..problem import Problem
 from ..tiled_operands import PIPELINE as TILED_OPERANDS
 from ..tiled_operands import has_tiled_operands
+
+if TYPE_CHECKING:
+    from ..spec import TuningSpec
 
 
 class ContractionKind(Kind):
@@ -31,15 +33,16 @@ class ContractionKind(Kind):
         tensors = list(zip(("lhs", "rhs", "out"), maps, list(root.operands)[:3], strict=True))
         return build_problem(self.name, root, tensors, loops)
 
-    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
+    def match(self, spec: TuningSpec, op: Any) -> None:
         from iree.compiler.dialects.preprocessing_transform import MatchContractionOp
 
         from ..mlir import match_product
 
+        problem = spec.problem
         sizes = [
             [d.matched_size for d in problem.by_role(role)] for role in ("batch", "m", "n", "k")
         ]
-        match_product(MatchContractionOp, op, problem, indexing_maps, sizes)
+        match_product(MatchContractionOp, op, problem, spec.indexing_maps, sizes)
 
     def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
         return (tuple(at for at, dim in enumerate(problem.dims) if not dim.parallel),)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..kind import Kind
 from ..problem import Problem
 from ..unrolled import PIPELINE as UNROLLED
 from ..unrolled import can_unroll
+
+if TYPE_CHECKING:
+    from ..spec import TuningSpec
 
 
 class ConvolutionKind(Kind):
@@ -41,10 +43,12 @@ class ConvolutionKind(Kind):
         tensors = list(zip(("lhs", "rhs", "out"), maps, list(root.operands)[:3], strict=True))
         return build_problem(self.name, root, tensors, _loops(found), traits)
 
-    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
+    def match(self, spec: TuningSpec, op: Any) -> None:
         from iree.compiler.dialects.preprocessing_transform import MatchConvolutionOp
 
         from ..mlir import match_product
+
+        problem = spec.problem
 
         def sizes(*names: str) -> list[int]:
             return [d.matched_size for d in problem.dims if d.name.rstrip("0123456789") in names]
@@ -57,7 +61,7 @@ class ConvolutionKind(Kind):
             factors[problem.dims[loop].name[0]].append(factor)
         names = (("batch",), ("od", "oh", "ow"), ("oc",), ("fd", "fh", "fw"), ("ic",), ("c", "g"))
         groups = [*(sizes(*stems) for stems in names), factors["o"], factors["f"]]
-        match_product(MatchConvolutionOp, op, problem, indexing_maps, groups)
+        match_product(MatchConvolutionOp, op, problem, spec.indexing_maps, groups)
 
     def summed_loops(self, problem: Problem) -> tuple[tuple[int, ...], ...]:
         return (tuple(at for at, dim in enumerate(problem.dims) if not dim.parallel),)

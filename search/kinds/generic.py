@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..kind import Kind
 from ..problem import Problem
+
+if TYPE_CHECKING:
+    from ..spec import TuningSpec
 
 _GENERIC = "linalg.generic"
 # What takes tensors out of buffers and puts them there: of what was configured, which is read, the
@@ -71,10 +74,11 @@ class GenericKind(Kind):
         tensors = list(zip(words, maps, [*inputs, out], strict=True))
         return build_problem(self.name, root, tensors, loops, _traits(root, others))
 
-    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
+    def match(self, spec: TuningSpec, op: Any) -> None:
         """By operand types, by the loops, and by what is around the op; not by what it computes."""
         from ..mlir import match_loops, match_operands, match_producer, tensor_type
 
+        problem = spec.problem
         types = [tensor_type(problem, operand) for operand in problem.operands]
         match_operands(op, problem.op, dict(enumerate(types)))
         # Where something is fused to it, fewer tiles compile.

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from .splitting import assemble, compile_executable, split_module
     from .walking import enclosing, entry_point, module_of, new_context, symbol, walk
+    from .whole_ops import match_whole_op, whole_op_text
 else:
     __getattr__ = exports(__name__)
 
@@ -76,6 +77,7 @@ __all__ = [
     "match_operands",
     "match_producer",
     "match_product",
+    "match_whole_op",
     "module_of",
     "new_context",
     "new_library",
@@ -90,4 +92,5 @@ __all__ = [
     "tensor_type",
     "users_compilation",
     "walk",
+    "whole_op_text",
 ]

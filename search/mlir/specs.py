@@ -86,7 +86,7 @@ def build_spec(spec: TuningSpec) -> ir.Module:
             transform.YieldOp([])
         with sequence(spec.name, [any_op], params, matches=True) as (op,):
             ir.Operation.create(UNCONFIGURED, operands=[op])
-            kind.match(spec.problem, spec.indexing_maps, op)
+            kind.match(spec, op)
             constants = [
                 transform.ParamConstantOp(transform.AnyParamType.get(), attribute)
                 for attribute in configuration

@@ -22,6 +22,7 @@ from ..mlir import (
     symbol,
     users_compilation,
     walk,
+    whole_op_text,
 )
 from ..problem import KEEP_F64, Problem, Target
 from ..tiled_operands import has_tiled_operands
@@ -193,6 +194,7 @@ def _describe(
         "declaration": declaration,
         "default": _default(root),
         "indexing_maps": tuple(str(m) for m in ir.ArrayAttr(maps)),
+        "root": whole_op_text(root) if kind_of(problem).matched_whole else "",
         "others": tuple(others),
     }
 

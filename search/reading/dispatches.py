@@ -94,6 +94,7 @@ def read_dispatch(
         outputs=parse_signature(answer["declaration"])[1],
         default=answer["default"],
         indexing_maps=answer["indexing_maps"],
+        root=answer["root"],
         others=answer["others"],
         repeated=answer["repeated"],
         repeats=answer["repeats"],

@@ -152,11 +152,11 @@ def test_the_peak_says_what_dispatches_need_that_always_have_one_size() -> None:
 
 
 def test_attention_that_one_matcher_takes_is_one() -> None:
-    """It asks for types alone, and whether there is a mask."""
+    """It asks for all that the op is."""
     found = read(DATA / "attention.mlir", "host")
     assert isinstance(found, Dispatch)
-    other = replace(found, indexing_maps=(*found.indexing_maps[:-1], "another"))
-    masked = replace(found, problem=replace(found.problem, traits=(("masked", 1),)))
+    other = replace(found, source="around it is something else")
+    masked = replace(found, root=f"{found.root} masked")
     shares = [DispatchTime(name, 1.0, us) for name, us in (("a", 5.0), ("b", 3.0), ("c", 1.0))]
     groups = hot._groups(shares, {"a": found, "b": other, "c": masked})
     assert [[share.name for share, _ in group] for group in groups] == [["a", "b"], ["c"]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from frontrunner.search import (
     Dispatch,
     Kind,
     Problem,
+    TuningSpec,
     build_spaces,
     kind,
     kind_of,
@@ -64,9 +65,9 @@ class RowSums(Kind):
         tensors = list(zip(("lhs", "out"), affine, list(root.operands), strict=True))
         return build_problem(self.name, root, tensors, {0: ("m", "m"), 1: ("k", "k")})
 
-    def match(self, problem: Problem, indexing_maps: Sequence[str], op: Any) -> None:
-        m, k = (dim.size for dim in problem.dims)
-        match_operands(op, problem.op, {0: f"tensor<{m}x{k}xf32>"})
+    def match(self, spec: TuningSpec, op: Any) -> None:
+        m, k = (dim.size for dim in spec.problem.dims)
+        match_operands(op, spec.problem.op, {0: f"tensor<{m}x{k}xf32>"})
 
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
         return ("DoubleTilingExpert",)

@@ -86,6 +86,22 @@ def test_one_that_is_configured_in_the_input_is_passed_over(
     assert not compile_with_spec(configured, flags, spec)[1]
 
 
+@pytest.mark.parametrize("target", ["host", "gfx942"])
+def test_attention_with_loops_in_another_order_is_another(target: str, tmp_path: Path) -> None:
+    """The same operands; with the first one's tiles, the second one computed other values."""
+    text = (DATA / "attention.mlir").read_text()
+    usual, other = tmp_path / "usual.mlir", tmp_path / "other.mlir"
+    usual.write_text(text)
+    other.write_text(text.replace("(b, m, n, k1, k2) ->", "(b, m, k1, k2, n) ->"))
+    first, second = read_dispatch(usual, target), read_dispatch(other, target)
+    assert [o.dtype for o in first.problem.operands] == [o.dtype for o in second.problem.operands]
+    spec = tmp_path / "spec.mlir"
+    spec.write_text(spec_of(first, first.default).text())
+    for dispatch, matches in ((first, 1), (second, 0)):
+        _, applied = compile_with_spec(dispatch.source, dispatch.target.flags, spec)
+        assert len(applied) == matches
+
+
 @pytest.mark.parametrize("config", ["tile = 8", "#iree_codegen.nothing<", "", "{}\nx"])
 def test_what_is_no_attribute_is_refused(dispatch: Callable[[str], Dispatch], config: str) -> None:
     with pytest.raises(InputError, match="no tuning spec can be made of a configuration") as caught:

@@ -1,0 +1,72 @@
+"""Ops that a spec matches as a whole: by types, loops and what their regions compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import func, preprocessing_transform, transform
+
+from ..problem import Problem
+from .walking import walk
+
+# What says what an op computes. Others are set when the compiler has looked for a spec.
+_INHERENT = ("indexing_maps", "operandSegmentSizes")
+
+
+def whole_op_text(op: ir.Operation) -> str:
+    """A module with a function that holds the op alone, of its arguments.
+
+    Raises:
+        ir.MLIRError: its regions use other values.
+    """
+    with ir.Location.unknown(op.context):
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            function = func.FuncOp("root", ([value.type for value in op.operands], []))
+        block = function.add_entry_block()
+        with ir.InsertionPoint(block):
+            copy = op.clone()
+            func.ReturnOp([])
+        for at, argument in enumerate(block.arguments):
+            copy.operands[at] = argument
+        for name in {*copy.attributes} - {*_INHERENT}:
+            del copy.attributes[name]
+        module.operation.verify()
+        return str(module)
+
+
+def match_whole_op(op: ir.Value, text: str, problem: Problem) -> None:
+    """Matches ops that are as the one in a text of `whole_op_text`, whatever is dynamic.
+
+    Raises:
+        ValueError: there is no such op in the text.
+    """
+    module = ir.Module.parse(text)
+    root = next((o for o in walk(module.operation) if o.name == problem.op), None)
+    if root is None:
+        raise ValueError(f"there is no {problem.op} to match")
+    maps = [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(root.attributes["indexing_maps"])]
+    types = [
+        _matched_type(value.type, map_, problem)
+        for value, map_ in zip(root.operands, maps, strict=True)
+    ]
+    any_value = transform.AnyValueType.get()
+    match = preprocessing_transform.MatchCastCompatibleDagFromRootOp(any_value, any_value, op)
+    block = match.regions[0].blocks.append(*types)
+    with ir.InsertionPoint(block):
+        copy: Any = root.clone()
+        transform.YieldOp([])
+    for at, argument in enumerate(block.arguments):
+        copy.operands[at] = argument
+    for result, type_ in zip(copy.results, types[-len(copy.results) :], strict=True):
+        result.set_type(type_)
+
+
+def _matched_type(type_: ir.Type, map_: ir.AffineMap, problem: Problem) -> ir.Type:
+    """A tensor's type, without the sizes of dynamic loops."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return type_
+    dims = [problem.dims[ir.AffineDimExpr(e).position] for e in map_.results]
+    sizes = [ir.ShapedType.get_dynamic_size() if d.dynamic else d.size for d in dims]
+    return ir.RankedTensorType.get(sizes, type_.element_type)
