@@ -84,7 +84,10 @@ class GenericKind(Kind):
         # Where something is fused to it, fewer tiles compile.
         bare = not problem.fused
         loops, taker = [dim.parallel for dim in problem.dims], _STORES[1] if bare else _GENERIC
-        match_loops(op, loops, len(problem.inputs), taker, only=bare)
+        # Of what is as small as the results, candidates may be too large for whole rows.
+        small = dict(problem.traits).get("fused_row") == 1
+        rank = len(problem.output.index) if small else None
+        match_loops(op, loops, len(problem.inputs), taker, only=bare, taker_loops=rank)
         for place in range(len(problem.inputs)):
             match_producer(op, place, _LOADS)
 

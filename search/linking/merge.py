@@ -77,9 +77,8 @@ def merge(request: list[tuple[str, bytes]]) -> dict[str, Any]:
         specs = [_read(m, name) for m, (name, _) in zip(modules, request, strict=True)]
         # The newest first: the first that matches is applied.
         kept, dropped, conflicts = _resolve([p for spec in reversed(specs) for p in spec.pairs])
-        if len(specs) > 1:
-            for number, (module, spec) in enumerate(zip(modules, specs, strict=True)):
-                _prefix(module, spec, f"s{number}_")
+        for number, (module, spec) in enumerate(zip(modules, specs, strict=True)):
+            _prefix(module, spec, f"s{number}_")
         linked = _write(specs, kept, marked=False)
         linked.operation.verify()
         return {

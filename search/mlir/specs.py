@@ -175,7 +175,13 @@ def match_operands(op: ir.Value, name: str, tensors: Mapping[int, str]) -> None:
 
 
 def match_loops(
-    op: ir.Value, parallel: Sequence[bool], inputs: int, taker: str, *, only: bool
+    op: ir.Value,
+    parallel: Sequence[bool],
+    inputs: int,
+    taker: str,
+    *,
+    only: bool,
+    taker_loops: int | None = None,
 ) -> None:
     """Matches ops of linalg that have one output by their loops, the others being reductions.
 
@@ -184,17 +190,15 @@ def match_loops(
         inputs: how many the op has.
         taker: the name of the op that takes its result; of several ops, of one of them.
         only: whether no other may take it.
+        taker_loops: how many the one that takes it has; None for any.
     """
-    any_op, number = transform.AnyOpType.get(), ir.Type.parse("!transform.param<i64>")
+    any_op = transform.AnyOpType.get()
     match = ir.Operation.create("transform.match.structured", [any_op], [op], regions=1)
     block = match.regions[0].blocks.append(any_op)
     with ir.InsertionPoint(block):
         root = block.arguments[0]
         for what, count in (("rank", len(parallel)), ("num_inputs", inputs), ("num_inits", 1)):
-            found = ir.Operation.create(f"transform.match.structured.{what}", [number], [root])
-            wanted = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)
-            expected = transform.ParamConstantOp(number, wanted).result
-            transform.MatchParamCmpIOp(found.result, expected, transform.MatchCmpIPredicate.eq)
+            _match_count(root, what, count)
         for kind, wanted in (("parallel", True), ("reduction", False)):
             loops = [at for at, one in enumerate(parallel) if one == wanted]
             if loops:
@@ -210,6 +214,21 @@ def match_loops(
         user = ir.Operation.create("transform.match.structured.result", [any_op], [root], which)
         ir.Operation.create("transform.match.structured.yield", operands=[user.result])
     transform.MatchOperationNameOp(match.result, [taker])
+    if taker_loops is not None:
+        match = ir.Operation.create("transform.match.structured", [], [match.result], regions=1)
+        block = match.regions[0].blocks.append(any_op)
+        with ir.InsertionPoint(block):
+            _match_count(block.arguments[0], "rank", taker_loops)
+            ir.Operation.create("transform.match.structured.yield")
+
+
+def _match_count(op: ir.Value, what: str, count: int) -> None:
+    """Matches linalg's ops by a number that they have, within `transform.match.structured`."""
+    number = ir.Type.parse("!transform.param<i64>")
+    found = ir.Operation.create(f"transform.match.structured.{what}", [number], [op])
+    wanted = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)
+    expected = transform.ParamConstantOp(number, wanted).result
+    transform.MatchParamCmpIOp(found.result, expected, transform.MatchCmpIPredicate.eq)
 
 
 def match_producer(op: ir.Value, operand: int, names: Sequence[str]) -> None:

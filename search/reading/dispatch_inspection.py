@@ -126,6 +126,8 @@ def _check_function(function: ir.Operation, name: str) -> set[str]:
             f"{name} takes or gives a {scalar}, expected tensors",
             "give a tensor without dimensions in its place",
         )
+    if buffer := next((t for t in types if isinstance(t, ir.MemRefType)), None):
+        raise InputError(f"{name} takes or gives a {buffer}, expected tensors", "give tensors")
     shaped = [t for t in types if isinstance(t, ir.ShapedType)]
     for type_ in shaped:
         if not type_.has_static_shape:
@@ -133,6 +135,8 @@ def _check_function(function: ir.Operation, name: str) -> set[str]:
                 f"{name}: {type_} has a dynamic shape; tuning needs static sizes",
                 "replace each ? by the size that you run",
             )
+        if 0 in type_.shape:
+            raise InputError(f"{name}: {type_} has no elements", "give sizes of 1 and more")
     return {str(type_.element_type) for type_ in shaped}
 
 

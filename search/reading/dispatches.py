@@ -190,7 +190,7 @@ def _emitted(source: str, target: Target) -> tuple[tuple[EmittedConstraints, ...
     return found, "" if found else "the compiler emits no constraints for it"
 
 
-_TENSOR = re.compile(r"tensor<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)[^>]*>")
+_TENSOR = re.compile(r": tensor<((?:\d+x|\?x)*)([a-zA-Z][a-zA-Z0-9]*)[^>]*>")
 
 
 def parse_signature(
@@ -201,14 +201,15 @@ def parse_signature(
     Raises:
         InputError: a tensor is of dynamic shape.
     """
-    takes, _, gives = declaration.partition("->")
+    # Names of functions and arguments may hold what types look like.
+    takes, _, gives = declaration.rpartition(") -> (")
 
     def tensors(side: str) -> tuple[TensorType, ...]:
         found = []
         for match in _TENSOR.finditer(side):
             if "?" in match[1]:
                 raise InputError(
-                    f"{match[0]} has a dynamic shape; tuning needs static sizes",
+                    f"{match[0][2:]} has a dynamic shape; tuning needs static sizes",
                     "replace each ? by the size that you run",
                 )
             found.append(TensorType(tuple(int(d) for d in match[1].split("x")[:-1]), match[2]))

@@ -80,8 +80,10 @@ def parse(problem: Problem, configuration: str) -> dict[str, int] | None:
     knobs = dict(_options(configuration)) if promoted else {}
     for at, d in enumerate(problem.dims):
         if d.parallel:
-            knobs[f"wg_{d.name}"] = tile = levels[0][at] or 1
-            knobs[f"thread_{d.name}"] = tile // sizes.get(d.name, 1)
+            tile, count = levels[0][at] or 1, sizes.get(d.name, 1)
+            if tile % count:
+                return None  # of one column, the compiler's first threads are those of the rows
+            knobs |= {f"wg_{d.name}": tile, f"thread_{d.name}": tile // count}
         elif pipeline != DISTRIBUTE:
             level = levels[0] if promoted else levels[2] if len(levels) > 2 else [0] * (at + 1)
             knobs[f"red_{d.name}"] = level[at]

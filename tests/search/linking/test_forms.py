@@ -107,6 +107,18 @@ func.func @mm(%a: tensor<2048x5120xf16>, %b: tensor<1280x5120xf16>) -> tensor<20
 """
 
 
+def test_any_names_of_sequences_are_linked(
+    dispatch: Callable[[str], Dispatch], tmp_path: Path
+) -> None:
+    """Also those that linking would give its own."""
+    given, spec = dispatch("matmul"), tmp_path / "spec.mlir"
+    text = spec_text(spec_of(given, given.default))
+    spec.write_text(text.replace("@apply_op_config", "@mark_0"))
+    linked = link_specs([spec])
+    found = find_matches(read_network(DATA / "matmul.mlir"), linked).by_matcher
+    assert [len(matched) for matched in found.values()] == [1]
+
+
 def test_ours_come_before_those_that_the_compiler_comes_with(tmp_path: Path) -> None:
     """The compiler has a spec for this very product on gfx942."""
     path, spec, other = (tmp_path / name for name in ("mm.mlir", "spec.mlir", "other.mlir"))

@@ -102,6 +102,53 @@ def test_attention_with_loops_in_another_order_is_another(target: str, tmp_path:
         assert len(applied) == matches
 
 
+_SUMS = """#all = affine_map<(i, j) -> (i, j)>
+#rows = affine_map<(i, j) -> (i)>
+#own = affine_map<(i) -> (i)>
+func.func @sums(%a: tensor<48x64xf32>) -> tensor<{out}xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<48xf32>
+  %to = tensor.empty() : tensor<{out}xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<48xf32>) -> tensor<48xf32>
+  %s = linalg.generic {{indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]}}
+      ins(%a : tensor<48x64xf32>) outs(%f : tensor<48xf32>) {{
+    ^bb0(%x: f32, %y: f32):
+      %q = arith.addf %x, %y : f32
+      linalg.yield %q : f32
+  }} -> tensor<48xf32>
+  {fused}
+  return %t : tensor<{out}xf32>
+}}"""
+_OF_SUMS = """%t = linalg.generic {indexing_maps = [#own, #own], iterator_types = ["parallel"]}
+      ins(%s : tensor<48xf32>) outs(%to : tensor<48xf32>) {
+    ^bb0(%x: f32, %y: f32):
+      %r = math.rsqrt %x : f32
+      linalg.yield %r : f32
+  } -> tensor<48xf32>"""
+_OF_ALL = """%t = linalg.generic {
+        indexing_maps = [#all, #rows, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %s : tensor<48x64xf32>, tensor<48xf32>) outs(%to : tensor<48x64xf32>) {
+    ^bb0(%x: f32, %u: f32, %y: f32):
+      %r = math.rsqrt %u : f32
+      %p = arith.mulf %x, %r : f32
+      linalg.yield %p : f32
+  } -> tensor<48x64xf32>"""
+
+
+def test_what_is_fused_to_a_reduction_is_no_larger_than_it_was(tmp_path: Path) -> None:
+    """With tiles that suit a few results, whole rows were vectors that did not compile."""
+    few, rows = tmp_path / "few.mlir", tmp_path / "rows.mlir"
+    few.write_text(_SUMS.format(out="48", fused=_OF_SUMS))
+    rows.write_text(_SUMS.format(out="48x64", fused=_OF_ALL))
+    first, second = read_dispatch(few), read_dispatch(rows)
+    spec = tmp_path / "spec.mlir"
+    for given, expected in ((first, (1, 0)), (second, (1, 1))):
+        spec.write_text(spec_of(given, given.default).text())
+        for dispatch, matches in zip((first, second), expected, strict=True):
+            _, applied = compile_with_spec(dispatch.source, dispatch.target.flags, spec)
+            assert len(applied) == matches
+
+
 @pytest.mark.parametrize("config", ["tile = 8", "#iree_codegen.nothing<", "", "{}\nx"])
 def test_what_is_no_attribute_is_refused(dispatch: Callable[[str], Dispatch], config: str) -> None:
     with pytest.raises(InputError, match="no tuning spec can be made of a configuration") as caught:

@@ -248,6 +248,30 @@ def test_numbers_that_are_no_tensors_are_refused(tmp_path: Path) -> None:
     assert caught.value.hint == "give a tensor without dimensions in its place"
 
 
+@pytest.mark.parametrize(
+    ("types", "says"),
+    [
+        ("memref<64x96xf32>", "takes or gives a memref<64x96xf32>, expected tensors"),
+        ("tensor<0x96xf32>", "tensor<0x96xf32> has no elements"),
+    ],
+)
+def test_buffers_and_what_is_empty_are_refused(types: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.mlir"
+    path.write_text(f"func.func @f(%a: {types}) -> {types} {{\n  return %a : {types}\n}}\n")
+    with pytest.raises(InputError, match=says):
+        read_dispatch(path)
+
+
+def test_names_may_look_like_types(tmp_path: Path) -> None:
+    text = (DATA / "matmul.mlir").read_text()
+    path = tmp_path / "arrow.mlir"
+    named = '%a: tensor<64x96xf32> {iree.abi.name = "x -> tensor<3xf32> y"}'
+    path.write_text(text.replace("@matmul", '@"a->b"').replace("%a: tensor<64x96xf32>", named, 1))
+    assert '"a->b"' in path.read_text() and "iree.abi.name" in path.read_text()
+    usual, odd = read_dispatch(DATA / "matmul.mlir"), read_dispatch(path)
+    assert (odd.inputs, odd.outputs) == (usual.inputs, usual.outputs)
+
+
 def test_of_a_model_a_few_ops_are_named(tmp_path: Path) -> None:
     kind = "tensor<8x8xf32>"
     products = "".join(

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import z3
 
+from frontrunner.benchmarks.operations import Matmul
 from frontrunner.core import InputError
 from frontrunner.search import Space, backend_of, build_spaces, target_flags
 from frontrunner.search.enumeration import (
@@ -190,6 +191,17 @@ def test_shared_memory_is_what_a_vulkan_driver_gives() -> None:
     for target, shared in (("vulkan-ampere", 48 << 10), ("vulkan-turing", 48 << 10)):
         gpu = read_dispatch(DATA / "matmul.mlir", target).target.gpu
         assert gpu is not None and gpu.shared_bytes == shared
+
+
+def test_a_default_that_knobs_cannot_say_is_left_out(tmp_path: Path) -> None:
+    """Of one column, its first threads are those of the rows: shares of 0 were divided by."""
+    path = tmp_path / "column.mlir"
+    path.write_text(Matmul(64, 1, 64).mlir())
+    dispatch = read_dispatch(path, "vulkan-vp_android_baseline_2022")
+    assert "workgroup_size = [64, 1, 1]" in dispatch.default
+    for space in build_spaces(dispatch):
+        assert space.default is None
+        assert (add_derived_columns(space, sample(space, 20, 0)) >= 0).all(axis=None)
 
 
 def test_sums_of_one_input_have_no_space() -> None:
