@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -142,13 +144,16 @@ def parse_extras(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 
 @contextmanager
-def continued_by(command: str, folder: Path | None) -> Iterator[None]:
+def continued_by(
+    command: str, folder: Path | None, again: Mapping[str, Any] = MappingProxyType({})
+) -> Iterator[None]:
     """Has Ctrl-C tell the command that goes on, and the one that makes a page of what is there.
 
     That page is not made unasked: it takes a second, in which somebody waits for the prompt.
 
     Args:
         folder: what work goes on in, also where nothing was done yet.
+        again: options, of which some have to be given again (see `_given_again`).
     """
     try:
         yield
@@ -157,8 +162,17 @@ def continued_by(command: str, folder: Path | None) -> Iterator[None]:
         if kept is None:
             raise Interrupted() from None
         folder_word = shlex.quote(str(kept))
-        hint = f"continue with: frontrunner {command} {folder_word}"
+        words = " ".join(["frontrunner", command, folder_word, *_given_again(again)])
+        hint = f"continue with: {words}"
         raise Interrupted(f"{hint}; see what is there: frontrunner report {folder_word}") from None
+
+
+def _given_again(options: Mapping[str, Any]) -> Iterator[str]:
+    """What no folder is trusted with, as it was given."""
+    yield from (f"--iree-flag={shlex.quote(flag)}" for flag in options.get("iree_flags", ()))
+    for name in ("cluster", "stages"):
+        if options.get(name) is not None:
+            yield f"--{name} {shlex.quote(str(options[name]))}"
 
 
 def is_given(ctx: click.Context, name: str) -> bool:

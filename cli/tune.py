@@ -140,7 +140,7 @@ def command(
     divided = devices_of(targets, devices, options["cluster"])
     if len(dispatches) > 1 or len(divided) > 1:
         return tune_each(dispatches, divided, out, output, {**options, "extras": extra_knobs})
-    with continued_by("tune --resume", resume), tracked_page(output) as page:
+    with continued_by("tune --resume", resume, options), tracked_page(output) as page:
         if resume is not None:
             anew = {name: options[name] for name in LIMITS | NEW_PLACES}
             result = tuning.resume(

@@ -54,7 +54,7 @@ def tune_each(
         output.notify(f"{number + 1} of {len(runs)}: {name}")
         rest = names[number + 1 :]
         try:
-            with continued_by("tune --resume", None), tracked_page(output) as page:
+            with continued_by("tune --resume", None, options), tracked_page(output) as page:
                 kept = options["keep_failures"]
                 own = {
                     **options,

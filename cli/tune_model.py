@@ -148,7 +148,8 @@ def command(
     output = Output(as_json)
     # What is finished is not gone on with for no time.
     more = f" --minutes {given['minutes']:g}" if resume and is_given(ctx, "minutes") else ""
-    with continued_by(f"tune-model{more} --resume", resume), tracked_page(output) as page:
+    command_line = f"tune-model{more} --resume"
+    with continued_by(command_line, resume, given), tracked_page(output) as page:
         if resume is not None:
             again = {name: given[name] for name in ("cluster", "iree_flags")}
             for name in ("options", "minutes"):

@@ -15,7 +15,7 @@ from ..benchmarks.measuring import (
     driver_of,
 )
 from ..core import Notify
-from ..search import Target, backend_named, backend_of
+from ..search import Target, backend_named, backend_of, known_backends
 
 
 def divide_devices(uris: Sequence[str], targets: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -29,11 +29,19 @@ def divide_devices(uris: Sequence[str], targets: Sequence[str]) -> dict[str, tup
     """
     check_uris(uris)
     able = {target: backend_of(target).drivers for target in targets}
-    check_drivers(uris, list(dict.fromkeys(chain(*able.values()))), " or ".join(targets))
+    drivers = list(dict.fromkeys(chain(*able.values())))
+    check_drivers(uris, drivers, " or ".join(targets), _targets_of(uris))
     return {
         target: tuple(uri for uri in uris if driver_of(uri) in drivers)
         for target, drivers in able.items()
     }
+
+
+def _targets_of(uris: Sequence[str]) -> str:
+    """What devices run, for hints."""
+    backends = known_backends().values()
+    examples = {b.examples: None for b in backends for uri in uris if driver_of(uri) in b.drivers}
+    return "".join(f", or give what it runs as --target: {one}" for one in examples)
 
 
 def check_devices(uris: Sequence[str], target: Target, notify: Notify, instead: str = "") -> None:
@@ -46,7 +54,7 @@ def check_devices(uris: Sequence[str], target: Target, notify: Notify, instead: 
         InputError: a device runs other code.
         WorkError: one does not answer.
     """
-    check_drivers(uris, target.drivers, target.arch, instead)
+    check_drivers(uris, target.drivers, target.arch, f"{instead}{_targets_of(uris)}")
     check_chips(uris)
     shortages = backend_named(target.backend).shortages
     if shortages is None:

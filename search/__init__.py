@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .dispatch import Dispatch, TensorType
     from .emitted import EMISSION_FLAGS
     from .flags import (
+        DEFAULT_SPECS,
         flags_text,
         parse_flags,
         resolve_target,
@@ -51,6 +52,7 @@ else:
 
 __all__ = [
     "APPLIED_MARK",
+    "DEFAULT_SPECS",
     "DERIVED",
     "DYNAMIC",
     "ELEMENT_BYTES",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -56,7 +57,7 @@ class PackResult:
             f"{self.candidates} candidates compiled for {self.arch} ({kinds}), "
             f"{self.executables} different executables",
             f"bundle       {self.bundle} ({self.size_bytes / 1e6:.1f} MB)",
-            f"measure it   python {self.bundle.name} --device URI --out results.jsonl",
+            f"measure it   python {shlex.quote(self.bundle.name)} --device URI --out results.jsonl",
         ]
 
 

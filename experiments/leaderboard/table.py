@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..readable import Readable
+from ..readable import Readable, markdown_cell
 
 FILE, PAGE = "leaderboard.json", "leaderboard.md"
 
@@ -144,9 +144,7 @@ def _facts(provenance: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _table(titles: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
     yield f"| {' | '.join(titles)} |"
     yield f"|{' --- |' * len(titles)}"
-    yield from (
-        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows
-    )
+    yield from (f"| {' | '.join(map(markdown_cell, row))} |" for row in rows)
 
 
 def _pair(pairs: pd.DataFrame, name: str, other: str) -> str:

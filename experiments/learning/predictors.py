@@ -15,7 +15,7 @@ from ...features import GENERIC
 from ...models import Ranker, create_ranker, is_saved, names_a_file, ranker_class, save
 from ..arguments import optional_path
 from ..observing import Tracker, check_model_name, progress_bar
-from ..readable import Readable
+from ..readable import Readable, count_of
 from .cases import read_cases, training_frame
 from .files import Files, paths_of
 from .parameters import write_settings
@@ -70,8 +70,8 @@ class TrainResult(Readable):
             judge = f"--rankers {contender}, on problems"
         return [
             f"trained      {self.ranker}, {self.features} features, in {self.seconds:.1f} s",
-            f"on           {self.candidates:,} candidates of {self.recordings} recordings, "
-            f"{self.problems} problems",
+            f"on           {count_of(self.candidates, 'candidate')} of "
+            f"{count_of(self.recordings, 'recording')}, {count_of(self.problems, 'problem')}",
             f"device       {', '.join(self.devices)}",
             f"predictor    {self.predictor} ({self.size_bytes / 1e3:.0f} kB)",
             *([f"registered   {self.registered}"] if self.registered else []),

@@ -167,10 +167,14 @@ class NetworkFolder:
     def look(self) -> NetworkOptions:
         """What it was started with, to be shown: its versions may be others than here.
 
+        Of a cluster, no address is known.
+
         Raises:
             InputError: this is not such a folder.
         """
-        return self._options(self._content())
+        content = self._content()
+        on_cluster = content.get("on_cluster") is True
+        return replace(self._options(content), cluster="" if on_cluster else None)
 
     def _load(self) -> tuple[NetworkOptions, list[str], bool]:
         content = self._content()

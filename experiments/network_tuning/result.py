@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -254,7 +255,7 @@ class NetworkResult(StoredResult):
         if self.noise_floor is not None:
             lines.append(f"noise floor  {self.noise_floor:.1%}")
         if late := sum(row.reason in (NO_TIME, TIME_UP) for row in self.dispatches):
-            goes_on = f"--resume {self.run} --minutes M goes on"
+            goes_on = f"tune-model --resume {shlex.quote(str(self.run))} --minutes M goes on"
             lines.append(f"not tried    {late} of the dispatches, for lack of time: {goes_on}")
         if self.flags is not None:
             lines.append(f"options      {self.options}")

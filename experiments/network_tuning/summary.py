@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from ...search import spec_option, target_flags
+from ..readable import markdown_cell
 from .options import NetworkOptions
 from .result import NetworkResult
 
@@ -50,7 +51,7 @@ def report(result: NetworkResult, options: NetworkOptions) -> str:
     if tuned > took:
         of_all = f"in the last session; single dispatches took {tuned:.1f} in all"
     lines = [
-        f"# {options.input.name}",
+        f"# {markdown_cell(options.input.name)}",
         "",
         *result.summary_lines(),
         "",
@@ -59,7 +60,7 @@ def report(result: NetworkResult, options: NetworkOptions) -> str:
         "",
         "| " + " | ".join(column.removeprefix("#") for column in COLUMNS) + " |",
         "|" + "|".join(" ---: " if c.startswith("#") else " --- " for c in COLUMNS) + "|",
-        *("| " + " | ".join(row) + " |" for row in result.rows()),
+        *(f"| {' | '.join(map(markdown_cell, row))} |" for row in result.rows()),
         "",
         "*Share* is of the time that the model's dispatches took before; *alone* is a dispatch by",
         "itself, tuned over default; *in the model* is the same where the model runs it. *Left* is",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +42,9 @@ def find_store() -> TrackingStore:
     if "?" in str(place):
         # SQLAlchemy takes what follows for options, escaped or not.
         raise OSError(errno.EINVAL, "no SQLite URI can have a '?' in its path", str(place))
+    if re.search("%[0-9A-Fa-f]{2}", str(place)):
+        # MLflow decodes it for the file, but not where it looks whether that is there: it hangs.
+        raise OSError(errno.EINVAL, "no SQLite URI can have an escape such as %20", str(place))
     return TrackingStore(f"{SQLITE}{place / DATABASE}", (place / "mlruns").as_uri())
 
 

@@ -190,7 +190,7 @@ def _top(run: Run) -> Table:
         )
     return Table.of(
         f"The best {len(rows)} by the search's own times, and what the finals made of them",
-        ["#place", "#in the queue", "#searched", "#µs", "#in the finals", "", "knobs"],
+        ["#place", "#in the queue", "#searched", "#µs", "#in the finals", "came to", "knobs"],
         rows,
         chosen=[i for i, row in enumerate(best) if row["shown"] == "winner"],
     )

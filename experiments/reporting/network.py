@@ -242,7 +242,7 @@ def _planned(run: NetworkRun) -> Iterator[Block]:
     rows += [
         (Cell(r.name), number(100 * r.share, ".2f", " %"), Cell(r.reason)) for r in run.plan.rest
     ]
-    yield Table.of("Where the time goes", ["dispatch", "#share", ""], rows)
+    yield Table.of("Where the time goes", ["dispatch", "#share", "came to"], rows)
 
 
 def _use(run: NetworkRun) -> Iterator[Block]:
@@ -265,6 +265,7 @@ def _use(run: NetworkRun) -> Iterator[Block]:
     else:
         words = ["frontrunner", "tune-model", "--resume", shlex.quote(str(folder.path))]
         words += [f"--iree-flag={shlex.quote(flag)}" for flag in run.options.iree_flags]
+        words += ["--cluster", "ADDRESS"] * (run.options.cluster is not None)
         words += ["--options", "FILE"] * (run.options.variants_file is not None)
         yield Code("To go on", " ".join(words))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,10 +55,7 @@ def read_network_run(path: Path) -> NetworkRun:
     try:
         result = NetworkResult.read(folder.result)
         if result is None:
-            missing.append(
-                f"It is not finished: go on with "
-                f"`frontrunner tune-model --resume {shlex.quote(str(path))}`."
-            )
+            missing.append("It is not finished: what goes on with it is at the end of this page.")
     except InputError as error:
         missing.append(f"The result cannot be read: {error}; {error.hint}.")
     alone = {}

@@ -12,6 +12,7 @@ from ...benchmarks.measuring import OK
 from ...core import InputError
 from ...search import ELEMENT_BYTES, TensorType
 from ..profiling import DEFAULT, IREE, LoggedProfile, Row, find_generated, read_profile_log
+from ..readable import count_of
 from .drawing import (
     Article,
     Block,
@@ -58,7 +59,7 @@ def profile_article(log: Path) -> Article:
         Section.of("Provenance", [_provenance(profile, log)]),
     ]
     return Article(
-        title=f"Profile of {len({row.operation for row in rows})} dispatches",
+        title="Profile of " + count_of(len({row.operation for row in rows}), "dispatch", "es"),
         kind="profile",
         path=str(log),
         figures=tuple(_figures(rows, timed, profile.peak)),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ...core import InputError
-from ...search import flags_text, spec_option, target_flags
+from ...search import DEFAULT_SPECS, flags_text, spec_option, target_flags
 from ..tuning import CompileResult
 from . import course, failures, finals, knobs, order
 from .drawing import Article, Block, Cell, Code, Facts, Figure, Section, Table, Text, number
@@ -55,7 +55,14 @@ def run_article(path: Path, seed: int = 0) -> Article:
         sections=tuple(section for section in sections if section.blocks),
         speedup=found,
         course=course.course(run) if run.measures else None,
+        subject=_subject(run),
     )
+
+
+def _subject(run: Run) -> tuple[str, ...]:
+    """Results for the same dispatch on the same machine are compared."""
+    manifest, target = run.setup.manifest, run.setup.dispatch.target
+    return manifest.input_digest, target.arch, *sorted(manifest.devices), *target.iree_flags
 
 
 def _compile_figures(run: Run) -> Iterator[Figure]:
@@ -97,7 +104,8 @@ def _stages(run: Run) -> Iterator[Block]:
 def _use(run: Run) -> Iterator[Block]:
     options, result = run.setup.manifest.options, run.tuned
     if result is not None and result.spec is not None:
-        flags = tuple(run.setup.dispatch.target.iree_flags)
+        target = run.setup.dispatch.target
+        flags = (*(DEFAULT_SPECS,) * target.default_specs, *target.iree_flags)
         yield from _spec(result.spec, options.target, flags)
     elif result is not None and result.executable is not None:
         yield Text(f"The winner is a module: {result.executable}.")
@@ -158,6 +166,7 @@ def _provenance(run: Run) -> Iterator[Block]:
             ("fused with", ", ".join(dispatch.problem.fused)),
             ("target", f"{target.name} ({target.arch}, {target.backend})"),
             ("flags", flags_text(target.iree_flags)),
+            ("the compiler's own specs", "apply, too" if target.default_specs else ""),
             ("devices", ", ".join(manifest.devices)),
             ("measured by", ", ".join(f"{k} {v}" for k, v in manifest.measured_by.items())),
             ("compared with", run.tuned.baseline if run.tuned else ""),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -198,8 +197,8 @@ def read_run(path: Path, seed: int = 0) -> Run:
         result = kind.read(folder.result)
         if result is None:
             missing.append(
-                f"The run is not finished, so that there is no winner: go on with "
-                f"`frontrunner tune --resume {shlex.quote(str(path))}`."
+                "The run is not finished, so that there is no winner: what goes on with it is at "
+                "the end of this page."
             )
         elif result.candidates != len(log.outcomes):
             missing.append(

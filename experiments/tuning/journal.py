@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -96,7 +97,7 @@ class Journal:
         self.outcomes = known.outcomes
         self._lines = JsonLinesFile(
             path,
-            f"make room, then continue with --resume {path.parent}",
+            f"make room, then continue with --resume {shlex.quote(str(path.parent))}",
             check=known.take,
             keep_valid=keep_valid,
             edited_hint=KEEP_VALID_HINT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -90,4 +91,4 @@ def forget_stages(path: Path, place: int) -> None:
 
 
 def _remedy(path: Path) -> str:
-    return f"make room, then continue with --resume {path.parent}"
+    return f"make room, then continue with --resume {shlex.quote(str(path.parent))}"

@@ -13,6 +13,8 @@ from ..space import Space
 from . import emitted_spaces, mma, own_spaces
 from .chosen import ChosenConfig
 
+_WITHOUT_MMA_SYNC = ("sm_60", "sm_70", "sm_75")
+
 
 def gpu_spaces(
     dispatch: Dispatch, extras: Mapping[str, tuple[int, ...]]
@@ -27,6 +29,7 @@ def gpu_spaces(
     """
     problem, target = dispatch.problem, dispatch.target
     _check_types(problem, target)
+    _check_instruction(dispatch)
     own = {p: partial(_own, dispatch, p, extras) for p in own_spaces.pipelines(problem, target)}
     emitted = {
         p: partial(_emitted, dispatch, p, e, extras)
@@ -66,6 +69,20 @@ def _emitted(
     if found and known and space.allows(found):
         return space.with_default(found, dispatch.default)
     return space
+
+
+def _check_instruction(dispatch: Dispatch) -> None:
+    """Refuses products for which the compiler takes an instruction that the chip lacks.
+
+    It crashes then: "Cannot select: intrinsic %llvm.nvvm.mma.m16n8k16".
+    """
+    chosen, arch = ChosenConfig.parse(dispatch.default), dispatch.target.arch
+    if chosen and chosen.mma.startswith("NV_MMA_SYNC") and arch in _WITHOUT_MMA_SYNC:
+        raise InputError(
+            f"the compiler has no instruction of {arch} for products in "
+            f"{dispatch.problem.inputs[0].dtype}, and crashes",
+            "use f32, or Vulkan: --target vulkan-turing",
+        )
 
 
 def _check_types(problem: Problem, target: Target) -> None:

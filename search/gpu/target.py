@@ -11,21 +11,24 @@ from ..problem import Gpu, Intrinsic, Target
 # architecture is named (its SKUs carry their own count): IREE's KnownTargets.cpp for AMD; for
 # NVIDIA the architecture white papers (A100, GA102 as RTX 3090, AD102 as RTX 4090, GB202 as 5090).
 _LARGEST = {
-    "gfx908": 120, "gfx90a": 220, "gfx942": 304, "gfx950": 256,
+    "gfx908": 120, "gfx90a": 110, "gfx942": 304, "gfx950": 256,
     "gfx1100": 48, "gfx1101": 30, "gfx1102": 16, "gfx1200": 16, "gfx1201": 32,
     "sm_80": 108, "sm_86": 82, "sm_89": 128, "sm_120": 170,
 }  # fmt: skip
 _USUAL_UNITS = 64
-# Chips that IREE 3.13 does not know. They run code for an older architecture of theirs, and what
-# counts on them is what they have: compute units and L2 bytes (NVIDIA's white paper on Hopper,
-# SXM cards).
+# Chips that IREE 3.13 does not know, or counts as one where they are two devices: compute units and
+# L2 bytes (NVIDIA's white paper on Hopper, SXM cards; AMD's on CDNA2, one of two dies). Those that
+# it does not know run code for an older architecture, and what counts on them is what they have.
 # With the 108 units of an A100, the heuristic's first near-optimal candidate is the 18th on an H200
 # (geometric mean of ten dispatches), with 132 the 8th.
-_CHIPS = {"h100": (132, 50 << 20), "h200": (132, 50 << 20)}
+_CHIPS = {
+    "h100": (132, 50 << 20), "h200": (132, 50 << 20),
+    "mi250x": (110, 8 << 20), "mi250": (104, 8 << 20),
+}  # fmt: skip
 # L2 bytes: AMD CDNA3 white paper (4 MiB per die, eight dies), RDNA3 and RDNA4 product pages, NVIDIA
 # white papers as above.
 _L2 = {
-    "gfx90a": 16 << 20, "gfx942": 32 << 20, "gfx950": 32 << 20,
+    "gfx908": 8 << 20, "gfx90a": 8 << 20, "gfx942": 32 << 20, "gfx950": 32 << 20,
     "gfx1100": 6 << 20, "gfx1201": 8 << 20,
     "sm_80": 40 << 20, "sm_86": 6 << 20, "sm_89": 72 << 20, "sm_120": 96 << 20,
 }  # fmt: skip

@@ -231,3 +231,6 @@ def test_interrupted(loop, frontrunner):
         "hint: continue with: frontrunner tune --resume runs/mm-1; "
         "see what is there: frontrunner report runs/mm-1",
     ]
+    again = ["--iree-flag=--iree-opt-level=O3", "--cluster", "local:2"]
+    ran = frontrunner("tune", "mm.mlir", *again)
+    assert f"tune --resume runs/mm-1 {' '.join(again)}; see" in ran.err

@@ -97,7 +97,9 @@ def _rankers(found: EvaluationTables) -> Iterator[Block]:
         ),
         height=rows_height(len(values)),
     )
-    listed = "; ".join(f"{v['name']}: {v['middle']:.1f}" for v in values)
+    drawn = [v for v in values if v["middle"] is not None and v["middle"] == v["middle"]]
+    listed = "; ".join(f"{v['name']}: {v['middle']:.1f}" for v in drawn)
+    listed = listed or "Nothing is to be found: the default wins everywhere"
     yield Chart(
         "Times fewer candidates than random order",
         "With 95 % intervals; those that overlap are not told apart.",

@@ -149,6 +149,7 @@ class Article:
 
     Attributes:
         kind: what it is of, such as `tuning run`.
+        subject: what has to be equal for results to be compared; the title if it is empty.
         speedup: with its 95 % interval, where it is about one.
         course: of a tuning run that measured.
     """
@@ -160,6 +161,7 @@ class Article:
     sections: tuple[Section, ...]
     speedup: tuple[float, float, float] | None = None
     course: Course | None = None
+    subject: tuple[str, ...] = ()
 
 
 def time_text(time_us: float) -> str:

@@ -31,8 +31,11 @@ def _blocks(articles: Sequence[Article]) -> Iterator[Block]:
         yield _speedups([one for one in articles if one.speedup])
     if sum(one.course is not None for one in articles) > 1:
         yield _courses([one for one in articles if one.course is not None])
-    if len({one.title for one in articles}) > 1:
-        yield Text("They are of different things, so that one is not better than another by this.")
+    if len({one.subject or one.title for one in articles}) > 1:
+        yield Text(
+            "They are of different inputs, targets, devices or flags, so that one is not better "
+            "than another by this."
+        )
 
 
 def _speedups(articles: Sequence[Article]) -> Chart:

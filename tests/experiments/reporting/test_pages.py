@@ -84,7 +84,7 @@ def test_a_profile_is_found_by_its_table_and_without_its_dispatches(folders, tmp
     for name in ("profile.jsonl", "profile.csv"):
         shutil.copy(folders["profile"] / name, tmp_path / f"data{Path(name).suffix}")
     page = texts(written(tmp_path / "data.csv"))
-    assert "Profile of 1 dispatches" in page
+    assert "Profile of 1 dispatch " in page
     assert "none can be placed under the roofline" in page
 
 
@@ -105,12 +105,14 @@ def test_regret_ends_where_the_best_was_found(folders, written):
 
 def test_several_are_compared(run, folders, tmp_path, written):
     again = Path(shutil.copytree(run, tmp_path / "again"))
+    (again / "result.json").unlink()
+    assert "They are of different" not in texts(written(run, again)), "one is not finished"
     html = written(run, again, folders["model"])
     page = texts(html)
     assert "Side by side" in page
     for folder in (run, again, folders["model"]):
         assert str(folder) in page
-    assert "They are of different things" in page
+    assert "They are of different inputs" in page
     (courses,) = [
         c
         for c in charts(html)

@@ -102,7 +102,8 @@ def test_a_run_that_was_interrupted_says_what_is_missing(run, written):
     log.write_text("".join(lines[:4]) + lines[4][:20])
     page = texts(written(run))
     assert "The run is not finished, so that there is no winner" in page
-    assert f"go on with `frontrunner tune --resume {run}`" in page
+    assert "what goes on with it is at the end of this page" in page
+    assert f"frontrunner tune --resume {run}" in page
     assert "best so far" in page
     assert "No candidate is left of the finals" in page
     assert log.read_text().endswith(lines[4][:20])  # it may be written to meanwhile

@@ -314,6 +314,7 @@ def test_a_crash_while_emitting_is_told() -> None:
 @pytest.mark.parametrize(
     ("name", "arch", "units"),
     [("mi300x", "gfx942", 304), ("rx7900xtx", "gfx1100", 48), ("a100", "sm_80", 108),
+     ("mi250x", "gfx90a", 110), ("gfx90a", "gfx90a", 110),
      ("gfx1201", "gfx1201", 32), ("sm_89", "sm_89", 128), ("gfx950", "gfx950", 256)],
 )  # fmt: skip
 def test_targets_are_described(name: str, arch: str, units: int) -> None:
@@ -325,6 +326,14 @@ def test_targets_are_described(name: str, arch: str, units: int) -> None:
     assert target.gpu.shared_bytes >= 64 << 10
     assert any(i.types == ("f16", "f16", "f32") for i in target.gpu.intrinsics)
     assert Target.from_dict(json.loads(json.dumps(target.to_dict()))) == target
+
+
+def test_products_that_old_chips_have_no_instruction_for_are_refused() -> None:
+    """The compiler crashes of its own choice."""
+    with pytest.raises(InputError, match="no instruction of sm_75 for products in f16"):
+        build_spaces(read(MATMUL, "turing"))
+    plain = read_dispatch(DATA / "matmul.mlir", "turing")
+    assert [space.pipeline for space in build_spaces(plain)] == ["TileAndFuse-simt"]
 
 
 @pytest.mark.parametrize("name", ["sm_90", "gfx000", "rtx9999", "mi1", "no-such-cpu"])
