@@ -24,6 +24,7 @@ from ..core import (
     run_tool,
     usable_cores,
 )
+from ..search import known_backends
 from ..search.cpu import host_caches
 from ..search.vulkan import LIVE, PREFIX, ask_device, choose_profile
 from .machine_checks import Check, check_machine, nearest_folder
@@ -202,6 +203,10 @@ def probe_device(name: str, timeout_s: float = 30.0) -> Probe:
     if not answer["names"]:
         return Probe(name, False, "no device found")
     details = [", ".join(answer["names"])]
+    backends = [one for one in known_backends().values() if name in one.drivers]
+    targets = [one.target_of_chip(chip) for one in backends for chip in answer["names"]]
+    if told := ", ".join(dict.fromkeys(filter(None, targets))):
+        details.append(f"--target {told}")
     if name == "vulkan":
         details += _first_vulkan_device()
     return Probe(name, True, "; ".join(details))

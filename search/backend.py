@@ -81,6 +81,8 @@ class Backend:
         repeats: how often a kernel runs in one call where short ones are timed.
         profiles: whether the runtime tells what each dispatch of a model takes.
         option_variants: options of the compiler that make some whole models faster, by a name.
+        chips: patterns of what drivers call their devices, with the target of each: the first that
+            is found.
     """
 
     name: str
@@ -105,6 +107,11 @@ class Backend:
     repeats: int = 1
     profiles: bool = True
     option_variants: Mapping[str, CompilerOptions] = field(default_factory=dict)
+    chips: tuple[tuple[str, str], ...] = ()
+
+    def target_of_chip(self, chip: str) -> str | None:
+        """The name of the target for a device, by what its driver calls it."""
+        return next((name for pattern, name in self.chips if re.search(pattern, chip)), None)
 
 
 @cache

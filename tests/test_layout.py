@@ -77,7 +77,9 @@ MAY_IMPORT = {
             "core search search.enumeration features models benchmarks.measuring"
         ),
         "experiments.device_checks": "core search benchmarks.measuring",
-        "experiments.doctor": "core search.cpu search.vulkan experiments experiments.observing",
+        "experiments.doctor": (
+            "core search search.cpu search.vulkan experiments experiments.observing"
+        ),
         "experiments.learning": (
             "experiments core search search.enumeration features models benchmarks.measuring "
             "experiments.dataset experiments.queue experiments.observing"

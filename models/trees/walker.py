@@ -11,7 +11,7 @@ as each of the three of the package, the other has 30 trees of 1300:
     LightGBM (a `Booster` made of text)      870     15     930     17
 
 What the others spend at first is their import, with which every run of `tune` would begin. From
-1,024 candidates on small trees are left to `selector`, which takes less than half of that.
+512 candidates on small trees are left to `selector`, which takes less than half of that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .selector import FEWEST_ROWS, MOST_LEAVES, MOST_ROWS, Index, Selector, Values
+from .selector import FEWEST_ROWS, MOST_LEAVES, MOST_ROWS, MOST_SPLITS, Index, Selector, Values
 
 if TYPE_CHECKING:
     from .trees import Trees
@@ -53,6 +53,8 @@ class Walker:
         # By twice the node, plus the turn; a leaf leads to itself.
         self._child = (node[:, None] + np.stack([trees.right, trees.left], axis=1)).ravel()
         self._inner = trees.left != 0
+        few = int(self._inner.sum()) <= MOST_SPLITS
+        self._may_select = few and trees.size.max(initial=0) < 2 * MOST_LEAVES
         self._threshold = trees.threshold
         self._value = trees.value.astype(np.float64)
         # A missing value is less than all others where it goes left. Where it goes right it stays
@@ -76,7 +78,7 @@ class Walker:
     def predict(self, values: Values) -> NDArray[np.float64]:
         """One answer per row, which does not depend on the others, nor on how many there are."""
         found = np.zeros(len(values))
-        selects = len(values) >= FEWEST_ROWS and self._trees.size.max() < 2 * MOST_LEAVES
+        selects = len(values) >= FEWEST_ROWS and self._may_select
         at_once = MOST_ROWS if selects else ROWS
         for start in range(0, len(values), at_once):
             columns = self._columns(values[start : start + at_once])

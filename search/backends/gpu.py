@@ -49,6 +49,21 @@ BACKENDS = (
         profiles=_PROFILES,
         extras=EXTRA_KNOBS,
         emits=True,
+        chips=(
+            (r"MI300X", "mi300x"),
+            (r"MI300A", "mi300a"),
+            (r"MI308X", "mi308x"),
+            (r"MI325X", "mi325x"),
+            (r"MI350X", "mi350x"),
+            (r"MI355X", "mi355x"),
+            (r"MI250X", "mi250x"),
+            (r"MI250", "mi250"),
+            (r"MI210", "mi210"),
+            (r"MI100", "mi100"),
+            (r"7900 XTX", "rx7900xtx"),
+            (r"7900 XT\b", "rx7900xt"),
+            (r"9070 XT", "rx9070xt"),
+        ),
     ),
     Backend(
         name="cuda",
@@ -71,5 +86,13 @@ BACKENDS = (
         emits=True,
         # IREE 3.13 ignores it without a word.
         takes_specs=False,
+        chips=(
+            (r"\bH200\b", "h200"),
+            (r"\bH100\b", "h100"),
+            (r"\bA100\b", "a100"),
+            (r"RTX 50\d0|RTX PRO \d+ Blackwell", "sm_120"),
+            (r"RTX 40\d0|Ada Generation|\bL4\b|\bL40S?\b", "sm_89"),
+            (r"RTX 30\d0|RTX A\d000|\bA10G?\b|\bA16\b|\bA40\b", "sm_86"),
+        ),
     ),
 )

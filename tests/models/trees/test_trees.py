@@ -162,6 +162,25 @@ def test_trees_of_more_leaves_than_a_byte_tells_apart_are_walked(leaves, monkeyp
     assert trees.predict(asked).tolist() == list(range(leaves))
 
 
+@pytest.mark.parametrize(("most", "selects"), [(2, True), (1, False)])
+def test_trees_with_many_splits_are_walked(most, selects, monkeypatch):
+    """To decide each of them for each row would take longer, and memory without bound."""
+    monkeypatch.setattr(walker, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(walker, "MOST_SPLITS", most)
+    stump = {"left": [1, 0, 0], "right": [2, 0, 0], "value": [0, 1, 2], "threshold": [0.5, 0, 0]}
+    trees = Trees.make(
+        size=[3, 3],
+        **{name: np.array(2 * numbers) for name, numbers in stump.items()},
+        feature=np.zeros(6),
+        missing=np.zeros(6),
+        cover=np.ones(6),
+        importance=[1],
+    )
+    walks = walker.Walker(trees)
+    assert walks.predict(np.array([[0.0], [1.0]], dtype=np.float32)).tolist() == [2.0, 4.0]
+    assert ("_selector" in vars(walks)) == selects
+
+
 def test_walking_imports_no_heavy_library():
     """Importing scikit-learn or LightGBM takes 0.8 s, with which each run of `tune` would begin."""
     code = (

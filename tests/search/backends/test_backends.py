@@ -117,6 +117,30 @@ def test_a_backend_from_outside(compile_first: Callable[..., list[bytes]]) -> No
     assert len({default, *compile_first(dispatch, queue, 4)}) >= 4
 
 
+@pytest.mark.parametrize(
+    ("backend", "chip", "target"),
+    [
+        ("cuda", "NVIDIA H200", "h200"),
+        ("cuda", "NVIDIA H100 80GB HBM3", "h100"),
+        ("cuda", "NVIDIA GeForce RTX 4090", "sm_89"),
+        ("cuda", "NVIDIA L40S", "sm_89"),
+        ("cuda", "NVIDIA A10G", "sm_86"),
+        ("cuda", "NVIDIA A100-SXM4-80GB", "a100"),
+        ("cuda", "something else", None),
+        ("rocm", "AMD Instinct MI300X", "mi300x"),
+        ("rocm", "AMD Radeon RX 7900 XTX", "rx7900xtx"),
+    ],
+)
+def test_a_chips_target_is_told_by_its_name(backend: str, chip: str, target: str | None) -> None:
+    assert known_backends()[backend].target_of_chip(chip) == target
+
+
+def test_all_chips_have_targets_that_the_compiler_knows() -> None:
+    for backend in known_backends().values():
+        for name in {target for _, target in backend.chips}:
+            assert read_dispatch(MATMUL, name).target.name == name
+
+
 @pytest.mark.usefixtures("vmvx")
 @pytest.mark.slow
 def test_it_is_tuned_and_carried_like_those_of_the_package(tmp_path: Path) -> None:
