@@ -25,7 +25,7 @@ from .columns import (
     product,
 )
 from .extras import EXTRA_KNOBS
-from .promotion import is_shared_evenly
+from .promotion import even_copies
 from .rendering import SolutionRequest, ask_renderer
 
 _IGEMM = "use_igemm_convolution"
@@ -221,7 +221,7 @@ class _Template:
             for operand in self.problem.inputs:
                 copied = [self._extent(dim) for dim in operand.index]
                 bits = 8 * operand.bytes_per_element
-                for rule in is_shared_evenly(copied, bits, sizes["threads"]):
+                for rule in even_copies(copied, bits, sizes["threads"]):
                     yield Constraint("threads share copies evenly", rule, known_failure=True)
         sums = sizes["tile_m"] * sizes["tile_n"]
         yield fits_registers(self.problem, self.target, sums, sizes["threads"])

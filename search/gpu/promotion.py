@@ -12,10 +12,8 @@ from .columns import product
 _LOAD_BITS = 128
 
 
-def is_shared_evenly(
-    sizes: Sequence[z3.ArithRef], bits: int, threads: z3.ArithRef
-) -> list[z3.BoolRef]:
-    """Whether `VectorDistribute` finds a layout for the copy of a tile.
+def even_copies(sizes: Sequence[z3.ArithRef], bits: int, threads: z3.ArithRef) -> list[z3.BoolRef]:
+    """What has to hold for `VectorDistribute` to find a layout for the copy of a tile.
 
     Each thread takes a vector of the innermost dim, and threads are laid along the dims from there
     outwards; of the threads that are left and the vectors of a dim, one has to divide the other.

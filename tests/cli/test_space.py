@@ -90,9 +90,10 @@ def test_no_space_is_no_error(frontrunner, tmp_path):
 def test_gpu_counts(frontrunner):
     file = Path(__file__).parents[1] / "data" / "gpu" / "matmul_2048x1280x5120.mlir"
     ran = frontrunner("space", file, "--target", "gfx942", "--json")
-    assert result(ran)["pipelines"] == {"TileAndFuse": 2452, "VectorDistribute": 870}
+    # Of the compiler's own 2,452 and 870, those whose sums fit registers and whose copies are even.
+    assert result(ran)["pipelines"] == {"TileAndFuse": 2343, "VectorDistribute": 606}
     more = frontrunner("space", file, "--target", "gfx942", "--extra", "stages", "--json")
-    assert result(more)["pipelines"] == {"TileAndFuse": 2452 * 3, "VectorDistribute": 870 * 3}
+    assert result(more)["pipelines"] == {"TileAndFuse": 2343 * 3, "VectorDistribute": 606 * 3}
 
 
 def test_one_pipeline(matmul, frontrunner):

@@ -415,7 +415,8 @@ def test_what_was_not_measured_is_not_told() -> None:
     assert result.summary_lines() == [
         "the model stays as it is",
         "speedup      1.00x (the default, 2.0 ms)",
-        "not tried    1 of the dispatches, for lack of time: --resume r --minutes M goes on",
+        "not tried    1 of the dispatches, for lack of time: "
+        "tune-model --resume r --minutes M goes on",
         "spec         none",
     ]
     assert [row.reason for row in result.dispatches] == [
