@@ -25,11 +25,9 @@ def whole_op_text(op: ir.Operation) -> str:
         with ir.InsertionPoint(module.body):
             function = func.FuncOp("root", ([value.type for value in op.operands], []))
         block = function.add_entry_block()
+        copy = _copy(op, block)
         with ir.InsertionPoint(block):
-            copy = op.clone()
             func.ReturnOp([])
-        for at, argument in enumerate(block.arguments):
-            copy.operands[at] = argument
         for name in {*copy.attributes} - {*_INHERENT}:
             del copy.attributes[name]
         module.operation.verify()
@@ -54,13 +52,20 @@ def match_whole_op(op: ir.Value, text: str, problem: Problem) -> None:
     any_value = transform.AnyValueType.get()
     match = preprocessing_transform.MatchCastCompatibleDagFromRootOp(any_value, any_value, op)
     block = match.regions[0].blocks.append(*types)
+    copy = _copy(root, block)
     with ir.InsertionPoint(block):
-        copy: Any = root.clone()
         transform.YieldOp([])
-    for at, argument in enumerate(block.arguments):
-        copy.operands[at] = argument
     for result, type_ in zip(copy.results, types[-len(copy.results) :], strict=True):
         result.set_type(type_)
+
+
+def _copy(op: ir.Operation, block: ir.Block) -> Any:
+    """A copy in a block, of the block's arguments."""
+    with ir.InsertionPoint(block):
+        copy = op.clone()
+    for at, argument in enumerate(block.arguments):
+        copy.operands[at] = argument
+    return copy
 
 
 def _matched_type(type_: ir.Type, map_: ir.AffineMap, problem: Problem) -> ir.Type:
