@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,6 +38,10 @@ TIMING_QUANTILE = 0.1
 # glibc returns large outputs to the system after each run by default, and the page faults of the
 # next one would be timed: 1 to 2 ms for a 16 MB result.
 KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(2**33)}
+
+# What NumPy, the runtime and drivers say where memory is short, which a kernel has no part in: of
+# what it takes itself, such as shared memory, they say other things.
+_NO_MEMORY = re.compile(r"MemoryError|bad_alloc|Cannot allocate memory|OUT_OF_\w*MEMORY")
 
 HANDLER = "frontrunner.benchmarks.measuring.kernel:answer"
 
@@ -110,7 +115,8 @@ class Device:
 
         Raises:
             InputError: the inputs do not fit into the memory of the device's machine.
-            WorkError: the device does not answer, or the baseline does not run.
+            WorkError: the device does not answer, or the baseline does not run, or gives nothing to
+                compare with.
             KilledError: the process was killed from outside, twice.
         """
         what = "run the compiler's default" if self._setup.baseline else "hold the inputs"
@@ -120,7 +126,7 @@ class Device:
             raise KilledError(
                 f"device {self.name} cannot {what}: its process was {death}, twice"
             ) from death
-        except InputError:
+        except (InputError, WorkError):
             self._child.close()  # it is set up for nothing
             raise
         except CHILD_FAILED as error:
@@ -166,7 +172,7 @@ class Device:
 
         Raises:
             RunFailed: the kernel crashed, hung or computed something else, or its process was
-                killed from outside, twice.
+                killed from outside, twice, or had too little memory.
         """
         samples = self.measure_samples(MeasureRequest(executable, seconds, give_up_us, verify))
         return float(np.quantile(samples, TIMING_QUANTILE))
@@ -187,6 +193,9 @@ class Device:
         except ChildTimeout as late:
             raise RunFailed(TIMEOUT, f"the kernel gave {late}") from late
         except RuntimeError as error:
+            if _NO_MEMORY.search(str(error)):
+                self._child.close()
+                raise RunFailed(KILLED, f"memory was short: {first_line(error)}") from error
             if not shares_cores(self.uri):
                 # After a fault in a kernel, a GPU's context refuses whatever comes next.
                 self._child.close()

@@ -103,8 +103,9 @@ def noise_warning(noise_floor: float, load: Load | None) -> str:
 def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:
     """Candidates that may be the best, of all devices, by queue position, the likeliest first.
 
-    A few there are in any case, since the best may turn out to be wrong. Of identical ones, the one
-    with the best time.
+    A few there are in any case, since the best may turn out to be wrong, but for those that are
+    slower than the default: rounds with these may take minutes. Of identical ones, the one with the
+    best time.
     """
     distinct = distinct_candidates(outcomes)
     # Two times are compared, each as noisy.
@@ -112,9 +113,9 @@ def choose_finalists(outcomes: Mapping[int, Outcome]) -> list[int]:
     chosen = [
         index
         for place, (index, relative) in enumerate(distinct)
-        if place < MAX_FINALISTS or relative <= distinct[0][1] * np.exp(doubt)
+        if relative <= np.exp(doubt) * min(1.0, distinct[0][1] if place >= MAX_FINALISTS else 1.0)
     ]
-    return chosen[:MAX_CONTENDERS]
+    return (chosen or [index for index, _ in distinct[:1]])[:MAX_CONTENDERS]
 
 
 def distinct_candidates(outcomes: Mapping[int, Outcome]) -> list[tuple[int, float]]:

@@ -11,11 +11,22 @@ import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import iree.runtime as rt
 
-from ..verifying import Array, Call, Reference, Verification, check_memory, make_inputs
+from ...core import WorkError
+from ..verifying import (
+    Array,
+    Call,
+    Reference,
+    Verification,
+    check_memory,
+    make_inputs,
+    make_positive,
+    without_finite,
+)
 from .buffers import copy_to_device, copy_to_host
 from .chips import identify, is_software, open_device, shares_cores
 from .constants import MIN_RUNS, REPEATED_US
@@ -23,6 +34,8 @@ from .timing import Timing, time_runs
 
 # A first run is slower than those that follow, but not by this much.
 COLD = 3.0
+# Added to the seed for inputs that are run, and never compared.
+OTHER_VALUES = 2_000_003
 # A run of 30 us may last as long as another process's turn on the core: 3 to 12 ms were seen. What
 # is no longer than this is not given up after one run.
 SLICE_US = 50_000.0
@@ -128,9 +141,13 @@ class _Device:
         self.hal = rt.create_hal_module(self.instance, self.device)
         check_memory((*setup.call.inputs, *setup.call.outputs))
         inputs = make_inputs(setup.call.inputs, setup.seed)
-        dtypes = [dtype for _, dtype in setup.call.inputs]
-        self.arguments = copy_to_device(self.device, zip(inputs, dtypes, strict=True))
+        self.arguments = self._to_device(inputs)
+        self._leave_other_values: Callable[[], object] | None = None
         self._find_mismatch = self._judge(inputs)
+
+    def _to_device(self, inputs: Sequence[Array]) -> rt.VmVariantList:
+        dtypes = [dtype for _, dtype in self.setup.call.inputs]
+        return copy_to_device(self.device, zip(inputs, dtypes, strict=True))
 
     def _judge(self, inputs: Sequence[Array]) -> Callable[[Sequence[Array]], str | None]:
         """What tells where outputs are wrong: the operation, else the compiler's default."""
@@ -139,9 +156,38 @@ class _Device:
             tolerance, right = setup.operation.tolerance, setup.operation.reference(inputs)
             return lambda outputs: tolerance.find_mismatch(outputs[0], right)
         if setup.baseline is not None:
-            expected = self._load(setup.baseline).outputs(self.arguments)
-            return Verification(setup.call, inputs, expected, setup.seed).find_mismatch
+            return self._judge_by_default(self._load(setup.baseline), inputs)
         return lambda _: None  # nobody asks
+
+    def _judge_by_default(
+        self, default: LoadedExecutable, inputs: Sequence[Array]
+    ) -> Callable[[Sequence[Array]], str | None]:
+        call, seed = self.setup.call, self.setup.seed
+        expected = default.outputs(self.arguments)
+        if _says_nothing(call, expected):  # such as sums of logarithms
+            dtypes = [dtype for _, dtype in call.inputs]
+            inputs = [make_positive(x, dtype) for x, dtype in zip(inputs, dtypes, strict=True)]
+            self.arguments = self._to_device(inputs)
+            expected = default.outputs(self.arguments)
+        if _says_nothing(call, expected):
+            raise WorkError(
+                "the compiler's default gives nothing but infinity or NaN for random inputs, so "
+                "that any candidate would seem right",
+                "tune it in its model, with inputs of your own (`tune-model --input`)",
+            )
+        self._note_right(default)
+        return Verification(call, inputs, expected, seed).find_mismatch
+
+    def _note_right(self, kernel: LoadedExecutable) -> None:
+        """Has the first kernel that is right leave other values before others are verified.
+
+        Memory of a GPU is not cleared: what a kernel fails to write would be what the one before
+        has left there, which is right if that had the same inputs.
+        """
+        if self.compiles_late and self._leave_other_values is None:
+            call, seed = self.setup.call, self.setup.seed
+            others = self._to_device(make_inputs(call.inputs, seed + OTHER_VALUES))
+            self._leave_other_values = partial(kernel.run, others)
 
     def _load(self, path: Path) -> LoadedExecutable:
         call = self.setup.call
@@ -152,13 +198,16 @@ class _Device:
 
     def measure(self, request: MeasureRequest) -> Timing:
         kernel, arguments = self._load(request.executable), self.arguments
-        start = time.perf_counter()
         if request.verify:
+            if self._leave_other_values is not None:
+                self._leave_other_values()
+            start = time.perf_counter()
             outputs = kernel.outputs(arguments)
             first_us = (time.perf_counter() - start) * 1e6
             wrong = self._find_mismatch(outputs)
             if wrong is not None:
                 return Timing(wrong=wrong)
+            self._note_right(kernel)
             limit_us = max(COLD * request.give_up_us, SLICE_US)
             if first_us > limit_us and self.compiles_late:
                 first_us = self._run_us(kernel)
@@ -196,6 +245,12 @@ class _Device:
             least=1,
         )
         return Timing(tuple(sample / repeats for sample in timing.samples_us))
+
+
+def _says_nothing(call: Call, outputs: Sequence[Array]) -> bool:
+    """Whether no output has a finite value, to which others could be compared."""
+    pairs = zip(outputs, call.outputs, strict=True)
+    return all(without_finite(values, dtype) for values, (_, dtype) in pairs)
 
 
 _device: _Device | None = None

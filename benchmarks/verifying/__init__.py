@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         from_bf16,
         make_input,
         make_inputs,
+        make_positive,
         to_bf16,
     )
     from .tolerance import (
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         as_float,
         coarsest,
         relative_error,
+        without_finite,
     )
     from .verification import Verification
 else:
@@ -48,6 +50,8 @@ __all__ = [
     "from_bf16",
     "make_input",
     "make_inputs",
+    "make_positive",
     "relative_error",
     "to_bf16",
+    "without_finite",
 ]

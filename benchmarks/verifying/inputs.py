@@ -53,6 +53,14 @@ def make_inputs(tensors: Iterable[tuple[tuple[int, ...], str]], seed: int) -> li
     return [make_input(shape, dtype, seed + i) for i, (shape, dtype) in enumerate(tensors)]
 
 
+def make_positive(values: Array, dtype: str) -> Array:
+    """Absolute values of floats, whatever their type; integers as they are."""
+    if dtype == "bf16":
+        bits: Array = values.astype(np.uint16) & np.uint16(0x7FFF)
+        return bits
+    return np.abs(values) if dtype in _FLOATS else values
+
+
 def check_memory(tensors: Iterable[tuple[tuple[int, ...], str]]) -> None:
     """Refuses tensors that this machine cannot hold, before they are made.
 

@@ -10,9 +10,10 @@ from frontrunner.benchmarks.compiling import call_of
 from frontrunner.benchmarks.measuring.device import Device, RunFailed
 from frontrunner.benchmarks.measuring.outcome import CompileOutcome
 from frontrunner.benchmarks.verifying.call import Call
-from frontrunner.core import InputError, WorkError
+from frontrunner.core import Child, InputError, WorkError
 from frontrunner.search import Dispatch
 from frontrunner.search.mlir.compiler import compilation
+from frontrunner.search.reading import read_dispatch
 
 SIGNATURE = "@matmul(%a: tensor<64x96xf32>, %b: tensor<96x128xf32>) -> tensor<64x128xf32>"
 
@@ -146,3 +147,68 @@ def test_a_time_is_the_tenth_percentile_of_the_runs(
     monkeypatch.setattr(Device, "measure_samples", lambda *_: tuple(range(1, 102)))
     device = Device("local-sync", call_of(matmul), None, 0)
     assert device.measure(Path("any.vmfb"), 0.1) == 11
+
+
+# Of what is below zero there is no logarithm, and so no finite sum.
+LOG_SUMS = """
+func.func @sums(%a: tensor<96x512xf32>) -> tensor<96xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<96xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<96xf32>) -> tensor<96xf32>
+  %r = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<96x512xf32>) outs(%f : tensor<96xf32>) {
+    ^bb0(%x: f32, %sum: f32):
+      %l = math.log %x : f32
+      %s = arith.addf %sum, %l : f32
+      linalg.yield %s : f32
+  } -> tensor<96xf32>
+  return %r : tensor<96xf32>
+}"""
+
+
+def test_inputs_are_positive_where_others_tell_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "sums.mlir"
+    path.write_text(LOG_SUMS)
+    dispatch = read_dispatch(path)
+    default = build(dispatch, LOG_SUMS, tmp_path / "default.vmfb")
+    other = build(dispatch, LOG_SUMS.replace("math.log ", "math.log2 "), tmp_path / "other.vmfb")
+    device = Device("local-sync", call_of(dispatch), default, seed=0)
+    try:
+        assert device.measure(default, 0.0) > 0
+        with pytest.raises(RunFailed, match="expected") as caught:
+            device.measure(other, 0.0)
+        assert caught.value.kind == "wrong_result"
+    finally:
+        device.close()
+
+
+def test_what_never_gives_anything_is_refused(tmp_path: Path) -> None:
+    never = LOG_SUMS.replace("math.log %x", "math.log %y").replace(
+        "%l =", "%p = math.absf %x : f32\n      %y = arith.negf %p : f32\n      %l ="
+    )
+    path = tmp_path / "sums.mlir"
+    path.write_text(never)
+    dispatch = read_dispatch(path)
+    default = build(dispatch, never, tmp_path / "default.vmfb")
+    device = Device("local-sync", call_of(dispatch), default, seed=0)
+    with pytest.raises(WorkError, match="the compiler's default gives nothing but infinity or NaN"):
+        device.start()
+    device.close()
+
+
+def test_short_memory_is_no_fault_of_the_kernel(
+    device: Device, baseline: CompileOutcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert device.measure(baseline.executable, 0.0) > 0
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("MemoryError: Unable to allocate 32.0 KiB for an array")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Child, "call", fail)
+        with pytest.raises(RunFailed, match="memory was short: MemoryError") as caught:
+            device.measure(baseline.executable, 0.0)
+    assert caught.value.kind == "killed"
+    assert device.measure(baseline.executable, 0.0) > 0

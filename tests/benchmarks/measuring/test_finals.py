@@ -174,6 +174,10 @@ def test_finalists_are_the_best_of_all_devices_and_distinct() -> None:
     assert choose_finalists(outcomes) == [2, 1, 5, 6, 7]
     close = {i: ok(100 + 0.1 * i, str(i)) for i in range(64)}
     assert choose_finalists(close) == list(range(MAX_CONTENDERS))
+    # Of what is slower than the default, rounds may take minutes.
+    slower = {i: ok(2000.0 + i, str(i)) for i in range(5)}
+    assert choose_finalists({**slower, 7: ok(80.0, "fast")}) == [7]
+    assert choose_finalists(slower) == [0]
 
 
 def test_the_noise_of_screening_is_that_of_the_batches_baselines() -> None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from frontrunner.benchmarks.verifying.inputs import from_bf16, make_input, to_bf16
+from frontrunner.benchmarks.verifying import F8, as_float
+from frontrunner.benchmarks.verifying.inputs import (
+    from_bf16,
+    make_input,
+    make_positive,
+    to_bf16,
+)
 
 DTYPES = ["f32", "f16", "f64", "bf16", "i8", "i16", "i32", "i64", "i1"]
 
@@ -29,3 +35,13 @@ def test_bf16_rounds_to_nearest_even() -> None:
     # 1 + 2**-8 lies halfway and goes to the even neighbour 1; 1 + 3 * 2**-8 to 1 + 2**-6.
     expected = np.array([1.0, -2.5, 1.0, 1.015625, 3.140625], dtype=np.float32)
     assert np.array_equal(from_bf16(to_bf16(values)), expected)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64", "f16", "bf16", *F8])
+def test_positive_inputs_are_absolute_values(dtype: str) -> None:
+    values = make_input((200,), dtype, 0)
+    positive = make_positive(values, dtype)
+    assert positive.dtype == values.dtype
+    assert np.array_equal(as_float(positive, dtype), np.abs(as_float(values, dtype)))
+    integers = make_input((200,), "i8", 0)
+    assert np.array_equal(make_positive(integers, "i8"), integers)

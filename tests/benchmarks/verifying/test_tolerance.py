@@ -7,6 +7,7 @@ import pytest
 
 from frontrunner.benchmarks.operations import narrow
 from frontrunner.benchmarks.verifying import F8, Tolerance, as_float, make_input, to_bf16
+from frontrunner.benchmarks.verifying import tolerance as module
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64", "f16"])
@@ -172,3 +173,34 @@ def test_what_is_off_everywhere_is_found_where_no_value_is_off_by_much() -> None
         tolerance.worst
     )
     assert "of their size" in str(tolerance.find_mismatch(off, to_bf16(right)))
+
+
+@pytest.mark.parametrize("sums", ["f32", "i32"])
+def test_what_is_said_does_not_depend_on_the_pieces(
+    sums: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    right = rng.standard_normal((30, 70)).astype(np.float32)
+    right[20:] = -1e9
+    right[3, 5] = np.inf
+    wrong = right.copy()
+    wrong[19, 68] += 1
+    with np.errstate(over="ignore"):
+        half = right.astype(np.float16)
+    scaled = (half * np.float32(1.0012)).astype(np.float16)
+    exact = (10 * right[:20]).clip(-127, 127).astype(np.int8)
+    few, many = exact.copy(), exact.copy()
+    few[17, 3] ^= 1
+    many[:, :40] ^= 1
+    cases = [("f32", right, right), ("f32", wrong, right), ("f16", scaled, half)]
+    cases += [("i8", few, exact), ("i8", many, exact)]
+    said = []
+    for size in (100, 1 << 30):
+        monkeypatch.setattr(module, "_PIECE", size)
+        said.append([Tolerance(d, 64, sums).find_mismatch(a, b) for d, a, b in cases])
+    assert said[0] == said[1]
+    assert said[0][0] is None
+    assert "element [19, 68]" in str(said[0][1])
+    assert "are off by" in str(said[0][2])
+    assert (said[0][3] is None) == (sums == "f32")
+    assert said[0][4] is not None
