@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         UnknownFlagError,
         UnknownTargetError,
         WorkError,
+        extra_hint,
         first_line,
         shorten,
     )
@@ -133,6 +134,7 @@ __all__ = [
     "describe_kill",
     "entries_of",
     "escape_undecodable",
+    "extra_hint",
     "first_line",
     "format_size",
     "free_memory",

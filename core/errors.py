@@ -69,6 +69,11 @@ class KilledError(ResumableError):
         super().__init__(message, _MORE_MEMORY)
 
 
+def extra_hint(extra: str) -> str:
+    """How what only an extra brings is installed: from a clone, there is no release yet."""
+    return f"pip install '.[{extra}]' in the folder of frontrunner's source"
+
+
 def first_line(error: Exception | str) -> str:
     """What an error says in its first line: what follows is for developers."""
     return next(iter(str(error).splitlines()), "")

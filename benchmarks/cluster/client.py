@@ -25,6 +25,7 @@ from .messages import (
     Answer,
     HostDescription,
     HostFullError,
+    HostGone,
     HostLost,
     Piece,
     Work,
@@ -127,7 +128,8 @@ class Cluster:
         """Has one piece of work done; waits for as long as the device or the cores are busy.
 
         Raises:
-            HostLost: the host is gone, or is another one since.
+            HostGone: the host is not there, and was asked nothing.
+            HostLost: it is gone since, or is another one.
         """
         from distributed.protocol.serialize import to_serialize
 
@@ -166,13 +168,14 @@ class Cluster:
             return (await getattr(self._client.rpc(host.address), handler)(**what))["answer"]
 
         if not self.alive(host):
-            raise self._lost(host, "is gone")
+            raise HostGone(str(self._lost(host, "is gone")))
         waiting = self._run(ask())
         while True:
             try:
                 answer = waiting.result(LOOK_SECONDS)
             except NotYet:
-                if self._given_up.is_set() or not self.alive(host):
+                # The work itself may end with an error of this type.
+                if waiting.done() or self._given_up.is_set() or not self.alive(host):
                     waiting.cancel()
                     raise self._lost(host, "is gone") from None
             except Exception as error:  # Dask's own, of many kinds: the worker is not there

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from ...core import InputError, first_line
+from ...core import InputError, extra_hint, first_line
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -37,7 +37,7 @@ def connect_client(address: str) -> Client:
         from distributed.security import Security
     except ImportError:
         raise InputError(
-            "clusters need Dask, which is not installed", "pip install 'frontrunner[cluster]'"
+            "clusters need Dask, which is not installed", extra_hint("cluster")
         ) from None
 
     async def knock() -> None:

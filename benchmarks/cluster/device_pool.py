@@ -39,6 +39,7 @@ class DevicePool:
         self._worked = 0.0
         self._closed = False
         self._lost: set[str] = set()
+        self._busy: set[str] = set()  # of those that are not lost
         self._devices: dict[str, Device] = {}
         self._free: SimpleQueue[str] = SimpleQueue()
         for name in names:
@@ -52,19 +53,13 @@ class DevicePool:
         """
         began = time.monotonic()
         while True:
-            left = max(began, self._worked) + self._alone - time.monotonic()
-            try:
-                if left <= 0:
-                    raise Empty
-                name = self._free.get(timeout=left)
-            except Empty:
-                raise HostLost(
-                    f"no device of the cluster was there for {self._alone:.0f} s"
-                ) from None
+            name = self._next(began)
             if self._closed:
                 self._free.put(name)  # for the next one that waits
                 raise HostLost("the work was ended")
             try:
+                if name not in self._lost:
+                    self._busy.add(name)
                 if name not in self._devices:
                     self._devices[name] = self._connect(name)
                 found = do(self._devices[name])
@@ -72,17 +67,16 @@ class DevicePool:
                 if name not in self._lost:  # it may be tried again for minutes
                     self._notify(f"{name} is set aside: {first_line(lost)}")
                 self._lost.add(name)
+                self._busy.discard(name)
                 self._devices.pop(name, None)
                 later = threading.Timer(self._again, self._free.put, [name])
                 later.daemon = True
                 later.start()
                 continue
             except BaseException:
-                self._free.put(name)
+                self._done(name)  # it was there
                 raise
-            self._worked = time.monotonic()
-            self._lost.discard(name)
-            self._free.put(name)
+            self._done(name)
             return found
 
     def close(self) -> None:
@@ -90,3 +84,25 @@ class DevicePool:
         self._free.put("")  # wakes whoever waits for a device
         for device in list(self._devices.values()):
             device.close()
+
+    def _next(self, began: float) -> str:
+        """Waits for a free device for as long as some work, and a while longer.
+
+        Raises:
+            HostLost: none does for too long.
+        """
+        while True:
+            now = time.monotonic()
+            left = (now if self._busy else max(began, self._worked)) + self._alone - now
+            try:
+                if left <= 0:
+                    raise HostLost(f"no device of the cluster was there for {self._alone:.0f} s")
+                return self._free.get(timeout=left)
+            except Empty:
+                continue
+
+    def _done(self, name: str) -> None:
+        self._worked = time.monotonic()
+        self._lost.discard(name)
+        self._busy.discard(name)
+        self._free.put(name)

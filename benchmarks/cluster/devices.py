@@ -14,7 +14,7 @@ from ..measuring import HANDLER, KEEP_MEMORY, Device
 from ..verifying import Call
 from .client import Cluster
 from .local import open_cluster
-from .messages import HostDescription, HostLost, OfferedDevice
+from .messages import HostDescription, HostLost, OfferedDevice, wrong_versions
 from .remote_child import RemoteChild, SentFiles
 from .selection import ChosenDevices, choose_devices, compiling_hosts, devices_that_joined
 
@@ -78,9 +78,15 @@ class ClusterDevices:
         """A process beside a device.
 
         Raises:
-            HostLost: no worker offers it.
+            HostLost: no worker offers it, or one that has other versions, or another chip by its
+                name.
         """
         host, uri = self.cluster.find(name), self._uris[name]
+        for wrong in wrong_versions([host]):
+            raise HostLost(wrong)
+        for kind in (one.kind for one in host.devices if one.name == name):
+            if kind != self.kind:
+                raise HostLost(f"{name} is {kind} now, not {self.kind}")
         return RemoteChild(self.cluster, host, handler, self._sent_files, device=uri, env=env)
 
     def tell(self, name: str, note: str, drift: float) -> None:
@@ -110,7 +116,9 @@ class ClusterDevices:
         self.cluster.close()
 
     def _compiling(self) -> tuple[HostDescription, ...]:
-        return compiling_hosts(self.cluster.hosts(), self._target)
+        there = compiling_hosts(self.cluster.hosts(), self._target)
+        # One that came, or was started again, since the versions of all were compared.
+        return tuple(host for host in there if not wrong_versions([host]))
 
 
 def open_devices(address: str, target: str, asked: Sequence[str], notify: Notify) -> ClusterDevices:

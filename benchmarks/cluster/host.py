@@ -100,7 +100,7 @@ class Host:
             done = ", ".join(HANDLERS)
             raise InputError(f"{work.handler} is not what hosts do", f"they do {done}")
         for name, data in (work.sent or {}).items():
-            self._store.put(name, data)
+            self._store.put(name, data, work.needed)
         found = {name: self._store.get(name) for name in work.needed}
         if lacking := tuple(name for name, path in found.items() if path is None):
             return Answer(lacking=lacking)

@@ -26,7 +26,7 @@ from ..measuring import (
     Outcome,
 )
 from .client import AGAIN_SECONDS
-from .messages import OfferedDevice
+from .messages import HostGone, OfferedDevice
 
 # A device that was set aside is tried again twice as late each time, until it is this late.
 MOST_SECONDS = 120.0
@@ -53,13 +53,14 @@ class Ready:
             self._waiting.append(candidate)
             self._changed.notify()
 
-    def put_back(self, candidate: CompiledCandidate) -> bool:
+    def put_back(self, candidate: CompiledCandidate, *, tried: bool = True) -> bool:
         """Before all others, since it has waited already; False after so many times.
 
-        It may be what puts each device at fault that takes it.
+        Args:
+            tried: whether it has run, and may be what puts each device at fault that takes it.
         """
         with self._changed:
-            self._times_back[candidate[0]] += 1
+            self._times_back[candidate[0]] += tried
             if self._times_back[candidate[0]] >= MOST_TRIES:
                 return False
             self._waiting.appendleft(candidate)
@@ -234,7 +235,7 @@ def work(
             first = first_line(error)
             lane.put_aside(first)
             tell(lane)
-            if not ready.put_back(candidate):
+            if not ready.put_back(candidate, tried=not isinstance(error, HostGone)):
                 reason = f"{MOST_TRIES} times, a device was at fault with it: {first}"
                 index, compiled = candidate
                 given_up = Outcome(

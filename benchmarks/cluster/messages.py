@@ -171,6 +171,10 @@ class HostLost(KilledError):
         self.hint = "`frontrunner devices` tells which are there; go on when it is back"
 
 
+class HostGone(HostLost):
+    """It was gone before it was asked, so that what was to be done has no part in that."""
+
+
 class HostFullError(NoRoomError):
     """A host's disk is full, so that nothing is known of what it was to do."""
 

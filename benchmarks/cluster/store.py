@@ -7,6 +7,7 @@ import shutil
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,11 +49,12 @@ class ExecutableStore:
         folder.mkdir(parents=True, exist_ok=True)
         self._limit = limit or max(LIMIT_BYTES, shutil.disk_usage(folder).free // 2)
 
-    def put(self, name: str, data: bytes) -> None:
+    def put(self, name: str, data: bytes, needed: Collection[str] = ()) -> None:
         """Keeps one.
 
         Args:
             name: its digest, and what its name ended in, which tells of weights what they are.
+            needed: names of those that stay: they are used together with it.
 
         Raises:
             InputError: it is another one than is said.
@@ -68,7 +70,7 @@ class ExecutableStore:
                 except OSError:
                     (self.folder / name).unlink(missing_ok=True)  # there is but a part of it
                     raise
-            self._add(name, len(data))
+            self._add(name, len(data), needed)
 
     def put_piece(self, sender: str, name: str, data: bytes, offset: int) -> None:
         """Keeps a piece of a file.
@@ -116,12 +118,15 @@ class ExecutableStore:
     def _part(self, sender: str) -> Path:
         return self.folder / f"{sender}.part"
 
-    def _add(self, name: str, size: int) -> None:
+    def _add(self, name: str, size: int, needed: Collection[str] = ()) -> None:
         self._sizes[name] = size
         self._sizes.move_to_end(name)
-        while sum(self._sizes.values()) > self._limit and len(self._sizes) > 1:
-            gone, _ = self._sizes.popitem(last=False)
-            (self.folder / gone).unlink(missing_ok=True)
+        for old in list(self._sizes):
+            if sum(self._sizes.values()) <= self._limit:
+                break
+            if old != name and old not in needed:
+                del self._sizes[old]
+                (self.folder / old).unlink(missing_ok=True)
 
     def get(self, name: str) -> Path | None:
         """Where one is; None if it is not there."""

@@ -68,7 +68,7 @@ def stream(
     measuring = [measure(lane) for lane in lanes]
     looking = start(look)
     in_flight: set[int] = set()
-    late: list[tuple[int, Outcome] | BaseException] = []
+    failed: Exception | None = None
     try:
         while True:
             most = jobs + AHEAD * len(lanes)
@@ -86,7 +86,7 @@ def stream(
             if not should_continue():
                 break
     except Exception as error:
-        late = [*_waiting(arrived), error]  # what was measured is not lost
+        failed = error  # after what was measured, which is not lost
         give_up()
     except BaseException:
         give_up()
@@ -100,10 +100,9 @@ def stream(
         for thread in (*compiling, *measuring):
             thread.join()
     # What was being measured when the time was up, as without a cluster.
-    for one in late or _waiting(arrived):
-        if isinstance(one, BaseException):
-            raise one
-        yield one
+    yield from _waiting(arrived)
+    if failed is not None:
+        raise failed
 
 
 def _waiting(arrived: Arrived) -> Iterator[tuple[int, Outcome]]:

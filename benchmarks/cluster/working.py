@@ -6,7 +6,7 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...core import InputError
+from ...core import InputError, extra_hint
 from ..measuring import check_uris, chip_of, driver_of
 from .host import Host, HostMaker
 from .messages import OfferedDevice
@@ -74,9 +74,7 @@ def work_for_clients(
     try:
         from .serving import serve_or_join
     except ImportError as error:
-        raise InputError(
-            f"clusters need Dask: {error}", "pip install 'frontrunner[cluster]'"
-        ) from None
+        raise InputError(f"clusters need Dask: {error}", extra_hint("cluster")) from None
     if (join is None) == (serve is None):
         raise InputError("a worker joins a scheduler or serves one", "give --join or --serve")
     serve_or_join(

@@ -15,7 +15,7 @@ import io
 import json
 import math
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -191,6 +191,25 @@ class RecorderFolder:
             if self.results.exists() and b"\n" in read_limited(self.results):
                 return read_results(self.results).header.uris
             return self._read_choice()[0].devices if self.chosen.exists() else ()
+
+    def check_there(self, there: Sequence[str], asked: Sequence[str], words: Set[str]) -> None:
+        """Refuses to go on without some of the devices, or on others than are asked for.
+
+        Args:
+            there: those of `measured_on` that the cluster has.
+            asked: in words of theirs, of which these devices have some.
+
+        Raises:
+            InputError: telling what is to be done.
+        """
+        was = self.measured_on()
+        if gone := [name for name in was if name not in there]:
+            raise InputError(
+                f"{self._unfinished} of {', '.join(was)}, and {', '.join(gone)} is not there",
+                "start its worker again, or remove the folder",
+            )
+        others = {f"device ({', '.join(was)})": bool(was) and not words >= {*asked}}
+        refuse_other(self._unfinished, others, _FINISH)
 
     def write_choice(self, request: Request, candidates: pd.DataFrame) -> None:
         """Keeps which candidates were chosen, whole or not at all.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -39,6 +39,7 @@ from ...core import (
     InputError,
     KilledError,
     WorkError,
+    first_line,
     physical_cores,
 )
 from ...search import target_flags
@@ -140,33 +141,32 @@ class Bench:
         if self._options.cluster is None:
             compiled = list(compiled)
         self._observer.on_phase("measuring")
-        for row in self._all_measured(items, compiled):
-            self._log.append(row)
+        self._measure_all(items, compiled)
         for one in chunk:
             if (module := units.get(one.generated.name)) is not None:
                 for library in one.libraries:
                     self._log.append(self._compared(one, module, library))
 
-    def _all_measured(
+    def _measure_all(
         self, items: Sequence[ConfiguredDispatch], compiled: Iterable[CompileOutcome]
-    ) -> Iterator[Row]:
-        """Rows in order; devices take configurations as these are compiled."""
+    ) -> None:
+        """Logs rows as they are measured; devices take configurations as these are compiled."""
 
-        def row_of(item: ConfiguredDispatch, executable: CompileOutcome) -> Row:
+        def measure(item: ConfiguredDispatch, executable: CompileOutcome) -> None:
             row = self._measured(item, executable)
             self._keep_module(item, executable)
             executable.executable.unlink(missing_ok=True)
-            return row
+            self._log.append(row)
 
         # Not `map`, which would wait for all that is compiled.
-        coming: deque[Future[Row]] = deque()
+        coming: deque[Future[None]] = deque()
         try:
             for item, executable in zip(items, compiled, strict=True):
-                coming.append(self._threads.submit(row_of, item, executable))
+                coming.append(self._threads.submit(measure, item, executable))
                 while coming and coming[0].done():
-                    yield coming.popleft().result()
+                    coming.popleft().result()
             while coming:
-                yield coming.popleft().result()
+                coming.popleft().result()
         finally:
             for left in coming:
                 left.cancel()
@@ -205,8 +205,17 @@ class Bench:
             try:
                 request = MeasureRequest(compiled.executable, seconds, verify=verify)
 
+                refused: list[str] = []
+
                 def measure(device: Device) -> tuple[float, ...]:
-                    device.switch_dispatch(item.module.call, operation if verify else None)
+                    try:
+                        device.switch_dispatch(item.module.call, operation if verify else None)
+                    except WorkError as error:
+                        if isinstance(error, HostLost) or refused or not self._options.cluster:
+                            raise
+                        # It may be the device: it rests for a while, and another one is asked.
+                        refused.append(device.name)
+                        raise HostLost(first_line(error)) from error
                     return device.measure_samples(request)
 
                 samples = self._devices.run(measure)

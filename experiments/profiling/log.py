@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -186,6 +187,7 @@ class ProfileLog:
         keep_valid: bool = False,
     ) -> None:
         self._path, self._anew = path, overwrite
+        self._writing = threading.Lock()  # devices measure at the same time
         self.made_how = made_how
         self._header = {"format": FORMAT, **made_how}
         self.rows: dict[Key, Row] = {}
@@ -226,10 +228,11 @@ class ProfileLog:
 
     def _write(self, record: Mapping[str, Any]) -> None:
         """With the first record comes what all have in common: nothing is bound before."""
-        if not self.has_records:
-            self._lines.append(self._header)
-            self.has_records = True
-        self._lines.append(record)
+        with self._writing:
+            if not self.has_records:
+                self._lines.append(self._header)
+                self.has_records = True
+            self._lines.append(record)
 
     def _take(self, record: dict[str, Any]) -> None:
         """Takes a line in.

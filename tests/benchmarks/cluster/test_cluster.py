@@ -16,12 +16,15 @@ from collections.abc import Callable
 from contextlib import closing
 from logging import StreamHandler
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 
 import frontrunner
 from frontrunner.benchmarks.cluster import Cluster, ClusterRunner, choose_devices, open_devices
+from frontrunner.benchmarks.cluster.devices import ClusterDevices
 from frontrunner.benchmarks.cluster.messages import (
     DeviceState,
     HostDescription,
@@ -227,6 +230,7 @@ def test_a_cluster_of_this_machine(tmp_path: Path) -> None:
     """`local:2` has the queue of a run without it, and leaves no process."""
     run = tmp_path / "run"
     given = {"ranker": "heuristic", "pool": 500, "quiet": True}
+    read_dispatch(MATMUL)  # whose process stays, for whoever reads next
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     result = frontrunner.tune(MATMUL, out=run, budget=5, cluster="local:2", **given)
     assert result.outcomes == {"ok": 5}
@@ -284,6 +288,28 @@ def test_a_chip_that_two_workers_offer_is_refused() -> None:
     assert [one.name for _, one in chosen.devices] == ["a/cuda://0", "b/cuda://0"]
     with pytest.raises(InputError, match="a/cuda://0 and b/cuda://0 are the same chip"):
         choose_devices([gpu("a", "GPU-a1"), gpu("b", "GPU-a1")], "sm_90", ())
+
+
+def test_what_is_another_since_it_was_chosen_is_not_used() -> None:
+    """A worker that was started again may have another compiler, or another chip."""
+    hosts = [gpu("a", "GPU-a1", jobs=2), gpu("b", "GPU-b2", jobs=2)]
+    cluster: Any = SimpleNamespace(
+        hosts=lambda: hosts,
+        members=frozenset(),
+        find=lambda name: next(h for h in hosts if h.devices[0].name == name),
+    )
+    devices = ClusterDevices(cluster, "sm_90", ())
+    assert [host.address for host in devices._compiling()] == ["tcp://a:1", "tcp://b:1"]
+    hosts[0] = gpu("a", "GPU-a1", jobs=2, versions={"iree-base-compiler": "1.0"})
+    assert [host.address for host in devices._compiling()] == ["tcp://b:1"]
+    with pytest.raises(HostLost, match=r"has iree-base-compiler 1\.0, this is"):
+        devices.child("a/cuda://0", "handler", {})
+    assert devices.child("b/cuda://0", "handler", {}) is not None
+    (was,) = hosts[1].devices
+    other = dataclasses.replace(was, kind="cuda on NVIDIA T4")
+    hosts[1] = dataclasses.replace(hosts[1], devices=(other,))
+    with pytest.raises(HostLost, match="b/cuda://0 is cuda on NVIDIA T4 now, not cuda on NVIDIA H"):
+        devices.child("b/cuda://0", "handler", {})
 
 
 def test_of_devices_that_join_those_are_taken_that_the_run_would_have_chosen() -> None:

@@ -90,7 +90,7 @@ def test_a_whole_model(
     run, file = tmp_path / "run", tmp_path / "options.toml"
     file.write_text('plain = ["--iree-llvmcpu-debug-symbols=false"]\n')
     result = frontrunner.tune_model(
-        model, parameters={"model": archive}, options=file, minutes=0.6, pool=20, out=run,
+        model, parameters={"model": archive}, options=file, minutes=2, pool=20, out=run,
         cluster=address, device="measuring/local-task", quiet=True,
     )  # fmt: skip
     (row,) = (row for row in result.dispatches if row.candidates)

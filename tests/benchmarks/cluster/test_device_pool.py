@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -88,3 +90,29 @@ def test_closing_ends_what_waits_for_a_device() -> None:
         for one in waiting:
             with pytest.raises(HostLost, match="was ended"):
                 one.result()
+
+
+def test_while_one_works_the_others_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = DevicePool(["a"], lambda name: Named(name), lambda _: None, alone=0.01)  # type: ignore[arg-type,return-value]
+    get, waited, done = pool._free.get, threading.Semaphore(0), threading.Event()
+
+    def count(timeout: float) -> str:
+        try:
+            return get(timeout=timeout)
+        finally:
+            waited.release()
+
+    def work(device: Any) -> str:
+        done.wait(60)
+        return str(device.name)
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(pool.run, work)
+        while not pool._busy:
+            pass
+        monkeypatch.setattr(pool, "_free", SimpleNamespace(get=count, put=pool._free.put))
+        second = threads.submit(pool.run, work)
+        for _ in range(3):  # the time that one without any waits is long over
+            assert waited.acquire(timeout=60)
+        done.set()
+        assert [first.result(), second.result()] == ["a", "a"]

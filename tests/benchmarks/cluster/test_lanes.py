@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from frontrunner.benchmarks.cluster.lanes import DeviceDrifted, Lane, Ready, work
+from frontrunner.benchmarks.cluster.messages import HostGone
 from frontrunner.benchmarks.cluster.streaming import stream
 from frontrunner.benchmarks.measuring import (
     KILLED,
@@ -168,3 +169,28 @@ def test_what_was_measured_when_something_fails_is_told_first() -> None:
     assert next(found)[0] == 2
     with pytest.raises(OSError, match="the disk is full"):
         list(found)
+
+
+def test_hosts_that_were_gone_before_they_were_asked_say_nothing_of_a_candidate() -> None:
+    """Its devices wait for candidates, and each took the first one in turn."""
+    gone = [True] * 6
+
+    class Lost(FakeDevice):
+        def measure(self, executable: Path, seconds: float, give_up_us: float) -> float:
+            if gone and gone.pop():
+                raise HostGone("node3 (tcp://10.0.0.3:1) is gone")
+            return 50.0
+
+    device: Any = Lost([100.0])
+    lane = Lane(device, lambda: device, lambda d: DeviceScreening(d, "default"))
+    ready, arrived = Ready(), []
+    ready.put((4, CompileOutcome(OK, Path("four.vmfb"), "four")))
+
+    def arrive(index: int, outcome: Any) -> None:
+        arrived.append((index, outcome.kind))
+        ready.close()
+
+    waits = SimpleNamespace(is_set=lambda: False, wait=lambda _: False)
+    work(lane, ready, arrive, lambda _: None, waits)  # type: ignore[arg-type]
+    assert arrived == [(4, OK)]
+    assert not gone
