@@ -82,7 +82,7 @@ shared = combine_options(
         type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
         metavar="FILE",
         help="Shapes in command lines instead: of MIOpenDriver, fusilli_benchmark_driver, "
-        "rocblas-bench, hipblaslt-bench; - reads stdin.",
+        "rocblas-bench, hipblaslt-bench, or graphs that hipDNN logs; - reads stdin.",
     ),
     click.option(
         "--shrink",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..operations import Operation, narrow
-from ..verifying import Array
+from ..verifying import F8, Array
 
 
 @dataclass(frozen=True)
@@ -33,5 +33,5 @@ class NumpyOperation:
 
 def prepare(operation: Operation, inputs: Sequence[Array], _threads: int) -> NumpyOperation:
     # BLAS reads how many from the environment, when it is loaded.
-    short = {t.dtype for t in operation.inputs.values()} <= {"f16", "bf16", "f32"}
+    short = {t.dtype for t in operation.inputs.values()} <= {"f16", "bf16", "f32", *F8}
     return NumpyOperation(operation, inputs, np.dtype(np.float32) if short else operation.exact)

@@ -17,7 +17,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from ...core import InputError, max_bytes
-from .conv_lines import FUSILLI, MIOPEN, fusilli_conv, miopen_conv
+from .conv_lines import FUSILLI, MIOPEN, MIOPEN_CONVS, fusilli_conv, miopen_conv
 from .gemm_lines import GEMM, gemms
 from .graphs import NODES, graph_operation
 from .operation import Operation
@@ -29,6 +29,10 @@ GROWTH = 10
 MOST_LINE, MOST_TOLD = 10_000, 300
 # Where the shell takes over: nothing behind it is the program's.
 _SHELL = re.compile(r"[0-9]*[<>|&;]")
+# What files of commands for tuners of convolutions have: a line without the program.
+_BARE = re.compile(rf"\s*({'|'.join(MIOPEN_CONVS)})\s+-")
+# What tells a line of Fusilli from one of MIOpen.
+_FUSILLIS = frozenset(("--bf16", "--fp16", "--spatial_dim"))
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def _lines(lines: Iterable[str]) -> Iterator[CommandLine]:
         if whole.endswith("\\"):
             whole = whole.removesuffix("\\")
             continue
-        if NODES in whole or any(program in whole for program in PROGRAMS):
+        if NODES in whole or any(program in whole for program in PROGRAMS) or _BARE.match(whole):
             for operation, problem in _commands(whole):
                 yield CommandLine(first, operation, problem)
         whole, first = "", number + 1
@@ -102,6 +106,9 @@ def _commands(line: str) -> list[tuple[Operation | None, str]]:
         if (program := Path(word).name) in PROGRAMS:
             rest = list(_until_shell(words[place + 1 :]))
             found += _understood(partial(_run, program, rest))
+    if not found and _BARE.match(line):
+        rest = list(_until_shell(words))
+        found += _understood(partial(_run, MIOPEN if _FUSILLIS.isdisjoint(rest) else FUSILLI, rest))
     return found
 
 
@@ -109,7 +116,9 @@ def _until_shell(words: Iterable[str]) -> Iterator[str]:
     for word in words:
         if _SHELL.match(word):
             return
-        yield word
+        yield word.removesuffix(";")
+        if word.endswith(";"):
+            return
 
 
 def _run(program: str, words: list[str]) -> list[Operation]:

@@ -52,17 +52,22 @@ _NAMES = renamed(
         "bf16": "bf16",
     }
 )
+# Fusilli has only one mode of convolutions, and another name for the direction.
+_FUSILLI_NAMES = {name: ours for name, ours in _NAMES.items() if name not in ("m", "forw")} | {
+    "mode": "direction"
+}
 # How a benchmark goes about measuring, which changes nothing of what is computed.
 _ANYWAY = frozenset(
     "t time V verify i iter w wall s search P printconv S solution o dump_output".split()
 )
-_MIOPEN_CONVS = {
+MIOPEN_CONVS = {
     "conv": Types(),
     "convfp16": Types("f16", "f32"),
     "convbfp16": Types("bf16", "f32"),
     "convint8": Types("i8", "i32"),
 }
-# Of `-F`: what is computed; none, and all, are left to the user to say.
+# Of `-F`: what is computed. 0, for all, is the forward direction here, as is none; the gradients
+# have lines of their own in logs.
 _DIRECTIONS = {"0": FORWARD, "1": FORWARD, "2": BACKWARD_DATA, "4": BACKWARD_WEIGHTS}
 # By the number of dims: those with channels first, and last.
 _LAYOUTS = {"2": ("NCHW", "NHWC"), "3": ("NCDHW", "NDHWC")}
@@ -75,16 +80,16 @@ def miopen_conv(words: list[str]) -> Operation:
         InputError: it is not understood.
     """
     name = words[0] if words else ""
-    if name not in _MIOPEN_CONVS:
-        raise InputError(f"{name!r} is not understood, {', '.join(_MIOPEN_CONVS)} are")
-    return _conv(Options(words[1:], _NAMES, _ANYWAY), _MIOPEN_CONVS[name])
+    if name not in MIOPEN_CONVS:
+        raise InputError(f"{name!r} is not understood, {', '.join(MIOPEN_CONVS)} are")
+    return _conv(Options(words[1:], _NAMES, _ANYWAY), MIOPEN_CONVS[name])
 
 
 def fusilli_conv(words: list[str]) -> Operation:
     """As `miopen_conv`, of a line of `fusilli_benchmark_driver`."""
     if "conv" not in words:
         raise InputError("only conv is understood of fusilli_benchmark_driver")
-    options = Options(words[words.index("conv") + 1 :], _NAMES, _ANYWAY)
+    options = Options(words[words.index("conv") + 1 :], _FUSILLI_NAMES, _ANYWAY)
     types: Mapping[str, Types] = {"fp16": Types("f16", "f32"), "bf16": Types("bf16", "f32")}
     given = [name for name in types if options.given(name)]
     for name in given:
@@ -101,7 +106,7 @@ def _conv(options: Options, types: Types) -> Operation:
     options.only("fil_layout", layout)
     options.only("out_layout", layout)
     direction = _DIRECTIONS[options.only("direction", *_DIRECTIONS)]
-    biased = options.only("bias", "0", "1") == "1"
+    biased = options.only("bias", "0", "1", "") != "0"  # Fusilli's has no value
     if biased and direction != FORWARD:
         raise options.refused("bias", "0 with this direction")
     names = "hw" if dims == "2" else "dhw"

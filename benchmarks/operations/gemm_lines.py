@@ -30,19 +30,23 @@ _NAMES = renamed(
         "batch": "batch_count batch",
         "scale_a": "scaleA",
         "scale_b": "scaleB",
+        "scale_c": "scaleC",
+        "scale_d": "scaleD",
     }
 ) | {
     name: name
     for name in (
         "alpha beta lda ldb ldc ldd stride_a stride_b stride_c stride_d compute_type "
-        "a_type b_type c_type d_type bias_type bias_vector activation_type"
+        "a_type b_type c_type d_type bias_type bias_vector bias_source "
+        "activation_type"
     ).split()
 }
 # How a benchmark goes about measuring, which changes nothing of what is computed.
 _ANYWAY = frozenset(
     "v verify i iters j cold_iters algo algo_method solution_index requested_solution flags device "
     "initialization scale_type workspace use_gpu_timer print_kernel_info rotating flush HMM "
-    "norm_check unit_check grouped_gemm use_user_args api_method".split()
+    "norm_check unit_check grouped_gemm use_user_args api_method any_stride splitk wgm bench_time "
+    "cold_bench_time skip_slow_solution_ratio log_function_name c_equal_d".split()
 )
 _TYPES = {
     **dict.fromkeys(("h", "f16_r"), "f16"),
@@ -91,10 +95,11 @@ def _gemm(program: str, options: Options) -> Operation:
     _check_tight(options, "b", (n, k) if swapped_b else (k, n), batch)
     for name in "cd":
         _check_tight(options, name, (m, n), batch)
-    for name in ("scale_a", "scale_b"):
+    for name in ("scale_a", "scale_b", "scale_c", "scale_d"):
         options.only(name, "0")
     if program != GEMM[0]:
-        options.word("bias_type", "")  # told where there is no bias, too
+        for name in ("bias_type", "bias_source"):
+            options.word(name, "")  # told where there is no bias, too
     if _float(options, "alpha", 1.0) != 1.0:
         raise options.refused("alpha", "only 1")
     beta = _float(options, "beta", 0.0)
@@ -103,9 +108,12 @@ def _gemm(program: str, options: Options) -> Operation:
     activation = options.only("activation_type", *_ACTIVATIONS)
     types, narrow = _types(program, options)
     biased = options.word("bias_vector", "0") not in ("0", "false")
-    if biased and _TYPES.get(options.word("bias_type", ""), types.sums) != types.sums:
+    bias_type = options.word("bias_type", "default") if biased else "default"
+    if bias_type != "default" and _TYPES.get(bias_type, types.sums) != types.sums:
         raise options.refused("bias_type", f"only {types.sums}")
-    if narrow and (beta == 1.0 or (biased and not options.given("bias_type"))):
+    if biased:
+        options.only("bias_source", "d")
+    if narrow and (beta == 1.0 or (biased and bias_type == "default")):
         raise InputError(f"what is added to sums in {types.sums} has to be in {types.sums}, too")
     steps = [("residual", beta == 1.0), ("bias", biased)]
     found = Matmul(

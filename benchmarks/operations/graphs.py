@@ -6,6 +6,7 @@ added for each channel, and ReLU.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -111,6 +112,10 @@ def _conv(node: _Node, tensors: Mapping[Any, _Tensor], others: _Nodes) -> Operat
     direction, x, w, _ = _CONVS[node["type"]]
     uids = {**node["inputs"], **node["outputs"]}
     image, filters = (tensors[uids[f"{name}_tensor_uid"]] for name in (x, w))
+    _check_alike(image, filters)
+    orders = {t.strides[1] == 1 for t in (image, filters) if t.strides and _has_order(t)}
+    if len(orders) > 1:
+        raise InputError("an image and filters of which one has channels last are not supported")
     given = node.get("parameters", node)
     pad = decode(tuple[int, ...], given["pre_padding"], "pre_padding")
     if pad != decode(tuple[int, ...], given.get("post_padding", pad), "post_padding"):
@@ -140,6 +145,7 @@ def _matmul(node: _Node, tensors: Mapping[Any, _Tensor], others: _Nodes) -> Oper
     (*batch, m, k), n = a.dims, b.dims[-1]
     if b.dims[:-2] != a.dims[:-2] or len(batch) > 1 or b.dims[-2] != k:
         raise InputError(f"a product of {a.dims} and {b.dims} is not supported")
+    _check_alike(a, b)
     turned = tuple(
         name
         for name, one in (("lhs", a), ("rhs", b))
@@ -155,6 +161,21 @@ def _matmul(node: _Node, tensors: Mapping[Any, _Tensor], others: _Nodes) -> Oper
         transposed=turned,
         steps=_narrowed(types, _steps(others, tensors, -1, n)),
     )
+
+
+def _check_alike(*tensors: _Tensor) -> None:
+    """Refuses operands of several types, and those with gaps."""
+    if len({tensor.dtype for tensor in tensors}) > 1:
+        raise InputError("operands of several types are not supported")
+    for tensor in tensors:
+        strides = [s * d for s, d in zip(tensor.strides, tensor.dims, strict=False) if d > 1]
+        if strides and max(strides) != math.prod(tensor.dims):
+            raise InputError(f"strides {tensor.strides} of {tensor.dims} leave gaps")
+
+
+def _has_order(tensor: _Tensor) -> bool:
+    """Whether channels first and last are two orders, and not one."""
+    return tensor.dims[1] > 1 and math.prod(tensor.dims[2:]) > 1
 
 
 def _types(tensor: _Tensor) -> Types:

@@ -94,7 +94,7 @@ def generate(
         dtypes: element types of the operands and of their sums, such as `f16,f16,f32`.
         preset: shapes of public models instead of sizes: `bert`, `llama`, `sdxl`, `resnet50`.
         commands: shapes in a file of command lines instead: of MIOpenDriver,
-            fusilli_benchmark_driver, rocblas-bench and hipblaslt-bench.
+            fusilli_benchmark_driver, rocblas-bench and hipblaslt-bench, or hipDNN's graphs.
         shrink: divide sizes by this, to try things out.
         configurations: how many tuning specs to write beside each dispatch, the first in the
             ranker's order.

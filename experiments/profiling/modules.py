@@ -36,9 +36,10 @@ def read_module(
             module = RunnableModule.of_network(
                 read_network(path, target, default_specs=specs, iree_flags=flags, keep_f64=True)
             )
-            module = replace(module, flops=operation.flops) if operation else module
         if operation is not None:
             _check(module, operation)
+            # The root op may compute more: data tiling pads it to whole tiles.
+            module = replace(module, flops=operation.flops)
         check_memory((*module.call.inputs, *module.call.outputs))
         return module
     except (UnknownTargetError, UnknownFlagError):

@@ -37,13 +37,19 @@ LOGGED = (
 BACK = "MIOpenDriver conv -n 2 -c 6 -H 7 -W 8 -k 10 -y 3 -x 2 -p 1 -q 0 -u 2 -v 1 -l 1 -j 2"
 
 
-def graph(*nodes: dict, dtype: str = "half", last: bool = False) -> str:
+def graph(
+    *nodes: dict, dtype: str = "half", last: bool = False, others: dict[int, dict] | None = None
+) -> str:
     """A graph as hipDNN logs it: two images of 6 channels, 10 filters, and what is added."""
     shapes = {1: [2, 6, 7, 8], 2: [10, 6, 3, 2], 3: [2, 10, 4, 6], 4: [1, 10, 1, 1]}
-    strides = {True: [336, 1, 48, 6], False: [336, 56, 8, 1]}[last]
+
+    def strides(n: int, c: int, h: int, w: int) -> list[int]:
+        return [c * h * w, 1, c * w, c] if last else [c * h * w, h * w, w, 1]
+
     tensors = [
-        {"uid": uid, "dims": dims, "strides": strides, "data_type": dtype}
+        {"uid": uid, "dims": dims, "strides": strides(*dims), "data_type": dtype, **changes}
         for uid, dims in shapes.items()
+        for changes in [(others or {}).get(uid, {})]
     ]
     return "[info] graph: " + json.dumps({"nodes": nodes, "tensors": tensors}) + " built"
 
@@ -80,6 +86,7 @@ def added_product(dims: list[int]) -> str:
     return json.dumps({"tensors": tensors, "nodes": nodes})
 
 
+HALF_CONV = Conv(7, 7, 8, 8, (3, 3), layout="nchw", types=HALF, steps=("truncate",))
 BACK_DATA = Conv(7, 8, 10, 6, (3, 2), 2, (1, 1), (1, 2), layout="nchw")
 BACK_WEIGHTS = Conv(3, 2, 2, 10, (4, 6), 6, (1, 2), (2, 1), layout="nchw")
 PRODUCT = {
@@ -125,7 +132,8 @@ PRODUCT = {
         (added_product([1, 128]), Matmul(64, 128, 32, steps=("bias",))),
         (
             f"{LOGGED} --stride_a 0 --stride_b 0 --stride_c 0 --stride_d 0 --scaleA 0 --scaleB 0 "
-            "--bias_type f32_r",
+            "--scaleC 0 --scaleD 0 --bias_type f32_r --splitk 1 --wgm 8 --any_stride --rotating 0 "
+            "--cold_iters 0 --iters 0",
             Matmul(
                 176, 48, 1024, Types("bf16", "f32"), transposed=("lhs",), steps=("truncate",)
             ),
@@ -140,12 +148,14 @@ PRODUCT = {
             "bin/fusilli_benchmark_driver --iter 10 conv -F 1 --bf16 -n 2 -c 8 --in_d 3 -H 6 -W 5 "
             "-k 4 --fil_d 2 -y 1 -x 3 --pad_d 0 -p 0 -q 1 --conv_stride_d 1 -u 2 -v 1 "
             "--dilation_d 1 -l 1 -j 1 --in_layout NDHWC --out_layout NDHWC --fil_layout NDHWC "
-            "--spatial_dim 3 -b 1",
+            "--spatial_dim 3 --bias",
             Conv3d(
                 2, 3, 5, 8, 4, (2, 1, 3), 2, (1, 2, 1), types=Types("bf16", "f32"),
                 steps=("bias", "truncate"),
             ),
         ),
+        ("convfp16 -n 1 -c 8 -H 9 -W 9 -k 8 -y 3 -x 3 -F 1 -t 1; make", HALF_CONV),
+        ("conv --mode 1 --fp16 -n 1 -c 8 -H 9 -W 9 -k 8 -y 3 -x 3 --spatial_dim 2", HALF_CONV),
         (
             f"{CONV} -l 1 -j 1 -m conv -g 1 -F 1 -t 1 -V 0 >> log.txt 2>&1",
             Conv(28, 28, 64, 128, (3, 1), 16, (2, 1), layout="nchw"),
@@ -213,6 +223,18 @@ def test_what_lines_compute(tmp_path, line, operation):
             "Norm is not understood, MatmulAttributes",
         ),
         ('x "nodes" y', "the graph lacks something: ValueError"),
+        (
+            graph(conv_node("Fwd"), others={2: {"data_type": "float"}}),
+            "operands of several types are not supported",
+        ),
+        (
+            graph(conv_node("Fwd"), others={2: {"strides": [36, 1, 12, 6]}}),
+            "an image and filters of which one has channels last",
+        ),
+        (
+            graph(conv_node("Fwd"), others={1: {"strides": [672, 56, 8, 1]}}),
+            "strides (672, 56, 8, 1) of (2, 6, 7, 8) leave gaps",
+        ),
         (graph(conv_node("Fwd"), dtype="int8"), "type int8 is not understood, float, half"),
         (graph(conv_node("Fwd", post=(0, 1))), "pads that differ before and behind"),
         (graph(conv_node("Fwd"), pointwise("tanh", 4)), "PointwiseAttributes tanh is not"),
@@ -235,7 +257,13 @@ def test_what_lines_compute(tmp_path, line, operation):
         (f"{GEMM} --alpha 2", "--alpha 2 is not supported, only 1 is"),
         (f"{GEMM} --beta 0.5", "--beta 0.5 is not supported, only 0 and 1 is"),
         (f"{GEMM} --transposeA C", "--transposeA C is not supported"),
-        (f"{GEMM} --scaleC 1 out.txt", "not understood: --scaleC, out.txt"),
+        (f"{GEMM} --scaleE 1 out.txt", "not understood: --scaleE, out.txt"),
+        (f"{GEMM} --scaleD 1", "--scaleD 1 is not supported, only 0 is"),
+        (
+            f"{LOGGED} --bias_vector --bias_type default",
+            "what is added to sums in f32 has to be in f32, too",
+        ),
+        (f"{BENCH} -m 8 -n 4 -k 2 --bias_vector --bias_source a", "--bias_source a is not supp"),
         (f"{GEMM} --scaleA 1", "--scaleA 1 is not supported, only 0 is"),
         ("rocblas-bench -f gemv -m 1 -n 1 -k 1", "-f gemv is not supported"),
         ("rocblas-bench -m 1 -n 1 -k 1 -r f4_r", "type f4_r is not understood"),
