@@ -26,6 +26,8 @@ PREDICTOR = Path(__file__).with_name("data") / "cpu.predictor"
 # Features that are the same for all candidates of a machine, and tell machines apart.
 MACHINE = ("target_vector_log2", "target_registers_log2", "target_l2_log2")
 _LABEL = re.compile(r"[1-9][0-9]{0,8}B-[1-9][0-9]{0,8}-[1-9][0-9]{0,8}K")
+# Each is asked for every candidate, and there are not many kinds of CPUs.
+_MOST_MACHINES = 64
 PREDICTED, SHIPPED = "predictor", "shipped predictor"
 
 
@@ -64,6 +66,7 @@ class CpuRanker(Ranker):
             for kind, rows in pd.Series(np.arange(len(frame))).groupby(machines).groups.items()
             if frame[TIME_COLUMN].iloc[rows].notna().any()
         }
+        self.catalogue_ = CPU
         self.learned_ = {}
         for number, (kind, rows) in enumerate(kinds.items()):
             learner = LightGBMRanker(seed=self.seed)
@@ -123,6 +126,10 @@ class CpuRanker(Ranker):
             # Older files hold one predictor, of all machines, and no folder for it.
             machine, _, name = path.rpartition("/")
             machines[machine][name] = data
+        if len(machines) > _MOST_MACHINES:
+            raise InputError(
+                f"it was learned on {len(machines)} machines, at most {_MOST_MACHINES} are taken"
+            )
         if machines:
             self.learned_ = {}
         for machine, pieces in machines.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,8 +57,17 @@ def merge_repeats(taken: Iterable[ForeignResult]) -> list[ForeignResult]:
     """
     found: dict[str, list[ForeignResult]] = {}
     for one in taken:
-        found.setdefault(repr(sorted(one.knobs.items())), []).append(one)
+        found.setdefault(_key(one.knobs), []).append(one)
     return [_merged(several) for several in found.values()]
+
+
+def _key(knobs: Mapping[str, Any]) -> str:
+    """Alike for 16 and 16.0, as two programs write it."""
+    alike = {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in knobs.items()
+    }
+    return repr(sorted(alike.items()))
 
 
 def _merged(several: Sequence[ForeignResult]) -> ForeignResult:
@@ -144,6 +154,8 @@ def _column_of(knob: str) -> str:
 def _values(values: list[Any]) -> pd.Series:
     """Numbers, flags, or else words; what is missing stays so."""
     there = [v for v in values if v is not None]
+    if any(type(v) is int and abs(v) > sys.float_info.max for v in there):
+        raise ValueError("a knob has a value beyond the largest float")
     if all(isinstance(v, bool) for v in there) or all(type(v) in (int, float) for v in there):
         return pd.Series(values)
     words = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]

@@ -156,8 +156,8 @@ def _cases_digest(cases: Sequence[Case]) -> str:
 
 def _code_digest() -> str:
     found, root = hashlib.sha256(), Path(package_file).parent
-    for room in SOURCES:
+    for folder in SOURCES:
         # Predictors that ship are asked, too.
-        for path in sorted([*(root / room).rglob("*.py"), *(root / room).rglob("*.predictor")]):
+        for path in sorted([*(root / folder).rglob("*.py"), *(root / folder).rglob("*.predictor")]):
             found.update(path.read_bytes())
     return found.hexdigest()

@@ -24,6 +24,8 @@ BEST_OF_KS = (1, 8, 16, 64)
 SPEC_K, SPEC_GAIN = 64, 0.05
 # Of the way from the median to the optimum; as in the authors' examples.
 CUTOFF = 0.95
+# Of what random order starts with: what counts as the optimum where the median is.
+_NOTHING_LEFT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,6 +285,8 @@ def expected_best(ranked: Floats, count: int | None = None) -> Floats:
 
 
 def _baseline(excess: Floats, cutoff: float) -> Floats:
+    if cutoff == 0:  # most candidates are the best, and random search never is for certain
+        cutoff = _NOTHING_LEFT * float(excess.mean())
     count = 64
     # Most budgets are short, and all of a curve takes time that grows with the square of the space.
     while (curve := expected_best(excess, count))[-1] > cutoff and count < len(excess):

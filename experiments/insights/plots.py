@@ -12,6 +12,9 @@ from ..figures import Figure
 from .comparisons import OTHER, Comparison
 from .quantities import words
 
+# Of ratios that have no logarithm, or a far one.
+EDGES = (2.0**-8, 2.0**8)
+
 
 def draw(by_device: Mapping[str, Sequence[Comparison]], folder: Path) -> None:
     """Writes a picture for each device: a dot for each dispatch and quantity."""
@@ -28,7 +31,8 @@ def _ratios(device: str, found: Sequence[Comparison]) -> Figure:
     for row, name in enumerate(reversed(names)):
         ratios = [c.ratios.get(name, float("nan")) for c in found]
         sizes = [20 * c.gain for c in found]
-        axes.scatter(np.log2(ratios), row + spread, s=sizes, alpha=0.6)
+        # What is 0 for one of both has no logarithm: it stands at the edge.
+        axes.scatter(np.log2(np.clip(ratios, *EDGES)), row + spread, s=sizes, alpha=0.6)
     axes.axvspan(-np.log2(OTHER), np.log2(OTHER), color="0.9", zorder=0)
     axes.set_yticks(range(len(names)), [words()[name] for name in reversed(names)])
     axes.xaxis.set_major_formatter(lambda x, _: f"{2.0**x:g}x")

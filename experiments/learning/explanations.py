@@ -161,7 +161,8 @@ def scores_of(ranker: Ranker, features: pd.DataFrame, rows: Sequence[int]) -> li
                 name=name,
                 adds=float(adds[name]),
                 text=reasons[name].text,
-                values={feature: float(values[feature]) for feature in reasons[name].features},
+                # A word that no candidate has is in no column: see `Ranker.order`.
+                values={f: float(values.get(f, 0.0)) for f in reasons[name].features},
             )
             for name in map(str, largest)
         ]

@@ -86,7 +86,7 @@ def _as_parameters(knobs: pd.DataFrame) -> pd.DataFrame:
     columns = {
         str(name): values.fillna(values.min() - 1).astype(object)
         if pd.api.types.is_numeric_dtype(values)
-        else values.astype(str)
+        else values.map(lambda value: "" if pd.isna(value) else str(value)).astype(object)
         for name, values in varying.items()
     }
     return pd.DataFrame(columns)

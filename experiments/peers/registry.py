@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import InputError
+from ...core import InputError, extra_hint
 from ..learning import Case
 from .objective import Floats, RecordedObjective, SearchOver, Subject, context_of
 
@@ -27,7 +27,7 @@ class Peer:
 
     Attributes:
         summary: one line.
-        module: where it is in this room.
+        module: where it is in this subpackage.
         libraries: the modules that it needs beyond what frontrunner needs.
         install: how they are installed.
         options: for its function.
@@ -39,7 +39,7 @@ class Peer:
     summary: str
     module: str
     libraries: tuple[str, ...] = ()
-    install: str = "pip install 'frontrunner[baselines]'"
+    install: str = extra_hint("baselines")
     options: Mapping[str, Any] = field(default_factory=dict)
     given: str = NOTHING
     limit: int | None = None

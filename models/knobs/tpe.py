@@ -6,14 +6,14 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from ...core import InputError
+from ...core import InputError, extra_hint
 from .knob_ranker import Array, Grid, KnobRanker, Levels, Rows
 
 try:
     import optuna
 except ImportError as error:
     raise InputError(
-        "ranker 'tpe' needs Optuna, which is not installed", "pip install 'frontrunner[baselines]'"
+        "ranker 'tpe' needs Optuna, which is not installed", extra_hint("baselines")
     ) from error
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution

@@ -66,7 +66,7 @@ def test_no_candidates_have_no_order(names: tuple[str, ...]) -> None:
 
 def test_the_order_for_cpus_tries_other_tiles_soon() -> None:
     """The best by score is the first; then come more tiles than by scores alone."""
-    spaces = build_spaces(read_dispatch(DATA / "conv_depthwise.mlir"))
+    spaces = build_spaces(read_dispatch(DATA / "conv_depthwise.mlir", "znver4"))
     _, candidates = sample_with_features(spaces, 5_000, seed=0)
     ranker = create_ranker("cpu")
     found, scores = order(ranker, candidates), ranker.score(candidates)

@@ -394,3 +394,18 @@ def test_others_find_the_structure_that_they_know(ours: Recording, tmp_path: Pat
     assert third["configuration"] == {"peel": 1, "pipeline": "b"}
     assert "compilation" not in third["times"]
     assert third["measurements"][0]["value"] == "RuntimeFailedConfig"
+
+
+def test_a_configuration_is_the_same_as_a_whole_number_and_as_a_float(tmp_path: Path) -> None:
+    path = tmp_path / "gemm_A_T4.json"
+    same = [result({"x": 16, "f": True}, 1.0), result({"x": 16.0, "f": True}, 3.0)]
+    path.write_text(json.dumps({"results": [*same, result({"x": 1, "f": False}, 4.0)]}))
+    recording = read_recording(path)
+    assert recording.frame["time_us"].tolist() == [2000.0, 4000.0]
+
+
+def test_numbers_beyond_floats_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "gemm_A_T4.json"
+    path.write_text(json.dumps({"results": [result({"x": 10**310}, 1.0)]}))
+    with pytest.raises(InputError, match="a knob has a value beyond the largest float"):
+        read_recording(path)

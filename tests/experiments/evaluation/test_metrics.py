@@ -136,6 +136,15 @@ def test_the_score_by_hand():
     assert order_metrics(scale, times[[2, 1, 0]], times)["score"] == pytest.approx((-1 - 2 + 0) / 3)
 
 
+def test_the_score_of_a_space_of_which_most_is_the_best():
+    """Random search never has it for certain: what is left is no unit to measure an order in."""
+    times = np.array([100.0] * 600 + [200.0] * 400)
+    scale = CaseReference.of(times)
+    assert len(scale.baseline) < 10
+    assert order_metrics(scale, times[::-1], times)["score"] > -1e4
+    assert order_metrics(scale, times, times)["score"] == pytest.approx(1)
+
+
 def test_the_score_counts_failures_as_the_slowest():
     times = np.array([100.0, 200.0, 300.0, NAN])
     scale = CaseReference.of(times)

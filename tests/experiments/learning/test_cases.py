@@ -323,6 +323,16 @@ def test_small_parts_of_others_are_no_copies(tmp_path: Path) -> None:
     assert len(read_cases([tmp_path])) == 2
 
 
+def test_rows_that_are_nearly_in_that_order_are_not_either(tmp_path: Path) -> None:
+    """Such as of medians, in a file that is sorted by means."""
+    path = kernel(tmp_path / "gemm_A_T4.json", *({"x": x} for x in range(64)))
+    results = json.loads(path.read_text())["results"]
+    results[3], results[5] = results[5], results[3]
+    path.write_text(json.dumps({"results": results}))
+    (case,) = read_cases([path])
+    assert abs(np.corrcoef(case.times, np.arange(64))[0, 1]) < 0.4
+
+
 @pytest.mark.parametrize("step", [1, -1])
 def test_rows_are_not_in_the_order_of_their_times(step: int, tmp_path: Path) -> None:
     """An order that tells no candidates from each other would find the fastest at once."""

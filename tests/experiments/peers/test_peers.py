@@ -176,9 +176,17 @@ def test_asking_ends_where_it_is_enough_and_where_nothing_new_is_asked_for():
 
 def test_a_knob_that_some_candidates_lack_has_its_values_in_order():
     in_kernel_tuner = pytest.importorskip("frontrunner.experiments.peers.in_kernel_tuner")
-    knobs = pd.DataFrame({"tile": [1024, np.nan, 16, 128], "kind": ["a", "b", "c", "a"]})
+    knobs = pd.DataFrame(
+        {
+            "tile": [1024, np.nan, 16, 128],
+            "kind": pd.Series(["a", None, "c", "a"], dtype="string"),
+            "flag": [True, None, False, True],
+        }
+    )
     found = in_kernel_tuner._as_parameters(knobs)
     assert found["tile"].tolist() == [1024, 15, 16, 128]
+    assert sorted(found["kind"]) == ["", "a", "a", "c"]
+    assert sorted(found["flag"]) == ["", "False", "True", "True"]
 
 
 @pytest.mark.parametrize("name", INSTALLED)

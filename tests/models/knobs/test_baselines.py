@@ -169,5 +169,5 @@ def test_without_optuna_it_says_how_to_get_it(monkeypatch):
     monkeypatch.delitem(sys.modules, "frontrunner.models.knobs.tpe", raising=False)
     with pytest.raises(InputError, match="ranker 'tpe' needs Optuna, which is not") as caught:
         ranker_class("tpe")
-    assert caught.value.hint == "pip install 'frontrunner[baselines]'"
+    assert caught.value.hint == "pip install '.[baselines]' in the folder of frontrunner's source"
     assert create_ranker("genetic").name == "genetic"
