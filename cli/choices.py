@@ -173,6 +173,8 @@ def _given_again(options: Mapping[str, Any]) -> Iterator[str]:
     for name in ("cluster", "stages"):
         if options.get(name) is not None:
             yield f"--{name} {shlex.quote(str(options[name]))}"
+    if options.get("options", "auto") not in ("auto", "none"):  # a file of them
+        yield f"--options {shlex.quote(str(options['options']))}"
 
 
 def is_given(ctx: click.Context, name: str) -> bool:

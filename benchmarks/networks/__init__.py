@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from .inputs import FunctionCall, check_calls, prepare_call, shape_of
     from .kernel import NetworkSetup
     from .profiling import DispatchTime, profile, profile_runs
-    from .runner import MakeChild, NetworkFailed, NetworkRunner, Speedup
+    from .runner import INPUTS_HINT, MakeChild, NetworkFailed, NetworkRunner, Speedup
     from .timed_alone import time_alone
     from .weights import Archives, check_archives
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "INPUTS_HINT",
     "Archives",
     "DispatchTime",
     "FunctionCall",

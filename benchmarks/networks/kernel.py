@@ -11,8 +11,9 @@ from pathlib import Path
 import iree.runtime as rt
 import numpy as np
 
+from ...core import WorkError
 from ..measuring import LoadedExecutable, copy_to_device, open_device, time_runs
-from ..verifying import Array, Tolerance, as_float, coarsest
+from ..verifying import Array, Tolerance, coarsest, without_finite
 from .inputs import FunctionCall
 from .weights import Archives, load_archives
 
@@ -152,14 +153,33 @@ class _Host:
         return None
 
     def without_finite(self, request: FiniteRequest) -> list[str]:
-        """Outputs without any finite value, by call and by set of inputs."""
+        """Outputs without any finite value, by call and by set of inputs.
+
+        Raises:
+            WorkError: a call gives something else when it is made again.
+        """
+        self._check_repeatable(request.variant)
         return [
             self._place(call, place, inputs)
             for call, sets in zip(self.setup.calls, self._outputs(request.variant), strict=True)
             for inputs, outputs in enumerate(sets, 1)
             for place, (dtype, values) in enumerate(zip(call.outputs, outputs, strict=True))
-            if coarsest([dtype]) and values.size and not np.isfinite(as_float(values, dtype)).any()
+            if without_finite(values, dtype)
         ]
+
+    def _check_repeatable(self, variant: Path) -> None:
+        """Refuses models that keep state: a variant that was called before would seem wrong."""
+        expected = self._outputs(variant)
+        (functions,) = self.load(variant)
+        parts = zip(self.setup.calls, functions, self.arguments, expected, strict=True)
+        for call, function, sets, outputs in parts:
+            again = function.outputs(sets[0])
+            if _find_mismatch(call.outputs, self.setup.computes_in, again, outputs[0]):
+                raise WorkError(
+                    "the model gives other outputs when it is called again with the same inputs, "
+                    "so that variants of it cannot be compared",
+                    "export it without state, such as a cache that it keeps or random numbers",
+                )
 
     def _place(self, call: FunctionCall, output: int, inputs: int) -> str:
         of = f"{call.title}: " if len(self.setup.calls) > 1 else ""

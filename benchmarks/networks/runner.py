@@ -42,6 +42,7 @@ GRACE, SLOWEST = 60.0, 50.0
 # What the processes run that measure whole models, and that profile them.
 RACER = "frontrunner.benchmarks.networks.kernel:answer"
 PROFILER = "frontrunner.benchmarks.networks.profiling:answer"
+INPUTS_HINT = "give inputs as the model takes them (--input)"
 # Of the speedup: an interval that is narrower is exact enough. One that is beyond 1.1 is clear.
 EXACT, CLEAR = 0.04, 1.1
 
@@ -132,6 +133,25 @@ class NetworkRunner:
         found: list[str] = self._ask(FiniteRequest(variant))
         return found
 
+    def check_finite(self, default: Path) -> list[str]:
+        """Sees that there is something to compare outputs with; tells as `without_finite`.
+
+        Raises:
+            WorkError: no output has a finite value, the model gives other outputs when it is called
+                again, or does not run.
+            KilledError: the process was killed from outside.
+        """
+        try:
+            without = self.without_finite(default)
+        except NetworkFailed as failure:
+            raise WorkError(f"the model does not run: {failure}", "see its memory") from failure
+        if len(without) == sum(len(call.inputs) * len(call.outputs) for call in self.setup.calls):
+            raise WorkError(
+                "the model gives nothing but infinity or NaN, so any candidate would seem right",
+                INPUTS_HINT,
+            )
+        return without
+
     def measure_speedup(
         self, before: Path, after: Path, seed: int, rounds: int = RACE_ROUNDS, patience: float = 0.0
     ) -> Speedup:
@@ -190,13 +210,15 @@ class NetworkRunner:
 
     def _limit(self, request: CompareRequest | RaceRequest | FiniteRequest) -> float:
         """Seconds: as long for each run as the first check allows it, until one was timed."""
+        rounds, run_s = 1, self._run_s
+        runs = 2 * max(len(call.inputs) for call in self.setup.calls)
         if isinstance(request, RaceRequest):
-            rounds, runs = request.rounds, request.rounds * len(request.variants)
-        else:
-            rounds, runs = 1, 2 * max(len(call.inputs) for call in self.setup.calls)
+            rounds, run_s = request.rounds, TURN_SECONDS + self._run_s
+            runs = rounds * len(request.variants)
+        elif isinstance(request, CompareRequest) and request.sets is not None:
+            runs = min(runs, 2 * request.sets)
         return min(
-            TIMEOUT * len(self.setup.calls) * (1 + rounds) / 2,
-            GRACE + SLOWEST * runs * (TURN_SECONDS + self._run_s),
+            TIMEOUT * len(self.setup.calls) * (1 + rounds) / 2, GRACE + SLOWEST * runs * run_s
         )
 
     def _start(self) -> None:

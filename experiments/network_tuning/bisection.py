@@ -15,6 +15,10 @@ from .plan import HotDispatch
 Specs = Mapping[HotDispatch, Path]
 
 
+# Why those do not stay that work by themselves.
+WITH_OTHERS = "with others, "
+
+
 @dataclass(frozen=True)
 class WorkingSpecs:
     """Specs that work together.
@@ -88,6 +92,6 @@ def find_working(
         check(compiled)
     except NetworkFailed as failure:
         kept, other = sorted((first, second), key=lambda part: -part.time_us)
-        together = dict.fromkeys(other.specs, f"with others, {failure}")
+        together = dict.fromkeys(other.specs, f"{WITH_OTHERS}{failure}")
         return replace(kept, failed=failed | together, undecided=undecided)
     return WorkingSpecs(both, compiled, failed, undecided)

@@ -156,22 +156,3 @@ def _add_calls(
             calls = (*calls, prepare_call(function, given, own, sets, weight, sizes))
             check_calls(calls)  # before others are written
     return calls
-
-
-def check_finite(runner: NetworkRunner, default: Path, notify: Notify) -> None:
-    """Sees that there is something to compare outputs with.
-
-    Raises:
-        WorkError: no output has a finite value, or the model does not run.
-    """
-    hint = "give inputs as the model takes them (--input)"
-    try:
-        without = runner.without_finite(default)
-    except NetworkFailed as failure:
-        raise WorkError(f"the model does not run: {failure}", "see its memory") from failure
-    if without:
-        calls = runner.setup.calls
-        if len(without) == sum(len(call.inputs) * len(call.outputs) for call in calls):
-            told = "the model gives nothing but infinity or NaN, so any candidate would seem right"
-            raise WorkError(told, hint)
-        notify(f"warning: nothing but infinity or NaN in {', '.join(without[:3])}: {hint}")

@@ -18,7 +18,7 @@ from ...benchmarks.measuring import NOT_APPLIED, OK, TIMEOUT, CompileOutcome
 from ...benchmarks.networks import NetworkFailed, NetworkRunner, profile_runs
 from ...core import InputError, JsonLinesFile, Notify, ResumableError, WorkError
 from ...search import CannotRender
-from .bisection import Specs, check_compiled, find_working
+from .bisection import WITH_OTHERS, Specs, check_compiled, find_working
 from .folder import MAKE_ROOM
 from .plan import HotDispatch
 from .queued import CandidateLog, InModelOutcome, QueuedDispatch
@@ -125,7 +125,7 @@ class InModelSearch:
                     for nth in range(max(map(len, coming.values())))
                 ]
                 for name, at, speedup, reason in self._try_all(variants, known, deadline):
-                    if reason == UNDECIDED:
+                    if reason.startswith((UNDECIDED, WITH_OTHERS)):
                         timed = logs[name].is_timed(at)
                         if not timed and time.monotonic() > deadline:
                             continue  # there was no time to tell; another session tries it

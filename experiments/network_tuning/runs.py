@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ...benchmarks.measuring import check_uris, fingerprint
 from ...benchmarks.networks import (
+    INPUTS_HINT,
     Archives,
     NetworkFailed,
     NetworkRunner,
@@ -28,7 +29,7 @@ from ..observing import Tracker
 from ..tuning import TuneResult, write_text
 from .bases import BaseMaker
 from .choosing import choose
-from .device import check_finite, compared_beside, make_setup, open_device
+from .device import compared_beside, make_setup, open_device
 from .dispatches import (
     MakeObserver,
     best_specs,
@@ -119,16 +120,16 @@ def resume_network_run(
     folder = NetworkFolder(path)
     options = folder.load(input, cluster, iree_flags, variants, further=minutes is not None)
     done = NetworkResult.read(folder.result)
+    for file in (done.spec, done.flags) if done is not None else ():
+        if file is not None and not file.is_file():
+            raise InputError(
+                f"{folder.result} does not follow from the run: {file.name} is missing",
+                "remove it, and resume the run",
+            )
     if done is not None and minutes is None:
         if folder.work.exists():  # of a session that was killed when all but this was done
             with suppress(InputError), lock_folder(path):  # another process may be about to end
                 shutil.rmtree(folder.work, ignore_errors=True)
-        for file in (done.spec, done.flags):
-            if file is not None and not file.is_file():
-                raise InputError(
-                    f"{folder.result} does not follow from the run: {file.name} is missing",
-                    "remove it, and resume the run",
-                )
         return done
     given = options if minutes is None else replace(options, minutes=minutes)
     session = _Session(started, 60 * given.minutes, before=done)
@@ -219,7 +220,9 @@ def _tune(
         )
         runner = stack.enter_context(NetworkRunner(setup, place.make_child))
         run_us = _run_once(runner, default)
-        check_finite(runner, default, notify)
+        if without := runner.check_finite(default):
+            told = f"nothing but infinity or NaN in {', '.join(without[:3])}"
+            notify(f"warning: {told}: {INPUTS_HINT}")
         choice = choose(maker, variants, plain, runner, folder, place, OPTIONS_SHARE * seconds)
         base, plan = choice.base, choice.plan
         tracker = stack.enter_context(Tracker(notify=notify))
@@ -278,6 +281,7 @@ def _tune(
             notify("nothing better was found: what the earlier session wrote stays")
             result = session.before
         else:
+            folder.result.unlink(missing_ok=True)  # an earlier one is not of these files
             write_winner(folder, end, place.fingerprint)
             result = NetworkResult.build(
                 plan, tuned, chosen, end, choice.outcomes, base.variant,

@@ -290,14 +290,14 @@ class NetworkTrial:
             before, after = compiled.executable, without.executable
             try:
                 gain = self.runner.measure_speedup(before, after, self.seed, DROP_ROUNDS)
-                if not gain.beyond_noise:
-                    continue
-                self.runner.compare_outputs(after, self.expected)
+                if gain.beyond_noise:
+                    self.runner.compare_outputs(after, self.expected)
+                    compiled = without
+                    choices = [c.rejected("slows the model") if c is choice else c for c in choices]
             except NetworkFailed as failure:
                 self.notify(f"{choice.hot.name} stays: without it, {failure}")
-                continue
-            compiled = without
-            choices = [c.rejected("slows the model") if c is choice else c for c in choices]
+            if compiled is not without:
+                after.unlink(missing_ok=True)  # it may hold the model's weights
         return choices, compiled
 
 

@@ -28,6 +28,7 @@ class Judgement:
         passed: whether it may go on.
         value: less is better; None where the command gave no number.
         reason: why it may not go on, in words.
+        model: the digest of the stage's model; empty where it has none.
     """
 
     stage: int
@@ -35,6 +36,7 @@ class Judgement:
     passed: bool
     value: float | None = None
     reason: str = ""
+    model: str = ""
 
 
 class StageLog:

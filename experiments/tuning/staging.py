@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ...benchmarks.measuring import (
 )
 from ...benchmarks.runners import ExecutableRunner
 from ...core import Notify, WorkError
+from .preparation import digest_of_file
 from .stage_judges import Judge
 from .stage_log import Judgement, StageLog
 from .stages import HEATS, Stage
@@ -116,12 +118,18 @@ class Staging:
         """
         log = self._log
         assert log is not None
+        model = digest_of_file(Path(stage.model)) if stage.model else ""
+
+        def said_before(index: int) -> Judgement | None:
+            said = log.known.get((place, index))
+            return said if said is not None and said.model == model else None
+
         limit_s = math.inf if stage.minutes is None else 60 * stage.minutes
         with ExitStack() as stack:
             judge, started = None, math.inf
             for index in (BASELINE, *chosen):
                 late = time.monotonic() - started > limit_s
-                if (place, index) in log.known or (late and index != BASELINE):
+                if said_before(index) or (late and index != BASELINE):
                     continue
                 if judge is None:  # a model takes long to read and compile
                     judge = stack.enter_context(self._open_judge(stage, chosen))
@@ -134,13 +142,14 @@ class Staging:
                         f"{stage.describe()} fails for the compiler's default: {said.reason}",
                         "give a stage that passes it with --stages, and --resume the run",
                     )
-                log.append(Judgement(place, index, not said.reason, said.value, said.reason))
-        said_of = {index: log.known.get((place, index)) for index in (BASELINE, *chosen)}
+                passed = not said.reason
+                log.append(Judgement(place, index, passed, said.value, said.reason, model))
+        said_of = {index: said_before(index) for index in (BASELINE, *chosen)}
         default = said_of[BASELINE]
         most = math.inf if default is None or default.value is None else default.value
         judged = [one for index in chosen if (one := said_of[index]) is not None]
-        passed = [one for one in judged if one.passed]
-        better = [one for one in passed if one.value is None or one.value < most]
+        going_on = [one for one in judged if one.passed]
+        better = [one for one in going_on if one.value is None or one.value < most]
         # Those without a number come last; without any, the order stays.
         numbers = [math.inf if one.value is None else one.value for one in better]
         ranked = sorted(zip(better, numbers, strict=True), key=lambda pair: pair[1])

@@ -91,10 +91,11 @@ def test_what_hangs_is_given_up_sooner_once_the_model_was_timed(two_matmuls) -> 
     runner.compare_outputs(executable, executable)
     runner.measure_speedup(executable, executable, seed=0, rounds=9)
     runner.compare_outputs(executable, executable)
+    runner.compare_outputs(executable, executable, sets=1)
     assert limits[0] == model_runner.TIMEOUT
-    # Of two sets of inputs, both variants.
-    runs = model_runner.SLOWEST * 4
-    assert limits[2] == model_runner.GRACE + runs * (model_runner.TURN_SECONDS + 0.2)
+    # Of two sets of inputs, both variants; and of one.
+    assert limits[2] == model_runner.GRACE + model_runner.SLOWEST * 4 * 0.2
+    assert limits[3] == model_runner.GRACE + model_runner.SLOWEST * 2 * 0.2
 
 
 LOGARITHM = """
@@ -122,6 +123,27 @@ def test_outputs_that_nothing_can_be_compared_with_are_named(build, tmp_path: Pa
             "output 1 on inputs 1",
             "output 1 on inputs 2",
         ]
+
+
+STATE = """
+util.global private mutable @count = dense<0.0> : tensor<64xf32>
+func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %n = util.global.load @count : tensor<64xf32>
+  %s = arith.addf %n, %x : tensor<64xf32>
+  util.global.store %s, @count : tensor<64xf32>
+  return %s : tensor<64xf32>
+}
+"""
+
+
+def test_a_model_that_keeps_state_is_refused(build, tmp_path: Path) -> None:
+    """A variant that was called less often would seem wrong."""
+    model, executable = build("state", STATE)
+    with (
+        NetworkRunner(subject(model, tmp_path)) as runner,
+        pytest.raises(WorkError, match="other outputs when it is called again"),
+    ):
+        runner.check_finite(executable)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])

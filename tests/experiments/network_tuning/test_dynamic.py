@@ -23,7 +23,7 @@ def test_one_spec_for_all_sizes(tmp_path: Path) -> None:
     model, run = MODELS / "dynamic_chain.mlir", tmp_path / "run"
     inputs = ["rowsx4x64xf32", "64x96xf32", "96x128xf32"]
     result = frontrunner.tune_model(
-        model, inputs=inputs, dims=["rows=6,24"], options="none", minutes=1, pool=4,
+        model, inputs=inputs, dims=["rows=6,24"], options="none", minutes=3, pool=4,
         ranker="heuristic", out=run, quiet=True,
     )  # fmt: skip
     plan = json.loads((run / "plan.json").read_text())

@@ -96,12 +96,12 @@ def test_what_does_not_build_and_what_is_wrong_is_told(installed: Path, tmp_path
     kernel = installed / "kernel.c"
     wrong = kernel.read_text().replace("sum[ROWS][VECTORS] = {0}", "sum[ROWS][VECTORS] = {1}")
     kernel.write_text(BROKEN + wrong)
-    result = tuned(tmp_path / "run", ranker="shuffle", budget=12, compile_only=True)
+    result = tuned(tmp_path / "run", ranker="shuffle", budget=24, compile_only=True)
     assert isinstance(result, CompileResult)
-    rows = pd.read_parquet(tmp_path / "run" / "queue.parquet")["rows"][:12]
+    rows = pd.read_parquet(tmp_path / "run" / "queue.parquet")["rows"][:24]
     failed = int((rows == 2).sum())
-    assert 0 < failed < 12
-    assert result.outcomes == {"ok": 12 - failed, "compile_failed": failed}
+    assert 0 < failed < 24
+    assert result.outcomes == {"ok": 24 - failed, "compile_failed": failed}
     assert "cc gave 1" in (tmp_path / "run" / "outcomes.jsonl").read_text()
     assert "two rows are one too many" in next((tmp_path / "run" / "logs").iterdir()).read_text()
     measured = tuned(tmp_path / "measured", ranker="shuffle", budget=3)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from frontrunner.benchmarks.measuring import BASELINE, Outcome
 from frontrunner.benchmarks.operations import Matmul
 from frontrunner.core import InputError, KilledError, WorkError
 from frontrunner.experiments.tuning import RunFolder, Stage, TuneResult
-from frontrunner.experiments.tuning.stage_judges import command_judge
+from frontrunner.experiments.tuning.stage_judges import Judge, Verdict, command_judge
+from frontrunner.experiments.tuning.stage_log import StageLog
 from frontrunner.experiments.tuning.stages import (
     USUAL_STAGES,
     check_stages,
@@ -351,3 +353,30 @@ def test_what_no_stage_could_do_is_said_before_anything_is_measured(
 def test_nothing_is_no_list_of_stages() -> None:
     with pytest.raises(InputError, match="first stage"):
         check_stages([])
+
+
+def test_another_model_in_the_same_file_is_asked_anew(tmp_path: Path) -> None:
+    model, asked = tmp_path / "model.mlir", []
+
+    @contextmanager
+    def open_judge(*_: object) -> Iterator[Judge]:
+        def judge(index: int) -> Verdict:
+            asked.append(index)
+            return Verdict(value=1.0 if index == BASELINE else 0.5)
+
+        yield judge
+
+    outcomes = {0: Outcome("ok", 50.0, 100.0, executable="a")}
+    stages = [Stage("screen"), Stage("model", model=str(model))]
+    found = []
+    for text in ("first", "first", "second"):
+        model.write_text(text)
+        asked.clear()
+        with closing(StageLog(tmp_path / "stages.jsonl", lambda _: None)) as log:
+            staging = Staging(
+                object(), outcomes, 100.0, log, open_judge, lambda _: None, lambda _: None
+            )  # type: ignore[arg-type]
+            finals, _ = staging.run(stages)
+        assert [standing.index for standing in finals.standings] == [0]
+        found.append(list(asked))
+    assert found == [[BASELINE, 0], [], [BASELINE, 0]]
