@@ -1,1 +1,1 @@
-"""Running candidates: compile, verify, measure. Each room has a face of its own."""
+"""Running candidates: compile, verify, measure. Import from the subpackages."""

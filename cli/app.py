@@ -34,7 +34,7 @@ COMMANDS = {
     "profile": "Compile, verify and time dispatches and their configurations.",
     "space": "Count the candidates of each pipeline, or list them.",
     "rankers": "List rankers, built in and plugged in.",
-    "link": "Merge tuning specs into one; the newest wins.",
+    "link": "Merge tuning specs into one; the one named last wins.",
     "record": "Measure candidates in interleaved rounds, one recording per dispatch.",
     "train": "Train a ranker on recordings and save it, for the devices that they were made on.",
     "calibrate": "Record small dispatches on this CPU for minutes, and train a predictor for it.",

@@ -66,7 +66,7 @@ NOTHING_SAVED = "nothing is saved; --folds, or fewer rankers or --seeds, take le
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Train and replay in N processes [one per core].",
+    help="Train and replay in N processes [one per core]; not with --cluster.",
 )
 @click.option(
     "--cluster",

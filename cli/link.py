@@ -59,9 +59,9 @@ def command(
     seed: int,
     as_json: bool,
 ) -> int:
-    """Merge tuning specs into one; the newest wins.
+    """Merge tuning specs into one; the one named last wins.
 
-    Name the newest last: where two specs match the same dispatch, the later one is kept. Those that
+    Where two specs match the same dispatch, the later one is kept. Those that
     the compiler comes with are tried after all of them.
     """
     if out is not None:

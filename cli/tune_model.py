@@ -82,7 +82,7 @@ RESUMABLE = {"file", "resume", "minutes", "cluster", "iree_flags", "options", "a
     multiple=True,
     type=FILE,
     metavar="SPEC",
-    help="Compile the model with this spec to begin with; may be repeated, the newest last.",
+    help="Compile the model with this spec to begin with; of several, the one named last wins.",
 )
 @default_specs_option
 @iree_flag_option

@@ -1,6 +1,7 @@
 """What could run: what a dispatch is, what it is compiled for, and what can be chosen.
 
-Rooms read dispatches, state spaces, enumerate them and link specs. Nothing here runs or measures.
+Subpackages read dispatches, state spaces, enumerate them and link specs. Nothing here runs or
+measures.
 """
 
 from typing import TYPE_CHECKING

@@ -19,11 +19,11 @@ MODULES = sorted(
     [*ROOT.glob("*.py"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
 )
 
-# Room (or module, where it stands above or below the others of its folder) to the rooms that it may
-# import from, itself aside. Each row names only rows above it.
+# Subpackage (or module, where it stands above or below the others of its folder) to those that it
+# may import from, itself aside. Each row names only rows above it.
 MAY_IMPORT = {
-    room: set(others.split())
-    for room, others in {
+    subpackage: set(others.split())
+    for subpackage, others in {
         "core": "",
         "search": "core",
         "search.mlir": "core search",
@@ -150,7 +150,7 @@ MAY_IMPORT = {
         "experiments.kill_loop": "experiments.fuzz",
     }.items()
 }
-# These stand above all rooms and may use any.
+# These stand above all subpackages and may use any.
 ABOVE = ("cli", "experiments.studies")
 HEAVY = (
     "iree jinja2 joblib lightgbm matplotlib mlflow numpy pandas pyarrow scipy sklearn z3".split()
@@ -162,16 +162,16 @@ def name_of(path: Path) -> str:
 
 
 def module_of(path: Path) -> str:
-    """Such as `search.reading.networks`; a face goes by the name of its room."""
+    """Such as `search.reading.networks`; an init goes by the name of its subpackage."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 NAMES = {module_of(path): path for path in MODULES}
-OUTSIDE = ("", "__main__")  # of all rooms
+OUTSIDE = ("", "__main__")  # of all subpackages
 
 
-def room_of(module: str) -> str:
+def subpackage_of(module: str) -> str:
     """The row of the table that a module belongs to, or the one of those above."""
     parts = module.split(".")
     prefixes = [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
@@ -188,7 +188,7 @@ def imports(source: str, path: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def imported(source: str, path: Path) -> Iterator[str]:
-    """The modules and faces of the package that a module imports from."""
+    """The modules and inits of the package that a module imports from."""
     package = path.relative_to(ROOT).parent.parts
     for level, module, name in imports(source, path):
         if level:
@@ -202,39 +202,39 @@ def imported(source: str, path: Path) -> Iterator[str]:
 
 
 def complaints(source: str, path: Path) -> list[str]:
-    """What a module imports from rooms that it may not touch, or past their faces."""
+    """What a module imports from subpackages that it may not touch, or past their inits."""
     module = module_of(path)
-    own = room_of(module)
+    own = subpackage_of(module)
     if not module or own.startswith("cli"):
         return []
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     found = []
     for other in imported(source, path):
-        room = room_of(other)
+        subpackage = subpackage_of(other)
         above = package == other.rpartition(".")[0] or f"{package}.".startswith(f"{other}.")
         if other == "core.lazy" and path.name == "__init__.py":
-            continue  # what faces are made with
+            continue  # what __init__ modules are made with
         if path.name == "__init__.py" and other.startswith(f"{module}."):
-            continue  # a face shows what is in its folder
-        if own not in ABOVE and room != own and room not in MAY_IMPORT[own]:
-            found.append(f"{own} may not import from {room}")
-        # Rooms use what lies at the top of their own folder directly, all else by its face.
+            continue  # an init shows what is in its folder
+        if own not in ABOVE and subpackage != own and subpackage not in MAY_IMPORT[own]:
+            found.append(f"{own} may not import from {subpackage}")
+        # Subpackages use what lies at the top of their own folder directly, all else by its init.
         inside = f"{package}.".startswith(f"{other.rpartition('.')[0]}.")
         if not (above or inside or NAMES[other].name == "__init__.py"):
-            found.append(f"{other} is imported past the face of its room")
+            found.append(f"{other} is imported past the __init__ of its subpackage")
     return found
 
 
 def test_each_row_names_only_rows_above_it():
     above: set[str] = set()
-    for room, others in MAY_IMPORT.items():
-        assert others <= above, room
-        above.add(room)
+    for subpackage, others in MAY_IMPORT.items():
+        assert others <= above, subpackage
+        above.add(subpackage)
 
 
 def test_every_module_belongs_to_a_row():
-    rooms = {room_of(module) for module in NAMES if module not in OUTSIDE}
-    assert rooms == {*MAY_IMPORT, *ABOVE}
+    subpackages = {subpackage_of(module) for module in NAMES if module not in OUTSIDE}
+    assert subpackages == {*MAY_IMPORT, *ABOVE}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
@@ -254,32 +254,32 @@ def test_modules_stay_small(path):
     assert len(path.read_text().splitlines()) <= 330
 
 
-FACES = [module for module, path in NAMES.items() if path.name == "__init__.py" and module]
+INITS = [module for module, path in NAMES.items() if path.name == "__init__.py" and module]
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_face_says_what_belongs_there_and_shows_what_exists(face):
-    module = importlib.import_module(f"frontrunner.{face}")
+@pytest.mark.parametrize("init", INITS)
+def test_an_init_says_what_belongs_there_and_shows_what_exists(init):
+    module = importlib.import_module(f"frontrunner.{init}")
     assert module.__doc__ and len(module.__doc__) > 20
     names = getattr(module, "__all__", [])
     assert len(set(names)) == len(names)
     assert [name for name in names if not hasattr(module, name)] == []
     # A module of the same name would hide what is shown once it was imported.
-    assert [name for name in names if f"{face}.{name}" in NAMES] == []
+    assert [name for name in names if f"{init}.{name}" in NAMES] == []
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_face_shows_all_that_it_imports(face):
-    tree = ast.parse(NAMES[face].read_text())
-    shown = getattr(importlib.import_module(f"frontrunner.{face}"), "__all__", [])
+@pytest.mark.parametrize("init", INITS)
+def test_an_init_shows_all_that_it_imports(init):
+    tree = ast.parse(NAMES[init].read_text())
+    shown = getattr(importlib.import_module(f"frontrunner.{init}"), "__all__", [])
     made_of = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.level]
     found = [a.name for node in made_of for a in node.names if a.name != "exports"]
     assert sorted(found) == sorted(shown)
 
 
-@pytest.mark.parametrize("room", sorted(MAY_IMPORT))
-def test_rooms_have_few_modules(room):
-    assert sum(room_of(m) == room for m in NAMES if m not in OUTSIDE) <= 18
+@pytest.mark.parametrize("subpackage", sorted(MAY_IMPORT))
+def test_subpackages_have_few_modules(subpackage):
+    assert sum(subpackage_of(m) == subpackage for m in NAMES if m not in OUTSIDE) <= 18
 
 
 @pytest.mark.parametrize(
@@ -288,12 +288,12 @@ def test_rooms_have_few_modules(room):
         ("from ..models import known", "search/x.py", "search may not import from models"),
         ("from ..models.registry import known", "experiments/x.py", "models.registry is imported"),
         ("def f():\n    from ...models import a", "search/gpu/x.py", "search.gpu may not import"),
-        ("if True:\n    from ..gpu.mma import a", "search/gpu2/x.py", "past the face"),
+        ("if True:\n    from ..gpu.mma import a", "search/gpu2/x.py", "past the __init__"),
         ("from .. import models", "search/x.py", "search may not import from models"),
         ("from ..problem import Problem", "search/gpu/x.py", ""),
         ("from .mma import build\nfrom . import mma", "search/gpu/x.py", ""),
         ("from ...core import InputError", "search/gpu/x.py", ""),
-        ("from ...core.errors import InputError", "search/gpu/x.py", "past the face"),
+        ("from ...core.errors import InputError", "search/gpu/x.py", "past the __init__"),
         ("import models\nimport numpy", "search/x.py", ""),
     ],
 )

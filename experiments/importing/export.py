@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...core import InputError
+from ...core import InputError, extra_hint
 
 SCOPE = "model"
 
@@ -44,7 +44,7 @@ def export_module(
         from .decompositions import decompositions
     except ImportError as error:
         raise InputError(
-            f"exporting torch modules needs {error.name}", "pip install 'frontrunner[torch]'"
+            f"exporting torch modules needs {error.name}", extra_hint("torch")
         ) from error
     module = module.eval()
     aot.externalize_module_parameters(module, external_scope=SCOPE)
@@ -86,7 +86,7 @@ def transformers_module(config: Any, seed: int = 0, task: str = "") -> Any:
         import transformers
     except ImportError as error:
         raise InputError(
-            f"exporting transformers needs {error.name}", "pip install 'frontrunner[torch]'"
+            f"exporting transformers needs {error.name}", extra_hint("torch")
         ) from error
 
     class First(torch.nn.Module):

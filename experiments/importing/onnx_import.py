@@ -11,7 +11,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ...benchmarks.networks import Archives
-from ...core import ChildTimeout, InputError, KilledError, check_file, describe_kill, run_tool
+from ...core import (
+    ChildTimeout,
+    InputError,
+    KilledError,
+    check_file,
+    describe_kill,
+    extra_hint,
+    run_tool,
+)
 
 IMPORTER = "iree.compiler.tools.import_onnx"
 TIMEOUT = 1800.0
@@ -34,7 +42,7 @@ def as_mlir(model: Path, archives: Archives) -> Iterator[tuple[Path, Archives]]:
         yield model, archives
         return
     if find_spec("onnx") is None:
-        raise InputError(f"{model} needs onnx", "pip install 'frontrunner[onnx]'")
+        raise InputError(f"{model} needs onnx", extra_hint("onnx"))
     # Importing takes five times as much memory.
     check_file(model, "give an ONNX model")
     with tempfile.TemporaryDirectory() as name:

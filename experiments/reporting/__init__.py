@@ -1,6 +1,6 @@
 """Pages for people: what commands have left, as one file of HTML for a browser.
 
-It reads results through the rooms that wrote them, and compiles and runs nothing.
+It reads results through the subpackages that wrote them, and compiles and runs nothing.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The shape of the package in numbers: rooms, arrows, floors, long functions, repeated blocks.
+"""The shape of the package in numbers: subpackages, imports, long functions, repeated blocks.
 
 python -m frontrunner.experiments.studies.shape [ROOT]
 """
@@ -19,11 +19,11 @@ FOLDERS = ("core", "search", "features", "models", "benchmarks", "experiments", 
 BLOCK = 8
 
 Module = tuple[str, ...]
-Arrows = Mapping[Module, set[Module]]
+Imports = Mapping[Module, set[Module]]
 
 
 def modules_of(root: Path) -> dict[Module, Path]:
-    """All modules, by the parts of their names; a face goes by that of its room."""
+    """All modules, by the parts of their names; an init goes by that of its subpackage."""
     paths = (path for folder in FOLDERS for path in sorted((root / folder).rglob("*.py")))
     found = {}
     for path in paths:
@@ -32,12 +32,12 @@ def modules_of(root: Path) -> dict[Module, Path]:
     return found
 
 
-def arrows_of(modules: Mapping[Module, Path]) -> Arrows:
-    """What each module imports of the package, faces looked through to what they show."""
+def imports_of(modules: Mapping[Module, Path]) -> Imports:
+    """What each module imports of the package, inits looked through to what they show."""
     shown = {m: _shown(m, path) for m, path in modules.items() if path.name == "__init__.py"}
     found: dict[Module, set[Module]] = defaultdict(set)
     for module, path in modules.items():
-        for base, name in _imports(module, path):
+        for base, name in _imported(module, path):
             target = base
             while (inner := shown.get(target, {}).get(name)) is not None:
                 target = inner
@@ -47,13 +47,13 @@ def arrows_of(modules: Mapping[Module, Path]) -> Arrows:
     return found
 
 
-def floors(inside: Sequence[Module], arrows: Arrows) -> int:
+def layers(inside: Sequence[Module], imports: Imports) -> int:
     """The longest chain of imports among some modules."""
     height: dict[Module, int] = {}
 
     def climb(module: Module, seen: frozenset[Module]) -> int:
         if module not in height:
-            below = (m for m in arrows.get(module, ()) if m in inside and m not in seen)
+            below = (m for m in imports.get(module, ()) if m in inside and m not in seen)
             height[module] = 1 + max((climb(m, seen | {module}) for m in below), default=0)
         return height[module]
 
@@ -86,7 +86,7 @@ def repeated(paths: Sequence[Path]) -> int:
     return sum(count > 1 for count in places.values())
 
 
-def _imports(module: Module, path: Path) -> Iterator[tuple[Module, str]]:
+def _imported(module: Module, path: Path) -> Iterator[tuple[Module, str]]:
     package = module if path.name == "__init__.py" else module[:-1]
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -96,7 +96,7 @@ def _imports(module: Module, path: Path) -> Iterator[tuple[Module, str]]:
 
 
 def _shown(module: Module, path: Path) -> dict[str, Module]:
-    return {name: base for base, name in _imports(module, path) if base != module}
+    return {name: base for base, name in _imported(module, path) if base != module}
 
 
 def _is_command(place: str, root: Path) -> bool:
@@ -107,16 +107,16 @@ def _is_command(place: str, root: Path) -> bool:
 def main(arguments: Sequence[str]) -> None:
     root = Path(arguments[0]) if arguments else Path(__file__).parents[2]
     modules = modules_of(root)
-    arrows = arrows_of(modules)
+    imports = imports_of(modules)
     plain = {m: p for m, p in modules.items() if p.name != "__init__.py"}
-    rooms = Counter(m[:-1] for m in plain)
-    print(f"{'room':30} modules  arrows inside  floors  lines")
-    for room, count in sorted(rooms.items()):
-        inside = [m for m in plain if m[:-1] == room]
-        inner = sum(other in inside for m in inside for other in arrows.get(m, ()))
+    subpackages = Counter(m[:-1] for m in plain)
+    print(f"{'subpackage':30} modules  imports inside  layers  lines")
+    for subpackage, count in sorted(subpackages.items()):
+        inside = [m for m in plain if m[:-1] == subpackage]
+        inner = sum(other in inside for m in inside for other in imports.get(m, ()))
         lines = sum(len(plain[m].read_text().splitlines()) for m in inside)
-        high = floors(inside, arrows)
-        print(f"{'.'.join(room):30} {count:7} {inner:14} {high:7} {lines:6}")
+        high = layers(inside, imports)
+        print(f"{'.'.join(subpackage):30} {count:7} {inner:14} {high:7} {lines:6}")
     paths = list(modules.values())
     functions = list(functions_of(paths))
     print(f"lines               {sum(len(p.read_text().splitlines()) for p in paths)}")

@@ -1,4 +1,4 @@
 """Backends of the compiler; `frontrunner.search.known_backends()` finds them.
 
-Each says what its room has to offer, and imports the room when that is asked for.
+Each says what its subpackage has to offer, and imports that when that is asked for.
 """

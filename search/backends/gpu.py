@@ -1,4 +1,4 @@
-"""GPUs of AMD (ROCm) and NVIDIA (CUDA): one room has the spaces of both."""
+"""GPUs of AMD (ROCm) and NVIDIA (CUDA): one subpackage has the spaces of both."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ..problem import Problem
 from .walking import walk
 
 # What says what an op computes. Others are set when the compiler has looked for a spec.
-_INHERENT = ("indexing_maps", "operandSegmentSizes")
+_INHERENT = ("indexing_maps", "iterator_types", "operandSegmentSizes")
 
 
 def whole_op_text(op: ir.Operation) -> str:

@@ -23,7 +23,7 @@ from frontrunner.search import (
     target_flags,
 )
 from frontrunner.search.enumeration import sample
-from frontrunner.search.mlir import build_problem, compile_with_spec, match_operands, spec_text
+from frontrunner.search.mlir import build_problem, compile_with_spec, match_whole_op, spec_text
 from frontrunner.search.reading import dispatch_inspection, read_dispatch
 from frontrunner.search.reading.dispatches import parse_signature
 
@@ -49,25 +49,24 @@ DATA = Path(__file__).parents[2] / "data"
 class RowSums(Kind):
     name = "row_sums"
     plural = "sums of rows"
+    matched_whole = True
 
     def read(self, root: Any) -> Problem | None:
         from iree.compiler import ir
         from iree.compiler.dialects import linalg
 
-        maps = linalg.get_indexing_maps(root) if root.name == "linalg.generic" else None
-        if (
-            maps is None
-            or len(maps) != 2
-            or "reduction" not in str(root.attributes["iterator_types"])
-        ):
+        if root.name != "linalg.generic":
             return None
-        affine = [ir.AffineMapAttr(m).value for m in maps]
-        tensors = list(zip(("lhs", "out"), affine, list(root.operands), strict=True))
+        maps = [ir.AffineMapAttr(m).value for m in linalg.get_indexing_maps(root)]
+        row = ir.AffineMap.get(2, 0, [ir.AffineDimExpr.get(0)])
+        body = [op.operation.name for op in root.regions[0].blocks[0].operations]
+        if maps != [ir.AffineMap.get_identity(2), row] or body != ["arith.addf", "linalg.yield"]:
+            return None
+        tensors = list(zip(("lhs", "out"), maps, list(root.operands), strict=True))
         return build_problem(self.name, root, tensors, {0: ("m", "m"), 1: ("k", "k")})
 
     def match(self, spec: TuningSpec, op: Any) -> None:
-        m, k = (dim.size for dim in spec.problem.dims)
-        match_operands(op, spec.problem.op, {0: f"tensor<{m}x{k}xf32>"})
+        match_whole_op(op, spec.root, spec.problem)
 
     def cpu_pipelines(self, problem: Problem) -> tuple[str, ...]:
         return ("DoubleTilingExpert",)
@@ -90,7 +89,7 @@ def read(text: str) -> Dispatch:
     request = {"name": "x", "text": text.encode(), "target": "host", "flags": target_flags("host")}
     answer = dispatch_inspection.read(request)
     inputs, outputs = parse_signature(answer["declaration"])
-    names = ("problem", "target", "source", "function", "default", "indexing_maps")
+    names = ("problem", "target", "source", "function", "default", "indexing_maps", "root")
     return Dispatch(inputs=inputs, outputs=outputs, **{name: answer[name] for name in names})
 
 
