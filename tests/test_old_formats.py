@@ -17,6 +17,7 @@ from frontrunner.experiments.tuning import runs
 from frontrunner.models import load
 
 OLD = Path(__file__).parent / "data" / "old"
+RECORDINGS = Path(frontrunner.__file__).parent / "experiments" / "recordings"
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +61,15 @@ def test_predictors_score_as_they_did(name):
     (case,) = read_cases([Path("recordings/matvec.parquet")])
     due = json.loads(Path("scores.json").read_text())[name]
     assert load(Path(f"{name}.predictor")).score(case.features).tolist() == due
+
+
+@pytest.mark.parametrize("name", ["lightgbm_splits", "forest_splits"])
+def test_trees_with_many_leaves_score_as_they_did(name):
+    (case,) = read_cases([RECORDINGS / "zen4" / "matmul_256x256x256_f32_f32_f32.parquet"])
+    due = json.loads(Path("scores.json").read_text())[name]
+    assert len(set(due)) > 10
+    found = load(Path(f"{name}.predictor")).score(case.features.iloc[: len(due)])
+    assert found.tolist() == pytest.approx(due)
 
 
 def test_a_bundle_and_its_results(frontrunner):
