@@ -30,7 +30,7 @@ def test_a_norm_is_tuned_in_its_model(tmp_path: Path) -> None:
     model.write_text(taken[: taken.rindex("  return")] + PRODUCT)
     run = tmp_path / "run"
     result = frontrunner.tune_model(
-        model, options="none", minutes=3, pool=4, coverage=1.0, ranker="heuristic",
+        model, options="none", minutes=1, pool=4, coverage=1.0, ranker="heuristic",
         out=run, quiet=True,
     )  # fmt: skip
     norm = next(row for row in result.dispatches if "reduction_96x100" in row.name)

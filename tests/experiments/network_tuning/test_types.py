@@ -62,7 +62,7 @@ def quantized(folder: Path) -> Path:
 @pytest.mark.parametrize(("make", "types"), [(bf16, "bf16xbf16xf32"), (quantized, "i8")])
 def test_a_model_of_narrow_types_is_tuned(make, types: str, tmp_path: Path) -> None:
     result = frontrunner.tune_model(
-        make(tmp_path), options="none", minutes=3, pool=4, ranker="heuristic",
+        make(tmp_path), options="none", minutes=1, pool=4, ranker="heuristic",
         out=tmp_path / "run", quiet=True,
     )  # fmt: skip
     tuned = [row for row in result.dispatches if row.candidates]
