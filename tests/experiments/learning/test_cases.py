@@ -333,6 +333,17 @@ def test_rows_that_are_nearly_in_that_order_are_not_either(tmp_path: Path) -> No
     assert abs(np.corrcoef(case.times, np.arange(64))[0, 1]) < 0.4
 
 
+def test_sorted_rows_of_few_different_times_are_not_either(tmp_path: Path) -> None:
+    path = kernel(tmp_path / "gemm_A_T4.json", *({"x": x} for x in range(64)))
+    results = json.loads(path.read_text())["results"]
+    for place, result in enumerate(results):
+        result["measurements"] = results[0 if place < 48 else 63]["measurements"]
+    path.write_text(json.dumps({"results": results}))
+    (case,) = read_cases([path])
+    assert len(set(case.times)) == 2
+    assert (np.diff(case.times) < 0).any()
+
+
 @pytest.mark.parametrize("step", [1, -1])
 def test_rows_are_not_in_the_order_of_their_times(step: int, tmp_path: Path) -> None:
     """An order that tells no candidates from each other would find the fastest at once."""
